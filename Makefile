@@ -1,0 +1,63 @@
+# A thin front for meson and ninja: make help says what there is. The build itself is in meson.build.
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS ?= 60
+
+all:
+	@tools/setup build
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD)
+
+help:
+	@echo 'make                       build the library and the command into build/'
+	@echo 'make test                  every check and every test; the last line is the sum'
+	@echo 'make demo                  see it work on this machine'
+	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
+	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
+	@echo 'make format                lay out all C files by .clang-format'
+	@echo 'make bench                 run the benchmarks in a release build'
+	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
+	@echo 'make clean                 remove build/'
+
+test:
+	@tools/setup test
+	@tools/run-tests $(BUILD)
+
+demo: all
+	@tools/setup demo
+	@REDLOCK=$(BUILD)/src/redlock tools/demo
+
+install:
+	@tools/setup build
+	@tools/configure $(BUILD)
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@ninja -C $(BUILD)
+	@DESTDIR=$(abspath $(DESTDIR)) meson install -C $(BUILD) --no-rebuild
+
+lint:
+	@tools/setup test
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD)
+	@meson test -C $(BUILD) --no-rebuild --suite structure --print-errorlogs
+
+format:
+	@tools/setup test
+	@tools/check-format --fix
+
+bench:
+	@tools/setup test
+	@tools/configure $(BUILD)/release -Dbuildtype=release
+	@ninja -C $(BUILD)/release
+	@meson test -C $(BUILD)/release --no-rebuild --benchmark --verbose --num-processes 1
+
+fuzz:
+	@tools/setup test
+	@CC=clang tools/configure $(BUILD)/fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+	@ninja -C $(BUILD)/fuzz
+	@FUZZ_SECONDS=$(SECONDS) meson test -C $(BUILD)/fuzz --no-rebuild --suite fuzz --print-errorlogs
+
+clean:
+	@rm -rf $(BUILD)
+
+.PHONY: all help test demo install lint format bench fuzz clean
