@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The public header stands alone in every language and compiler we name, without a warning.
+# It compiles only; what the functions do is for the other tests.
+set -euo pipefail
+
+header=$SOURCE/include/redlock.h
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+printf '#include <redlock.h>\n#include <redlock.h>\nint main(void) { return 0; }\n' | tee "$work/t.c" >"$work/t.cpp"
+
+number=0
+# compiles NAME COMMAND...: one TAP line.
+compiles() {
+    local name=$1
+    shift
+    number=$((number + 1))
+    if "$@" -Wall -Wextra -Wpedantic -Werror -I"$SOURCE/include" -c -o "$work/t.o" 2>"$work/errors"; then
+        echo "ok $number - $name"
+    else
+        echo "not ok $number - $name"
+        sed 's/^/# /' "$work/errors"
+    fi
+}
+
+[ -f "$header" ] || { echo "1..0 # SKIP no public header yet"; exit 0; }
+echo 1..6
+compiles "C11 with gcc" gcc -std=c11 "$work/t.c"
+compiles "C17 with gcc" gcc -std=c17 "$work/t.c"
+compiles "C++17 with g++" g++ -std=c++17 "$work/t.cpp"
+compiles "C11 with clang" clang -std=c11 "$work/t.c"
+compiles "C17 with clang" clang -std=c17 "$work/t.c"
+compiles "C++17 with clang" clang -x c++ -std=c++17 "$work/t.cpp"
