@@ -1,0 +1,85 @@
+/*
+ * Text in fixed buffers; see bytes.h. No formats, no locale, no allocation.
+ */
+#include "base/bytes.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct rl_text rl_text_on(char *bytes, size_t capacity)
+{
+    assert(capacity > 0);
+    bytes[0] = '\0';
+    return (struct rl_text){bytes, 0, capacity};
+}
+
+void rl_text_add_bytes(struct rl_text *text, const char *bytes, size_t length)
+{
+    size_t room = text->capacity - 1 - text->length;
+    size_t taken = length < room ? length : room;
+
+    if (taken > 0)
+        memcpy(text->bytes + text->length, bytes, taken);
+    text->length += taken;
+    text->bytes[text->length] = '\0';
+}
+
+void rl_text_add(struct rl_text *text, const char *words)
+{
+    rl_text_add_bytes(text, words, strlen(words));
+}
+
+size_t rl_decimal_write(char *target, uint64_t value)
+{
+    char reversed[20];
+    size_t count = 0;
+
+    do {
+        reversed[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    for (size_t i = 0; i < count; i++)
+        target[i] = reversed[count - 1 - i];
+    return count;
+}
+
+void rl_text_add_unsigned(struct rl_text *text, uint64_t value)
+{
+    char digits[20];
+
+    rl_text_add_bytes(text, digits, rl_decimal_write(digits, value));
+}
+
+void rl_text_add_integer(struct rl_text *text, int64_t value)
+{
+    if (value < 0)
+        rl_text_add(text, "-");
+    rl_text_add_unsigned(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void rl_text_add_printable(struct rl_text *text, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        char shown = byte < 0x20 || byte == 0x7f ? '?' : bytes[i];
+
+        rl_text_add_bytes(text, &shown, 1);
+    }
+}
+
+void rl_text_copy(char *target, size_t capacity, const char *source)
+{
+    struct rl_text text = rl_text_on(target, capacity);
+
+    rl_text_add(&text, source);
+}
+
+void rl_hex_write(char *target, const uint8_t *bytes, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < length; i++) {
+        target[2 * i] = digits[bytes[i] >> 4];
+        target[2 * i + 1] = digits[bytes[i] & 15];
+    }
+}

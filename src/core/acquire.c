@@ -1,0 +1,294 @@
+/*
+ * The acquisition's state machine; see acquire.h. Straight from the algorithm: ask all, count, check the time, agree
+ * on the fence, or undo everywhere and rest a random while.
+ */
+#include "core/acquire.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/validity.h"
+
+void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config *config, struct rl_prng *prng)
+{
+    assert(config->node_count >= 1);
+    assert(config->node_count <= RL_NODES_MAX);
+    assert(config->ttl.us > 0);
+    memset(acquire, 0, sizeof *acquire);
+    acquire->config = *config;
+    acquire->prng = prng;
+    acquire->backoff = rl_backoff_between(config->retry_min, config->retry_max);
+    acquire->phase = RL_ACQUIRE_RESTING;
+    acquire->wake_at = RL_TIME_NEVER;
+    acquire->tally = rl_tally_start(config->node_count);
+}
+
+enum rl_outcome rl_tally_reason(const struct rl_tally *tally)
+{
+    uint32_t quorum = rl_quorum(tally->node_count);
+    uint32_t able = rl_node_set_count(tally->granted | tally->denied);
+    uint32_t rights = rl_node_set_count(tally->rights);
+    uint32_t unfit = rl_node_set_count(tally->unfit);
+
+    if (tally->duplicate != 0)
+        return RL_OUTCOME_INVALID;
+    /* Enough nodes that could have voted for us: others are at it. */
+    if (able >= quorum)
+        return rl_node_set_count(tally->foreign) > tally->node_count - quorum ? RL_OUTCOME_FOREIGN_TYPE
+                                                                              : RL_OUTCOME_BUSY;
+    /* Otherwise what would have made a quorum of them, had it been right. */
+    if (rights > 0 && able + rights >= quorum)
+        return RL_OUTCOME_DENIED;
+    if (unfit > 0 && able + rights + unfit >= quorum)
+        return RL_OUTCOME_QUARANTINE;
+    return RL_OUTCOME_NO_QUORUM;
+}
+
+static rl_node_set all_nodes(const struct rl_acquire *acquire)
+{
+    return rl_node_set_all(acquire->config.node_count);
+}
+
+static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    acquire->phase = RL_ACQUIRE_ASKING;
+    acquire->round++;
+    acquire->asked = now;
+    acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
+    acquire->round_question = ++acquire->question;
+    acquire->tally = rl_tally_start(acquire->config.node_count);
+    memset(acquire->fences, 0, sizeof acquire->fences);
+    for (uint32_t node = 0; node < acquire->config.node_count; node++)
+        acquire->last[node] = (struct rl_answer){.verdict = RL_SILENT, .ttl_left_ms = -2};
+    effects->acquire = all_nodes(acquire);
+    effects->question = acquire->question;
+}
+
+static void end(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_effects *effects)
+{
+    acquire->phase = RL_ACQUIRE_ENDED;
+    acquire->outcome = outcome;
+    acquire->wake_at = RL_TIME_NEVER;
+    effects->done = true;
+}
+
+/* Whether another round could come out better without anybody changing a password or a configuration. */
+static bool worth_retrying(enum rl_outcome outcome)
+{
+    return outcome == RL_OUTCOME_BUSY || outcome == RL_OUTCOME_NO_QUORUM || outcome == RL_OUTCOME_TOO_SLOW ||
+           outcome == RL_OUTCOME_QUARANTINE;
+}
+
+/* Rests before the next round, or ends when there is to be none. */
+static void rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    struct rl_time give_up_at = acquire->config.give_up_at;
+
+    if (!worth_retrying(acquire->outcome)) {
+        end(acquire, acquire->outcome, effects);
+        return;
+    }
+    if (!rl_time_before(now, give_up_at)) {
+        bool waited = rl_time_before(acquire->started, give_up_at);
+
+        end(acquire, acquire->outcome == RL_OUTCOME_BUSY && waited ? RL_OUTCOME_TIMEOUT : acquire->outcome,
+            effects);
+        return;
+    }
+    acquire->phase = RL_ACQUIRE_RESTING;
+    acquire->wake_at =
+        rl_time_min(rl_time_add(now, rl_backoff_next(&acquire->backoff, acquire->prng)), give_up_at);
+}
+
+static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    acquire->phase = RL_ACQUIRE_PEEKING;
+    acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
+    acquire->second = rl_tally_start(acquire->config.node_count);
+    effects->peek = acquire->tally.granted | acquire->tally.denied;
+    effects->question = ++acquire->question;
+}
+
+/* A round that was not won is undone on all nodes, silent ones above all: they may have granted it unheard. */
+static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now,
+                       struct rl_effects *effects)
+{
+    acquire->outcome = outcome;
+    effects->release = all_nodes(acquire);
+    if (acquire->config.peek && acquire->round == 1 && outcome == RL_OUTCOME_BUSY)
+        begin_peek(acquire, now, effects);
+    else
+        rest_or_end(acquire, now, effects);
+}
+
+/* The lock is ours on a quorum. Hand it out only while time is left; checked after every round it took. */
+static void win(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    acquire->valid_until = rl_validity_end(acquire->asked, acquire->config.ttl, acquire->config.drift_ppm);
+    if (rl_time_before(now, acquire->valid_until))
+        end(acquire, RL_OUTCOME_OK, effects);
+    else
+        lose_round(acquire, RL_OUTCOME_TOO_SLOW, now, effects);
+}
+
+/* Nodes whose stored number is known to have reached the fence while the lock was ours. */
+static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
+{
+    rl_node_set at = 0;
+
+    for (uint32_t node = 0; node < acquire->config.node_count; node++)
+        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] >= acquire->fence)
+            at |= rl_node_set_one(node);
+    return at | (acquire->phase == RL_ACQUIRE_RAISING ? acquire->second.granted : 0);
+}
+
+/* Fence rule: F is the highest number among the grants, and may be handed out once a quorum stores at least F while the
+ * lock is still ours there. Mostly all grants are equal and this takes no second round. */
+static void agree_on_fence(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    rl_node_set at;
+
+    for (uint32_t node = 0; node < acquire->config.node_count; node++)
+        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] > acquire->fence)
+            acquire->fence = acquire->fences[node];
+    at = nodes_at_fence(acquire);
+    if (rl_node_set_count(at) >= rl_quorum(acquire->config.node_count)) {
+        win(acquire, now, effects);
+        return;
+    }
+    acquire->phase = RL_ACQUIRE_RAISING;
+    acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
+    acquire->second = rl_tally_start(acquire->config.node_count);
+    effects->raise = acquire->tally.granted & ~at;
+    effects->fence = acquire->fence;
+    effects->question = ++acquire->question;
+}
+
+static void count_vote(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
+{
+    if (!rl_tally_add(&acquire->tally, event->node, &event->answer))
+        return;
+    acquire->last[event->node] = event->answer;
+    acquire->fences[event->node] = event->answer.fence;
+    switch (rl_tally_decide(&acquire->tally)) {
+    case RL_OPEN:
+        return;
+    case RL_LOST:
+        lose_round(acquire, rl_tally_reason(&acquire->tally), event->now, effects);
+        return;
+    case RL_WON:
+        acquire->fence = 0;
+        if (acquire->config.fenced)
+            agree_on_fence(acquire, event->now, effects);
+        else
+            win(acquire, event->now, effects);
+    }
+}
+
+/* A raise answer, or a late grant that makes a raise needless. A raise that fails on too many nodes ends the round:
+ * the lock slipped away from there, or the nodes did. */
+static void count_raise(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
+{
+    uint32_t quorum = rl_quorum(acquire->config.node_count);
+    rl_node_set open;
+
+    if (event->question == acquire->question) {
+        rl_tally_add(&acquire->second, event->node, &event->answer);
+        if (event->answer.verdict != RL_GRANTED)
+            acquire->last[event->node] = event->answer;
+    } else if (rl_tally_add(&acquire->tally, event->node, &event->answer)) {
+        acquire->last[event->node] = event->answer;
+        acquire->fences[event->node] = event->answer.fence;
+    }
+    if (rl_node_set_count(nodes_at_fence(acquire)) >= quorum) {
+        win(acquire, event->now, effects);
+        return;
+    }
+    /* Late grants below the fence are not raised in turn: the next round costs less than getting this right. */
+    open = all_nodes(acquire) & ~rl_tally_answered(&acquire->tally);
+    open |= acquire->tally.granted & ~rl_tally_answered(&acquire->second);
+    if (rl_node_set_count(nodes_at_fence(acquire) | open) < quorum)
+        lose_round(acquire, RL_OUTCOME_TOO_SLOW, event->now, effects);
+}
+
+static void count_peek(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
+{
+    rl_node_set asked = acquire->tally.granted | acquire->tally.denied;
+
+    if (event->question != acquire->question || !rl_tally_add(&acquire->second, event->node, &event->answer))
+        return;
+    if (acquire->last[event->node].verdict == RL_DENIED && event->answer.verdict == RL_DENIED)
+        acquire->last[event->node] = event->answer;
+    if (rl_node_set_count(acquire->second.foreign) >
+        acquire->config.node_count - rl_quorum(acquire->config.node_count))
+        acquire->outcome = RL_OUTCOME_FOREIGN_TYPE;
+    if ((asked & ~rl_tally_answered(&acquire->second)) == 0)
+        rest_or_end(acquire, event->now, effects);
+}
+
+static void take_answer(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
+{
+    bool of_round = event->question == acquire->round_question;
+
+    if (acquire->phase == RL_ACQUIRE_ASKING && of_round)
+        count_vote(acquire, event, effects);
+    else if (acquire->phase == RL_ACQUIRE_RAISING && (of_round || event->question == acquire->question))
+        count_raise(acquire, event, effects);
+    else if (acquire->phase == RL_ACQUIRE_PEEKING)
+        count_peek(acquire, event, effects);
+}
+
+/* The time this phase had is up. */
+static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    if (rl_time_before(now, acquire->wake_at))
+        return;
+    switch (acquire->phase) {
+    case RL_ACQUIRE_ASKING:
+        lose_round(acquire, rl_tally_reason(&acquire->tally), now, effects);
+        return;
+    case RL_ACQUIRE_RAISING:
+        lose_round(acquire, RL_OUTCOME_TOO_SLOW, now, effects);
+        return;
+    case RL_ACQUIRE_PEEKING:
+        rest_or_end(acquire, now, effects);
+        return;
+    case RL_ACQUIRE_RESTING:
+        if (acquire->round > 0 && !rl_time_before(now, acquire->config.give_up_at))
+            rest_or_end(acquire, now, effects);
+        else
+            begin_round(acquire, now, effects);
+        return;
+    case RL_ACQUIRE_ENDED:
+        return;
+    }
+}
+
+void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
+{
+    *effects = (struct rl_effects){0};
+    if (acquire->phase == RL_ACQUIRE_ENDED)
+        return;
+    switch (event->kind) {
+    case RL_EVENT_START:
+        assert(acquire->round == 0);
+        acquire->started = event->now;
+        begin_round(acquire, event->now, effects);
+        return;
+    case RL_EVENT_ANSWER:
+        take_answer(acquire, event, effects);
+        return;
+    case RL_EVENT_TIMER:
+        take_timer(acquire, event->now, effects);
+        return;
+    case RL_EVENT_CANCEL:
+        if (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING)
+            effects->release = all_nodes(acquire);
+        end(acquire, RL_OUTCOME_CANCELED, effects);
+        return;
+    case RL_EVENT_EXTEND:
+    case RL_EVENT_RELEASE:
+    case RL_EVENT_ABANDON:
+        assert(!"an acquisition is not a lease");
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * One acquisition from the first question to the lock or the reason why not: rounds over all nodes, the fence round,
+ * back-off in between, undoing what was half won. It decides; others send, wait and keep the lock.
+ */
+#ifndef RL_CORE_ACQUIRE_H
+#define RL_CORE_ACQUIRE_H
+
+#include "base/prng.h"
+#include "core/backoff.h"
+#include "core/tally.h"
+
+/* How an acquisition ends. The numbers are those of redlock_result. */
+enum rl_outcome {
+    RL_OUTCOME_OK = 0,
+    RL_OUTCOME_BUSY = 1,
+    RL_OUTCOME_TIMEOUT = 2,
+    RL_OUTCOME_NOT_HELD = 3,
+    RL_OUTCOME_LOST = 4,
+    RL_OUTCOME_CANCELED = 5,
+    RL_OUTCOME_NO_QUORUM = 16,
+    RL_OUTCOME_TOO_SLOW = 17,
+    RL_OUTCOME_QUARANTINE = 18,
+    RL_OUTCOME_DENIED = 19,
+    RL_OUTCOME_FOREIGN_TYPE = 20,
+    RL_OUTCOME_INVALID = 32
+};
+
+struct rl_acquire_config {
+    uint32_t node_count;
+    struct rl_span ttl;
+    uint32_t drift_ppm;
+    struct rl_span node_timeout; /* a node that has not answered by then is silent */
+    struct rl_time give_up_at;   /* no new round after this; the time of the start means: try once */
+    struct rl_span retry_min;
+    struct rl_span retry_max;
+    bool fenced; /* grants carry fences, and a quorum must agree on one before the lock is handed out */
+    bool peek;   /* ask who holds it after the first round that was lost to another owner */
+};
+
+enum rl_acquire_phase {
+    RL_ACQUIRE_ASKING,
+    RL_ACQUIRE_RAISING,
+    RL_ACQUIRE_PEEKING,
+    RL_ACQUIRE_RESTING, /* between two rounds */
+    RL_ACQUIRE_ENDED
+};
+
+struct rl_acquire {
+    struct rl_acquire_config config;
+    struct rl_prng *prng; /* shared with others; not owned */
+    struct rl_backoff backoff;
+    enum rl_acquire_phase phase;
+    struct rl_time started;
+    struct rl_time asked;                /* t0 of this round: read before its first byte was sent */
+    struct rl_time wake_at;              /* when it wants RL_EVENT_TIMER */
+    uint32_t question;                   /* number of the latest question */
+    uint32_t round_question;             /* number of the latest acquire question */
+    uint32_t round;                      /* rounds so far */
+    struct rl_tally tally;               /* of this round */
+    struct rl_tally second;              /* of its raise or peek */
+    uint64_t fences[RL_NODES_MAX];       /* what each node granted in this round */
+    uint64_t fence;                      /* the one to hand out */
+    struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */
+    enum rl_outcome outcome;             /* of the latest round; final once phase is ENDED */
+    struct rl_time valid_until;          /* when outcome is OK */
+};
+
+void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config *config,
+                     struct rl_prng *prng);
+
+/* Tell the acquisition what happened; learn what to do about it. *effects is overwritten. */
+void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects);
+
+/* Why a round with this tally was not won. */
+enum rl_outcome rl_tally_reason(const struct rl_tally *tally);
+
+#endif

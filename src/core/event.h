@@ -1,0 +1,83 @@
+/*
+ * The words in which the core is spoken to: what happened (events, answers) and what it wants done (effects).
+ * The client, the simulator, the fuzzers and the tests all speak them; there is no I/O behind any of them.
+ */
+#ifndef RL_CORE_EVENT_H
+#define RL_CORE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/node_set.h"
+#include "base/time.h"
+
+/* What one node came to in one round. The numbers are those of redlock_verdict. */
+enum rl_verdict {
+    RL_SILENT = 0, /* no answer by the deadline: it may have done what it was asked, or may do so later */
+    RL_GRANTED = 1,
+    RL_DENIED = 2,
+    RL_UNFIT = 3, /* it must not vote */
+    RL_BROKEN = 4 /* it could not be asked, or answered with an error */
+};
+
+/* Why a node was unfit, broken or, for a foreign type, denied. */
+enum rl_cause {
+    RL_CAUSE_NONE,
+    RL_CAUSE_UNREACHABLE,  /* no connection, or it broke before the answer */
+    RL_CAUSE_RIGHTS,       /* NOAUTH, WRONGPASS, NOPERM */
+    RL_CAUSE_FOREIGN_TYPE, /* WRONGTYPE: held by another kind of lock, or not a lock */
+    RL_CAUSE_REPLICA,      /* READONLY, or its role says so */
+    RL_CAUSE_MEMORY,       /* OOM */
+    RL_CAUSE_LOADING,      /* LOADING, MASTERDOWN */
+    RL_CAUSE_BUSY,         /* BUSY: a script hogs the node */
+    RL_CAUSE_DISK,         /* MISCONF: it cannot persist */
+    RL_CAUSE_CLUSTER,      /* MOVED, ASK, CROSSSLOT, CLUSTERDOWN */
+    RL_CAUSE_PROTOCOL,     /* it does not speak RESP, or answered something else than was asked */
+    RL_CAUSE_DUPLICATE,    /* the same server under two URLs */
+    RL_CAUSE_ERROR         /* any other error reply */
+};
+
+/* One node's answer to one question. */
+struct rl_answer {
+    enum rl_verdict verdict;
+    enum rl_cause cause;
+    int64_t ttl_left_ms; /* of the key that is in the way: -1 it has no end, -2 not known */
+    uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
+};
+
+enum rl_event_kind {
+    RL_EVENT_START,   /* begin */
+    RL_EVENT_ANSWER,  /* a node answered, or it is certain that it will not */
+    RL_EVENT_TIMER,   /* wake_at has come (coming early or twice is harmless) */
+    RL_EVENT_CANCEL,  /* the caller wants no more */
+    RL_EVENT_EXTEND,  /* lease only: the caller wants ttl from now */
+    RL_EVENT_RELEASE, /* lease only: the caller is done */
+    RL_EVENT_ABANDON  /* lease only: nobody owns it any more; stop renewing */
+};
+
+struct rl_event {
+    enum rl_event_kind kind;
+    struct rl_time now;
+    /* RL_EVENT_ANSWER */
+    uint32_t question; /* which question this answers: late answers to older ones are told apart by it */
+    uint32_t node;
+    struct rl_answer answer;
+    /* RL_EVENT_EXTEND */
+    struct rl_span ttl;
+};
+
+/* What is to be done, in this order: release, ask, wake, tell. An empty set means nothing. */
+struct rl_effects {
+    rl_node_set release; /* undo the attempt that was under way */
+    rl_node_set acquire; /* ask these for the lock, with a fresh owner */
+    rl_node_set raise;   /* ask these to lift their fence to `fence` if the lock is still ours */
+    rl_node_set peek;    /* ask these who holds it */
+    rl_node_set extend;  /* ask these to let it live for `ttl` from now */
+    uint32_t question;   /* number of the question asked by acquire, raise, peek, extend or release */
+    uint64_t fence;
+    struct rl_span ttl;
+    bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
+    bool extended; /* lease: an extension round ended; look at the lease for its result */
+};
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * A held lock and its time: when to renew, whether an extension counted, when it is lost, how its release went.
+ * After it has ended, by loss or by release, it never becomes held again.
+ */
+#ifndef RL_CORE_LEASE_H
+#define RL_CORE_LEASE_H
+
+#include "core/acquire.h"
+#include "core/tally.h"
+
+struct rl_lease_config {
+    uint32_t node_count;
+    struct rl_span ttl;
+    uint32_t drift_ppm;
+    struct rl_span node_timeout;
+    struct rl_span renew_every; /* 0: only when asked */
+    struct rl_span retry_min;   /* between renewals that failed */
+    struct rl_span retry_max;
+    struct rl_span max_hold; /* 0: no limit */
+    uint32_t max_extensions; /* 0: no limit */
+};
+
+enum rl_lease_phase {
+    RL_LEASE_IDLE,      /* held, nothing under way */
+    RL_LEASE_EXTENDING, /* held, a round is under way */
+    RL_LEASE_RELEASING, /* no longer held, waiting for the nodes to confirm */
+    RL_LEASE_ENDED
+};
+
+struct rl_lease {
+    struct rl_lease_config config;
+    struct rl_prng *prng; /* shared with others; not owned */
+    struct rl_backoff backoff;
+    enum rl_lease_phase phase;
+    struct rl_time held_since;
+    struct rl_time valid_until;
+    struct rl_time renew_at; /* next renewal; never for manual leases */
+    struct rl_time asked;    /* t0 of the round under way */
+    struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
+    struct rl_span asked_ttl;
+    uint32_t question;
+    uint32_t extensions; /* that counted */
+    struct rl_tally tally;
+    bool manual;           /* the round under way was asked for by the caller */
+    struct rl_span wanted; /* a caller's extension waiting for the round under way to end; 0 none */
+    bool lost;
+    enum rl_outcome extend_outcome;  /* of the latest extension round */
+    enum rl_outcome release_outcome; /* once it has ended by release */
+};
+
+/* A lease of a lock acquired with this validity. `held_since` is when it was asked for. */
+void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_prng *prng,
+                   struct rl_time held_since, struct rl_time valid_until);
+
+/* Tell the lease what happened; learn what to do about it. effects->extended: an extension round ended.
+ * effects->done: it has ended; `lost` tells how. Give it any event, however late. */
+void rl_lease_step(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects);
+
+/* Whether the holder may still rely on it. */
+bool rl_lease_held(const struct rl_lease *lease, struct rl_time now);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * Majority arithmetic on node sets; see tally.h.
+ */
+#include "core/tally.h"
+
+#include <assert.h>
+
+struct rl_tally rl_tally_start(uint32_t node_count)
+{
+    assert(node_count >= 1);
+    assert(node_count <= RL_NODES_MAX);
+    return (struct rl_tally){.node_count = node_count};
+}
+
+rl_node_set rl_tally_answered(const struct rl_tally *tally)
+{
+    return tally->granted | tally->denied | tally->unfit | tally->broken;
+}
+
+static void count_cause(struct rl_tally *tally, rl_node_set one, enum rl_cause cause)
+{
+    if (cause == RL_CAUSE_RIGHTS)
+        tally->rights |= one;
+    if (cause == RL_CAUSE_FOREIGN_TYPE)
+        tally->foreign |= one;
+    if (cause == RL_CAUSE_DUPLICATE)
+        tally->duplicate |= one;
+}
+
+bool rl_tally_add(struct rl_tally *tally, uint32_t node, const struct rl_answer *answer)
+{
+    rl_node_set one = rl_node_set_one(node);
+
+    assert(node < tally->node_count);
+    if ((rl_tally_answered(tally) & one) != 0)
+        return false;
+    switch (answer->verdict) {
+    case RL_SILENT:
+        return true; /* no answer is what every node starts with */
+    case RL_GRANTED:
+        tally->granted |= one;
+        break;
+    case RL_DENIED:
+        tally->denied |= one;
+        break;
+    case RL_UNFIT:
+        tally->unfit |= one;
+        break;
+    case RL_BROKEN:
+        tally->broken |= one;
+        break;
+    }
+    count_cause(tally, one, answer->cause);
+    return true;
+}
+
+enum rl_decision rl_tally_decide(const struct rl_tally *tally)
+{
+    uint32_t quorum = rl_quorum(tally->node_count);
+    uint32_t granted = rl_node_set_count(tally->granted);
+    uint32_t silent = tally->node_count - rl_node_set_count(rl_tally_answered(tally));
+
+    if (granted >= quorum)
+        return RL_WON;
+    return granted + silent < quorum ? RL_LOST : RL_OPEN;
+}
