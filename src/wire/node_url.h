@@ -17,15 +17,15 @@ struct rl_node_url {
     uint16_t port;      /* default 6379 */
     uint32_t db;        /* default 0, at most 65535 */
     bool has_password;  /* an empty password is a password */
-    char host[256];     /* without brackets; empty for unix */
+    char host[256];     /* without brackets, at most 134 bytes so that display can hold it; empty for unix */
     char path[108];     /* of the unix socket, absolute; empty otherwise */
     char user[128];     /* percent-decoded; empty: the default user */
     char password[512]; /* percent-decoded */
-    char display[160];  /* the URL in its shortest normal form, without credentials: equal text, same address and db */
+    char display[160];  /* shortest normal form without credentials: equal text, same address and db */
 };
 
-/* NULL when text is a good URL, else what is wrong in a few lower-case words without the URL in them
- * ("port 70000 is not between 1 and 65535" is built from static text only, so: "port is not between 1 and 65535"). */
+/* NULL when text is a good URL, else what is wrong in a few lower-case words, and *url is all zero. The words are
+ * static text without a part of the URL in them ("port is not between 1 and 65535"): it may hold a password. */
 const char *rl_node_url_parse(const char *text, size_t length, struct rl_node_url *url);
 
 /* Finds the next URL in a list separated by commas and white space: its start and length, or NULL at the end.

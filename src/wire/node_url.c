@@ -1,0 +1,455 @@
+/*
+ * Takes a node's URL apart, strictly and with a word of advice for each mistake, and builds the form that people
+ * are shown. It looks nothing up, and no message carries a part of the URL: it may hold a password.
+ */
+#include "wire/node_url.h"
+
+#include <string.h>
+
+#include "wire/resp_writer.h"
+
+enum {
+    PORT_DEFAULT = 6379,
+    DB_MAX = 65535,
+    HOST_MAX = 134 /* bytes: what the display has left beside "rediss://[%25]:65535/65535" */
+};
+
+static const char socket_advice[] = "a socket is written with its whole path: unix:///path/to/socket";
+
+/* A piece of the URL, not terminated. */
+struct piece {
+    const char *text;
+    size_t length;
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static char to_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Of host names and zones. The underscore is not in the standard, but in use. */
+static bool is_name_char(char c)
+{
+    return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || is_digit(c) || c == '-' || c == '.' || c == '_';
+}
+
+/* The value of a hexadecimal digit, or -1. */
+static int hex_value(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (to_lower(c) >= 'a' && to_lower(c) <= 'f')
+        return to_lower(c) - 'a' + 10;
+    return -1;
+}
+
+/* Where c first stands in the piece, or its length. */
+static size_t find_char(struct piece piece, char c)
+{
+    const char *at = piece.length > 0 ? memchr(piece.text, c, piece.length) : NULL;
+
+    return at != NULL ? (size_t)(at - piece.text) : piece.length;
+}
+
+static bool has_char(struct piece piece, char c)
+{
+    return find_char(piece, c) < piece.length;
+}
+
+static struct piece first_part(struct piece piece, size_t length)
+{
+    return (struct piece){piece.text, length};
+}
+
+static struct piece rest_from(struct piece piece, size_t start)
+{
+    return (struct piece){piece.text + start, piece.length - start};
+}
+
+/* Whether the piece begins with a word, in capitals or not. The word is in lower case. */
+static bool starts_with(struct piece piece, const char *word)
+{
+    size_t i;
+
+    for (i = 0; word[i] != '\0'; i++)
+        if (i == piece.length || to_lower(piece.text[i]) != word[i])
+            return false;
+    return true;
+}
+
+/* Digits only, at least one, at most max. */
+static bool read_number(struct piece piece, uint32_t max, uint32_t *value)
+{
+    uint32_t sum = 0;
+    size_t i;
+
+    for (i = 0; i < piece.length; i++) {
+        if (!is_digit(piece.text[i]))
+            return false;
+        sum = sum * 10 + (uint32_t)(piece.text[i] - '0');
+        if (sum > max)
+            return false;
+    }
+    *value = sum;
+    return piece.length > 0;
+}
+
+/* Undoes percent-encoding into a terminated string. */
+static const char *decode_piece(struct piece piece, const char *too_long, char *out, size_t capacity)
+{
+    size_t length = 0;
+    size_t i = 0;
+
+    while (i < piece.length) {
+        int byte = (unsigned char)piece.text[i++];
+
+        if (byte == '%') {
+            if (piece.length - i < 2 || hex_value(piece.text[i]) < 0 || hex_value(piece.text[i + 1]) < 0)
+                return "a % is not followed by two hexadecimal digits (write % itself as %25)";
+            byte = hex_value(piece.text[i]) * 16 + hex_value(piece.text[i + 1]);
+            i += 2;
+        }
+        if (byte == 0)
+            return "%00 cannot be part of a node's url";
+        if (length + 1 >= capacity)
+            return too_long;
+        out[length++] = (char)byte;
+    }
+    out[length] = '\0';
+    return NULL;
+}
+
+static const char *read_db(struct piece piece, struct rl_node_url *url)
+{
+    return read_number(piece, DB_MAX, &url->db) ? NULL : "database is not a number between 0 and 65535";
+}
+
+/* "user:password" or ":password". A password may hold further colons. */
+static const char *read_credentials(struct piece piece, struct rl_node_url *url)
+{
+    size_t colon = find_char(piece, ':');
+    const char *wrong;
+
+    if (colon == piece.length)
+        return "credentials are written as user:password@ or :password@";
+    wrong = decode_piece(first_part(piece, colon), "user is too long (at most 127 bytes)", url->user,
+                         sizeof(url->user));
+    if (wrong != NULL)
+        return wrong;
+    url->has_password = true;
+    return decode_piece(rest_from(piece, colon + 1), "password is too long (at most 511 bytes)",
+                        url->password, sizeof(url->password));
+}
+
+/* Takes the credentials off the front. They end at the last @: people do put one into a password. */
+static const char *take_credentials(struct piece *authority, struct rl_node_url *url)
+{
+    size_t end = authority->length;
+    struct piece credentials;
+
+    while (end > 0 && authority->text[end - 1] != '@')
+        end--;
+    if (end == 0)
+        return NULL;
+    credentials = first_part(*authority, end - 1);
+    *authority = rest_from(*authority, end);
+    return read_credentials(credentials, url);
+}
+
+/* Looks like an IPv6 address: the resolver judges its groups. A zone may follow, as in fe80::1%eth0. */
+static bool is_ipv6(struct piece host)
+{
+    size_t zone = find_char(host, '%');
+    size_t colon_count = 0;
+    size_t i;
+
+    for (i = 0; i < host.length; i++) {
+        char c = host.text[i];
+
+        if (i < zone ? hex_value(c) < 0 && c != ':' && c != '.' : i > zone && !is_name_char(c))
+            return false;
+        colon_count += c == ':';
+    }
+    return colon_count >= 2 && zone + 1 != host.length;
+}
+
+static const char *check_name(struct piece host)
+{
+    bool only_digits = true;
+    size_t i;
+
+    if (host.length == 0)
+        return "host is missing";
+    for (i = 0; i < host.length; i++) {
+        if (!is_name_char(host.text[i]))
+            return "host has a character that no host name has";
+        only_digits = only_digits && is_digit(host.text[i]);
+    }
+    return only_digits ? "host is only a number; write host:port" : NULL;
+}
+
+static const char *read_host(struct piece piece, bool bracketed, struct rl_node_url *url)
+{
+    const char *wrong = decode_piece(piece, "host is too long (at most 134 bytes)", url->host, HOST_MAX + 1);
+    struct piece host = {url->host, strlen(url->host)};
+
+    if (wrong != NULL)
+        return wrong;
+    if (bracketed)
+        return is_ipv6(host) ? NULL : "what is in brackets is not an IPv6 address";
+    return check_name(host);
+}
+
+/* What follows the host: nothing, or a colon and the port. */
+static const char *read_port(struct piece piece, struct rl_node_url *url)
+{
+    uint32_t port = PORT_DEFAULT;
+
+    if (piece.length > 0 && piece.text[0] != ':')
+        return "something other than a port follows the bracket";
+    if (piece.length > 0 && (!read_number(rest_from(piece, 1), UINT16_MAX, &port) || port == 0))
+        return "port is not between 1 and 65535";
+    url->port = (uint16_t)port;
+    return NULL;
+}
+
+/* host, host:port, [address], [address]:port */
+static const char *read_address(struct piece piece, struct rl_node_url *url)
+{
+    bool bracketed = piece.length > 0 && piece.text[0] == '[';
+    size_t end = find_char(piece, bracketed ? ']' : ':');
+    const char *wrong;
+
+    if (bracketed && end == piece.length)
+        return "the bracket around the address is not closed";
+    if (!bracketed && end < piece.length && has_char(rest_from(piece, end + 1), ':'))
+        return "put the address in brackets: redis://[::1]:6379";
+    if (bracketed)
+        wrong = read_host((struct piece){piece.text + 1, end - 1}, true, url);
+    else
+        wrong = read_host(first_part(piece, end), false, url);
+    if (wrong != NULL)
+        return wrong;
+    return read_port(rest_from(piece, bracketed ? end + 1 : end), url);
+}
+
+/* [user:password@]host[:port][/db] */
+static const char *read_network(struct piece piece, struct rl_node_url *url)
+{
+    size_t query = find_char(piece, '?');
+    size_t slash = find_char(first_part(piece, query), '/');
+    struct piece authority = first_part(piece, slash);
+    const char *wrong;
+
+    if (has_char(rest_from(piece, slash), '@'))
+        return "a / or ? in a password is written as %2F or %3F";
+    if (query < piece.length)
+        return "unknown query parameter; a database is written as redis://host:port/2";
+    wrong = take_credentials(&authority, url);
+    if (wrong == NULL)
+        wrong = read_address(authority, url);
+    if (wrong == NULL && slash + 1 < piece.length)
+        wrong = read_db(rest_from(piece, slash + 1), url);
+    return wrong;
+}
+
+/* [user:password@]/path[?db=N] */
+static const char *read_unix(struct piece piece, struct rl_node_url *url)
+{
+    size_t query = find_char(piece, '?');
+    size_t slash = find_char(first_part(piece, query), '/');
+    struct piece authority = first_part(piece, slash);
+    struct piece path = {piece.text + slash, query - slash};
+    const char *wrong = take_credentials(&authority, url);
+
+    if (wrong != NULL)
+        return wrong;
+    if (authority.length > 0 || path.length == 0)
+        return socket_advice;
+    wrong = decode_piece(path, "path of the socket is too long (at most 107 bytes)", url->path,
+                         sizeof(url->path));
+    if (wrong != NULL)
+        return wrong;
+    if (url->path[strlen(url->path) - 1] == '/')
+        return socket_advice;
+    if (query == piece.length)
+        return NULL;
+    if (!starts_with(rest_from(piece, query), "?db="))
+        return "unknown query parameter; only ?db=N is known";
+    return read_db(rest_from(piece, query + strlen("?db=")), url);
+}
+
+/* host or host:port, without a scheme. */
+static const char *read_bare(struct piece piece, struct rl_node_url *url)
+{
+    if (starts_with(piece, "/") || starts_with(piece, "unix:"))
+        return socket_advice;
+    if (has_char(piece, '/') || has_char(piece, '@') || has_char(piece, '?'))
+        return "more than host:port needs redis:// in front";
+    return read_address(piece, url);
+}
+
+/* The schemes; NULL ends them. */
+static const struct scheme {
+    const char *text;
+    enum rl_transport transport;
+} schemes[] = {
+    {"redis://", RL_TRANSPORT_TCP},   {"rediss://", RL_TRANSPORT_TLS}, {"valkey://", RL_TRANSPORT_TCP},
+    {"valkeys://", RL_TRANSPORT_TLS}, {"unix://", RL_TRANSPORT_UNIX},  {NULL, RL_TRANSPORT_TCP},
+};
+
+/* Whether "://" ends a word of letters at the start: then it is a scheme, and one we do not know. */
+static bool has_scheme(struct piece piece)
+{
+    size_t colon = find_char(piece, ':');
+
+    return colon > 0 && starts_with(rest_from(piece, colon), "://") &&
+           !has_char(first_part(piece, colon), '/');
+}
+
+static const char *read_url(struct piece piece, struct rl_node_url *url)
+{
+    const struct scheme *scheme;
+
+    for (scheme = schemes; scheme->text != NULL; scheme++) {
+        if (!starts_with(piece, scheme->text))
+            continue;
+        piece = rest_from(piece, strlen(scheme->text));
+        url->transport = scheme->transport;
+        return scheme->transport == RL_TRANSPORT_UNIX ? read_unix(piece, url) : read_network(piece, url);
+    }
+    if (starts_with(piece, "http://") || starts_with(piece, "https://"))
+        return "a node speaks the redis protocol, not http: write redis://host:port";
+    if (has_scheme(piece))
+        return "unknown scheme; known are redis://, rediss://, valkey://, valkeys:// and unix://";
+    return read_bare(piece, url);
+}
+
+static const char *check_characters(struct piece piece)
+{
+    size_t i;
+
+    if (piece.length == 0)
+        return "url is empty";
+    for (i = 0; i < piece.length; i++)
+        if ((unsigned char)piece.text[i] <= ' ' || piece.text[i] == 0x7f)
+            return "spaces and control characters are not allowed; write them as %20 and the like";
+    return NULL;
+}
+
+static void show_text(struct rl_writer *display, const char *text)
+{
+    rl_write_raw(display, text, strlen(text));
+}
+
+static void show_number(struct rl_writer *display, uint32_t number)
+{
+    char digits[10];
+    size_t first = sizeof(digits);
+
+    do {
+        digits[--first] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    rl_write_raw(display, digits + first, sizeof(digits) - first);
+}
+
+/* A path with everything encoded that is not plain text, or that would mean something in a URL or a list. */
+static void show_path(struct rl_writer *display, const char *path)
+{
+    static const char hex[] = "0123456789ABCDEF";
+
+    for (; *path != '\0'; path++) {
+        unsigned char byte = (unsigned char)*path;
+        const char escape[3] = {'%', hex[byte >> 4], hex[byte & 15]};
+
+        if (byte <= ' ' || byte >= 0x7f || byte == '%' || byte == '?' || byte == ',')
+            rl_write_raw(display, escape, sizeof(escape));
+        else
+            rl_write_raw(display, path, 1);
+    }
+}
+
+/* Names and addresses do not care for capitals; the zone behind the % does. */
+static void show_host(struct rl_writer *display, const char *host)
+{
+    bool in_zone = false;
+
+    for (; *host != '\0'; host++) {
+        char c = in_zone ? *host : to_lower(*host);
+
+        in_zone = in_zone || c == '%';
+        rl_write_raw(display, &c, 1);
+        if (c == '%')
+            show_text(display, "25");
+    }
+}
+
+static void show_network(struct rl_writer *display, const struct rl_node_url *url)
+{
+    bool bracketed = has_char((struct piece){url->host, strlen(url->host)}, ':');
+
+    show_text(display, url->transport == RL_TRANSPORT_TLS ? "rediss://" : "redis://");
+    show_text(display, bracketed ? "[" : "");
+    show_host(display, url->host);
+    show_text(display, bracketed ? "]:" : ":");
+    show_number(display, url->port);
+}
+
+static const char *build_display(struct rl_node_url *url)
+{
+    struct rl_writer display = rl_writer_on(url->display, sizeof(url->display) - 1);
+
+    if (url->transport == RL_TRANSPORT_UNIX) {
+        show_text(&display, "unix://");
+        show_path(&display, url->path);
+    } else {
+        show_network(&display, url);
+    }
+    if (url->db > 0) {
+        show_text(&display, url->transport == RL_TRANSPORT_UNIX ? "?db=" : "/");
+        show_number(&display, url->db);
+    }
+    url->display[display.length] = '\0';
+    return display.overflow ? "path of the socket has too many characters that need escapes" : NULL;
+}
+
+const char *rl_node_url_parse(const char *text, size_t length, struct rl_node_url *url)
+{
+    struct piece piece = {text, length};
+    const char *wrong = check_characters(piece);
+
+    memset(url, 0, sizeof(*url));
+    if (wrong == NULL)
+        wrong = read_url(piece, url);
+    if (wrong == NULL)
+        wrong = build_display(url);
+    /* Half a URL is of no use to anybody, and may hold a password. */
+    if (wrong != NULL)
+        memset(url, 0, sizeof(*url));
+    return wrong;
+}
+
+static bool is_separator(char c)
+{
+    return c == ',' || c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+const char *rl_node_url_next(const char **cursor, size_t *length)
+{
+    const char *start = *cursor;
+    const char *end;
+
+    while (is_separator(*start))
+        start++;
+    for (end = start; *end != '\0' && !is_separator(*end);)
+        end++;
+    *cursor = end;
+    *length = (size_t)(end - start);
+    return *length > 0 ? start : NULL;
+}
