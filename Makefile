@@ -34,6 +34,7 @@ install:
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
 	@ninja -C $(BUILD)
 	@DESTDIR=$(abspath $(DESTDIR)) meson install -C $(BUILD) --no-rebuild
+	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" -ne 0 ] || ldconfig
 
 lint:
 	@tools/setup test
