@@ -1,0 +1,57 @@
+/*
+ * The table of error classes; see error_reply.h. All of these mean that the command was not executed.
+ */
+#include "wire/error_reply.h"
+
+#include <string.h>
+
+static const struct {
+    const char *word;
+    enum rl_cause cause;
+} classes[] = {
+    {"NOAUTH", RL_CAUSE_RIGHTS},       {"WRONGPASS", RL_CAUSE_RIGHTS},
+    {"NOPERM", RL_CAUSE_RIGHTS},       {"WRONGTYPE", RL_CAUSE_FOREIGN_TYPE},
+    {"READONLY", RL_CAUSE_REPLICA},    {"OOM", RL_CAUSE_MEMORY},
+    {"LOADING", RL_CAUSE_LOADING},     {"MASTERDOWN", RL_CAUSE_LOADING},
+    {"BUSY", RL_CAUSE_BUSY},           {"MISCONF", RL_CAUSE_DISK},
+    {"NOREPLICAS", RL_CAUSE_DISK},     {"MOVED", RL_CAUSE_CLUSTER},
+    {"ASK", RL_CAUSE_CLUSTER},         {"CROSSSLOT", RL_CAUSE_CLUSTER},
+    {"CLUSTERDOWN", RL_CAUSE_CLUSTER}, {"TRYAGAIN", RL_CAUSE_CLUSTER},
+};
+
+bool rl_error_is(const char *text, size_t length, const char *word)
+{
+    size_t word_length = strlen(word);
+
+    return length >= word_length && memcmp(text, word, word_length) == 0 &&
+           (length == word_length || text[word_length] == ' ');
+}
+
+/* Errors raised inside a script may carry the script's place in front on old servers: look for the word there too. */
+static bool mentions_after_colon(const char *text, size_t length, const char *word)
+{
+    for (size_t i = 0; i + 2 < length; i++)
+        if (text[i] == ':' && text[i + 1] == ' ' && rl_error_is(text + i + 2, length - i - 2, word))
+            return true;
+    return false;
+}
+
+enum rl_cause rl_error_cause(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+        if (rl_error_is(text, length, classes[i].word) || mentions_after_colon(text, length, classes[i].word))
+            return classes[i].cause;
+    return RL_CAUSE_ERROR;
+}
+
+struct rl_answer rl_error_answer(const char *text, size_t length)
+{
+    struct rl_answer answer = {.verdict = RL_BROKEN, .ttl_left_ms = -2};
+
+    answer.cause = rl_error_cause(text, length);
+    if (answer.cause == RL_CAUSE_FOREIGN_TYPE)
+        answer.verdict = RL_DENIED;
+    if (answer.cause == RL_CAUSE_REPLICA)
+        answer.verdict = RL_UNFIT;
+    return answer;
+}

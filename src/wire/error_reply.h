@@ -1,0 +1,20 @@
+/*
+ * What an error reply means for a vote: each known class of error has its own cause, so that nobody is told
+ * "unable to achieve a quorum" for a wrong password.
+ */
+#ifndef RL_WIRE_ERROR_REPLY_H
+#define RL_WIRE_ERROR_REPLY_H
+
+#include <stddef.h>
+
+#include "core/event.h"
+
+enum rl_cause rl_error_cause(const char *text, size_t length);
+
+/* The verdict that goes with a cause: a foreign type is a denial, a replica is unfit, the rest is broken. */
+struct rl_answer rl_error_answer(const char *text, size_t length);
+
+/* Whether an error reply starts with this word. */
+bool rl_error_is(const char *text, size_t length, const char *word);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * What is said before a connection may be used: HELLO with credentials (AUTH and CLIENT SETNAME on nodes that lack it),
+ * SELECT, INFO. One command at a time: nothing is sent before the answer to the one before it was read.
+ */
+#ifndef RL_WIRE_HANDSHAKE_H
+#define RL_WIRE_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/event.h"
+#include "wire/resp_writer.h"
+
+struct rl_greeting {
+    const char *user;     /* empty: the default user */
+    const char *password; /* NULL: none */
+    const char *client_name;
+    uint32_t db;
+};
+
+/* What a node told about itself. */
+struct rl_node_info {
+    bool resp3;
+    bool valkey;
+    bool replica;
+    uint32_t version;  /* 70015 for 7.0.15 */
+    unsigned features; /* RL_FEATURE_ bits */
+    char run_id[41];   /* empty when it may not be asked */
+};
+
+enum rl_handshake_step {
+    RL_HANDSHAKE_HELLO,
+    RL_HANDSHAKE_AUTH,
+    RL_HANDSHAKE_SETNAME,
+    RL_HANDSHAKE_SELECT,
+    RL_HANDSHAKE_INFO,
+    RL_HANDSHAKE_READY,
+    RL_HANDSHAKE_FAILED
+};
+
+struct rl_handshake {
+    struct rl_greeting greeting;
+    enum rl_handshake_step step;
+    struct rl_node_info info;
+    enum rl_cause cause; /* when it failed */
+    char error[128];
+};
+
+void rl_handshake_start(struct rl_handshake *handshake, const struct rl_greeting *greeting);
+
+/* Writes the command of the present step. */
+void rl_handshake_write(const struct rl_handshake *handshake, struct rl_writer *writer);
+
+/* Takes the one reply to it and moves to the next step, to READY or to FAILED. */
+void rl_handshake_read(struct rl_handshake *handshake, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * The commands that take, prolong, drop and look at a lock on one node, as bytes, and what the node's reply means as a
+ * verdict. Everything the core wants from a node is said here; connections and deadlines are not.
+ */
+#ifndef RL_WIRE_LOCK_COMMAND_H
+#define RL_WIRE_LOCK_COMMAND_H
+
+#include "core/event.h"
+#include "wire/resp_writer.h"
+
+enum rl_command_kind {
+    RL_COMMAND_ACQUIRE,
+    RL_COMMAND_EXTEND,
+    RL_COMMAND_RELEASE,
+    RL_COMMAND_PEEK /* who holds it: answers granted for "free there" */
+};
+
+/* What a node can do beyond what all nodes can. */
+enum {
+    RL_FEATURE_DELEX = 1,  /* DELEX key IFEQ owner: Redis from 8.4 */
+    RL_FEATURE_DELIFEQ = 2 /* DELIFEQ key owner: Valkey from 9.0 */
+};
+
+struct rl_lock_command {
+    enum rl_command_kind kind;
+    const char *key;
+    size_t key_length;
+    const char *owner;
+    size_t owner_length;
+    int64_t ttl_ms;
+};
+
+/* Replies a command of this kind gets. */
+static inline uint32_t rl_lock_command_replies(enum rl_command_kind kind)
+{
+    return kind == RL_COMMAND_PEEK ? 2 : 1;
+}
+
+/* Writes it. full: send the whole script, because the node said it does not have it (NOSCRIPT). */
+void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
+                           bool full);
+
+enum rl_reading {
+    RL_READING_ANSWER,    /* *answer is filled in */
+    RL_READING_NO_SCRIPT, /* nothing was executed: send it again in full */
+    RL_READING_NO_COMMAND /* nothing was executed: the node lacks the native command, forget that feature */
+};
+
+/* What else a reply told; pointers into the reply. */
+struct rl_lock_reply {
+    struct rl_answer answer;
+    const char *error; /* error text; NULL none */
+    size_t error_length;
+    const char *owner; /* peek: the owner value seen, cut at RL_OWNER_MAX; NULL none */
+    size_t owner_length;
+};
+
+/* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a broken
+ * verdict with RL_CAUSE_PROTOCOL. */
+enum rl_reading rl_lock_command_read(enum rl_command_kind kind, const char *bytes, size_t length,
+                                     struct rl_lock_reply *reply);
+
+#endif

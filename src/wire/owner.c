@@ -1,0 +1,111 @@
+/*
+ * Writing and reading of owner values; see owner.h. Bars, percent signs and control bytes are percent-encoded.
+ */
+#include "wire/owner.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum { HOST_MAX = 64, USER_MAX = 32, WHY_MAX = 128 };
+
+static void add_encoded(struct rl_text *text, const char *words, size_t max)
+{
+    for (size_t i = 0; i < max && words[i] != '\0'; i++) {
+        uint8_t byte = (uint8_t)words[i];
+        char encoded[3] = {'%'};
+
+        if (byte >= 0x20 && byte != 0x7f && byte != '|' && byte != '%') {
+            rl_text_add_bytes(text, &words[i], 1);
+        } else if (text->length + 3 < text->capacity) {
+            rl_hex_write(encoded + 1, &byte, 1);
+            rl_text_add_bytes(text, encoded, 3);
+        }
+    }
+}
+
+static void add_field(struct rl_text *text, const char *field, const char *words, size_t max)
+{
+    if (words == NULL || words[0] == '\0')
+        return;
+    rl_text_add(text, field);
+    add_encoded(text, words, max);
+}
+
+size_t rl_owner_tail(char *tail, const struct rl_owner_words *words)
+{
+    struct rl_text text = rl_text_on(tail, RL_OWNER_TAIL_MAX + 1);
+
+    add_field(&text, "|host=", words->host, HOST_MAX);
+    rl_text_add(&text, "|pid=");
+    rl_text_add_unsigned(&text, words->pid);
+    add_field(&text, "|user=", words->user, USER_MAX);
+    rl_text_add(&text, "|since=");
+    rl_text_add_integer(&text, words->since_ms);
+    add_field(&text, "|why=", words->why, WHY_MAX);
+    return text.length;
+}
+
+/* The bytes of a field's value, still encoded; NULL when the field is not there. */
+static const char *find_field(const char *owner, size_t length, const char *field, size_t *value_length)
+{
+    size_t field_length = strlen(field);
+    const char *end = owner + length;
+    const char *bar = memchr(owner, '|', length);
+
+    while (bar != NULL) {
+        const char *start = bar + 1;
+        const char *next = memchr(start, '|', (size_t)(end - start));
+        const char *stop = next != NULL ? next : end;
+
+        if ((size_t)(stop - start) > field_length && memcmp(start, field, field_length) == 0 &&
+            start[field_length] == '=') {
+            *value_length = (size_t)(stop - start) - field_length - 1;
+            return start + field_length + 1;
+        }
+        bar = next;
+    }
+    return NULL;
+}
+
+static int hex_digit(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    if (digit >= 'a' && digit <= 'f')
+        return digit - 'a' + 10;
+    return -1;
+}
+
+void rl_owner_field(const char *owner, size_t length, const char *field, char *text, size_t capacity)
+{
+    struct rl_text decoded = rl_text_on(text, capacity);
+    size_t value_length = 0;
+    const char *value = find_field(owner, length, field, &value_length);
+
+    for (size_t i = 0; value != NULL && i < value_length; i++) {
+        bool escaped = value[i] == '%' && i + 2 < value_length && hex_digit(value[i + 1]) >= 0 &&
+                       hex_digit(value[i + 2]) >= 0;
+        char byte = escaped ? (char)(hex_digit(value[i + 1]) * 16 + hex_digit(value[i + 2])) : value[i];
+
+        rl_text_add_printable(&decoded, &byte, 1);
+        i += escaped ? 2 : 0;
+    }
+}
+
+int64_t rl_owner_number(const char *owner, size_t length, const char *field)
+{
+    size_t value_length = 0;
+    const char *value = find_field(owner, length, field, &value_length);
+    int64_t number = 0;
+
+    if (value == NULL || value_length > 18)
+        return 0;
+    for (size_t i = 0; i < value_length; i++) {
+        if (value[i] < '0' || value[i] > '9')
+            return 0;
+        number = number * 10 + (value[i] - '0');
+    }
+    return number;
+}
