@@ -57,6 +57,7 @@ static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct r
     acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
     acquire->round_question = ++acquire->question;
     acquire->tally = rl_tally_start(acquire->config.node_count);
+    acquire->raising = 0;
     memset(acquire->fences, 0, sizeof acquire->fences);
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
         acquire->last[node] = (struct rl_answer){.verdict = RL_SILENT, .ttl_left_ms = -2};
@@ -98,6 +99,7 @@ static void rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct r
     acquire->phase = RL_ACQUIRE_RESTING;
     acquire->wake_at =
         rl_time_min(rl_time_add(now, rl_backoff_next(&acquire->backoff, acquire->prng)), give_up_at);
+    effects->rest = rl_time_since(acquire->wake_at, now);
 }
 
 static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
@@ -159,7 +161,8 @@ static void agree_on_fence(struct rl_acquire *acquire, struct rl_time now, struc
     acquire->phase = RL_ACQUIRE_RAISING;
     acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
     acquire->second = rl_tally_start(acquire->config.node_count);
-    effects->raise = acquire->tally.granted & ~at;
+    acquire->raising = acquire->tally.granted & ~at;
+    effects->raise = acquire->raising;
     effects->fence = acquire->fence;
     effects->question = ++acquire->question;
 }

@@ -58,6 +58,7 @@ struct rl_acquire {
     uint32_t round;                      /* rounds so far */
     struct rl_tally tally;               /* of this round */
     struct rl_tally second;              /* of its raise or peek */
+    rl_node_set raising;                 /* nodes of this round that were asked to raise their fence */
     uint64_t fences[RL_NODES_MAX];       /* what each node granted in this round */
     uint64_t fence;                      /* the one to hand out */
     struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */

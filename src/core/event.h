@@ -76,6 +76,8 @@ struct rl_effects {
     uint32_t question;   /* number of the question asked by acquire, raise, peek, extend or release */
     uint64_t fence;
     struct rl_span ttl;
+    struct rl_span
+        rest;      /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
     bool extended; /* lease: an extension round ended; look at the lease for its result */
 };
