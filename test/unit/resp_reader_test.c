@@ -410,6 +410,8 @@ static void a_message_may_be_as_long_as_the_limit_and_no_longer(void **state)
     size_t offset = 0;
 
     (void)state;
+    assert_int_equal(rl_resp_skip(bytes, 8, &offset), RL_RESP_MORE);
+    assert_int_equal(rl_resp_skip(bytes, RL_RESP_MESSAGE_MAX - 1, &offset), RL_RESP_MORE);
     assert_int_equal(rl_resp_skip(bytes, RL_RESP_MESSAGE_MAX, &offset), RL_RESP_OK);
     free(bytes);
     bytes = make_bulk(RL_RESP_MESSAGE_MAX + 1);
