@@ -193,22 +193,28 @@ static int refuse_passphrase(char *buffer, int size, int writing, void *context)
     return -1;
 }
 
-/* Says what is wrong with a file from the oldest entry of the error queue, which is the cause, and empties
- * it. */
+static const struct {
+    int library;
+    int reason;
+    const char *words;
+} file_reasons[] = {
+    {ERR_LIB_PEM, PEM_R_NO_START_LINE, "nothing of the kind in it (PEM is expected)"},
+    {ERR_LIB_X509, X509_R_NO_CERTIFICATE_OR_CRL_FOUND, "nothing of the kind in it (PEM is expected)"},
+    {ERR_LIB_OSSL_DECODER, ERR_R_UNSUPPORTED, "nothing of the kind in it (PEM is expected)"},
+    {ERR_LIB_CRYPTO, ERR_R_INTERRUPTED_OR_CANCELLED, "it has a passphrase; give a key without one"},
+    {ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH, "it does not belong to the certificate"},
+};
+
+/* Says what is wrong with a file, from the oldest entry of the error queue (the cause), and empties it. */
 static bool blame_file(const char *what, const char *file, char *error, size_t error_size)
 {
     unsigned long code = ERR_peek_error();
-    int library = ERR_GET_LIB(code);
-    int reason = ERR_GET_REASON(code);
     char words[128];
-    if (library == ERR_LIB_PEM && reason == PEM_R_NO_START_LINE)
-        snprintf(words, sizeof words, "nothing of the kind in it (PEM is expected)");
-    else if (library == ERR_LIB_PEM && reason == PEM_R_BAD_PASSWORD_READ)
-        snprintf(words, sizeof words, "it has a passphrase; give a key without one");
-    else if (library == ERR_LIB_X509 && reason == X509_R_KEY_VALUES_MISMATCH)
-        snprintf(words, sizeof words, "it does not belong to the certificate");
-    else
-        describe_code(code, words, sizeof words);
+    describe_code(code, words, sizeof words);
+    for (size_t i = 0; i < sizeof file_reasons / sizeof file_reasons[0]; i++) {
+        if (file_reasons[i].library == ERR_GET_LIB(code) && file_reasons[i].reason == ERR_GET_REASON(code))
+            snprintf(words, sizeof words, "%s", file_reasons[i].words);
+    }
     snprintf(error, error_size, "%s %s: %s", what, file, words);
     ERR_clear_error();
     return false;
