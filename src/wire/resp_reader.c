@@ -56,26 +56,28 @@ static enum rl_resp_status read_line(struct cursor *cursor, struct rl_resp *item
     return left < RL_RESP_LINE_MAX + 2 ? ask_more(cursor) : RL_RESP_BAD;
 }
 
-/* Decimal digits and CRLF, a value of at most `max`, which is above 9. Leading zeros are fine, as in the protocol. */
+/* Decimal digits and CRLF, a value of at most `max`. Leading zeros are fine, as in the protocol. */
 static enum rl_resp_status read_digits(struct cursor *cursor, uint64_t max, uint64_t *value)
 {
-    const size_t start = cursor->position;
+    const uint64_t tenth = max / 10;
+    size_t at = cursor->position;
+    size_t digit_count;
     uint64_t sum = 0;
 
-    for (; cursor->position < cursor->length; cursor->position++) {
-        unsigned digit = (unsigned)(unsigned char)cursor->bytes[cursor->position] - '0';
+    for (; at < cursor->length; at++) {
+        unsigned digit = (unsigned)(unsigned char)cursor->bytes[at] - '0';
 
         if (digit > 9)
             break;
-        if (sum > (max - digit) / 10)
+        if (sum >= tenth && (sum > tenth || digit > max % 10))
             return RL_RESP_BAD;
         sum = sum * 10 + digit;
     }
     *value = sum;
-    if (cursor->position - start > RL_RESP_LINE_MAX)
+    digit_count = at - cursor->position;
+    cursor->position = at;
+    if (digit_count > RL_RESP_LINE_MAX || (digit_count == 0 && at < cursor->length))
         return RL_RESP_BAD;
-    if (cursor->position == start)
-        return start < cursor->length ? RL_RESP_BAD : ask_more(cursor);
     return read_line_end(cursor);
 }
 
