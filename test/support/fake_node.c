@@ -192,11 +192,11 @@ static const struct {
     const char *command;
     const char *answer;
 } constant_answers[] = {
-    {"PING", "+PONG\r\n"},    {"AUTH", "+OK\r\n"},        {"SELECT", "+OK\r\n"}, {"SET", "+OK\r\n"},
-    {"EVALSHA", ":1\r\n"},    {"EVAL", ":1\r\n"},         {"PTTL", ":-2\r\n"},   {"DEL", ":1\r\n"},
-    {"PEXPIRE", ":1\r\n"},    {"EXISTS", ":0\r\n"},       {"QUIT", "+OK\r\n"},   {"RESET", "+RESET\r\n"},
-    {"READONLY", "+OK\r\n"},  {"TYPE", "+none\r\n"},      {"DELEX", ":1\r\n"},   {"DELIFEQ", ":1\r\n"},
-    {"SUBSCRIBE", "+OK\r\n"}, {"UNSUBSCRIBE", "+OK\r\n"},
+    {"PING", "+PONG\r\n"},    {"AUTH", "+OK\r\n"},        {"SELECT", "+OK\r\n"},      {"SET", "+OK\r\n"},
+    {"EVALSHA", ":1\r\n"},    {"EVAL", ":1\r\n"},         {"PTTL", ":-2\r\n"},        {"DEL", ":1\r\n"},
+    {"PEXPIRE", ":1\r\n"},    {"EXISTS", ":0\r\n"},       {"QUIT", "+OK\r\n"},        {"RESET", "+RESET\r\n"},
+    {"READONLY", "+OK\r\n"},  {"TYPE", "+none\r\n"},      {"DELEX", ":1\r\n"},        {"DELIFEQ", ":1\r\n"},
+    {"SUBSCRIBE", "+OK\r\n"}, {"UNSUBSCRIBE", "+OK\r\n"}, {"GETRANGE", "$0\r\n\r\n"},
 };
 
 static void answer_usual(const struct fake_node *fake, struct connection *connection,
