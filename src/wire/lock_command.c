@@ -179,12 +179,12 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, const char *byte
         return RL_READING_ANSWER;
     }
     if (first.type == RL_RESP_ERROR) {
+        answer_error(reply, &first);
         if (rl_error_is(first.text, first.text_length, "NOSCRIPT"))
             return RL_READING_NO_SCRIPT;
         if (kind == RL_COMMAND_RELEASE && first.text_length > 19 &&
             memcmp(first.text, "ERR unknown command", 19) == 0)
             return RL_READING_NO_COMMAND;
-        answer_error(reply, &first);
     } else if (kind == RL_COMMAND_ACQUIRE) {
         read_acquire(&first, reply);
     } else {

@@ -1,0 +1,66 @@
+/*
+ * A doubly linked list through links that live inside its elements. Nothing is allocated; an element is on one list per
+ * link, or on none.
+ */
+#ifndef RL_BASE_LIST_H
+#define RL_BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rl_link {
+    struct rl_link *next, *previous; /* NULL while on no list */
+};
+
+/* A list is a link whose neighbours are the first and the last element. */
+struct rl_list {
+    struct rl_link head;
+};
+
+#define RL_CONTAINER(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+static inline void rl_list_init(struct rl_list *list)
+{
+    list->head.next = list->head.previous = &list->head;
+}
+
+static inline bool rl_list_empty(const struct rl_list *list)
+{
+    return list->head.next == &list->head;
+}
+
+static inline bool rl_link_used(const struct rl_link *link)
+{
+    return link->next != NULL;
+}
+
+static inline void rl_list_append(struct rl_list *list, struct rl_link *link)
+{
+    link->next = &list->head;
+    link->previous = list->head.previous;
+    list->head.previous->next = link;
+    list->head.previous = link;
+}
+
+static inline void rl_list_remove(struct rl_link *link)
+{
+    if (link->next == NULL)
+        return;
+    link->previous->next = link->next;
+    link->next->previous = link->previous;
+    link->next = link->previous = NULL;
+}
+
+/* The first element's link, NULL when there is none. */
+static inline struct rl_link *rl_list_first(struct rl_list *list)
+{
+    return rl_list_empty(list) ? NULL : list->head.next;
+}
+
+/* The one after it, NULL at the end. */
+static inline struct rl_link *rl_list_next(struct rl_list *list, const struct rl_link *link)
+{
+    return link->next == &list->head ? NULL : link->next;
+}
+
+#endif

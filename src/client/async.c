@@ -1,0 +1,209 @@
+/*
+ * The calls that return at once and call back, their cancelling, and the descriptor for programs with an event loop.
+ */
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "client/client.h"
+
+static redlock_request next_request(redlock_client *client)
+{
+    return ++client->last_request;
+}
+
+/* The operation is under way, or has even ended already: its callback has not run, for that needs the mutex. */
+static void set_callback(struct rl_operation *operation, redlock_acquired_fn acquired,
+                         redlock_done_fn finished, void *context, redlock_request *request)
+{
+    operation->acquired = acquired;
+    operation->finished = finished;
+    operation->context = context;
+    if (request != NULL)
+        *request = operation->request;
+}
+
+static void leave_nudged(redlock_client *client)
+{
+    rl_driver_flush(client);
+    rl_driver_nudge(client);
+    rl_client_leave(client);
+}
+
+redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
+                                     redlock_acquired_fn done, void *context, redlock_request *request)
+{
+    struct rl_operation *operation = NULL;
+    redlock_spec checked;
+    redlock_result result;
+
+    if (done == NULL)
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    result = rl_call_check_spec(client, spec, &checked, NULL);
+    if (result == REDLOCK_OK) {
+        rl_driver_refresh(client);
+        operation = rl_call_acquire(client, &checked, wait_ms, next_request(client), &result, NULL);
+    }
+    if (operation != NULL)
+        set_callback(operation, done, NULL, context, request);
+    leave_nudged(client);
+    return result;
+}
+
+redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock_done_fn done, void *context,
+                                    redlock_request *request)
+{
+    struct rl_operation *operation;
+    redlock_result result;
+
+    if (lock == NULL || done == NULL)
+        return REDLOCK_INVALID;
+    if (!rl_client_enter(lock->client))
+        return REDLOCK_MISUSE;
+    rl_driver_refresh(lock->client);
+    operation = rl_call_extend(lock, ttl_ms, next_request(lock->client), &result, NULL);
+    if (operation != NULL)
+        set_callback(operation, NULL, done, context, request);
+    leave_nudged(lock->client);
+    return result;
+}
+
+redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, void *context,
+                                     redlock_request *request)
+{
+    struct rl_operation *operation;
+    redlock_result result;
+
+    if (lock == NULL || done == NULL)
+        return REDLOCK_INVALID;
+    if (!rl_client_enter(lock->client))
+        return REDLOCK_MISUSE;
+    rl_driver_refresh(lock->client);
+    operation = rl_call_release(lock, next_request(lock->client), &result, NULL);
+    if (operation != NULL)
+        set_callback(operation, NULL, done, context, request);
+    leave_nudged(lock->client);
+    return result;
+}
+
+/* Linear in what is under way: cancelling is rare. */
+static struct rl_operation *find_operation(redlock_client *client, redlock_request request)
+{
+    for (struct rl_link *link = rl_list_first(&client->operations); link != NULL;
+         link = rl_list_next(&client->operations, link)) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
+
+        if (operation->request == request && !operation->done)
+            return operation;
+    }
+    return NULL;
+}
+
+static void cancel_operation(redlock_client *client, struct rl_operation *operation)
+{
+    struct rl_event event = {.kind = RL_EVENT_CANCEL, .now = rl_client_now(client)};
+
+    if (operation->kind == RL_OPERATION_EXTEND)
+        rl_operation_finish(operation,
+                            REDLOCK_CANCELED); /* the round goes on: longer than wanted harms nobody */
+    else
+        rl_operation_event(operation, &event);
+}
+
+redlock_result redlock_cancel(redlock_client *client, redlock_request request)
+{
+    struct rl_operation *operation;
+    redlock_result result = REDLOCK_OK;
+
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    operation = request != 0 ? find_operation(client, request) : NULL;
+    if (operation == NULL)
+        result = REDLOCK_NOT_HELD;
+    else if (operation->kind == RL_OPERATION_RELEASE)
+        result = REDLOCK_MISUSE;
+    else
+        cancel_operation(client, operation);
+    leave_nudged(client);
+    return result;
+}
+
+/* ---- event loops ---- */
+
+static bool add_inner(int outer_fd, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+    return epoll_ctl(outer_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void close_outer(redlock_client *client)
+{
+    int *fds[] = {&client->outer_fd, &client->timer_fd, &client->ready_fd};
+
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+/* Three things make it readable: a node said something, a deadline has come, a callback waits to be run. */
+static void open_outer(redlock_client *client)
+{
+    int outer_fd = epoll_create1(EPOLL_CLOEXEC);
+
+    client->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    client->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    client->outer_fd = outer_fd;
+    if (outer_fd < 0 || client->timer_fd < 0 || client->ready_fd < 0 ||
+        !add_inner(outer_fd, client->poller.epoll_fd) || !add_inner(outer_fd, client->timer_fd) ||
+        !add_inner(outer_fd, client->ready_fd))
+        close_outer(client);
+}
+
+int redlock_client_fd(redlock_client *client)
+{
+    int fd;
+
+    if (client == NULL || !rl_client_enter(client))
+        return -1;
+    if (client->outer_fd < 0)
+        open_outer(client);
+    fd = client->outer_fd;
+    if (fd >= 0 && !rl_list_empty(&client->completions)) {
+        uint64_t one = 1;
+        ssize_t put = write(client->ready_fd, &one, sizeof one);
+
+        (void)put;
+    }
+    leave_nudged(client);
+    return fd;
+}
+
+static void take_down(int fd)
+{
+    uint64_t count;
+    ssize_t got = read(fd, &count, sizeof count);
+
+    (void)got; /* empty is fine */
+}
+
+redlock_result redlock_client_process(redlock_client *client)
+{
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    if (client->outer_fd >= 0) {
+        take_down(client->ready_fd);
+        take_down(client->timer_fd);
+    }
+    rl_driver_turn(client, (struct rl_time){0});
+    while (rl_notify_run(client, true, false))
+        rl_driver_flush(client);
+    leave_nudged(client);
+    return REDLOCK_OK;
+}

@@ -1,0 +1,267 @@
+/*
+ * The calls that return when it is done. Each begins an operation and drives the connections, or sleeps, until it has ended.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+#include "core/validity.h"
+
+static redlock_result misuse(redlock_report *report)
+{
+    rl_report_error(report, REDLOCK_MISUSE,
+                    "the client is closed, or belongs to the process this one was forked from");
+    return REDLOCK_MISUSE;
+}
+
+/* Waits for an operation, reports it and lets go of it. */
+static redlock_result conclude(redlock_client *client, struct rl_operation *operation,
+                               redlock_lock **handed_out, redlock_report *report)
+{
+    redlock_result result;
+
+    rl_driver_wait(client, operation);
+    if (handed_out != NULL && operation->result == REDLOCK_OK) {
+        *handed_out = rl_call_hand_out(operation);
+        rl_driver_flush(client);
+    }
+    result = operation->result;
+    rl_report_operation(report, operation);
+    rl_operation_free(client, operation);
+    rl_driver_nudge(client);
+    return result;
+}
+
+redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
+                               redlock_lock **lock, redlock_report *report)
+{
+    struct rl_operation *operation = NULL;
+    redlock_spec checked;
+    redlock_result result;
+
+    if (lock == NULL || !rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    *lock = NULL;
+    if (client == NULL || !rl_client_enter(client))
+        return misuse(report);
+    result = rl_call_check_spec(client, spec, &checked, report);
+    if (result == REDLOCK_OK) {
+        rl_driver_refresh(client);
+        operation = rl_call_acquire(client, &checked, wait_ms, 0, &result, report);
+    }
+    if (operation != NULL)
+        result = conclude(client, operation, lock, report);
+    rl_client_leave(client);
+    return result;
+}
+
+redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *spec, redlock_lock **lock,
+                                   redlock_report *report)
+{
+    return redlock_acquire(client, spec, 0, lock, report);
+}
+
+redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
+{
+    struct rl_operation *operation;
+    redlock_result result;
+
+    if (lock == NULL || !rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    if (!rl_client_enter(lock->client))
+        return misuse(report);
+    rl_driver_refresh(lock->client);
+    operation = rl_call_extend(lock, ttl_ms, 0, &result, report);
+    if (operation != NULL)
+        result = conclude(lock->client, operation, NULL, report);
+    rl_client_leave(lock->client);
+    return result;
+}
+
+redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
+{
+    struct rl_operation *operation;
+    redlock_result result;
+
+    if (lock == NULL || !rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    if (!rl_client_enter(lock->client))
+        return misuse(report);
+    rl_driver_refresh(lock->client);
+    operation = rl_call_release(lock, 0, &result, report);
+    if (operation != NULL)
+        result = conclude(lock->client, operation, NULL, report);
+    rl_client_leave(lock->client);
+    return result;
+}
+
+/* A lock object for a name and an owner value that somebody else made. */
+static redlock_result know_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
+                                redlock_lock **lock, redlock_report *report)
+{
+    size_t length = owner != NULL ? strlen(owner) : 0;
+
+    if (length == 0 || length > REDLOCK_OWNER_MAX) {
+        rl_report_error(report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
+        return REDLOCK_INVALID;
+    }
+    *lock = rl_lock_create(client, spec, spec->name_length, owner);
+    if (*lock != NULL) {
+        (*lock)->ttl_ms = spec->ttl_ms;
+        (*lock)->lease.config = rl_holding_config(client, spec);
+        return REDLOCK_OK;
+    }
+    rl_report_error(report, REDLOCK_NOMEM, "out of memory");
+    return REDLOCK_NOMEM;
+}
+
+/* The validity a lock would have if a quorum extended it now: nothing is promised before they did. */
+static void presume_held(redlock_lock *lock)
+{
+    struct rl_time now = rl_client_now(lock->client);
+
+    rl_holding_start(lock, now, rl_validity_end(now, lock->lease.config.ttl, lock->client->config.drift_ppm));
+}
+
+static redlock_result adopt(redlock_client *client, redlock_lock *known, redlock_lock **lock,
+                            redlock_report *report)
+{
+    redlock_result result;
+    struct rl_operation *operation = rl_call_extend(known, 0, 0, &result, report);
+
+    if (operation == NULL) {
+        if (known->stage == RL_LOCK_HELD)
+            rl_holding_abandon(known);
+        return result;
+    }
+    rl_driver_wait(client, operation);
+    result = operation->result;
+    if (result == REDLOCK_OK)
+        *lock = rl_call_hand_out(operation);
+    else if (known->stage == RL_LOCK_HELD)
+        rl_holding_abandon(known); /* the nodes could not be asked: it is not ours to end */
+    if (result == REDLOCK_LOST)
+        operation->result = REDLOCK_NOT_HELD;
+    result = operation->result;
+    rl_report_operation(report, operation);
+    rl_operation_free(client, operation);
+    rl_driver_nudge(client);
+    return result;
+}
+
+redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, const char *owner,
+                             redlock_lock **lock, redlock_report *report)
+{
+    redlock_lock *known = NULL;
+    redlock_spec checked;
+    redlock_result result;
+
+    if (lock == NULL || !rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    *lock = NULL;
+    if (client == NULL || !rl_client_enter(client))
+        return misuse(report);
+    result = rl_call_check_spec(client, spec, &checked, report);
+    if (result == REDLOCK_OK && checked.on_lost != NULL &&
+        (!rl_notify_start(client) || !rl_driver_start_carrier(client)))
+        result = REDLOCK_SYSTEM;
+    if (result == REDLOCK_OK)
+        result = know_lock(client, &checked, owner, &known, report);
+    if (result == REDLOCK_OK) {
+        rl_driver_refresh(client);
+        presume_held(known);
+        result = adopt(client, known, lock, report);
+        rl_lock_unref(known);
+    }
+    rl_client_leave(client);
+    return result;
+}
+
+redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
+                                     const char *owner, redlock_report *report)
+{
+    redlock_spec spec = REDLOCK_SPEC_INIT, checked;
+    struct rl_operation *operation = NULL;
+    redlock_lock *known = NULL;
+    redlock_result result;
+
+    if (!rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return misuse(report);
+    spec.name = name;
+    spec.name_length = name_length;
+    result = rl_call_check_spec(client, &spec, &checked, report);
+    if (result == REDLOCK_OK)
+        result = know_lock(client, &checked, owner, &known, report);
+    if (result == REDLOCK_OK) {
+        rl_driver_refresh(client);
+        presume_held(known);
+        operation = rl_call_release(known, 0, &result, report);
+        if (operation != NULL)
+            result = conclude(client, operation, NULL, report);
+        rl_lock_unref(known);
+    }
+    rl_client_leave(client);
+    return result;
+}
+
+/* Who is seen in possession by most nodes. */
+static void find_main_holder(redlock_report *report)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        uint32_t same = 0;
+
+        if (report->nodes[i].owner[0] == '\0')
+            continue;
+        for (uint32_t k = 0; k < report->node_count; k++)
+            same += strcmp(report->nodes[i].owner, report->nodes[k].owner) == 0;
+        if (same <= most)
+            continue;
+        most = same;
+        redlock_holder_parse(report->nodes[i].owner, strlen(report->nodes[i].owner), &report->holder);
+        report->holder_ttl_left_ms = report->nodes[i].ttl_left_ms;
+    }
+}
+
+redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
+                               redlock_report *report)
+{
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+    struct rl_operation *operation = NULL;
+    redlock_result result = REDLOCK_NOMEM;
+    redlock_lock *lock;
+
+    if (report == NULL || !rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return misuse(report);
+    spec.name = name;
+    spec.name_length = name == NULL ? 0 : name_length != 0 ? name_length : strlen(name);
+    if (client->config.key_prefix_length + spec.name_length > REDLOCK_NAME_MAX) {
+        rl_client_leave(client);
+        rl_report_error(report, REDLOCK_INVALID,
+                        "name is too long: prefix and name together may have 1024 bytes");
+        return REDLOCK_INVALID;
+    }
+    rl_report_clear(report);
+    rl_driver_refresh(client);
+    lock = rl_lock_create(client, &spec, spec.name_length, "inspect");
+    if (lock != NULL)
+        operation = rl_operation_create(client, RL_OPERATION_INSPECT, lock);
+    if (operation != NULL) {
+        operation->record.inspected = report;
+        rl_operation_start_inspect(operation);
+        result = conclude(client, operation, NULL, report);
+        find_main_holder(report);
+    } else {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
+    }
+    rl_client_leave(client);
+    return result;
+}

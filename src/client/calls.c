@@ -1,0 +1,249 @@
+/*
+ * What a blocking call and its asynchronous twin have in common: checking arguments, beginning the operation, handing the
+ * lock out. Waiting is in blocking.c, callbacks are in async.c.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "client/client.h"
+#include "core/validity.h"
+
+enum { DEFAULT_TTL_MS = 15000 };
+
+bool rl_call_check_report(const redlock_report *report)
+{
+    return report == NULL || report->size == sizeof *report;
+}
+
+static const char *check_name(const redlock_client *client, const redlock_spec *spec)
+{
+    if (spec->name == NULL || spec->name_length == 0)
+        return "name is empty: give the lock a name";
+    if (client->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
+        return "name is too long: prefix and name together may have 1024 bytes";
+    return NULL;
+}
+
+/* A lease that cannot be renewed before it ends would be lost every time. */
+static const char *check_renewal(const redlock_client *client, const redlock_spec *spec)
+{
+    struct rl_span ttl = rl_span_ms(spec->ttl_ms);
+    struct rl_span drift = rl_validity_drift(ttl, client->config.drift_ppm);
+
+    if (spec->auto_extend != 0 && spec->on_lost == NULL)
+        return "auto_extend needs on_lost: a renewed lock can still be lost, and you have to know";
+    if (spec->auto_extend != 0 && rl_span_ms(spec->renew_ms).us >= rl_span_sub(ttl, drift).us)
+        return "renew_ms is not below the validity of ttl_ms: the lock would be lost before it is renewed";
+    return NULL;
+}
+
+static const char *check_times(const redlock_client *client, const redlock_spec *spec)
+{
+    if (spec->ttl_ms < REDLOCK_TTL_MIN_MS)
+        return "ttl_ms is below 50: a lease that short leaves no time to use it";
+    if (spec->ttl_ms > REDLOCK_TTL_MAX_MS)
+        return "ttl_ms is above 86400000 (one day): keep it short and renew it";
+    if (spec->max_hold_ms < 0)
+        return "max_hold_ms is negative";
+    return check_renewal(client, spec);
+}
+
+redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *spec, redlock_spec *checked,
+                                  redlock_report *report)
+{
+    const char *wrong = NULL;
+
+    if (spec == NULL || spec->size != sizeof *spec) {
+        wrong = "spec.size is not sizeof(redlock_spec): start from REDLOCK_SPEC_INIT";
+    } else {
+        *checked = *spec;
+        if (checked->name != NULL && checked->name_length == 0)
+            checked->name_length = strlen(checked->name);
+        checked->ttl_ms = spec->ttl_ms != 0 ? spec->ttl_ms : DEFAULT_TTL_MS;
+        checked->renew_ms = spec->renew_ms != 0 ? spec->renew_ms : checked->ttl_ms / 3;
+        wrong = check_name(client, checked);
+        if (wrong == NULL)
+            wrong = check_times(client, checked);
+    }
+    if (wrong == NULL)
+        return REDLOCK_OK;
+    rl_report_error(report, REDLOCK_INVALID, "%s", wrong);
+    return REDLOCK_INVALID;
+}
+
+/* The threads that a lock with callbacks needs must be there before it is asked for. */
+static bool start_background(redlock_client *client, const redlock_spec *spec, redlock_request request)
+{
+    bool watched = spec->on_lost != NULL || spec->on_renewed != NULL;
+
+    if (request != 0 && client->outer_fd < 0 &&
+        (!rl_notify_start(client) || !rl_driver_start_carrier(client)))
+        return false;
+    return !watched || (rl_notify_start(client) && rl_driver_start_carrier(client));
+}
+
+static struct rl_operation *refuse(redlock_result *result, redlock_report *report, redlock_result why,
+                                   const char *words)
+{
+    *result = why;
+    rl_report_error(report, why, "%s", words);
+    return NULL;
+}
+
+/* Shared by acquire and adopt: the lock object with everything the spec says about it. */
+static redlock_lock *make_lock(redlock_client *client, const redlock_spec *spec, redlock_request request)
+{
+    redlock_lock *lock = rl_lock_create(client, spec, spec->name_length, NULL);
+
+    if (lock == NULL)
+        return NULL;
+    lock->ttl_ms = spec->ttl_ms;
+    lock->lease.config = rl_holding_config(client, spec);
+    if (spec->auto_extend != 0 && spec->unbound == 0 && request == 0) {
+        lock->thread = rl_thread_token_get();
+        if (lock->thread == NULL) {
+            rl_lock_unref(lock);
+            return NULL;
+        }
+    }
+    return lock;
+}
+
+static struct rl_acquire_config acquire_config(const redlock_client *client, const redlock_spec *spec,
+                                               int64_t wait_ms, bool peek)
+{
+    struct rl_time now = client->clock.now;
+
+    return (struct rl_acquire_config){
+        .node_count = client->node_count,
+        .ttl = rl_span_ms(spec->ttl_ms),
+        .drift_ppm = client->config.drift_ppm,
+        .node_timeout = client->config.node_timeout,
+        .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(now, rl_span_ms(wait_ms)),
+        .retry_min = client->config.retry_min,
+        .retry_max = client->config.retry_max,
+        .peek = peek || wait_ms != 0,
+    };
+}
+
+static void mark_async(redlock_client *client, struct rl_operation *operation, redlock_request request)
+{
+    operation->request = request;
+    if (request != 0)
+        client->async_count++;
+}
+
+struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
+                                     redlock_request request, redlock_result *result, redlock_report *report)
+{
+    struct rl_acquire_config config;
+    struct rl_operation *operation = NULL;
+    redlock_lock *lock;
+
+    if (wait_ms < REDLOCK_WAIT_FOREVER)
+        return refuse(result, report, REDLOCK_INVALID,
+                      "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end");
+    if (!start_background(client, spec, request))
+        return refuse(result, report, REDLOCK_SYSTEM, "cannot start a thread: the system refused it");
+    lock = make_lock(client, spec, request);
+    if (lock != NULL)
+        operation = rl_operation_create(client, RL_OPERATION_ACQUIRE, lock);
+    if (operation == NULL) {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    }
+    mark_async(client, operation, request);
+    config = acquire_config(client, spec, wait_ms, report != NULL || request != 0);
+    operation->started = client->clock.now;
+    rl_operation_start_acquire(operation, &config);
+    return operation;
+}
+
+redlock_lock *rl_call_hand_out(struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+    redlock_client *client = lock->client;
+
+    /* Rule: validity is looked at when the lock is handed out, after everything it took to get here. */
+    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, rl_client_now(client))) {
+        if (lock->stage == RL_LOCK_HELD)
+            rl_holding_discard(lock);
+        operation->result = REDLOCK_TOO_SLOW;
+        return NULL;
+    }
+    lock->handle = true;
+    rl_lock_ref(lock);
+    client->refs++;
+    return lock;
+}
+
+/* An operation on a lock that the caller has. */
+static struct rl_operation *begin_on_lock(redlock_lock *lock, enum rl_operation_kind kind,
+                                          redlock_request request, redlock_result *result,
+                                          redlock_report *report)
+{
+    redlock_client *client = lock->client;
+    struct rl_operation *operation;
+
+    if (request != 0 && client->outer_fd < 0 &&
+        (!rl_notify_start(client) || !rl_driver_start_carrier(client)))
+        return refuse(result, report, REDLOCK_SYSTEM, "cannot start a thread: the system refused it");
+    operation = rl_operation_create(client, kind, lock);
+    if (operation == NULL)
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    rl_lock_ref(lock);
+    mark_async(client, operation, request);
+    return operation;
+}
+
+/* What to say of a lock that is no longer held; REDLOCK_OK when it is. */
+static redlock_result not_held(const redlock_lock *lock)
+{
+    if (lock->stage == RL_LOCK_HELD && lock->lease.phase != RL_LEASE_RELEASING)
+        return REDLOCK_OK;
+    return lock->lease.lost ? REDLOCK_LOST : REDLOCK_NOT_HELD;
+}
+
+struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
+                                    redlock_result *result, redlock_report *report)
+{
+    struct rl_event event = {.kind = RL_EVENT_EXTEND, .now = rl_client_now(lock->client)};
+    struct rl_operation *operation;
+
+    if (ttl_ms == 0)
+        ttl_ms = (uint32_t)rl_span_ms_up(lock->lease.config.ttl);
+    if (ttl_ms < REDLOCK_TTL_MIN_MS || ttl_ms > REDLOCK_TTL_MAX_MS)
+        return refuse(result, report, REDLOCK_INVALID, "ttl_ms is not between 50 and 86400000 (one day)");
+    *result = not_held(lock);
+    if (*result != REDLOCK_OK)
+        return refuse(result, report, *result,
+                      *result == REDLOCK_LOST ? "the lock was lost: acquire it anew"
+                                              : "the lock was released already");
+    operation = begin_on_lock(lock, RL_OPERATION_EXTEND, request, result, report);
+    if (operation == NULL)
+        return NULL;
+    event.ttl = rl_span_ms(ttl_ms);
+    rl_list_append(&lock->extending, &operation->on_lock);
+    rl_holding_event(lock, &event);
+    return operation;
+}
+
+struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
+                                     redlock_report *report)
+{
+    struct rl_event event = {.kind = RL_EVENT_RELEASE, .now = rl_client_now(lock->client)};
+    struct rl_operation *operation;
+
+    *result = not_held(lock);
+    if (*result != REDLOCK_OK)
+        return refuse(result, report, *result,
+                      *result == REDLOCK_LOST ? "the lock was lost before it was released"
+                                              : "the lock was released already");
+    operation = begin_on_lock(lock, RL_OPERATION_RELEASE, request, result, report);
+    if (operation == NULL)
+        return NULL;
+    rl_list_append(&lock->releasing, &operation->on_lock);
+    rl_holding_event(lock, &event);
+    return operation;
+}

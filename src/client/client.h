@@ -1,0 +1,339 @@
+/*
+ * What a client, a lock and an operation are made of, for the files of this folder. Everything in here is guarded by the
+ * client's mutex unless it says otherwise; functions expect it to be held unless they say otherwise.
+ */
+#ifndef RL_CLIENT_CLIENT_H
+#define RL_CLIENT_CLIENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "base/timers.h"
+#include "core/acquire.h"
+#include "core/lease.h"
+#include "net/clock.h"
+#include "net/connection.h"
+#include "redlock.h"
+#include "wire/lock_command.h"
+#include "wire/owner.h"
+
+/* What one node told in the last round of an operation, kept for its report. */
+struct rl_node_record {
+    struct rl_answer answer;
+    int64_t latency_us; /* -1 none */
+    char detail[96];
+};
+
+struct rl_record {
+    redlock_holder holder;
+    int64_t holder_ttl_left_ms;
+    redlock_report *inspected;    /* where redlock_inspect wants owner values, NULL otherwise */
+    struct rl_node_record *nodes; /* node_count of them */
+};
+
+enum rl_operation_kind {
+    RL_OPERATION_ACQUIRE,
+    RL_OPERATION_ADOPT,
+    RL_OPERATION_EXTEND,
+    RL_OPERATION_RELEASE,
+    RL_OPERATION_INSPECT
+};
+
+/* One call of the API while it is under way. Pooled. */
+struct rl_operation {
+    struct rl_link link;      /* in client->operations, client->completions or client->spare_operations */
+    struct rl_link on_lock;   /* in lock->extending or lock->releasing */
+    struct rl_link following; /* in client->followers while its thread sleeps */
+    enum rl_operation_kind kind;
+    redlock_lock *lock;
+    struct rl_acquire acquire; /* ACQUIRE */
+    struct rl_tally tally;     /* INSPECT */
+    struct rl_timer timer;     /* ACQUIRE, INSPECT: the lease has the lock's */
+    struct rl_time started;
+    uint32_t awaits; /* EXTEND: the lease's question that will settle it */
+    bool done;
+    redlock_result result;
+    pthread_cond_t wake;     /* a blocking caller sleeps here while another thread drives */
+    redlock_request request; /* 0: somebody blocks on it */
+    redlock_acquired_fn acquired;
+    redlock_done_fn finished;
+    void *context;
+    struct rl_record record;
+    struct rl_node_record node_records[]; /* where record.nodes points */
+};
+
+enum rl_lock_stage {
+    RL_LOCK_ASKING, /* being acquired, adopted or inspected */
+    RL_LOCK_HELD,   /* the lease decides what that means */
+    RL_LOCK_OVER    /* released, lost, never acquired */
+};
+
+/* Lives as long as the process thread that acquired its locks; see thread_token.c. */
+struct rl_thread_token {
+    atomic_uint refs;
+    atomic_bool alive;
+};
+
+struct redlock_lock {
+    redlock_client *client;
+    struct rl_link link;   /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
+    struct rl_link notice; /* in client->notices */
+    uint32_t refs;         /* handle, operations, tickets, reaper */
+    enum rl_lock_stage stage;
+    bool handle;                 /* the caller has it and has not freed it */
+    bool owner_fixed;            /* adopted: the owner value is not ours to make */
+    bool lost_due, renewed_due;  /* callbacks to run */
+    bool calling;                /* a callback of it runs now */
+    bool left;                   /* left at the nodes on purpose: nobody cleans up after it */
+    struct rl_operation *asking; /* ASKING: the operation */
+    struct rl_list extending;    /* operations that wait for an extension round */
+    struct rl_list releasing;    /* operations that wait for the release */
+    struct rl_lease lease;
+    struct rl_timer timer;
+    struct rl_tally renewed; /* of the renewal to be told */
+    enum rl_outcome renewed_outcome;
+    rl_node_set touched; /* nodes that were sent something that may have left a key there */
+    rl_node_set owed;    /* nodes that still have to be sent the present question */
+    rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
+    enum rl_command_kind owed_kind;
+    uint32_t owed_question;
+    uint32_t ttl_ms;
+    uint64_t fence;
+    redlock_lost_fn on_lost;
+    redlock_renewed_fn on_renewed;
+    void *context;
+    struct rl_thread_token *thread; /* NULL: not bound to a thread */
+    uint8_t random[RL_OWNER_RANDOM];
+    uint16_t key_length; /* prefix and name */
+    uint16_t owner_length;
+    size_t capacity; /* of text */
+    char *owner;     /* in text, NUL-terminated */
+    char text[];     /* key, NUL, owner, NUL */
+};
+
+/* A release that is still owed to a node whose connection broke; see reaper.c. */
+struct rl_debt {
+    redlock_lock *lock; /* NULL: free place */
+    uint32_t node;
+    uint8_t random[RL_OWNER_RANDOM];
+    struct rl_time due;
+    struct rl_time until; /* the key is gone by itself by then */
+    bool again;           /* one more after this one */
+};
+
+enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512 };
+
+/* Options, checked and with defaults filled in. Texts are owned. */
+struct rl_config {
+    char *texts; /* one block for all of them */
+    size_t texts_size;
+    const char *key_prefix;
+    size_t key_prefix_length;
+    const char *client_name;
+    const char *host;
+    const char *login;
+    bool anonymous;
+    uint32_t drift_ppm;
+    struct rl_span connect_timeout;
+    struct rl_span node_timeout;
+    struct rl_span retry_min;
+    struct rl_span retry_max;
+    redlock_allocator allocator;
+    void (*log)(void *context, redlock_log_level level, const char *line);
+    void *log_context;
+    void (*trace)(void *context, const char *line);
+    void *trace_context;
+};
+
+struct redlock_client {
+    pthread_mutex_t mutex;
+    struct rl_link registered; /* in the list of all clients; see client.c */
+    bool inherited;            /* this process is a fork of the one that opened it */
+    uint32_t refs;             /* the client itself, and every lock handle */
+    bool closing, closed;
+    uint32_t callers; /* threads inside a blocking call */
+    pthread_cond_t callers_gone;
+    struct rl_config config;
+    struct rl_clock clock;
+    struct rl_prng prng;
+    uint8_t random[RL_RANDOM_POOL];
+    uint32_t random_left;
+    struct rl_poller poller;
+    struct rl_resolver *resolver;
+    struct ssl_ctx_st *tls;
+    struct rl_connection_user user;
+    struct rl_connection_config connection_config;
+    uint32_t node_count;
+    uint32_t connection_capacity;
+    struct rl_connection *connections; /* node_count of them */
+    rl_node_set dirty;                 /* connections with something to flush */
+    struct rl_timers timers;
+    uint32_t timers_reserved;   /* places promised to operations and locks */
+    struct rl_list operations;  /* under way */
+    struct rl_list rounds;      /* locks with a round under way */
+    struct rl_list completions; /* ended asynchronous operations whose callbacks have to run */
+    struct rl_list notices;     /* locks whose callbacks have to run */
+    struct rl_list spare_operations;
+    struct rl_list spare_locks;
+    uint32_t spare_lock_count;
+    struct rl_list followers; /* operations whose threads sleep */
+    redlock_request last_request;
+    struct rl_debt debts[RL_DEBTS_MAX];
+    uint32_t debt_count;
+
+    /* Who does the I/O; see driver.c. */
+    bool driving;               /* a thread waits on the poller */
+    struct rl_time sleep_until; /* until when */
+    struct rl_time last_turn;
+    bool looked_away;     /* what is read now came a while ago: its latency tells nothing */
+    uint32_t async_count; /* asynchronous operations under way */
+    bool carrier_running, notifier_running;
+    pthread_t carrier, notifier;
+    pthread_cond_t carrier_wake, notifier_wake, callback_ended;
+    struct rl_time carrier_until;     /* until when it sleeps */
+    int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
+
+    redlock_stats stats;
+};
+
+/* ---- client.c ------------------------------------------------------------------------------------------ */
+
+void *rl_client_allocate(redlock_client *client, size_t size);
+void rl_client_release(redlock_client *client, void *memory, size_t size);
+
+/* Locks the client for a call of the API: false (and not locked) after fork or close. */
+bool rl_client_enter(redlock_client *client);
+void rl_client_leave(redlock_client *client);
+
+void rl_client_unref(redlock_client *client); /* unlocks it, and frees it with the last reference */
+
+struct rl_time rl_client_now(redlock_client *client); /* reads the clock */
+bool rl_client_reserve_timer(redlock_client *client);
+void rl_client_unreserve_timer(redlock_client *client);
+bool rl_client_random(redlock_client *client, uint8_t *bytes, size_t length);
+void rl_client_log(redlock_client *client, redlock_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void rl_client_trace(redlock_client *client, const char *text);
+
+/* ---- options.c ----------------------------------------------------------------------------------------- */
+
+/* Checks and copies; on failure *error says what is wrong and with which option, and nothing is kept. */
+redlock_result rl_config_make(struct rl_config *config, const redlock_options *options, char *error,
+                              size_t error_size);
+void rl_config_free(struct rl_config *config);
+
+/* ---- lock.c -------------------------------------------------------------------------------------------- */
+
+/* A lock in stage ASKING with one reference; NULL: no memory. */
+redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, size_t name_length,
+                             const char *owner);
+void rl_lock_ref(redlock_lock *lock);
+void rl_lock_unref(redlock_lock *lock);
+
+/* Draws a fresh owner for the next attempt. */
+bool rl_lock_renew_owner(redlock_lock *lock);
+
+/* The owner value that goes with a random part (an earlier attempt's perhaps), in buffer of RL_OWNER_MAX + 1. */
+size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer);
+
+/* ---- operation.c --------------------------------------------------------------------------------------- */
+
+/* An operation on a lock (whose reference it takes over); NULL: no memory. */
+struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operation_kind kind,
+                                         redlock_lock *lock);
+void rl_operation_free(redlock_client *client, struct rl_operation *operation);
+void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_acquire_config *config);
+void rl_operation_start_inspect(struct rl_operation *operation);
+void rl_operation_event(struct rl_operation *operation, const struct rl_event *event);
+void rl_operation_finish(struct rl_operation *operation, redlock_result result);
+
+/* ---- holding.c: a lock after it was acquired ------------------------------------------------------------ */
+
+struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec);
+void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
+void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look after it no more */
+void rl_holding_discard(redlock_lock *lock); /* release it everywhere without waiting for anybody */
+void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);
+
+/* ---- dispatch.c: questions out, answers in --------------------------------------------------------------- */
+
+/* Sends a question to nodes; those that cannot be asked end up in lock->instant, those that are on their way to being
+ * ready in lock->owed. */
+void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
+
+/* Releases the lock's present owner on nodes; what cannot be sent goes to the reaper. Question 0: nobody waits. */
+void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
+bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
+                      const uint8_t *random, bool full);
+
+/* The answer of a node that could not be asked. */
+struct rl_answer rl_dispatch_refusal(redlock_client *client, uint32_t node);
+void rl_dispatch_users(redlock_client *client); /* fills in client->user */
+
+/* ---- reaper.c ------------------------------------------------------------------------------------------- */
+
+void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random);
+void rl_reaper_pay(redlock_client *client, struct rl_time now); /* sends what is due where it can be sent */
+struct rl_time rl_reaper_due(const redlock_client *client);
+void rl_reaper_drop_all(redlock_client *client);
+
+/* ---- driver.c ------------------------------------------------------------------------------------------- */
+
+/* Does I/O or sleeps until the operation is done. */
+void rl_driver_wait(redlock_client *client, struct rl_operation *operation);
+
+/* One turn of I/O: flush, wait at most until `until`, handle what came, run timers. Lets go of the mutex meanwhile. */
+void rl_driver_turn(redlock_client *client, struct rl_time until);
+
+/* Sees what happened while nobody drove, so that a question is not put to a connection that is known to be dead. */
+void rl_driver_refresh(redlock_client *client);
+void rl_driver_flush(redlock_client *client);
+void rl_driver_run_timers(redlock_client *client);
+
+/* After anything that may need the background: wakes who has to know. */
+void rl_driver_nudge(redlock_client *client);
+bool rl_driver_start_carrier(redlock_client *client);
+void rl_driver_stop(redlock_client *client);
+
+/* ---- notify.c ------------------------------------------------------------------------------------------- */
+
+bool rl_notify_start(redlock_client *client);
+void rl_notify_stop(redlock_client *client);
+void rl_notify_lock(redlock_lock *lock); /* it has callbacks to run */
+void rl_notify_completion(struct rl_operation *operation);
+bool rl_notify_run(redlock_client *client, bool completions,
+                   bool notices); /* one round; false: nothing to do */
+
+/* ---- report.c ------------------------------------------------------------------------------------------- */
+
+void rl_report_clear(redlock_report *report);
+void rl_report_operation(redlock_report *report, const struct rl_operation *operation);
+void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result);
+
+/* ---- calls.c: what blocking calls and their asynchronous twins share ------------------------------------- */
+
+/* A spec with its defaults filled in; on REDLOCK_INVALID the report names what is wrong. */
+redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *spec, redlock_spec *checked,
+                                  redlock_report *report);
+bool rl_call_check_report(const redlock_report *report);
+
+/* Begin an operation; NULL: *result says why, and the report too. */
+struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
+                                     redlock_request request, redlock_result *result, redlock_report *report);
+struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
+                                    redlock_result *result, redlock_report *report);
+struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
+                                     redlock_report *report);
+
+/* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
+redlock_lock *rl_call_hand_out(struct rl_operation *operation);
+
+/* ---- thread_token.c ------------------------------------------------------------------------------------- */
+
+struct rl_thread_token *rl_thread_token_get(void); /* a new reference to this thread's; NULL: no memory */
+void rl_thread_token_unref(struct rl_thread_token *token);
+
+#endif

@@ -1,0 +1,282 @@
+/*
+ * Who does the I/O. A blocking call drives the connections on its own thread when nobody else is at it; others sleep until
+ * their answer is there or it is their turn. The carrier thread drives only what must go on when nobody is calling.
+ */
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/client.h"
+
+enum { READY_MAX = 32, REFRESH_AFTER_US = 5000 };
+
+void rl_driver_flush(redlock_client *client)
+{
+    while (client->dirty != 0) {
+        uint32_t node = rl_node_set_first(client->dirty);
+
+        client->dirty &= client->dirty - 1;
+        rl_connection_flush(&client->connections[node], client->clock.now);
+    }
+}
+
+/* The next moment at which something has to be done without any node having said anything. */
+static struct rl_time next_due(const redlock_client *client)
+{
+    const struct rl_timer *first = rl_timers_first(&client->timers);
+    struct rl_time due = first != NULL ? first->at : RL_TIME_NEVER;
+
+    for (uint32_t node = 0; node < client->node_count; node++)
+        due = rl_time_min(due, rl_connection_due(&client->connections[node]));
+    return rl_time_min(due, rl_reaper_due(client));
+}
+
+static void run_timer(redlock_client *client, struct rl_timer *timer)
+{
+    struct rl_event event = {.kind = RL_EVENT_TIMER, .now = client->clock.now};
+
+    /* Operations and locks keep their timers in different places: a timer's owner is told by its mark. */
+    if (timer->of_lock)
+        rl_holding_event(RL_CONTAINER(timer, redlock_lock, timer), &event);
+    else
+        rl_operation_event(RL_CONTAINER(timer, struct rl_operation, timer), &event);
+}
+
+/* Answers that came while nobody looked are read first: without them a node would seem silent that is not. */
+void rl_driver_run_timers(redlock_client *client)
+{
+    struct rl_timer *timer;
+    struct rl_time now;
+
+    rl_driver_refresh(client);
+    now = client->clock.now;
+    while ((timer = rl_timers_first(&client->timers)) != NULL && !rl_time_before(now, timer->at)) {
+        struct rl_time at = timer->at;
+
+        /* The core promises to move a timer that has come, so this ends. */
+        run_timer(client, timer);
+        assert(timer->place == 0 || timer->at.us != at.us);
+    }
+    for (uint32_t node = 0; node < client->node_count; node++)
+        rl_connection_tick(&client->connections[node], now);
+    rl_reaper_pay(client, now);
+    rl_driver_flush(client);
+}
+
+static void take_resolved(redlock_client *client)
+{
+    struct rl_resolved resolved;
+
+    while (rl_resolver_take(client->resolver, &resolved))
+        rl_connection_resolved(&client->connections[resolved.tag], &resolved, client->clock.now);
+}
+
+static void handle_ready(redlock_client *client, const struct rl_ready *ready, int count)
+{
+    rl_client_now(client);
+    for (int i = 0; i < count; i++) {
+        if (ready[i].tag == RL_POLLER_BELL)
+            take_resolved(client);
+        else
+            rl_connection_handle(&client->connections[ready[i].tag], &ready[i], client->clock.now);
+    }
+}
+
+void rl_driver_turn(redlock_client *client, struct rl_time until)
+{
+    struct rl_ready ready[READY_MAX];
+    int count;
+
+    rl_driver_flush(client);
+    until = rl_time_min(until, next_due(client));
+    client->sleep_until = until;
+    pthread_mutex_unlock(&client->mutex);
+    count = rl_poller_wait(&client->poller, rl_time_since(until, client->clock.now), ready, READY_MAX);
+    pthread_mutex_lock(&client->mutex);
+    client->sleep_until = (struct rl_time){0};
+    handle_ready(client, ready, count);
+    client->last_turn = client->clock.now;
+    rl_driver_run_timers(client);
+}
+
+void rl_driver_refresh(redlock_client *client)
+{
+    struct rl_ready ready[READY_MAX];
+    struct rl_time now = rl_client_now(client);
+
+    if (rl_time_before(now, rl_time_add(client->last_turn, rl_span_us(REFRESH_AFTER_US))))
+        return;
+    client->looked_away = true;
+    handle_ready(client, ready, rl_poller_wait(&client->poller, rl_span_us(0), ready, READY_MAX));
+    client->looked_away = false;
+    client->last_turn = client->clock.now;
+}
+
+/* A deadline on the condition variables' clock. */
+static struct timespec wake_time(redlock_client *client, struct rl_time until)
+{
+    struct timespec at;
+    int64_t left = rl_time_since(until, rl_client_now(client)).us;
+
+    if (left > INT64_C(3600) * 1000000)
+        left = INT64_C(3600) * 1000000;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    left = left > 0 ? left : 0;
+    at.tv_sec += left / 1000000;
+    at.tv_nsec += left % 1000000 * 1000;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_nsec -= 1000000000;
+        at.tv_sec++;
+    }
+    return at;
+}
+
+/* Whether the carrier has I/O to do that no blocking caller looks after. */
+static bool unattended(const redlock_client *client)
+{
+    if (client->async_count > 0 && client->outer_fd < 0)
+        return true;
+    if (client->debt_count > 0 || !rl_list_empty(&client->rounds))
+        return true;
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (client->connections[node].out_sent < client->connections[node].out_length)
+            return true;
+    return false;
+}
+
+/* Whoever leaves the poller sees to it that somebody else takes over. */
+static void hand_over(redlock_client *client)
+{
+    struct rl_link *link = rl_list_first(&client->followers);
+
+    if (client->driving)
+        return;
+    if (link != NULL)
+        pthread_cond_signal(&RL_CONTAINER(link, struct rl_operation, following)->wake);
+    else
+        rl_driver_nudge(client);
+}
+
+static void follow(redlock_client *client, struct rl_operation *operation)
+{
+    struct timespec at =
+        wake_time(client, rl_time_min(next_due(client), rl_time_add(client->clock.now, rl_span_ms(1000))));
+
+    rl_list_append(&client->followers, &operation->following);
+    pthread_cond_timedwait(&operation->wake, &client->mutex, &at);
+    rl_list_remove(&operation->following);
+    if (!operation->done)
+        rl_driver_run_timers(client);
+}
+
+void rl_driver_wait(redlock_client *client, struct rl_operation *operation)
+{
+    rl_driver_flush(client);
+    while (!operation->done) {
+        if (client->driving) {
+            follow(client, operation);
+        } else {
+            client->driving = true;
+            rl_driver_turn(client, RL_TIME_NEVER);
+            client->driving = false;
+        }
+    }
+    rl_driver_flush(client);
+    hand_over(client);
+}
+
+/* ---- the carrier ---- */
+
+static void *carry(void *context)
+{
+    redlock_client *client = context;
+
+    pthread_mutex_lock(&client->mutex);
+    while (!client->closing) {
+        if (!client->driving && unattended(client)) {
+            client->driving = true;
+            rl_driver_turn(client, RL_TIME_NEVER);
+            client->driving = false;
+            if (!rl_list_empty(&client->followers))
+                hand_over(client);
+        } else {
+            struct timespec at;
+
+            client->carrier_until = next_due(client);
+            at = wake_time(client, client->carrier_until);
+            pthread_cond_timedwait(&client->carrier_wake, &client->mutex, &at);
+            client->carrier_until = (struct rl_time){0};
+            rl_driver_run_timers(client);
+        }
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return NULL;
+}
+
+/* Threads of the library take no signals: those are the program's. */
+static bool start_thread(pthread_t *thread, void *(*run)(void *), redlock_client *client)
+{
+    sigset_t all, before;
+    int failed;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(thread, NULL, run, client);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed == 0;
+}
+
+bool rl_driver_start_carrier(redlock_client *client)
+{
+    if (!client->carrier_running)
+        client->carrier_running = start_thread(&client->carrier, carry, client);
+    return client->carrier_running;
+}
+
+void rl_driver_stop(redlock_client *client)
+{
+    if (!client->carrier_running)
+        return;
+    pthread_cond_broadcast(&client->carrier_wake);
+    rl_poller_ring(&client->poller);
+    pthread_mutex_unlock(&client->mutex);
+    pthread_join(client->carrier, NULL);
+    pthread_mutex_lock(&client->mutex);
+    client->carrier_running = false;
+}
+
+/* ---- event loops ---- */
+
+static void set_timer_fd(redlock_client *client)
+{
+    struct rl_time due = next_due(client);
+    struct itimerspec at = {0};
+    int64_t left;
+
+    if (due.us != RL_TIME_NEVER.us) {
+        left = rl_time_since(due, client->clock.now).us;
+        left = left > 0 ? left : 1;
+        at.it_value.tv_sec = left / 1000000;
+        at.it_value.tv_nsec = left % 1000000 * 1000;
+    }
+    timerfd_settime(client->timer_fd, 0, &at, NULL);
+}
+
+void rl_driver_nudge(redlock_client *client)
+{
+    struct rl_time due;
+
+    if (client->outer_fd >= 0)
+        set_timer_fd(client);
+    if (!client->carrier_running && client->debt_count > 0)
+        rl_driver_start_carrier(client);
+    due = next_due(client);
+    if (client->carrier_running && client->carrier_until.us != 0 &&
+        (rl_time_before(due, client->carrier_until) || (!client->driving && unattended(client))))
+        pthread_cond_signal(&client->carrier_wake);
+    if (client->driving && rl_time_before(due, client->sleep_until))
+        rl_poller_ring(&client->poller);
+}

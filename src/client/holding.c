@@ -1,0 +1,201 @@
+/*
+ * A lock after it was acquired: carries out what its lease wants, ends the calls that wait for it, and sees to it that a
+ * loss is told.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+#include "core/trace.h"
+#include "core/validity.h"
+
+struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec)
+{
+    uint32_t ttl_ms = spec->ttl_ms;
+
+    return (struct rl_lease_config){
+        .node_count = client->node_count,
+        .ttl = rl_span_ms(ttl_ms),
+        .drift_ppm = client->config.drift_ppm,
+        .node_timeout = client->config.node_timeout,
+        .renew_every = spec->auto_extend == 0 ? rl_span_us(0) : rl_span_ms(spec->renew_ms),
+        .retry_min = client->config.retry_min,
+        .retry_max = client->config.retry_max,
+        .max_hold = rl_span_ms(spec->max_hold_ms),
+        .max_extensions = spec->max_extensions,
+    };
+}
+
+void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until)
+{
+    struct rl_lease_config config = lock->lease.config;
+
+    rl_lease_init(&lock->lease, &config, &lock->client->prng, asked, valid_until);
+    lock->stage = RL_LOCK_HELD;
+    lock->client->stats.held++;
+    rl_timers_set(&lock->client->timers, &lock->timer, lock->lease.wake_at);
+}
+
+static void end_holding(redlock_lock *lock)
+{
+    if (lock->stage == RL_LOCK_HELD)
+        lock->client->stats.held--;
+    lock->stage = RL_LOCK_OVER;
+    rl_timers_set(&lock->client->timers, &lock->timer, RL_TIME_NEVER);
+    rl_list_remove(&lock->link);
+    lock->owed = 0;
+}
+
+void rl_holding_abandon(redlock_lock *lock)
+{
+    end_holding(lock);
+    lock->left = true;
+}
+
+void rl_holding_discard(redlock_lock *lock)
+{
+    end_holding(lock);
+    rl_dispatch_release(lock, rl_node_set_all(lock->client->node_count), 0);
+}
+
+/* Ends the calls that waited for the extension that just ended. */
+static void end_extensions(redlock_lock *lock)
+{
+    struct rl_link *link = rl_list_first(&lock->extending);
+
+    while (link != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, on_lock);
+
+        link = rl_list_next(&lock->extending, link);
+        if (operation->awaits <= lock->lease.ended_question)
+            rl_operation_finish(operation, (redlock_result)lock->lease.extend_outcome);
+    }
+}
+
+/* A call for an extension was just made: which question will settle it? */
+static void note_extension(redlock_lock *lock, const struct rl_effects *effects)
+{
+    struct rl_operation *latest = RL_CONTAINER(lock->extending.head.previous, struct rl_operation, on_lock);
+
+    if (effects->extended)
+        latest->awaits = 0; /* refused at once */
+    else
+        latest->awaits = effects->extend != 0 ? effects->question : lock->lease.question + 1;
+}
+
+static void end_releases(redlock_lock *lock, redlock_result result)
+{
+    struct rl_link *link;
+
+    while ((link = rl_list_first(&lock->releasing)) != NULL)
+        rl_operation_finish(RL_CONTAINER(link, struct rl_operation, on_lock), result);
+}
+
+static void tell_loss(redlock_lock *lock)
+{
+    lock->client->stats.lost++;
+    if (lock->on_lost != NULL && lock->handle) {
+        lock->lost_due = true;
+        rl_notify_lock(lock);
+    }
+}
+
+static void tell_renewal(redlock_lock *lock)
+{
+    redlock_stats *stats = &lock->client->stats;
+
+    *(lock->lease.extend_outcome == RL_OUTCOME_OK ? &stats->extended : &stats->extend_failed) += 1;
+    rl_histogram_add((struct rl_histogram *)&stats->extend,
+                     rl_time_since(lock->client->clock.now, lock->lease.asked));
+    if (lock->on_renewed != NULL && lock->handle) {
+        lock->renewed_due = true;
+        lock->renewed = lock->lease.tally;
+        lock->renewed_outcome = lock->lease.extend_outcome;
+        rl_notify_lock(lock);
+    }
+}
+
+static void trace_lease(redlock_lock *lock, const struct rl_event *event, const struct rl_effects *effects)
+{
+    char bytes[1024];
+    struct rl_text text = rl_text_on(bytes, sizeof bytes);
+
+    if (lock->client->config.trace == NULL)
+        return;
+    rl_trace_lease(&text, &lock->lease, event, effects);
+    rl_client_trace(lock->client, bytes);
+}
+
+static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool was_releasing)
+{
+    if (effects->extended && lock->lease.ended_manual)
+        end_extensions(lock);
+    else if (effects->extended)
+        tell_renewal(lock);
+    if (effects->release != 0)
+        rl_dispatch_release(lock, effects->release, effects->question);
+    if (effects->extend != 0) {
+        lock->ttl_ms = (uint32_t)rl_span_ms_up(effects->ttl);
+        rl_dispatch_ask(lock, effects->extend, RL_COMMAND_EXTEND, effects->question);
+    }
+    if (!effects->done)
+        return;
+    end_holding(lock);
+    if (was_releasing) {
+        end_releases(lock, (redlock_result)lock->lease.release_outcome);
+    } else {
+        end_releases(lock, REDLOCK_LOST);
+        tell_loss(lock);
+    }
+}
+
+static void step(redlock_lock *lock, const struct rl_event *event)
+{
+    bool was_releasing = lock->lease.phase == RL_LEASE_RELEASING;
+    struct rl_effects effects;
+
+    rl_lease_step(&lock->lease, event, &effects);
+    trace_lease(lock, event, &effects);
+    if (event->kind == RL_EVENT_EXTEND)
+        note_extension(lock, &effects);
+    carry_out(lock, &effects, was_releasing);
+    if (lock->stage == RL_LOCK_HELD)
+        rl_timers_set(&lock->client->timers, &lock->timer, lock->lease.wake_at);
+    if (lock->lease.phase == RL_LEASE_IDLE)
+        rl_list_remove(&lock->link);
+}
+
+/* A lock bound to a thread that has ended is not renewed any more. */
+static bool orphaned(const redlock_lock *lock)
+{
+    return lock->thread != NULL && !atomic_load(&lock->thread->alive);
+}
+
+void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
+{
+    rl_lock_ref(lock); /* ending a call may let go of the last one */
+    if (event->kind == RL_EVENT_TIMER && orphaned(lock)) {
+        rl_client_log(
+            lock->client, REDLOCK_LOG_WARNING,
+            "%.*s: the thread that acquired it has ended without releasing it: it is renewed no more",
+            (int)lock->key_length, lock->text);
+        rl_thread_token_unref(lock->thread);
+        lock->thread = NULL;
+        step(lock, &(struct rl_event){.kind = RL_EVENT_ABANDON, .now = event->now});
+    }
+    step(lock, event);
+    while (lock->instant != 0 && lock->stage == RL_LOCK_HELD) {
+        uint32_t node = rl_node_set_first(lock->instant);
+        struct rl_event refusal = {.kind = RL_EVENT_ANSWER,
+                                   .now = event->now,
+                                   .question = lock->owed_question,
+                                   .node = node,
+                                   .answer = rl_dispatch_refusal(lock->client, node)};
+
+        lock->instant &= lock->instant - 1;
+        step(lock, &refusal);
+    }
+    lock->instant = 0;
+    rl_lock_unref(lock);
+}

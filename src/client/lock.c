@@ -1,0 +1,212 @@
+/*
+ * The lock object: its name, its owner value, its references and its pool; and the accessors of the API. What happens to
+ * a lock over time is in operation.c (until it is held) and holding.c (from then on).
+ */
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+
+enum { TEXT_BORN = 320, SPARE_MAX = 256 };
+
+/* A spare lock with room for so much text, or a new one. */
+static redlock_lock *obtain(redlock_client *client, size_t capacity)
+{
+    redlock_lock *lock = NULL;
+
+    for (struct rl_link *link = rl_list_first(&client->spare_locks); link != NULL;
+         link = rl_list_next(&client->spare_locks, link)) {
+        lock = RL_CONTAINER(link, redlock_lock, link);
+        if (lock->capacity >= capacity)
+            break;
+        lock = NULL;
+    }
+    if (lock != NULL) {
+        rl_list_remove(&lock->link);
+        client->spare_lock_count--;
+        capacity = lock->capacity;
+    } else {
+        lock = rl_client_allocate(client, sizeof *lock + capacity);
+        if (lock == NULL)
+            return NULL;
+    }
+    memset(lock, 0, sizeof *lock);
+    lock->capacity = capacity;
+    return lock;
+}
+
+/* What of the owner value follows its random part. */
+static size_t make_tail(redlock_client *client, const redlock_spec *spec, char *tail)
+{
+    struct rl_owner_words words = {
+        .host = client->config.host,
+        .user = client->config.login,
+        .why = spec->why,
+        .pid = (uint32_t)getpid(),
+        .since_ms = rl_clock_wall_us() / 1000,
+    };
+
+    tail[0] = '\0';
+    return client->config.anonymous ? 0 : rl_owner_tail(tail, &words);
+}
+
+static void write_key(redlock_lock *lock, const redlock_spec *spec, size_t name_length)
+{
+    const struct rl_config *config = &lock->client->config;
+
+    memcpy(lock->text, config->key_prefix, config->key_prefix_length);
+    if (name_length > 0)
+        memcpy(lock->text + config->key_prefix_length, spec->name, name_length);
+    lock->key_length = (uint16_t)(config->key_prefix_length + name_length);
+    lock->text[lock->key_length] = '\0';
+}
+
+redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, size_t name_length,
+                             const char *owner)
+{
+    char tail[RL_OWNER_TAIL_MAX + 1];
+    size_t tail_length = owner == NULL ? make_tail(client, spec, tail) : 0;
+    size_t owner_length = owner == NULL ? RL_OWNER_HEX + tail_length : strlen(owner);
+    size_t capacity = client->config.key_prefix_length + name_length + owner_length + 2;
+    redlock_lock *lock;
+
+    if (!rl_client_reserve_timer(client))
+        return NULL;
+    lock = obtain(client, capacity > TEXT_BORN ? capacity : TEXT_BORN);
+    if (lock == NULL) {
+        rl_client_unreserve_timer(client);
+        return NULL;
+    }
+    lock->client = client;
+    lock->refs = 1;
+    lock->timer.of_lock = true;
+    rl_list_init(&lock->extending);
+    rl_list_init(&lock->releasing);
+    write_key(lock, spec, name_length);
+    lock->owner = lock->text + lock->key_length + 1;
+    lock->owner_length = (uint16_t)owner_length;
+    lock->owner_fixed = owner != NULL;
+    if (owner != NULL)
+        memcpy(lock->owner, owner, owner_length);
+    else
+        memcpy(lock->owner + RL_OWNER_HEX, tail, tail_length);
+    lock->owner[owner_length] = '\0';
+    lock->on_lost = spec->on_lost;
+    lock->on_renewed = spec->on_renewed;
+    lock->context = spec->context;
+    return lock;
+}
+
+bool rl_lock_renew_owner(redlock_lock *lock)
+{
+    if (lock->owner_fixed)
+        return true;
+    if (!rl_client_random(lock->client, lock->random, sizeof lock->random))
+        return false;
+    rl_hex_write(lock->owner, lock->random, sizeof lock->random);
+    return true;
+}
+
+size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer)
+{
+    memcpy(buffer, lock->owner, lock->owner_length + (size_t)1);
+    if (!lock->owner_fixed)
+        rl_hex_write(buffer, random, RL_OWNER_RANDOM);
+    return lock->owner_length;
+}
+
+void rl_lock_ref(redlock_lock *lock)
+{
+    lock->refs++;
+}
+
+void rl_lock_unref(redlock_lock *lock)
+{
+    redlock_client *client = lock->client;
+
+    assert(lock->refs > 0);
+    if (--lock->refs > 0)
+        return;
+    rl_timers_set(&client->timers, &lock->timer, RL_TIME_NEVER);
+    rl_client_unreserve_timer(client);
+    rl_list_remove(&lock->link);
+    rl_list_remove(&lock->notice);
+    rl_thread_token_unref(lock->thread);
+    lock->thread = NULL;
+    if (client->spare_lock_count < SPARE_MAX && !client->closed) {
+        rl_list_append(&client->spare_locks, &lock->link);
+        client->spare_lock_count++;
+        return;
+    }
+    rl_client_release(client, lock, sizeof *lock + lock->capacity);
+}
+
+/* ---- accessors ---- */
+
+int64_t redlock_lock_validity_ms(const redlock_lock *lock)
+{
+    redlock_client *client = lock->client;
+    int64_t left = 0;
+
+    if (!rl_client_enter(client))
+        return 0;
+    if (lock->stage == RL_LOCK_HELD) {
+        struct rl_time now = rl_client_now(client);
+
+        if (rl_lease_held(&lock->lease, now))
+            left = rl_span_ms_down(rl_time_since(lock->lease.valid_until, now));
+    }
+    rl_client_leave(client);
+    return left;
+}
+
+uint64_t redlock_lock_fence(const redlock_lock *lock)
+{
+    return lock->fence;
+}
+
+const char *redlock_lock_name(const redlock_lock *lock, size_t *length)
+{
+    size_t prefix = lock->client->config.key_prefix_length;
+
+    if (length != NULL)
+        *length = lock->key_length - prefix;
+    return lock->text + prefix;
+}
+
+const char *redlock_lock_owner(const redlock_lock *lock)
+{
+    return lock->owner;
+}
+
+/* After this no callback of it runs: waits for one that does, unless it is the one calling. */
+static void end_callbacks(redlock_lock *lock)
+{
+    redlock_client *client = lock->client;
+    bool from_callback = client->notifier_running && pthread_equal(client->notifier, pthread_self());
+
+    while (lock->calling && !from_callback)
+        pthread_cond_wait(&client->callback_ended, &client->mutex);
+    lock->on_lost = NULL;
+    lock->on_renewed = NULL;
+    rl_list_remove(&lock->notice);
+}
+
+void redlock_lock_free(redlock_lock *lock)
+{
+    redlock_client *client;
+
+    if (lock == NULL)
+        return;
+    client = lock->client;
+    pthread_mutex_lock(&client->mutex);
+    if (!client->inherited)
+        end_callbacks(lock);
+    if (lock->stage == RL_LOCK_HELD)
+        rl_holding_abandon(lock);
+    lock->handle = false;
+    rl_lock_unref(lock);
+    rl_client_unref(client); /* lets go of the mutex */
+}

@@ -1,0 +1,130 @@
+/*
+ * Runs the callers' callbacks, without the mutex, one at a time, each exactly once: on the notifier thread, or inside
+ * redlock_client_process(). A slow callback holds up other callbacks, never a renewal.
+ */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/client.h"
+
+static void ring_ready(redlock_client *client)
+{
+    uint64_t one = 1;
+    ssize_t put = write(client->ready_fd, &one, sizeof one);
+
+    (void)put; /* full means that it is readable already */
+}
+
+void rl_notify_lock(redlock_lock *lock)
+{
+    if (!rl_link_used(&lock->notice))
+        rl_list_append(&lock->client->notices, &lock->notice);
+    pthread_cond_signal(&lock->client->notifier_wake);
+}
+
+void rl_notify_completion(struct rl_operation *operation)
+{
+    redlock_client *client = operation->lock->client;
+
+    rl_list_remove(&operation->link);
+    rl_list_append(&client->completions, &operation->link);
+    client->async_count--;
+    if (client->outer_fd >= 0)
+        ring_ready(client);
+    else
+        pthread_cond_signal(&client->notifier_wake);
+}
+
+/* The lock of a won acquisition goes to the callback; from then on the caller has a handle. */
+static void run_completion(redlock_client *client, struct rl_operation *operation)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+
+    rl_list_remove(&operation->link);
+    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK)
+        lock = rl_call_hand_out(operation);
+    rl_report_operation(&report, operation);
+    pthread_mutex_unlock(&client->mutex);
+    if (operation->acquired != NULL)
+        operation->acquired(operation->context, operation->result, lock, &report);
+    else
+        operation->finished(operation->context, operation->result, &report);
+    pthread_mutex_lock(&client->mutex);
+    rl_operation_free(client, operation);
+}
+
+static void run_notice(redlock_client *client, redlock_lock *lock)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+    bool lost = lock->lost_due && !lock->renewed_due;
+    redlock_lost_fn callback = lost ? lock->on_lost : lock->on_renewed;
+    redlock_result result = lost ? REDLOCK_LOST : (redlock_result)lock->renewed_outcome;
+
+    *(lost ? &lock->lost_due : &lock->renewed_due) = false;
+    if (!lock->lost_due && !lock->renewed_due)
+        rl_list_remove(&lock->notice);
+    if (callback == NULL)
+        return;
+    rl_report_renewal(&report, lock, result);
+    rl_lock_ref(lock);
+    lock->calling = true;
+    pthread_mutex_unlock(&client->mutex);
+    callback(lock->context, lock, &report);
+    pthread_mutex_lock(&client->mutex);
+    lock->calling = false;
+    pthread_cond_broadcast(&client->callback_ended);
+    rl_lock_unref(lock);
+}
+
+bool rl_notify_run(redlock_client *client, bool completions, bool notices)
+{
+    struct rl_link *link = notices ? rl_list_first(&client->notices) : NULL;
+
+    if (link != NULL) {
+        run_notice(client, RL_CONTAINER(link, redlock_lock, notice));
+        return true;
+    }
+    link = completions ? rl_list_first(&client->completions) : NULL;
+    if (link == NULL)
+        return false;
+    run_completion(client, RL_CONTAINER(link, struct rl_operation, link));
+    return true;
+}
+
+static void *notify(void *context)
+{
+    redlock_client *client = context;
+
+    pthread_mutex_lock(&client->mutex);
+    while (!client->closing)
+        if (!rl_notify_run(client, client->outer_fd < 0, true))
+            pthread_cond_wait(&client->notifier_wake, &client->mutex);
+    pthread_mutex_unlock(&client->mutex);
+    return NULL;
+}
+
+bool rl_notify_start(redlock_client *client)
+{
+    sigset_t all, before;
+
+    if (client->notifier_running)
+        return true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    client->notifier_running = pthread_create(&client->notifier, NULL, notify, client) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return client->notifier_running;
+}
+
+void rl_notify_stop(redlock_client *client)
+{
+    if (!client->notifier_running)
+        return;
+    pthread_cond_broadcast(&client->notifier_wake);
+    pthread_mutex_unlock(&client->mutex);
+    pthread_join(client->notifier, NULL);
+    pthread_mutex_lock(&client->mutex);
+    client->notifier_running = false;
+}

@@ -1,0 +1,311 @@
+/*
+ * Operations: calls of the API while they are under way. Carries out what the acquisition wants and hands the lock over to
+ * holding.c once it is won; runs inspections, which are one question and no more.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+#include "core/trace.h"
+
+static size_t operation_size(const redlock_client *client)
+{
+    return sizeof(struct rl_operation) + client->node_count * sizeof(struct rl_node_record);
+}
+
+static struct rl_operation *allocate_operation(redlock_client *client)
+{
+    struct rl_operation *operation = rl_client_allocate(client, operation_size(client));
+    pthread_condattr_t attributes;
+
+    if (operation == NULL)
+        return NULL;
+    memset(operation, 0, operation_size(client));
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&operation->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return operation;
+}
+
+/* Everything but the condition variable and the memory goes back to how it was born. */
+static void clear_operation(redlock_client *client, struct rl_operation *operation)
+{
+    pthread_cond_t wake = operation->wake;
+
+    memset(operation, 0, operation_size(client));
+    operation->wake = wake;
+    operation->record.nodes = operation->node_records;
+    for (uint32_t node = 0; node < client->node_count; node++)
+        operation->record.nodes[node] =
+            (struct rl_node_record){.answer = {.ttl_left_ms = -2}, .latency_us = -1};
+    operation->record.holder_ttl_left_ms = -2;
+}
+
+struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operation_kind kind,
+                                         redlock_lock *lock)
+{
+    struct rl_link *spare = rl_list_first(&client->spare_operations);
+    struct rl_operation *operation;
+
+    if (!rl_client_reserve_timer(client))
+        return NULL;
+    if (spare != NULL)
+        rl_list_remove(spare);
+    operation = spare != NULL ? RL_CONTAINER(spare, struct rl_operation, link) : allocate_operation(client);
+    if (operation == NULL) {
+        rl_client_unreserve_timer(client);
+        return NULL;
+    }
+    clear_operation(client, operation);
+    operation->kind = kind;
+    operation->lock = lock;
+    operation->started = rl_client_now(client);
+    rl_list_append(&client->operations, &operation->link);
+    return operation;
+}
+
+void rl_operation_free(redlock_client *client, struct rl_operation *operation)
+{
+    rl_list_remove(&operation->link);
+    rl_list_remove(&operation->on_lock);
+    rl_client_unreserve_timer(client);
+    if (operation->lock != NULL)
+        rl_lock_unref(operation->lock);
+    operation->lock = NULL;
+    rl_list_append(&client->spare_operations, &operation->link);
+}
+
+static void count_acquisition(redlock_stats *stats, const struct rl_operation *operation, struct rl_time now)
+{
+    struct rl_span took = rl_time_since(now, operation->started);
+    bool won = operation->result == REDLOCK_OK;
+
+    stats->rounds += operation->acquire.round;
+    rl_histogram_add((struct rl_histogram *)(won ? &stats->acquire_won : &stats->acquire_lost), took);
+    switch (operation->result) {
+    case REDLOCK_OK:
+        stats->acquired++;
+        break;
+    case REDLOCK_BUSY:
+        stats->busy++;
+        break;
+    case REDLOCK_TIMEOUT:
+        stats->timeouts++;
+        break;
+    case REDLOCK_CANCELED:
+        stats->canceled++;
+        break;
+    case REDLOCK_NO_QUORUM:
+        stats->no_quorum++;
+        break;
+    case REDLOCK_TOO_SLOW:
+        stats->too_slow++;
+        break;
+    default:
+        stats->failed++;
+    }
+}
+
+static void count_operation(redlock_client *client, const struct rl_operation *operation)
+{
+    redlock_stats *stats = &client->stats;
+    struct rl_span took = rl_time_since(client->clock.now, operation->started);
+    bool fine = operation->result == REDLOCK_OK;
+
+    if (operation->kind == RL_OPERATION_ACQUIRE)
+        count_acquisition(stats, operation, client->clock.now);
+    if (operation->kind == RL_OPERATION_EXTEND) {
+        *(fine ? &stats->extended : &stats->extend_failed) += 1;
+        rl_histogram_add((struct rl_histogram *)&stats->extend, took);
+    }
+    if (operation->kind == RL_OPERATION_RELEASE) {
+        *(fine ? &stats->released : &stats->release_failed) += 1;
+        rl_histogram_add((struct rl_histogram *)&stats->release, took);
+    }
+}
+
+void rl_operation_finish(struct rl_operation *operation, redlock_result result)
+{
+    redlock_client *client = operation->lock->client;
+
+    if (operation->done)
+        return;
+    operation->done = true;
+    operation->result = result;
+    rl_timers_set(&client->timers, &operation->timer, RL_TIME_NEVER);
+    rl_list_remove(&operation->on_lock);
+    count_operation(client, operation);
+    if (operation->request != 0)
+        rl_notify_completion(operation);
+    else if (rl_link_used(&operation->following))
+        pthread_cond_signal(&operation->wake);
+}
+
+/* ---- acquisitions ---- */
+
+static void end_acquisition(struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+    const struct rl_acquire *acquire = &operation->acquire;
+
+    lock->asking = NULL;
+    lock->owed = 0;
+    rl_list_remove(&lock->link);
+    if (acquire->outcome == RL_OUTCOME_OK) {
+        lock->fence = acquire->fence;
+        rl_holding_start(lock, acquire->asked, acquire->valid_until);
+    } else {
+        lock->stage = RL_LOCK_OVER;
+    }
+    rl_operation_finish(operation, (redlock_result)acquire->outcome);
+}
+
+/* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote against us. */
+static void ask_for_lock(struct rl_operation *operation, const struct rl_effects *effects)
+{
+    redlock_lock *lock = operation->lock;
+
+    for (uint32_t node = 0; node < lock->client->node_count; node++)
+        operation->record.nodes[node] =
+            (struct rl_node_record){.answer = {.ttl_left_ms = -2}, .latency_us = -1};
+    lock->touched = 0;
+    if (rl_lock_renew_owner(lock)) {
+        rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
+    } else {
+        rl_acquire_step(&operation->acquire,
+                        &(struct rl_event){.kind = RL_EVENT_CANCEL, .now = lock->client->clock.now},
+                        &(struct rl_effects){0});
+        end_acquisition(operation);
+        operation->result = REDLOCK_SYSTEM;
+    }
+}
+
+static void trace_acquisition(struct rl_operation *operation, const struct rl_event *event,
+                              const struct rl_effects *effects)
+{
+    redlock_client *client = operation->lock->client;
+    char bytes[1024];
+    struct rl_text text = rl_text_on(bytes, sizeof bytes);
+
+    if (client->config.trace == NULL)
+        return;
+    if (event->kind == RL_EVENT_START) {
+        rl_trace_acquire_start(&text, operation->lock->text, operation->lock->key_length,
+                               &operation->acquire);
+        rl_text_add(&text, "\n");
+    }
+    rl_trace_acquire(&text, &operation->acquire, event, effects);
+    rl_client_trace(client, bytes);
+}
+
+static void step_acquisition(struct rl_operation *operation, const struct rl_event *event)
+{
+    redlock_lock *lock = operation->lock;
+    struct rl_effects effects;
+
+    rl_acquire_step(&operation->acquire, event, &effects);
+    trace_acquisition(operation, event, &effects);
+    if (effects.release != 0)
+        rl_dispatch_release(lock, effects.release, 0);
+    if (effects.acquire != 0)
+        ask_for_lock(operation, &effects);
+    if (effects.peek != 0)
+        rl_dispatch_ask(lock, effects.peek, RL_COMMAND_PEEK, effects.question);
+    if (operation->done)
+        return;
+    if (effects.done)
+        end_acquisition(operation);
+    else
+        rl_timers_set(&lock->client->timers, &operation->timer, operation->acquire.wake_at);
+}
+
+/* ---- inspections ---- */
+
+static void step_inspection(struct rl_operation *operation, const struct rl_event *event)
+{
+    struct rl_tally *tally = &operation->tally;
+    redlock_lock *lock = operation->lock;
+    uint32_t able;
+
+    if (event->kind == RL_EVENT_ANSWER)
+        rl_tally_add(tally, event->node, &event->answer);
+    able = rl_node_set_count(tally->granted | tally->denied);
+    /* Everybody is heard, for the picture is wanted whole; only time ends it early. */
+    if (rl_node_set_count(rl_tally_answered(tally)) < tally->node_count && event->kind == RL_EVENT_ANSWER)
+        return;
+    if (event->kind == RL_EVENT_TIMER && rl_time_before(event->now, operation->timer.at))
+        return;
+    lock->asking = NULL;
+    lock->owed = 0;
+    lock->stage = RL_LOCK_OVER;
+    rl_list_remove(&lock->link);
+    if (event->kind == RL_EVENT_CANCEL)
+        rl_operation_finish(operation, REDLOCK_CANCELED);
+    else if (tally->duplicate != 0)
+        rl_operation_finish(operation, REDLOCK_INVALID);
+    else if (able >= rl_quorum(tally->node_count))
+        rl_operation_finish(operation, REDLOCK_OK);
+    else
+        rl_operation_finish(operation, (redlock_result)rl_tally_reason(tally));
+}
+
+static void step(struct rl_operation *operation, const struct rl_event *event)
+{
+    if (operation->kind == RL_OPERATION_ACQUIRE)
+        step_acquisition(operation, event);
+    else
+        step_inspection(operation, event);
+}
+
+void rl_operation_event(struct rl_operation *operation, const struct rl_event *event)
+{
+    redlock_lock *lock = operation->lock;
+
+    step(operation, event);
+    /* Nodes that could not even be asked answer after the question has gone to all the others. */
+    while (lock->instant != 0 && !operation->done) {
+        uint32_t node = rl_node_set_first(lock->instant);
+        struct rl_event refusal = {.kind = RL_EVENT_ANSWER,
+                                   .now = event->now,
+                                   .question = lock->owed_question,
+                                   .node = node,
+                                   .answer = rl_dispatch_refusal(lock->client, node)};
+
+        lock->instant &= lock->instant - 1;
+        step(operation, &refusal);
+    }
+    lock->instant = 0;
+}
+
+void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_acquire_config *config)
+{
+    redlock_client *client = operation->lock->client;
+    struct rl_event event = {.kind = RL_EVENT_START, .now = operation->started};
+
+    operation->lock->asking = operation;
+    rl_acquire_init(&operation->acquire, config, &client->prng);
+    rl_operation_event(operation, &event);
+}
+
+void rl_operation_start_inspect(struct rl_operation *operation)
+{
+    redlock_client *client = operation->lock->client;
+    redlock_lock *lock = operation->lock;
+
+    lock->asking = operation;
+    operation->tally = rl_tally_start(client->node_count);
+    rl_timers_set(&client->timers, &operation->timer,
+                  rl_time_add(operation->started, client->config.node_timeout));
+    rl_dispatch_ask(lock, rl_node_set_all(client->node_count), RL_COMMAND_PEEK, 1);
+    if (lock->instant != 0) {
+        uint32_t node = rl_node_set_first(lock->instant);
+        struct rl_event event = {
+            .kind = RL_EVENT_ANSWER, .now = operation->started, .question = 1, .node = node};
+
+        lock->instant &= lock->instant - 1;
+        event.answer = rl_dispatch_refusal(client, node);
+        rl_operation_event(operation, &event);
+    }
+}

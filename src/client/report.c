@@ -1,0 +1,251 @@
+/*
+ * Fills in the report a caller owns: each node's verdict, who holds it, and the result in one readable line.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+
+void rl_report_clear(redlock_report *report)
+{
+    if (report == NULL)
+        return;
+    memset(report, 0, sizeof *report);
+    report->size = sizeof *report;
+    report->holder_ttl_left_ms = -2;
+    for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
+        report->nodes[i].latency_us = -1;
+        report->nodes[i].ttl_left_ms = -2;
+    }
+}
+
+void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
+{
+    va_list arguments;
+
+    if (report == NULL)
+        return;
+    rl_report_clear(report);
+    report->result = result;
+    va_start(arguments, format);
+    vsnprintf(report->line, sizeof report->line, format, arguments);
+    va_end(arguments);
+}
+
+/* "1, 4 and 5": the nodes with this verdict, from 1. */
+static void list_nodes(struct rl_text *text, const redlock_report *report, redlock_verdict verdict)
+{
+    uint32_t total = 0, listed = 0;
+
+    for (uint32_t i = 0; i < report->node_count; i++)
+        total += report->nodes[i].verdict == verdict;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->nodes[i].verdict != verdict)
+            continue;
+        if (listed > 0)
+            rl_text_add(text, listed + 1 == total ? " and " : ", ");
+        rl_text_add_unsigned(text, i + 1);
+        listed++;
+    }
+}
+
+static uint32_t count_nodes(const redlock_report *report, redlock_verdict verdict)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < report->node_count; i++)
+        count += report->nodes[i].verdict == verdict;
+    return count;
+}
+
+static const redlock_node_report *first_node(const redlock_report *report, redlock_verdict verdict,
+                                             uint32_t *node)
+{
+    for (*node = 0; *node < report->node_count; ++*node)
+        if (report->nodes[*node].verdict == verdict && report->nodes[*node].detail[0] != '\0')
+            return &report->nodes[*node];
+    return NULL;
+}
+
+/* "; nodes 4 and 5 are silent": what is wrong with the nodes, and the first one's own words. */
+static void add_trouble(struct rl_text *text, const redlock_report *report)
+{
+    static const struct {
+        redlock_verdict verdict;
+        const char *words;
+    } kinds[] = {{REDLOCK_VERDICT_BROKEN, "cannot be used"},
+                 {REDLOCK_VERDICT_UNFIT, "must not vote"},
+                 {REDLOCK_VERDICT_SILENT, "did not answer"}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        uint32_t count = count_nodes(report, kinds[i].verdict), node;
+        const redlock_node_report *example = first_node(report, kinds[i].verdict, &node);
+
+        /* Once it is decided, nobody waits for the rest: they are not in trouble for that. */
+        if (count == 0 || (report->result == REDLOCK_OK && kinds[i].verdict == REDLOCK_VERDICT_SILENT))
+            continue;
+        rl_text_add(text, count == 1 ? "; node " : "; nodes ");
+        list_nodes(text, report, kinds[i].verdict);
+        rl_text_add(text, " ");
+        rl_text_add(text, kinds[i].words);
+        if (example != NULL) {
+            rl_text_add(text, " (node ");
+            rl_text_add_unsigned(text, node + 1);
+            rl_text_add(text, " ");
+            rl_text_add(text, example->url);
+            rl_text_add(text, ": ");
+            rl_text_add(text, example->detail);
+            rl_text_add(text, ")");
+        }
+    }
+}
+
+static void add_counts(struct rl_text *text, const redlock_report *report, const char *granted)
+{
+    rl_text_add_unsigned(text, report->granted);
+    rl_text_add(text, " of ");
+    rl_text_add_unsigned(text, report->node_count);
+    rl_text_add(text, " nodes ");
+    rl_text_add(text, granted);
+    rl_text_add(text, ", ");
+    rl_text_add_unsigned(text, report->quorum);
+    rl_text_add(text, " needed");
+}
+
+static void add_holder(struct rl_text *text, const redlock_report *report)
+{
+    if (report->holder.id[0] == '\0')
+        return;
+    rl_text_add(text, ", held by ");
+    rl_text_add(text, report->holder.host[0] != '\0' ? report->holder.host : report->holder.id);
+    if (report->holder.pid != 0) {
+        rl_text_add(text, " pid ");
+        rl_text_add_unsigned(text, report->holder.pid);
+    }
+}
+
+static const char *granted_words(enum rl_operation_kind kind)
+{
+    switch (kind) {
+    case RL_OPERATION_EXTEND:
+    case RL_OPERATION_ADOPT:
+        return "extended it";
+    case RL_OPERATION_RELEASE:
+        return "released it";
+    case RL_OPERATION_INSPECT:
+        return "say it is free";
+    case RL_OPERATION_ACQUIRE:
+        break;
+    }
+    return "granted it";
+}
+
+static void write_line(redlock_report *report, const redlock_lock *lock, const char *granted)
+{
+    struct rl_text text = rl_text_on(report->line, sizeof report->line);
+    size_t shown = lock->key_length < 80 ? lock->key_length : 80;
+
+    if (shown > 0) {
+        rl_text_add_printable(&text, lock->text, shown);
+        rl_text_add(&text, lock->key_length > shown ? "…: " : ": ");
+    }
+    rl_text_add(&text, redlock_result_name(report->result));
+    if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
+        add_holder(&text, report);
+    rl_text_add(&text, ": ");
+    add_counts(&text, report, granted);
+    add_trouble(&text, report);
+}
+
+static void fill_nodes(redlock_report *report, const redlock_client *client)
+{
+    report->node_count = client->node_count;
+    report->quorum = rl_quorum(client->node_count);
+    for (uint32_t i = 0; i < client->node_count; i++) {
+        const struct rl_connection *connection = &client->connections[i];
+
+        rl_text_copy(report->nodes[i].url, sizeof report->nodes[i].url, connection->url.display);
+        report->nodes[i].fit = connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE;
+    }
+}
+
+static void count_verdicts(redlock_report *report)
+{
+    report->granted = count_nodes(report, REDLOCK_VERDICT_GRANTED);
+    report->denied = count_nodes(report, REDLOCK_VERDICT_DENIED);
+}
+
+static void fill_node(redlock_node_report *node, const struct rl_node_record *record)
+{
+    /* A node that was not asked because it still owes answers is silent, not broken. */
+    bool silent = record->answer.cause == RL_CAUSE_SILENT;
+
+    node->verdict = silent ? REDLOCK_VERDICT_SILENT : (redlock_verdict)record->answer.verdict;
+    node->latency_us = record->latency_us;
+    node->ttl_left_ms = record->answer.ttl_left_ms;
+    node->fence = record->answer.fence;
+    rl_text_copy(node->detail, sizeof node->detail, record->detail);
+}
+
+static int64_t validity_left_ms(const redlock_lock *lock)
+{
+    struct rl_time now = lock->client->clock.now;
+
+    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, now))
+        return 0;
+    return rl_span_ms_down(rl_time_since(lock->lease.valid_until, now));
+}
+
+void rl_report_operation(redlock_report *report, const struct rl_operation *operation)
+{
+    const redlock_lock *lock = operation->lock;
+    redlock_client *client = lock->client;
+    bool inspected = report != NULL && operation->record.inspected == report;
+
+    if (report == NULL)
+        return;
+    if (!inspected)
+        rl_report_clear(report);
+    fill_nodes(report, client);
+    for (uint32_t i = 0; i < client->node_count; i++)
+        fill_node(&report->nodes[i], &operation->record.nodes[i]);
+    count_verdicts(report);
+    report->result = operation->result;
+    report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
+    report->waited_ms = rl_span_ms_up(rl_time_since(client->clock.now, operation->started));
+    report->validity_ms = validity_left_ms(lock);
+    report->fence = operation->result == REDLOCK_OK ? lock->fence : 0;
+    report->holder = operation->record.holder;
+    report->holder_ttl_left_ms = operation->record.holder_ttl_left_ms;
+    write_line(report, lock, granted_words(operation->kind));
+}
+
+/* From the tally alone: nobody waits for a renewal, so nobody kept the nodes' words. */
+void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result)
+{
+    const struct rl_tally *tally = result == REDLOCK_LOST ? &lock->lease.tally : &lock->renewed;
+
+    rl_report_clear(report);
+    fill_nodes(report, lock->client);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        redlock_node_report *node = &report->nodes[i];
+
+        if (rl_node_set_has(tally->granted, i))
+            node->verdict = REDLOCK_VERDICT_GRANTED;
+        else if (rl_node_set_has(tally->denied, i))
+            node->verdict = REDLOCK_VERDICT_DENIED;
+        else if (rl_node_set_has(tally->unfit, i))
+            node->verdict = REDLOCK_VERDICT_UNFIT;
+        else if (rl_node_set_has(tally->broken, i))
+            node->verdict = REDLOCK_VERDICT_BROKEN;
+        rl_text_copy(node->detail, sizeof node->detail, lock->client->connections[i].error);
+    }
+    count_verdicts(report);
+    report->result = result;
+    report->rounds = 1;
+    report->validity_ms = validity_left_ms(lock);
+    report->fence = lock->fence;
+    write_line(report, lock, "extended it");
+}

@@ -1,0 +1,134 @@
+/*
+ * The one ordered connection to a node: it connects, greets, sends in order, matches replies with what was asked, notices
+ * silence and comes back after a break. It does not know what the requests are for; its user does.
+ */
+#ifndef RL_NET_CONNECTION_H
+#define RL_NET_CONNECTION_H
+
+#include "base/histogram.h"
+#include "core/backoff.h"
+#include "core/event.h"
+#include "net/poller.h"
+#include "net/resolver.h"
+#include "net/stream.h"
+#include "wire/handshake.h"
+#include "wire/node_url.h"
+#include "wire/resp_writer.h"
+
+enum rl_connection_state {
+    RL_CONNECTION_RESTING,   /* not connected; next try at retry_at */
+    RL_CONNECTION_RESOLVING, /* waiting for an address */
+    RL_CONNECTION_OPENING,   /* connecting, TLS */
+    RL_CONNECTION_GREETING,  /* handshake */
+    RL_CONNECTION_READY
+};
+
+/* What a request was for; comes back with its reply. */
+struct rl_ticket {
+    void *subject;
+    uint32_t question;
+    uint8_t kind;
+    uint8_t replies; /* messages that make up its reply */
+    uint8_t full;    /* sent with the whole script */
+    uint8_t random[16];
+    struct rl_time sent;
+};
+
+struct rl_connection;
+
+/* What a connection tells its user. All of it happens inside calls of the user's. */
+struct rl_connection_user {
+    void (*ready)(void *context, struct rl_connection *connection);
+    void (*reply)(void *context, struct rl_connection *connection, const struct rl_ticket *ticket,
+                  const char *bytes, size_t length);
+    void (*push)(void *context, struct rl_connection *connection, const char *bytes, size_t length);
+    /* The connection broke before this was answered: it may have been executed or not. */
+    void (*dropped)(void *context, struct rl_connection *connection, const struct rl_ticket *ticket);
+    /* It broke, or could not be made; error and cause say why. After all `dropped`. */
+    void (*down)(void *context, struct rl_connection *connection);
+    void *(*allocate)(void *context, size_t size);
+    void (*release)(void *context, void *memory, size_t size);
+    void *context;
+};
+
+struct rl_connection_config {
+    const struct rl_connection_user *user;
+    struct rl_poller *poller;
+    struct rl_resolver *resolver;
+    struct rl_prng *prng;
+    struct ssl_ctx_st *tls; /* for nodes that want it */
+    const char *client_name;
+    struct rl_span connect_timeout;
+    struct rl_span node_timeout;
+};
+
+struct rl_connection {
+    const struct rl_connection_config *config;
+    uint32_t node;
+    struct rl_node_url url;
+    enum rl_connection_state state;
+    struct rl_stream stream;
+    struct rl_resolved resolved; /* addresses to try */
+    int next_address;
+    unsigned watched; /* RL_WANT_ bits the poller watches for; 0 not at all */
+    struct rl_handshake handshake;
+    struct rl_time deadline; /* for becoming ready */
+    struct rl_time retry_at;
+    struct rl_backoff backoff;
+    char *out; /* to be sent: out[out_sent .. out_length) */
+    size_t out_length, out_sent, out_capacity;
+    char *in;
+    size_t in_taken, in_length, in_capacity; /* in[in_taken .. in_length) is still to be looked at */
+    struct rl_ticket *tickets;               /* ring of what was asked and not answered */
+    uint32_t first_ticket, ticket_count, ticket_capacity;
+    enum rl_cause cause; /* why it is not ready */
+    char error[128];
+    unsigned loaded;     /* the user's: scripts this connection has carried, a bit for each kind of command */
+    enum rl_cause unfit; /* the user's: why this node must not be asked although it is ready */
+    uint64_t connects, disconnects;
+};
+
+/* Zeroed memory becomes a resting connection that will connect at once; false: no memory. */
+bool rl_connection_init(struct rl_connection *connection, const struct rl_connection_config *config,
+                        uint32_t node, const struct rl_node_url *url);
+
+/* Closes it in order if everything was sent, else with a reset, without upcalls, and frees its buffers. */
+void rl_connection_finish(struct rl_connection *connection);
+
+/* The same in a forked child: not a byte to the node. */
+void rl_connection_forget(struct rl_connection *connection);
+
+/* Starts to connect if it rests and its time has come. */
+void rl_connection_wake(struct rl_connection *connection, struct rl_time now);
+
+/* Reserves room for one command of up to `size` bytes; write it through the writer, then commit it with its ticket. Only
+ * while READY. false: no room or no memory, nothing changed. */
+bool rl_connection_reserve(struct rl_connection *connection, size_t size, struct rl_writer *writer);
+void rl_connection_commit(struct rl_connection *connection, const struct rl_writer *writer,
+                          const struct rl_ticket *ticket);
+
+/* Takes the oldest unanswered ticket out, for a user who closes; false when there is none. */
+bool rl_connection_take_ticket(struct rl_connection *connection, struct rl_ticket *ticket);
+
+/* Sends what is committed, as far as it goes without waiting. */
+void rl_connection_flush(struct rl_connection *connection, struct rl_time now);
+
+/* The poller said so. */
+void rl_connection_handle(struct rl_connection *connection, const struct rl_ready *ready, struct rl_time now);
+
+/* The resolver answered for this node. */
+void rl_connection_resolved(struct rl_connection *connection, const struct rl_resolved *resolved,
+                            struct rl_time now);
+
+/* Looks at its deadlines; call it when `due` has come. */
+void rl_connection_tick(struct rl_connection *connection, struct rl_time now);
+struct rl_time rl_connection_due(const struct rl_connection *connection);
+
+/* Whether its oldest request has been waiting longer than a node may take: asking it more is of no use now. */
+bool rl_connection_silent(const struct rl_connection *connection, struct rl_time now);
+
+/* Breaks it with a reset, as for a node that must not be spoken to any more. */
+void rl_connection_break(struct rl_connection *connection, enum rl_cause cause, const char *why,
+                         struct rl_time now);
+
+#endif

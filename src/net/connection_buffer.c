@@ -1,0 +1,208 @@
+/*
+ * Buffers and tickets of a connection; see connection_buffer.h. They are born at a working size and grow only when a
+ * burst needs it, up to a limit.
+ */
+#include "net/connection_buffer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "wire/resp_reader.h"
+
+enum {
+    BUFFER_BORN = 16384,
+    OUT_MAX = 1048576,
+    IN_MAX = 2 * RL_RESP_MESSAGE_MAX,
+    TICKETS_BORN = 64,
+    TICKETS_MAX = 65536
+};
+
+static void *allocate(struct rl_connection *connection, size_t size)
+{
+    return connection->config->user->allocate(connection->config->user->context, size);
+}
+
+static void release(struct rl_connection *connection, void *memory, size_t size)
+{
+    if (memory != NULL)
+        connection->config->user->release(connection->config->user->context, memory, size);
+}
+
+bool rl_buffers_init(struct rl_connection *connection)
+{
+    connection->out = allocate(connection, BUFFER_BORN);
+    connection->in = allocate(connection, BUFFER_BORN);
+    connection->tickets = allocate(connection, TICKETS_BORN * sizeof *connection->tickets);
+    connection->out_capacity = connection->in_capacity = BUFFER_BORN;
+    connection->ticket_capacity = TICKETS_BORN;
+    if (connection->out != NULL && connection->in != NULL && connection->tickets != NULL)
+        return true;
+    rl_buffers_free(connection);
+    return false;
+}
+
+void rl_buffers_free(struct rl_connection *connection)
+{
+    release(connection, connection->tickets, connection->ticket_capacity * sizeof *connection->tickets);
+    release(connection, connection->in, connection->in_capacity);
+    release(connection, connection->out, connection->out_capacity);
+    connection->tickets = NULL;
+    connection->in = connection->out = NULL;
+}
+
+void rl_buffers_empty(struct rl_connection *connection)
+{
+    connection->out_length = connection->out_sent = 0;
+    connection->in_length = connection->in_taken = 0;
+}
+
+bool rl_buffers_unfinished(const struct rl_connection *connection)
+{
+    return connection->ticket_count > 0 || connection->out_sent < connection->out_length;
+}
+
+/* A larger copy of a buffer, or false with the old one untouched. */
+static bool grow(struct rl_connection *connection, char **buffer, size_t *capacity, size_t used,
+                 size_t wanted)
+{
+    char *larger = allocate(connection, wanted);
+
+    if (larger == NULL)
+        return false;
+    memcpy(larger, *buffer, used);
+    release(connection, *buffer, *capacity);
+    *buffer = larger;
+    *capacity = wanted;
+    return true;
+}
+
+static bool grow_tickets(struct rl_connection *connection)
+{
+    uint32_t capacity = connection->ticket_capacity, wanted = capacity * 2;
+    struct rl_ticket *larger;
+
+    if (wanted > TICKETS_MAX)
+        return false;
+    larger = allocate(connection, wanted * sizeof *larger);
+    if (larger == NULL)
+        return false;
+    for (uint32_t i = 0; i < connection->ticket_count; i++)
+        larger[i] = connection->tickets[(connection->first_ticket + i) % capacity];
+    release(connection, connection->tickets, capacity * sizeof *larger);
+    connection->tickets = larger;
+    connection->ticket_capacity = wanted;
+    connection->first_ticket = 0;
+    return true;
+}
+
+static void move_out_to_front(struct rl_connection *connection)
+{
+    connection->out_length -= connection->out_sent;
+    memmove(connection->out, connection->out + connection->out_sent, connection->out_length);
+    connection->out_sent = 0;
+}
+
+bool rl_connection_reserve(struct rl_connection *connection, size_t size, struct rl_writer *writer)
+{
+    size_t wanted = connection->out_capacity;
+
+    if (connection->state != RL_CONNECTION_READY)
+        return false;
+    if (connection->ticket_count == connection->ticket_capacity && !grow_tickets(connection))
+        return false;
+    if (connection->out_capacity - connection->out_length < size)
+        move_out_to_front(connection);
+    while (wanted - connection->out_length < size && wanted < OUT_MAX)
+        wanted *= 2;
+    if (wanted - connection->out_length < size)
+        return false;
+    if (wanted > connection->out_capacity &&
+        !grow(connection, &connection->out, &connection->out_capacity, connection->out_length, wanted))
+        return false;
+    *writer = rl_writer_on(connection->out + connection->out_length, wanted - connection->out_length);
+    return true;
+}
+
+void rl_connection_commit(struct rl_connection *connection, const struct rl_writer *writer,
+                          const struct rl_ticket *ticket)
+{
+    uint32_t place = (connection->first_ticket + connection->ticket_count) % connection->ticket_capacity;
+
+    assert(!writer->overflow);
+    assert(connection->ticket_count < connection->ticket_capacity);
+    connection->out_length += writer->length;
+    connection->tickets[place] = *ticket;
+    connection->ticket_count++;
+}
+
+const struct rl_ticket *rl_tickets_first(const struct rl_connection *connection)
+{
+    assert(connection->ticket_count > 0);
+    return &connection->tickets[connection->first_ticket];
+}
+
+bool rl_connection_take_ticket(struct rl_connection *connection, struct rl_ticket *ticket)
+{
+    if (connection->ticket_count == 0)
+        return false;
+    *ticket = *rl_tickets_first(connection);
+    connection->first_ticket = (connection->first_ticket + 1) % connection->ticket_capacity;
+    connection->ticket_count--;
+    return true;
+}
+
+size_t rl_input_room(struct rl_connection *connection)
+{
+    if (connection->in_taken > 0) {
+        connection->in_length -= connection->in_taken;
+        memmove(connection->in, connection->in + connection->in_taken, connection->in_length);
+        connection->in_taken = 0;
+    }
+    if (connection->in_length == connection->in_capacity && connection->in_capacity < IN_MAX)
+        grow(connection, &connection->in, &connection->in_capacity, connection->in_length,
+             connection->in_capacity * 2);
+    return connection->in_capacity - connection->in_length;
+}
+
+/* Pushes may come between two messages of one reply: take such a one out of the middle. */
+static enum rl_input take_inner_push(struct rl_connection *connection, size_t at, size_t end, size_t *start,
+                                     size_t *length)
+{
+    char *in = connection->in;
+    size_t size = end - at, taken = connection->in_taken;
+
+    /* Rotate it to the front of the reply, a byte at a time: this is rare and pushes are short. */
+    for (size_t i = 0; i < size; i++) {
+        char byte = in[at + i];
+
+        memmove(in + taken + i + 1, in + taken + i, at - taken);
+        in[taken + i] = byte;
+    }
+    *start = taken;
+    *length = size;
+    connection->in_taken += size;
+    return RL_INPUT_PUSH;
+}
+
+enum rl_input rl_input_next(struct rl_connection *connection, size_t *start, size_t *length)
+{
+    uint32_t wanted = 1;
+    size_t at = connection->in_taken, end;
+
+    if (connection->state == RL_CONNECTION_READY && connection->ticket_count > 0)
+        wanted = rl_tickets_first(connection)->replies;
+    for (uint32_t i = 0; i < wanted; i++, at = end) {
+        enum rl_resp_status status;
+
+        end = at;
+        status = rl_resp_skip(connection->in, connection->in_length, &end);
+        if (status != RL_RESP_OK)
+            return status == RL_RESP_BAD ? RL_INPUT_BAD : RL_INPUT_MORE;
+        if (connection->in[at] == '>')
+            return take_inner_push(connection, at, end, start, length);
+    }
+    *start = connection->in_taken;
+    *length = at - connection->in_taken;
+    connection->in_taken = at;
+    return RL_INPUT_REPLY;
+}
