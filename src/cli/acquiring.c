@@ -1,0 +1,109 @@
+/*
+ * Takes a lock in a loop of our own, so that signals end it at once and somebody who waits is told for whom.
+ * What is done with the lock is the caller's business.
+ */
+#include "cli/acquiring.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/clock.h"
+#include "cli/exits.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/waiting.h"
+
+int cli_acquiring_check(const struct cli_options *options)
+{
+    if (options->kind != NULL && strcmp(options->kind, "exclusive") != 0)
+        return cli_output_fail(CLI_EXIT_USAGE, "--kind %s: this version has only exclusive locks",
+                               options->kind);
+    if (options->shared)
+        return cli_output_fail(CLI_EXIT_USAGE, "-s: this version has only exclusive locks");
+    if (options->also != NULL)
+        return cli_output_fail(CLI_EXIT_USAGE, "--also: this version takes one name at a time");
+    if (options->nonblock && options->wait_ms != CLI_NOT_GIVEN)
+        return cli_output_fail(CLI_EXIT_USAGE, "-n and -w exclude each other");
+    return 0;
+}
+
+struct attempt {
+    struct cli_acquiring *acquiring;
+    redlock_request request;
+    bool done;
+};
+
+/* Runs inside redlock_client_process(), so on this thread. */
+static void take_result(void *context, redlock_result result, redlock_lock *lock,
+                        const redlock_report *report)
+{
+    struct attempt *attempt = context;
+
+    attempt->acquiring->report = *report;
+    attempt->acquiring->report.result = result;
+    attempt->acquiring->lock = lock;
+    attempt->done = true;
+}
+
+/* A signal that asks us to end cancels the request once; its callback still comes. */
+static void heed_signals(struct attempt *attempt)
+{
+    struct cli_acquiring *acquiring = attempt->acquiring;
+    struct cli_signal taken;
+
+    while ((taken = cli_signals_take(acquiring->signals)).number != 0) {
+        if (taken.number == SIGTSTP)
+            cli_terminal_suspend();
+        if (!cli_signal_ends(taken.number) || acquiring->signal != 0)
+            continue;
+        acquiring->signal = taken.number;
+        redlock_cancel(acquiring->client, attempt->request);
+    }
+}
+
+static void wait_for_result(struct attempt *attempt, struct cli_waiting *waiting, int client_fd)
+{
+    const struct cli_acquiring *acquiring = attempt->acquiring;
+    struct pollfd polled[] = {{.fd = client_fd, .events = POLLIN},
+                              {.fd = acquiring->signals->fd, .events = POLLIN}};
+
+    while (!attempt->done) {
+        bool waits = acquiring->wait_ms != 0 && acquiring->signal == 0;
+        int64_t due = waits ? cli_waiting_due(waiting) : CLI_NEVER;
+        (void)!poll(polled, 2, cli_clock_timeout(due, cli_clock_now()));
+        redlock_client_process(acquiring->client);
+        heed_signals(attempt);
+        if (!attempt->done && acquiring->signal == 0 && waits && cli_clock_now() >= due)
+            cli_waiting_tick(waiting);
+    }
+    /* One that came together with the lock still counts: CMD has not started. */
+    heed_signals(attempt);
+}
+
+void cli_acquiring_run(struct cli_acquiring *acquiring)
+{
+    struct attempt attempt = {.acquiring = acquiring};
+    struct cli_waiting waiting;
+    int client_fd = redlock_client_fd(acquiring->client);
+
+    acquiring->lock = NULL;
+    acquiring->signal = 0;
+    acquiring->report = (redlock_report)REDLOCK_REPORT_INIT;
+    cli_waiting_begin(&waiting, acquiring->client, acquiring->spec->name, acquiring->events);
+    redlock_result result =
+        client_fd < 0 ? REDLOCK_SYSTEM
+                      : redlock_acquire_async(acquiring->client, acquiring->spec, acquiring->wait_ms,
+                                              take_result, &attempt, &attempt.request);
+    if (result != REDLOCK_OK) {
+        acquiring->report.result = result;
+        return;
+    }
+    wait_for_result(&attempt, &waiting, client_fd);
+    cli_waiting_end(&waiting, acquiring->lock != NULL && acquiring->signal == 0);
+    if (acquiring->signal != 0 && acquiring->lock != NULL) {
+        redlock_release(acquiring->lock, NULL);
+        redlock_lock_free(acquiring->lock);
+        acquiring->lock = NULL;
+    }
+}

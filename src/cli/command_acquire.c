@@ -1,0 +1,100 @@
+/*
+ * redlock acquire: takes a lock, prints the lease and leaves it at the nodes, for scripts that extend and release it
+ * themselves. Nothing renews it.
+ */
+#include <stdio.h>
+
+#include "cli/acquiring.h"
+#include "cli/commands.h"
+#include "cli/exits.h"
+#include "cli/failure.h"
+#include "cli/held.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "cli/text.h"
+
+/* Prints the lease; false when stdout did not take it. */
+static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl_ms)
+{
+    long long validity = redlock_lock_validity_ms(lock);
+    unsigned long long fence = redlock_lock_fence(lock);
+    char clean[REDLOCK_NAME_MAX + 1];
+
+    if (cli_output_is_json()) {
+        json_t *lease = json_pack("{s:o, s:s, s:I, s:I}", "name", cli_output_string(name), "owner",
+                                  redlock_lock_owner(lock), "ttl_ms", (json_int_t)ttl_ms, "validity_ms",
+                                  (json_int_t)validity);
+        if (lease != NULL && fence != 0)
+            json_object_set_new(lease, "fence", json_integer((json_int_t)fence));
+        return cli_output_answer(lease) && cli_output_flush();
+    }
+    cli_text_clean(name, clean, sizeof clean);
+    printf("name %s\nowner %s\nttl_ms %u\nvalidity_ms %lld\n", clean, redlock_lock_owner(lock), ttl_ms,
+           validity);
+    if (fence != 0)
+        printf("fence %llu\n", fence);
+    return cli_output_flush();
+}
+
+static int take_and_print(const struct cli_session *session, const struct cli_options *options,
+                          const struct cli_signals *signals, uint32_t ttl_ms)
+{
+    const char *name = options->words[0];
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+    struct cli_acquiring acquiring = {.client = session->client,
+                                      .spec = &spec,
+                                      .wait_ms = options->nonblock ? 0 : options->wait_ms,
+                                      .signals = signals};
+    int code = CLI_EXIT_OK;
+
+    spec.name = name;
+    spec.ttl_ms = ttl_ms;
+    spec.why = options->why;
+    cli_acquiring_run(&acquiring);
+    if (acquiring.signal != 0)
+        return CLI_EXIT_SIGNAL + acquiring.signal;
+    if (acquiring.lock == NULL)
+        return cli_failure_taking(session, options, name, &acquiring.report);
+    /* A lease nobody has heard of would only be in the way. */
+    if (!print_lease(name, acquiring.lock, ttl_ms)) {
+        redlock_release(acquiring.lock, NULL);
+        code = cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed, so %s was released", name);
+    }
+    redlock_lock_free(acquiring.lock);
+    return code;
+}
+
+static int prepare(struct cli_session *session, const struct cli_options *options,
+                   struct cli_signals *signals, uint32_t *ttl_ms)
+{
+    int code = cli_acquiring_check(options);
+
+    if (code == 0 && options->ttl_ms == CLI_NOT_GIVEN)
+        code = cli_output_fail(CLI_EXIT_USAGE, "acquire needs --ttl: nothing renews the lock after it");
+    if (code == 0)
+        code = cli_session_prepare(session, options);
+    if (code == 0)
+        code = cli_session_ttl(session, options, ttl_ms);
+    if (code == 0)
+        code = cli_session_check_name(session, options->words[0]);
+    if (code == 0 && !cli_signals_open(signals))
+        code = cli_output_fail(CLI_EXIT_SYSTEM, "the system refused a descriptor for signals");
+    if (code == 0)
+        code = cli_session_connect(session, options);
+    if (code == 0)
+        code = cli_held_check(session->client, session->config.prefix, options->words[0]);
+    return code;
+}
+
+int cli_command_acquire(const struct cli_options *options)
+{
+    struct cli_session session = {0};
+    struct cli_signals signals = {.fd = -1};
+    uint32_t ttl_ms = 0;
+    int code = prepare(&session, options, &signals, &ttl_ms);
+
+    if (code == 0)
+        code = take_and_print(&session, options, &signals, ttl_ms);
+    cli_session_close(&session);
+    return code;
+}

@@ -1,0 +1,259 @@
+/*
+ * redlock completion: prints a script that completes commands and options in bash, zsh or fish. All words come from
+ * the tables of commands and options; names of locks are not completed, which would mean asking the nodes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/exits.h"
+#include "cli/output.h"
+
+/* The words a command takes in its first place, from its usage: "start|stop|status". NULL when they are free. */
+static const char *first_choices(const struct cli_command *command)
+{
+    return strchr(command->usage, '|') != NULL ? command->usage : NULL;
+}
+
+static void print_choices(const char *choices)
+{
+    for (; *choices != '\0'; choices++)
+        putchar(*choices == '|' ? ' ' : *choices);
+}
+
+static void print_command_names(void)
+{
+    for (size_t i = 0; i < cli_command_count; i++)
+        printf("%s%s", i == 0 ? "" : " ", cli_commands[i].name);
+}
+
+/* For a text between single quotes. */
+static void print_quoted(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == '\'')
+            printf("'\\''");
+        else
+            putchar(*text);
+}
+
+static bool is_shown(const struct cli_option *option, const struct cli_command *command)
+{
+    return option->help != NULL && (option->commands & command->bit);
+}
+
+/* ---- bash ------------------------------------------------------------------------------------------------- */
+
+static void print_bash_options(const struct cli_command *command)
+{
+    size_t count;
+    const struct cli_option *table = cli_options_table(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (!is_shown(&table[i], command))
+            continue;
+        if (table[i].letter != '\0')
+            printf(" -%c", table[i].letter);
+        if (table[i].name != NULL)
+            printf(" --%s", table[i].name);
+    }
+}
+
+static void print_bash_values(void)
+{
+    size_t count;
+    const struct cli_option *table = cli_options_table(&count);
+
+    printf("    case $previous in\n");
+    for (size_t i = 0; i < count; i++) {
+        if (table[i].value != CLI_VALUE_CHOICE)
+            continue;
+        printf("        --%s) mapfile -t COMPREPLY < <(compgen -W '", table[i].name);
+        print_choices(table[i].metavar);
+        printf("' -- \"$word\"); return ;;\n");
+    }
+    printf("        --config) mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n"
+           "    esac\n");
+}
+
+static void print_bash(void)
+{
+    printf("# Completion of redlock for bash.\n"
+           "_redlock() {\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=''\n"
+           "    COMPREPLY=()\n");
+    print_bash_values();
+    printf("    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "        words='");
+    print_command_names();
+    printf("'\n"
+           "    else\n"
+           "        case ${COMP_WORDS[1]}:$word in\n");
+    for (size_t i = 0; i < cli_command_count; i++) {
+        const struct cli_command *command = &cli_commands[i];
+        printf("            %s:-*) words='", command->name);
+        print_bash_options(command);
+        printf("' ;;\n");
+        if (command->takes_command)
+            printf("            %s:*) mapfile -t COMPREPLY < <(compgen -c -- \"$word\"); return ;;\n",
+                   command->name);
+        if (first_choices(command) != NULL) {
+            printf("            %s:*) words='", command->name);
+            print_choices(first_choices(command));
+            printf("' ;;\n");
+        }
+    }
+    printf("            help:*) words='");
+    print_command_names();
+    printf("' ;;\n"
+           "        esac\n"
+           "    fi\n"
+           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+           "}\n"
+           "complete -F _redlock redlock\n");
+}
+
+/* ---- zsh -------------------------------------------------------------------------------------------------- */
+
+static void print_zsh_option(const struct cli_option *option)
+{
+    char value[80] = "";
+
+    if (option->value == CLI_VALUE_CHOICE)
+        snprintf(value, sizeof value, ":value:(");
+    else if (option->metavar != NULL)
+        snprintf(value, sizeof value, ":%s:%s", option->metavar,
+                 strcmp(option->metavar, "FILE") == 0 ? "_files" : "");
+    for (int form = 0; form < 2; form++) {
+        if (form == 0 ? option->letter == '\0' : option->name == NULL)
+            continue;
+        if (form == 0)
+            printf(" \\\n                '-%c[", option->letter);
+        else
+            printf(" \\\n                '--%s[", option->name);
+        print_quoted(option->help);
+        printf("]%s", value);
+        if (option->value == CLI_VALUE_CHOICE) {
+            print_choices(option->metavar);
+            putchar(')');
+        }
+        putchar('\'');
+    }
+}
+
+static void print_zsh_words(const struct cli_command *command)
+{
+    if (command->takes_command) {
+        printf(" \\\n                '1:name:' '*::command:_normal'");
+    } else if (first_choices(command) != NULL) {
+        printf(" \\\n                '1:what:(");
+        print_choices(first_choices(command));
+        printf(")'");
+    } else if (command->bit == CLI_HELP) {
+        printf(" \\\n                '1:command:(");
+        print_command_names();
+        printf(")'");
+    } else if (command->most_words > 0) {
+        printf(" \\\n                '1:name:'");
+    }
+}
+
+static void print_zsh(void)
+{
+    size_t count;
+    const struct cli_option *table = cli_options_table(&count);
+
+    printf("#compdef redlock\n"
+           "# Completion of redlock for zsh.\n"
+           "_redlock() {\n"
+           "    local -a commands=(\n");
+    for (size_t i = 0; i < cli_command_count; i++) {
+        printf("        '%s:", cli_commands[i].name);
+        print_quoted(cli_commands[i].summary);
+        printf("'\n");
+    }
+    printf("    )\n"
+           "    if (( CURRENT == 2 )); then\n"
+           "        _describe command commands\n"
+           "        return\n"
+           "    fi\n"
+           "    local command=$words[2]\n"
+           "    shift words\n"
+           "    (( CURRENT-- ))\n"
+           "    case $command in\n");
+    for (size_t i = 0; i < cli_command_count; i++) {
+        printf("        %s)\n            _arguments -s", cli_commands[i].name);
+        for (size_t k = 0; k < count; k++)
+            if (is_shown(&table[k], &cli_commands[i]))
+                print_zsh_option(&table[k]);
+        print_zsh_words(&cli_commands[i]);
+        printf("\n            ;;\n");
+    }
+    printf("    esac\n"
+           "}\n"
+           "_redlock \"$@\"\n");
+}
+
+/* ---- fish ------------------------------------------------------------------------------------------------- */
+
+static void print_fish_option(const struct cli_option *option)
+{
+    printf("complete -c redlock -n '__fish_seen_subcommand_from");
+    for (size_t i = 0; i < cli_command_count; i++)
+        if (option->commands & cli_commands[i].bit)
+            printf(" %s", cli_commands[i].name);
+    putchar('\'');
+    if (option->letter != '\0')
+        printf(" -s %c", option->letter);
+    if (option->name != NULL)
+        printf(" -l %s", option->name);
+    if (option->value == CLI_VALUE_CHOICE) {
+        printf(" -x -a '");
+        print_choices(option->metavar);
+        putchar('\'');
+    } else if (option->metavar != NULL) {
+        printf(strcmp(option->metavar, "FILE") == 0 ? " -r -F" : " -x");
+    }
+    printf(" -d \"%s\"\n", option->help);
+}
+
+static void print_fish(void)
+{
+    size_t count;
+    const struct cli_option *table = cli_options_table(&count);
+
+    printf("# Completion of redlock for fish.\n"
+           "complete -c redlock -f\n");
+    for (size_t i = 0; i < cli_command_count; i++) {
+        const struct cli_command *command = &cli_commands[i];
+        printf("complete -c redlock -n __fish_use_subcommand -a %s -d \"%s\"\n", command->name,
+               command->summary);
+        if (first_choices(command) != NULL) {
+            printf("complete -c redlock -n '__fish_seen_subcommand_from %s' -a '", command->name);
+            print_choices(first_choices(command));
+            printf("'\n");
+        }
+    }
+    printf(
+        "complete -c redlock -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=3)'\n");
+    for (size_t i = 0; i < count; i++)
+        if (table[i].help != NULL)
+            print_fish_option(&table[i]);
+}
+
+int cli_command_completion(const struct cli_options *options)
+{
+    const char *shell = options->words[0];
+
+    if (strcmp(shell, "bash") == 0) {
+        print_bash();
+    } else if (strcmp(shell, "zsh") == 0) {
+        print_zsh();
+    } else if (strcmp(shell, "fish") == 0) {
+        print_fish();
+    } else {
+        cli_output_fail(CLI_EXIT_USAGE, "completion \"%s\" is not one of bash, zsh, fish", shell);
+        return CLI_EXIT_USAGE;
+    }
+    return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
+}

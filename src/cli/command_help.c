@@ -1,0 +1,80 @@
+/*
+ * redlock help and redlock version. Everything said comes from the tables of commands and options.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <redlock.h>
+
+#include "cli/commands.h"
+#include "cli/exits.h"
+#include "cli/output.h"
+
+static void print_option(const struct cli_option *option)
+{
+    char left[64];
+
+    if (option->name == NULL)
+        snprintf(left, sizeof left, "-%c", option->letter);
+    else if (option->letter == '\0')
+        snprintf(left, sizeof left, "    --%s", option->name);
+    else
+        snprintf(left, sizeof left, "-%c, --%s", option->letter, option->name);
+    if (option->metavar != NULL)
+        snprintf(left + strlen(left), sizeof left - strlen(left), " %s", option->metavar);
+    printf("  %-32s %s\n", left, option->help);
+}
+
+void cli_help_print(const struct cli_command *command)
+{
+    size_t count;
+    const struct cli_option *table = cli_options_table(&count);
+
+    printf("redlock %s %s\n%s\n\n", command->name, command->usage, command->summary);
+    for (size_t i = 0; i < count; i++)
+        if (table[i].help != NULL && (table[i].commands & command->bit))
+            print_option(&table[i]);
+    if (command->text != NULL)
+        printf("\n%s", command->text);
+}
+
+static void print_overview(void)
+{
+    printf("redlock: flock(1) across machines, on a quorum of Redis or Valkey nodes\n\n");
+    for (size_t i = 0; i < cli_command_count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", cli_commands[i].name, cli_commands[i].usage);
+        printf("  redlock %-42s %s\n", left, cli_commands[i].summary);
+    }
+    printf(
+        "\nNodes come from --nodes, REDLOCK_NODES, --config FILE, the user's redlock/redlock.conf below\n"
+        "XDG_CONFIG_HOME (~/.config) or /etc/redlock.conf, in this order. Without any, five private nodes\n"
+        "of this machine are started and used. A password comes from REDLOCK_PASSWORD or from a file,\n"
+        "never from an option.\n\n"
+        "redlock help COMMAND says more.\n");
+}
+
+int cli_command_help(const struct cli_options *options)
+{
+    if (options->word_count == 0) {
+        print_overview();
+    } else {
+        const struct cli_command *command = cli_command_find(options->words[0]);
+        if (command == NULL)
+            return cli_command_unknown(options->words[0]);
+        cli_help_print(command);
+    }
+    return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
+}
+
+int cli_command_version(const struct cli_options *options)
+{
+    (void)options;
+    if (cli_output_is_json())
+        cli_output_answer(json_pack("{s:s, s:s}", "version", REDLOCK_VERSION, "library", redlock_version()));
+    else if (strcmp(REDLOCK_VERSION, redlock_version()) == 0)
+        printf("redlock %s\n", REDLOCK_VERSION);
+    else
+        printf("redlock %s (library %s)\n", REDLOCK_VERSION, redlock_version());
+    return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
+}

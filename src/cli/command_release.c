@@ -1,0 +1,39 @@
+/*
+ * redlock release: gives back a lock that redlock acquire took. It cannot release somebody else's.
+ */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/exits.h"
+#include "cli/failure.h"
+#include "cli/output.h"
+#include "cli/owner.h"
+#include "cli/session.h"
+
+static int release(const struct cli_session *session, const char *name, const char *owner)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    report.result = redlock_release_owner(session->client, name, 0, owner, &report);
+    if (report.result != REDLOCK_OK)
+        return cli_failure_asking(name, &report);
+    if (cli_output_is_json())
+        cli_output_answer(json_pack("{s:o, s:b}", "name", cli_output_string(name), "released", 1));
+    return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
+}
+
+int cli_command_release(const struct cli_options *options)
+{
+    struct cli_session session = {0};
+    const char *owner = NULL;
+    int code = cli_owner_find(options, &owner);
+
+    if (code == 0)
+        code = cli_session_open(&session, options);
+    if (code == 0)
+        code = cli_session_check_name(&session, options->words[0]);
+    if (code == 0)
+        code = release(&session, options->words[0], owner);
+    cli_session_close(&session);
+    return code;
+}

@@ -1,0 +1,47 @@
+/*
+ * The commands there are: their names, what follows them, and the function that carries each out.
+ * It does not parse; options.c does.
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/options.h"
+
+struct cli_command {
+    const char *name;
+    const char *usage;   /* what follows the name */
+    const char *summary; /* half a line */
+    const char *text;    /* what help CMD says below its options; NULL nothing */
+    enum cli_command_bit bit;
+    int least_words, most_words;
+    const char *missing; /* what to say when there are fewer */
+    bool takes_command;  /* options end at the second word, and everything from there is CMD */
+    int (*carry_out)(const struct cli_options *options); /* returns the exit code */
+};
+
+extern const struct cli_command cli_commands[];
+extern const size_t cli_command_count;
+
+/* NULL when there is none. */
+const struct cli_command *cli_command_find(const char *name);
+
+/* Says that there is no such command, and which one may have been meant. Returns the exit code. */
+int cli_command_unknown(const char *name);
+
+int cli_command_run(const struct cli_options *options);
+int cli_command_acquire(const struct cli_options *options);
+int cli_command_extend(const struct cli_options *options);
+int cli_command_release(const struct cli_options *options);
+int cli_command_status(const struct cli_options *options);
+int cli_command_local(const struct cli_options *options);
+int cli_command_completion(const struct cli_options *options);
+int cli_command_help(const struct cli_options *options);
+int cli_command_version(const struct cli_options *options);
+
+/* Prints the help of one command to stdout. */
+void cli_help_print(const struct cli_command *command);
+
+#endif

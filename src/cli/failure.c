@@ -1,0 +1,222 @@
+/*
+ * What to say when the nodes did not do what was asked, and which exit code that is.
+ * An error names what, who, how to see more and how to fix it; it never has one message for four causes.
+ */
+#include "cli/failure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/clock.h"
+#include "cli/exits.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+int cli_failure_code(redlock_result result)
+{
+    switch (result) {
+    case REDLOCK_OK:
+        return CLI_EXIT_OK;
+    case REDLOCK_BUSY:
+    case REDLOCK_TIMEOUT:
+    case REDLOCK_FOREIGN_TYPE:
+        return CLI_EXIT_BUSY;
+    case REDLOCK_NOT_HELD:
+    case REDLOCK_LOST:
+        return CLI_EXIT_LOST;
+    case REDLOCK_NO_QUORUM:
+    case REDLOCK_TOO_SLOW:
+    case REDLOCK_QUARANTINE:
+        return CLI_EXIT_NODES;
+    case REDLOCK_DENIED:
+        return CLI_EXIT_DENIED;
+    case REDLOCK_INVALID:
+        return CLI_EXIT_USAGE;
+    case REDLOCK_NOMEM:
+    case REDLOCK_SYSTEM:
+        return CLI_EXIT_SYSTEM;
+    case REDLOCK_CANCELED:
+    case REDLOCK_MISUSE:
+        break;
+    }
+    return CLI_EXIT_INTERNAL;
+}
+
+void cli_failure_describe_holder(const redlock_holder *holder, char *text, size_t size)
+{
+    const char *separator = " (";
+    size_t used;
+
+    snprintf(text, size, "%s", holder->host[0] != '\0' ? holder->host : holder->id);
+    used = strlen(text);
+    if (holder->pid != 0) {
+        snprintf(text + used, size - used, "%spid %u", separator, holder->pid);
+        separator = ", ";
+        used = strlen(text);
+    }
+    if (holder->user[0] != '\0') {
+        snprintf(text + used, size - used, "%suser %s", separator, holder->user);
+        separator = ", ";
+        used = strlen(text);
+    }
+    if (holder->why[0] != '\0') {
+        snprintf(text + used, size - used, "%s\"%s\"", separator, holder->why);
+        separator = ", ";
+        used = strlen(text);
+    }
+    if (separator[0] == ',')
+        snprintf(text + used, size - used, ")");
+}
+
+/* " (waited 30s)", or nothing when we did not. */
+static struct cli_span waited(const redlock_report *report)
+{
+    struct cli_span span = {""};
+
+    if (report->waited_ms >= 1000)
+        snprintf(span.text, sizeof span.text, " (waited %.20s)", cli_text_span(report->waited_ms).text);
+    return span;
+}
+
+static void say_holder(const redlock_holder *holder)
+{
+    char text[512];
+    int64_t now = cli_clock_wall();
+    size_t used;
+
+    if (holder->id[0] == '\0')
+        return;
+    if (holder->host[0] == '\0') {
+        cli_output_hint("holder", "unknown (its owner value tells nothing), id %s", holder->id);
+        return;
+    }
+    snprintf(text, sizeof text, "%s pid %u user %s", holder->host, holder->pid, holder->user);
+    used = strlen(text);
+    if (holder->since_ms > 0)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", since %s (%s)",
+                                 cli_text_since(holder->since_ms, now).text,
+                                 cli_text_span(now - holder->since_ms).text);
+    if (holder->why[0] != '\0')
+        snprintf(text + used, sizeof text - used, ", why \"%s\"", holder->why);
+    cli_output_hint("holder", "%s, id %s", text, holder->id);
+}
+
+static void say_lease(const redlock_report *report)
+{
+    if (report->holder_ttl_left_ms == -1)
+        cli_output_hint("lease", "has no end, on %u of %u nodes", report->denied, report->node_count);
+    else if (report->holder_ttl_left_ms >= 0)
+        cli_output_hint("lease", "%s left, granted by %u of %u",
+                        cli_text_span(report->holder_ttl_left_ms).text, report->denied, report->node_count);
+}
+
+/* A line for each node that is not well. */
+static void say_nodes(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
+        const redlock_node_report *node = &report->nodes[i];
+        if (node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_DENIED)
+            continue;
+        const char *detail = node->detail[0] != '\0' ? node->detail : redlock_verdict_name(node->verdict);
+        cli_output_hint("node", "%u %s: %s", i + 1, node->url, detail);
+    }
+}
+
+static json_t *describe(const char *name, const redlock_report *report)
+{
+    json_t *object = json_pack("{s:s, s:I, s:o}", "result", redlock_result_name(report->result), "waited_ms",
+                               (json_int_t)report->waited_ms, "nodes", cli_output_nodes(report));
+
+    if (name != NULL)
+        json_object_set_new(object, "name", cli_output_string(name));
+    if (report->holder.id[0] != '\0') {
+        json_object_set_new(object, "holder", cli_output_holder(&report->holder));
+        json_object_set_new(object, "ttl_left_ms",
+                            report->holder_ttl_left_ms < 0 ? json_null()
+                                                           : json_integer(report->holder_ttl_left_ms));
+    }
+    return object;
+}
+
+static int say_busy(const struct cli_session *session, const char *name, const redlock_report *report,
+                    int code)
+{
+    redlock_report now = REDLOCK_REPORT_INIT;
+
+    /* The round that was lost stopped at the first nodes that said no; who holds it on how many is asked anew. */
+    if (cli_output_is_quiet() || redlock_inspect(session->client, name, 0, &now) != REDLOCK_OK ||
+        now.holder.id[0] == '\0')
+        now = *report;
+    now.result = report->result;
+    now.waited_ms = report->waited_ms;
+    cli_output_fail_with(describe(name, &now), code, "%s is busy%s", name, waited(report).text);
+    say_holder(&now.holder);
+    say_lease(&now);
+    cli_output_hint("see", "redlock status %s", name);
+    return code;
+}
+
+static uint32_t count_answers(const redlock_report *report)
+{
+    uint32_t answers = 0;
+
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
+        answers += report->nodes[i].verdict == REDLOCK_VERDICT_GRANTED ||
+                   report->nodes[i].verdict == REDLOCK_VERDICT_DENIED;
+    return answers;
+}
+
+int cli_failure_asking(const char *name, const redlock_report *report)
+{
+    int code = cli_failure_code(report->result);
+    char subject[400] = "";
+    json_t *more = describe(name, report);
+
+    if (name != NULL)
+        snprintf(subject, sizeof subject, "%.300s: ", name);
+    switch (report->result) {
+    case REDLOCK_NO_QUORUM:
+        cli_output_fail_with(more, code, "%sno quorum: %u of %u nodes answered, %u are needed%s", subject,
+                             count_answers(report), report->node_count, report->quorum, waited(report).text);
+        say_nodes(report);
+        cli_output_hint("see", "redlock status");
+        break;
+    case REDLOCK_DENIED:
+        cli_output_fail_with(more, code, "%sthe nodes refused the credentials or the rights", subject);
+        say_nodes(report);
+        cli_output_hint("fix", "set REDLOCK_PASSWORD, or user and password_file in the configuration");
+        break;
+    case REDLOCK_FOREIGN_TYPE:
+        cli_output_fail_with(more, code, "%sthe key holds something that is not a lock of this kind",
+                             subject);
+        say_nodes(report);
+        cli_output_hint("fix", "choose another name or --prefix, or remove that key at the nodes");
+        break;
+    case REDLOCK_NOT_HELD:
+    case REDLOCK_LOST:
+        cli_output_fail_with(more, code, "%snot held by this owner any more: it ended or was released",
+                             subject);
+        break;
+    default:
+        cli_output_fail_with(more, code, "%s%s", subject, report->line);
+        say_nodes(report);
+        break;
+    }
+    return code;
+}
+
+int cli_failure_taking(const struct cli_session *session, const struct cli_options *options, const char *name,
+                       const redlock_report *report)
+{
+    bool busy = report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT;
+    int code = cli_failure_code(report->result);
+
+    if (busy && options->skip_ok)
+        return CLI_EXIT_OK;
+    if (code == CLI_EXIT_BUSY && options->conflict_exit_code != CLI_NOT_GIVEN)
+        code = (int)options->conflict_exit_code;
+    if (busy)
+        return say_busy(session, name, report, code);
+    int usual = cli_failure_asking(name, report);
+    return usual == CLI_EXIT_BUSY ? code : usual;
+}

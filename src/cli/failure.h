@@ -1,0 +1,26 @@
+/*
+ * What to say when the nodes did not do what was asked, and which exit code that is.
+ * An error names what, who, how to see more and how to fix it; it never has one message for four causes.
+ */
+#ifndef CLI_FAILURE_H
+#define CLI_FAILURE_H
+
+#include <redlock.h>
+
+#include "cli/options.h"
+#include "cli/session.h"
+
+/* The exit code of a result, before --conflict-exit-code and --skip-ok. */
+int cli_failure_code(redlock_result result);
+
+/* Says why a lock was not taken and returns the exit code. Asks the nodes once more who holds it. */
+int cli_failure_taking(const struct cli_session *session, const struct cli_options *options, const char *name,
+                       const redlock_report *report);
+
+/* The same for anything else that was asked of the nodes about a name (NULL: about none). */
+int cli_failure_asking(const char *name, const redlock_report *report);
+
+/* "web-3 (pid 4242, user deploy, "pg_dump prod")", as far as it is known. */
+void cli_failure_describe_holder(const redlock_holder *holder, char *text, size_t size);
+
+#endif

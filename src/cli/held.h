@@ -1,0 +1,26 @@
+/*
+ * The names that are held above us: REDLOCK_HELD lists them (percent-encoded, with blanks between them), and
+ * REDLOCK_HELD_ON says in the same order on which nodes. It only reads and writes these two variables.
+ */
+#ifndef CLI_HELD_H
+#define CLI_HELD_H
+
+#include <stdbool.h>
+
+#include <redlock.h>
+
+/* A short text that is the same for the same nodes, in whatever order, and the same prefix. */
+struct cli_fleet {
+    char text[17];
+};
+
+struct cli_fleet cli_held_fleet(const redlock_client *client, const char *prefix);
+
+/* 0, or an exit code after having said that a process above us holds this name on these nodes: waiting for it would
+ * never end. */
+int cli_held_check(const redlock_client *client, const char *prefix, const char *name);
+
+/* The values for CMD: what is held above us and `name`. The caller frees both; false without memory. */
+bool cli_held_extend(const char *name, const struct cli_fleet *fleet, char **names, char **fleets);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * A held lock as the command sees it: carries what the library's threads report to the main loop and, without the main
+ * loop's help, to the warden. It decides when CMD has to end, but ends nothing.
+ */
+#include "cli/lease.h"
+
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "cli/clock.h"
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* KILL and the sweep of a process tree take some milliseconds on a busy machine: they start this long before validity
+ * ends. A twentieth of a short lease is what can be spared. */
+static int64_t margin_for(uint32_t ttl_ms)
+{
+    return least(ttl_ms / 20 + 1, 250);
+}
+
+bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, uint32_t ttl_ms,
+                    uint32_t renew_ms, int64_t grace_ms)
+{
+    *lease = (struct cli_lease){.warden = warden,
+                                .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                                .margin_ms = margin_for(ttl_ms),
+                                .grace_ms = least(grace_ms, (ttl_ms - renew_ms) / 2)};
+    pthread_mutex_init(&lease->mutex, NULL);
+    return lease->fd >= 0;
+}
+
+/* With the mutex held, so that an older deadline never overtakes a newer one. The clock is read first: what passes
+ * in between shortens the deadline. */
+static int64_t send_deadline(struct cli_lease *lease, const redlock_lock *lock)
+{
+    int64_t now = cli_clock_now();
+    int64_t validity = redlock_lock_validity_ms(lock);
+    int64_t kill_at = now + validity - lease->margin_ms;
+
+    cli_warden_set_deadline(lease->warden, kill_at - lease->grace_ms, kill_at);
+    return validity;
+}
+
+void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock)
+{
+    pthread_mutex_lock(&lease->mutex);
+    send_deadline(lease, lock);
+    pthread_mutex_unlock(&lease->mutex);
+}
+
+static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock_report *report, bool lost)
+{
+    struct cli_lease_news *news = &lease->news;
+    uint64_t one = 1;
+
+    pthread_mutex_lock(&lease->mutex);
+    /* Not when a renewal failed: deadlines may only move on with proof. */
+    if (lost || report->result == REDLOCK_OK)
+        news->validity_ms = send_deadline(lease, lock);
+    else
+        news->validity_ms = redlock_lock_validity_ms(lock);
+    news->lost = news->lost || lost;
+    news->renewed = !lost && report->result == REDLOCK_OK;
+    news->failed = !lost && report->result != REDLOCK_OK;
+    news->granted = report->granted;
+    news->node_count = report->node_count;
+    news->quorum = report->quorum;
+    snprintf(news->line, sizeof news->line, "%s", report->line);
+    pthread_mutex_unlock(&lease->mutex);
+    (void)!write(lease->fd, &one, sizeof one);
+}
+
+void cli_lease_on_lost(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    post_news(context, lock, report, true);
+}
+
+void cli_lease_on_renewed(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    post_news(context, lock, report, false);
+}
+
+bool cli_lease_take_news(struct cli_lease *lease, struct cli_lease_news *news)
+{
+    uint64_t count;
+
+    if (read(lease->fd, &count, sizeof count) != (ssize_t)sizeof count)
+        return false;
+    pthread_mutex_lock(&lease->mutex);
+    *news = lease->news;
+    lease->news.renewed = lease->news.failed = false;
+    pthread_mutex_unlock(&lease->mutex);
+    return true;
+}
+
+void cli_lease_close(struct cli_lease *lease)
+{
+    if (lease->fd < 0)
+        return;
+    close(lease->fd);
+    lease->fd = -1;
+    pthread_mutex_destroy(&lease->mutex);
+}

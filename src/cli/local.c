@@ -1,0 +1,301 @@
+/*
+ * The five private nodes that are used when none are configured: real servers on unix sockets in a directory of the
+ * user. They are started and ended here; which of them answers a lock is the library's business.
+ */
+#include "cli/local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/clock.h"
+#include "cli/exits.h"
+#include "cli/output.h"
+#include "cli/server.h"
+#include "cli/text.h"
+
+#define READY_MS 10000 /* a loaded machine may need that; it usually takes some 50 ms */
+#define PING_MS 500
+
+/* ---- the directory ---------------------------------------------------------------------------------------- */
+
+static int choose_directory(char *path, size_t size)
+{
+    const char *chosen = getenv("REDLOCK_LOCAL_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
+    unsigned user = (unsigned)geteuid();
+    char users[64];
+    struct stat info;
+
+    snprintf(users, sizeof users, "/run/user/%u", user);
+    if (chosen != NULL && *chosen != '\0')
+        return snprintf(path, size, "%s", chosen);
+    if (runtime != NULL && *runtime == '/')
+        return snprintf(path, size, "%s/redlock", runtime);
+    if (stat(users, &info) == 0 && S_ISDIR(info.st_mode))
+        return snprintf(path, size, "%s/redlock", users);
+    return snprintf(path, size, "/tmp/redlock-%u", user);
+}
+
+/* Somebody else's directory, or one that others can enter, could hold servers that lie to us. */
+static int check_directory(const char *path)
+{
+    struct stat info;
+
+    if (lstat(path, &info) != 0)
+        return cli_output_fail(CLI_EXIT_SYSTEM, "%s: %s", path, strerror(errno));
+    if (S_ISLNK(info.st_mode))
+        return cli_output_fail(CLI_EXIT_SYSTEM, "%s is a symbolic link; local nodes need a directory", path);
+    if (!S_ISDIR(info.st_mode))
+        return cli_output_fail(CLI_EXIT_SYSTEM, "%s is not a directory; local nodes need one", path);
+    if (info.st_uid != geteuid())
+        return cli_output_fail(CLI_EXIT_SYSTEM, "%s belongs to user %u, not to you; set REDLOCK_LOCAL_DIR",
+                               path, (unsigned)info.st_uid);
+    if ((info.st_mode & 077) != 0)
+        return cli_output_fail(CLI_EXIT_SYSTEM, "%s can be entered by others; chmod 700 it", path);
+    return 0;
+}
+
+int cli_local_open(struct cli_local *local, bool make)
+{
+    char path[4096];
+    struct stat info;
+    int length = choose_directory(path, sizeof path);
+
+    if (path[0] != '/')
+        return cli_output_fail(CLI_EXIT_SYSTEM, "%s: the directory of local nodes has to start with /", path);
+    if (length + strlen("/node5.sock") >= sizeof local->directory)
+        return cli_output_fail(CLI_EXIT_SYSTEM,
+                               "%s: too long for the name of a socket; set REDLOCK_LOCAL_DIR", path);
+    if (!make && lstat(path, &info) != 0 && errno == ENOENT)
+        return -1;
+    if (make && mkdir(path, 0700) != 0 && errno != EEXIST)
+        return cli_output_fail(CLI_EXIT_SYSTEM, "%s: %s", path, strerror(errno));
+    memcpy(local->directory, path, (size_t)length + 1);
+    return check_directory(path);
+}
+
+static void node_path(const struct cli_local *local, int node, const char *ending, char path[160])
+{
+    snprintf(path, 160, "%s/node%d.%s", local->directory, node + 1, ending);
+}
+
+/* Only one process at a time starts or ends nodes. The last one out removes the file, so whoever waited for it looks
+ * whether it is still the one in the directory. Returns its descriptor, or -1. */
+static int take_lock(const struct cli_local *local)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/lock", local->directory);
+    for (;;) {
+        struct stat ours, there;
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 && errno == ENOENT && mkdir(local->directory, 0700) == 0)
+            continue; /* it was removed together with the nodes */
+        if (fd < 0)
+            return -1;
+        int locked;
+        do
+            locked = flock(fd, LOCK_EX);
+        while (locked != 0 && errno == EINTR);
+        if (locked == 0 && fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_ino == there.st_ino)
+            return fd;
+        close(fd);
+        if (locked != 0)
+            return -1;
+    }
+}
+
+static int fail_lock(const struct cli_local *local)
+{
+    return cli_output_fail(CLI_EXIT_SYSTEM, "%s/lock: %s", local->directory, strerror(errno));
+}
+
+/* ---- one node --------------------------------------------------------------------------------------------- */
+
+static int connect_node(const struct cli_local *local, int node)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char path[160];
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    node_path(local, node, "sock", path);
+    memcpy(address.sun_path, path, strlen(path) + 1); /* cli_local_open() has checked that it fits */
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool answers_ping(int fd)
+{
+    static const char ping[] = "PING\r\n";
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+    char answer[8] = "";
+
+    return send(fd, ping, sizeof ping - 1, MSG_NOSIGNAL) == (ssize_t)(sizeof ping - 1) &&
+           poll(&polled, 1, PING_MS) == 1 && read(fd, answer, sizeof answer - 1) > 0 &&
+           strncmp(answer, "+PONG", 5) == 0;
+}
+
+/* The kernel knows who listens on a socket: better than a pid file, which may be old. */
+enum cli_local_state cli_local_probe(const struct cli_local *local, int node, pid_t *pid)
+{
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    int fd = connect_node(local, node);
+
+    *pid = 0;
+    if (fd < 0)
+        return CLI_LOCAL_DOWN;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
+        *pid = peer.pid;
+    bool up = answers_ping(fd);
+    close(fd);
+    return up ? CLI_LOCAL_UP : CLI_LOCAL_SILENT;
+}
+
+char *cli_local_url(const struct cli_local *local, int node)
+{
+    char path[160], *encoded, *url = NULL;
+
+    node_path(local, node, "sock", path);
+    encoded = cli_text_percent_encode(path, "/._-~+");
+    if (encoded != NULL && asprintf(&url, "unix://%s", encoded) < 0)
+        url = NULL;
+    free(encoded);
+    return url;
+}
+
+char *cli_local_urls(const struct cli_local *local)
+{
+    char *list = strdup("");
+
+    for (int node = 0; node < CLI_LOCAL_NODES && list != NULL; node++) {
+        char *url = cli_local_url(local, node), *longer = NULL;
+        if (url == NULL || asprintf(&longer, "%s%s%s", list, node == 0 ? "" : " ", url) < 0)
+            longer = NULL;
+        free(url);
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------ */
+
+static int wait_until_up(const struct cli_local *local)
+{
+    int64_t give_up_at = cli_clock_now() + READY_MS;
+    struct timespec pause = {.tv_nsec = 2000000};
+    pid_t pid;
+
+    for (int node = 0; node < CLI_LOCAL_NODES;) {
+        if (cli_local_probe(local, node, &pid) == CLI_LOCAL_UP) {
+            node++;
+        } else if (cli_clock_now() >= give_up_at) {
+            cli_output_fail(CLI_EXIT_NODES, "local node %d does not answer", node + 1);
+            cli_output_hint("see", "%s/node%d.log", local->directory, node + 1);
+            return CLI_EXIT_NODES;
+        } else {
+            nanosleep(&pause, NULL);
+            pause.tv_nsec += pause.tv_nsec < 20000000 ? pause.tv_nsec / 4 : 0;
+        }
+    }
+    return 0;
+}
+
+static int count_up(const struct cli_local *local)
+{
+    int up = 0;
+    pid_t pid;
+
+    for (int node = 0; node < CLI_LOCAL_NODES; node++)
+        up += cli_local_probe(local, node, &pid) == CLI_LOCAL_UP;
+    return up;
+}
+
+static int start_node(const struct cli_local *local, int node, const char *program)
+{
+    struct cli_server server = {.program = program, .directory = local->directory};
+
+    node_path(local, node, "sock", server.socket_path);
+    node_path(local, node, "pid", server.pid_path);
+    node_path(local, node, "log", server.log_path);
+    if (cli_server_start(&server))
+        return 0;
+    return cli_output_fail(CLI_EXIT_SYSTEM, "local node %d could not be started: %s", node + 1,
+                           strerror(errno));
+}
+
+/* With the lock held. */
+static int start_missing(const struct cli_local *local, bool on_demand, int *started)
+{
+    char server[4096];
+    pid_t pid;
+    int up = count_up(local);
+
+    if (up == CLI_LOCAL_NODES || (on_demand && up >= CLI_LOCAL_QUORUM))
+        return 0;
+    int code = cli_server_find(server, sizeof server);
+    for (int node = 0; node < CLI_LOCAL_NODES && code == 0; node++) {
+        if (cli_local_probe(local, node, &pid) != CLI_LOCAL_DOWN)
+            continue;
+        code = start_node(local, node, server);
+        *started += code == 0;
+    }
+    return code != 0 ? code : wait_until_up(local);
+}
+
+int cli_local_start(const struct cli_local *local, bool on_demand, int *started)
+{
+    *started = 0;
+    if (count_up(local) == CLI_LOCAL_NODES)
+        return 0;
+    int lock = take_lock(local);
+    if (lock < 0)
+        return fail_lock(local);
+    int code = start_missing(local, on_demand, started);
+    close(lock);
+    return code;
+}
+
+static void remove_files(const struct cli_local *local, int node)
+{
+    static const char *const endings[] = {"sock", "pid", "log"};
+    char path[160];
+
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        node_path(local, node, endings[i], path);
+        unlink(path);
+    }
+}
+
+int cli_local_stop(const struct cli_local *local, int *ended)
+{
+    char path[160];
+    pid_t pid;
+    int lock = take_lock(local);
+
+    *ended = 0;
+    if (lock < 0)
+        return fail_lock(local);
+    for (int node = 0; node < CLI_LOCAL_NODES; node++) {
+        if (cli_local_probe(local, node, &pid) != CLI_LOCAL_DOWN)
+            *ended += cli_server_end(pid);
+        remove_files(local, node);
+    }
+    snprintf(path, sizeof path, "%s/lock", local->directory);
+    unlink(path);
+    rmdir(local->directory); /* stays when somebody keeps other things there */
+    close(lock);
+    return 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * The five private nodes that are used when none are configured: real servers on unix sockets in a directory of the
+ * user. They are started and ended here; which of them answers a lock is the library's business.
+ */
+#ifndef CLI_LOCAL_H
+#define CLI_LOCAL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { CLI_LOCAL_NODES = 5, CLI_LOCAL_QUORUM = 3 };
+
+enum cli_local_state {
+    CLI_LOCAL_DOWN,   /* nobody listens there */
+    CLI_LOCAL_SILENT, /* somebody listens, but does not answer PING */
+    CLI_LOCAL_UP
+};
+
+struct cli_local {
+    char directory[108]; /* longer ones leave no room for a socket's name */
+};
+
+/* Finds the directory, makes it if `make`, and checks that it is ours alone. 0, or an exit code after having said what
+ * is wrong; -1 when it is not there and was not to be made. */
+int cli_local_open(struct cli_local *local, bool make);
+
+/* How one node is (from 0), and the pid of its server; 0 when it is down. */
+enum cli_local_state cli_local_probe(const struct cli_local *local, int node, pid_t *pid);
+
+/* Starts nodes that are down and waits until all answer. 0 and how many were started, or an exit code after having said
+ * what is wrong. With `on_demand` nothing is started while a quorum answers: a server that comes back has forgotten
+ * the locks it granted, and two of those could grant a held lock again. Safe for any number of processes at once. */
+int cli_local_start(const struct cli_local *local, bool on_demand, int *started);
+
+/* Ends all nodes and removes their files. 0 and how many were ended, or an exit code as above. */
+int cli_local_stop(const struct cli_local *local, int *ended);
+
+/* The URL of one node. The caller frees it; NULL without memory. */
+char *cli_local_url(const struct cli_local *local, int node);
+
+/* All five of them as one list for the library. The caller frees it; NULL without memory. */
+char *cli_local_urls(const struct cli_local *local);
+
+#endif

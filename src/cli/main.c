@@ -1,0 +1,65 @@
+/*
+ * The command redlock: finds the command word, has its options read and carries it out.
+ * It does nothing else; every command has a file of its own.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/exits.h"
+#include "cli/output.h"
+
+/* A descriptor that the caller closed must not be handed out again for one of ours: CMD would write into it.
+ * The stand-ins are closed on exec, so that CMD finds what the caller left. */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+/* redlock --help and redlock --version are what people try first. */
+static const char *command_word(const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return "help";
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return "version";
+    return word;
+}
+
+static int refuse_option_first(const char *option)
+{
+    cli_output_fail(CLI_EXIT_USAGE, "%s: options come after the command, as in: redlock status %s", option,
+                    option);
+    cli_output_hint("see", "redlock help");
+    return CLI_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli_options options;
+
+    fill_standard_descriptors();
+    cli_output_configure(false, false, false, false);
+    if (argc < 2) {
+        cli_output_fail(CLI_EXIT_USAGE, "say a command, such as: redlock run NAME -- CMD");
+        cli_output_hint("see", "redlock help");
+        return CLI_EXIT_USAGE;
+    }
+    const char *word = command_word(argv[1]);
+    const struct cli_command *command = cli_command_find(word);
+    if (command == NULL)
+        return *word == '-' ? refuse_option_first(word) : cli_command_unknown(word);
+
+    int code = cli_options_parse(command, argc - 2, argv + 2, &options);
+    if (code != 0)
+        return code;
+    cli_output_configure(options.quiet, options.verbose, options.json, options.no_color);
+    if (options.help) {
+        cli_help_print(command);
+        return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
+    }
+    return command->carry_out(&options);
+}

@@ -1,0 +1,303 @@
+/*
+ * The words after the command, read by one table for all commands. It checks each value by itself; what belongs
+ * together (a renewal shorter than its lease) is checked by the command that uses it.
+ */
+#include "cli/options.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/exits.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+#define AT(member) offsetof(struct cli_options, member)
+#define TAKING (CLI_RUN | CLI_ACQUIRE)
+#define LOCKING (TAKING | CLI_EXTEND | CLI_RELEASE)
+#define ASKING (LOCKING | CLI_STATUS)
+#define EVERY (ASKING | CLI_LOCAL | CLI_COMPLETION | CLI_HELP | CLI_VERSION)
+
+static const struct cli_option table[] = {
+    {"nonblock", 'n', CLI_VALUE_NONE, AT(nonblock), TAKING, NULL, "do not wait"},
+    {"wait", 'w', CLI_VALUE_DURATION, AT(wait_ms), TAKING, "DUR", "wait at most DUR (default: for ever)"},
+    {"conflict-exit-code", 'E', CLI_VALUE_CODE, AT(conflict_exit_code), TAKING, "N",
+     "exit code when busy (75)"},
+    {"skip-ok", '\0', CLI_VALUE_NONE, AT(skip_ok), CLI_RUN, NULL, "busy: exit 0 in silence"},
+    {"ttl", '\0', CLI_VALUE_DURATION, AT(ttl_ms), TAKING | CLI_EXTEND, "DUR",
+     "the lease: how soon a dead holder is noticed (15s)"},
+    {"renew", '\0', CLI_VALUE_DURATION, AT(renew_ms), CLI_RUN, "DUR", "time between renewals (ttl/3)"},
+    {"grace", '\0', CLI_VALUE_DURATION, AT(grace_ms), CLI_RUN, "DUR",
+     "between TERM and KILL when CMD is stopped (5s)"},
+    {"on-lost", '\0', CLI_VALUE_CHOICE, AT(on_lost), CLI_RUN, "term|kill|ignore",
+     "what happens to CMD when the lock is lost (term)"},
+    {"min-hold", '\0', CLI_VALUE_DURATION, AT(min_hold_ms), CLI_RUN, "DUR",
+     "keep the lock at least this long"},
+    {"max-time", '\0', CLI_VALUE_DURATION, AT(max_time_ms), CLI_RUN, "DUR",
+     "stop CMD after DUR (exit code 124)"},
+    {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING, "TEXT", "shown to everybody who waits (your user name)"},
+    {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING, "TEXT", "shown to everybody who waits"},
+    {NULL, 'c', CLI_VALUE_TEXT, AT(shell), CLI_RUN, "TEXT", "run TEXT through $SHELL -c"},
+    {"foreground", '\0', CLI_VALUE_NONE, AT(foreground), CLI_RUN, NULL,
+     "CMD stays in the caller's process group"},
+    {"status-fd", '\0', CLI_VALUE_FD, AT(status_fd), CLI_RUN, "N",
+     "write what happens to descriptor N, as JSON lines"},
+    {"owner-token", '\0', CLI_VALUE_TEXT, AT(owner), CLI_EXTEND | CLI_RELEASE, "OWNER",
+     "as printed by acquire (default: REDLOCK_OWNER)"},
+    {"nodes", '\0', CLI_VALUE_TEXT, AT(nodes), ASKING, "URL,URL...", "the nodes, without passwords"},
+    {"config", '\0', CLI_VALUE_TEXT, AT(config), ASKING, "FILE", "read nodes and settings from FILE"},
+    {"prefix", '\0', CLI_VALUE_TEXT, AT(prefix), ASKING, "TEXT", "put before every name at the nodes"},
+    {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},
+    {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "say every step on stderr"},
+    {"json", '\0', CLI_VALUE_NONE, AT(json), EVERY, NULL, "answers and errors as JSON lines"},
+    {"no-color", '\0', CLI_VALUE_NONE, AT(no_color), EVERY, NULL,
+     "no colours on a terminal (also: NO_COLOR)"},
+    {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "say all this"},
+    /* Known by name so that they can be refused with a good word. */
+    {"kind", '\0', CLI_VALUE_TEXT, AT(kind), TAKING, "KIND", NULL},
+    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING, NULL, NULL},
+    {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
+};
+
+#define TABLE_COUNT (sizeof table / sizeof table[0])
+
+const struct cli_option *cli_options_table(size_t *count)
+{
+    *count = TABLE_COUNT;
+    return table;
+}
+
+/* The words being read, and where we are in them. */
+struct reader {
+    const struct cli_command *command;
+    struct cli_options *options;
+    char **argv;
+    int argc, next;
+};
+
+/* Says what is wrong, and where help is; in the form asked for by the options that were read so far. */
+static int refuse(const struct reader *reader, const char *option, const char *words)
+{
+    const struct cli_options *options = reader->options;
+
+    cli_output_configure(options->quiet, options->verbose, options->json, options->no_color);
+    cli_output_fail(CLI_EXIT_USAGE, "%s %s", option, words);
+    cli_output_hint("see", "redlock help %s", reader->command->name);
+    return CLI_EXIT_USAGE;
+}
+
+static int refuse_value(const struct reader *reader, const char *option, const char *value,
+                        const char *problem)
+{
+    char words[512];
+
+    snprintf(words, sizeof words, "\"%.300s\" %s", value, problem);
+    return refuse(reader, option, words);
+}
+
+/* Which of a|b|c a value is, or -1. */
+static int find_choice(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+
+    for (int index = 0;; index++) {
+        size_t part = strcspn(choices, "|");
+        if (part == length && memcmp(choices, value, length) == 0)
+            return index;
+        if (choices[part] == '\0')
+            return -1;
+        choices += part + 1;
+    }
+}
+
+/* Reads one value into its member. NULL, or what is wrong with it. */
+static const char *store_value(const struct cli_option *option, const char *value,
+                               struct cli_options *options)
+{
+    void *member = (char *)options + option->offset;
+    int64_t *number = member;
+    uint32_t small;
+    const char *problem;
+
+    switch (option->value) {
+    case CLI_VALUE_NONE:
+        *(bool *)member = true;
+        return NULL;
+    case CLI_VALUE_TEXT:
+        *(const char **)member = value;
+        return NULL;
+    case CLI_VALUE_DURATION:
+        return cli_text_read_duration(value, number);
+    case CLI_VALUE_CODE:
+    case CLI_VALUE_FD:
+        problem = cli_text_read_number(value, option->value == CLI_VALUE_CODE ? 255 : INT_MAX, &small);
+        if (problem == NULL)
+            *number = small;
+        return problem != NULL && option->value == CLI_VALUE_CODE ? "is not an exit code from 0 to 255"
+                                                                  : problem;
+    case CLI_VALUE_CHOICE:
+        *number = find_choice(option->metavar, value);
+        return *number < 0 ? "is not one of its values" : NULL;
+    }
+    return "is not understood";
+}
+
+static bool has_long_name(const struct cli_option *option, const char *name, size_t length)
+{
+    return option->name != NULL && strlen(option->name) == length && memcmp(option->name, name, length) == 0;
+}
+
+/* The nearest option of this command to a misspelt one; NULL when none is near. */
+static const char *suggest_option(const struct reader *reader, const char *name)
+{
+    const char *best = NULL;
+    int least = 3;
+
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        bool shown =
+            table[i].name != NULL && table[i].help != NULL && (table[i].commands & reader->command->bit);
+        int distance = shown ? cli_text_distance(table[i].name, name) : least;
+        if (distance < least) {
+            best = table[i].name;
+            least = distance;
+        }
+    }
+    return best;
+}
+
+static int refuse_unknown(const struct reader *reader, const char *option, const char *name)
+{
+    const char *near = suggest_option(reader, name);
+    char words[128] = "is not an option of ";
+
+    strcat(words, reader->command->name);
+    if (near != NULL)
+        snprintf(words + strlen(words), sizeof words - strlen(words), "; did you mean --%s?", near);
+    return refuse(reader, option, words);
+}
+
+/* Takes the value of an option from behind its = or from the next word. */
+static int take_value(struct reader *reader, const struct cli_option *option, const char *shown,
+                      const char *attached)
+{
+    const char *value = attached;
+
+    if (!(option->commands & reader->command->bit))
+        return refuse_unknown(reader, shown, option->name == NULL ? "" : option->name);
+    if (option->value == CLI_VALUE_NONE && attached != NULL)
+        return refuse(reader, shown, "takes no value");
+    if (option->value != CLI_VALUE_NONE && value == NULL) {
+        if (reader->next >= reader->argc)
+            return refuse(reader, shown, "needs a value");
+        value = reader->argv[reader->next++];
+    }
+    const char *problem = store_value(option, value, reader->options);
+    return problem == NULL ? 0 : refuse_value(reader, shown, value, problem);
+}
+
+static int read_long(struct reader *reader, const char *word)
+{
+    const char *name = word + 2, *equals = strchr(name, '=');
+    size_t length = equals == NULL ? strlen(name) : (size_t)(equals - name);
+    char shown[64];
+
+    snprintf(shown, sizeof shown, "--%.*s", length < 48 ? (int)length : 48, name);
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        if (has_long_name(&table[i], name, length))
+            return take_value(reader, &table[i], shown, equals == NULL ? NULL : equals + 1);
+    return refuse_unknown(reader, shown, shown + 2);
+}
+
+/* Reads -n, -nq, -w5 and -w 5. */
+static int read_letters(struct reader *reader, const char *word)
+{
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        char shown[3] = {'-', *letter, '\0'};
+        const struct cli_option *option = NULL;
+
+        for (size_t i = 0; i < TABLE_COUNT && option == NULL; i++)
+            if (table[i].letter == *letter)
+                option = &table[i];
+        if (option == NULL)
+            return refuse_unknown(reader, shown, "");
+        bool rest_is_value = option->value != CLI_VALUE_NONE && letter[1] != '\0';
+        int code = take_value(reader, option, shown, rest_is_value ? letter + 1 : NULL);
+        if (code != 0 || rest_is_value)
+            return code;
+    }
+    return 0;
+}
+
+/* A lone dash is a word: it is what many commands call their stdin. */
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0';
+}
+
+/* Options end at NAME's first following word that is none, and at --. What follows is kept as it is. */
+static int read_words(struct reader *reader)
+{
+    struct cli_options *options = reader->options;
+    bool only_words = false;
+
+    while (reader->next < reader->argc) {
+        char *word = reader->argv[reader->next];
+        bool ends_options = strcmp(word, "--") == 0;
+        if (reader->command->takes_command && options->word_count == 1 &&
+            (ends_options || only_words || !is_option(word))) {
+            reader->next += ends_options;
+            break;
+        }
+        reader->next++;
+        if (!only_words && ends_options)
+            only_words = true;
+        else if (!only_words && is_option(word)) {
+            int code = word[1] == '-' ? read_long(reader, word) : read_letters(reader, word);
+            if (code != 0)
+                return code;
+        } else {
+            options->words[options->word_count++] = word;
+        }
+    }
+    while (reader->next < reader->argc)
+        options->words[options->word_count++] = reader->argv[reader->next++];
+    options->words[options->word_count] = NULL;
+    return 0;
+}
+
+static int check_words(const struct reader *reader)
+{
+    const struct cli_command *command = reader->command;
+    const struct cli_options *options = reader->options;
+
+    if (options->help)
+        return 0;
+    if (options->word_count < command->least_words)
+        return refuse(reader, command->name, command->missing);
+    if (!command->takes_command && options->word_count > command->most_words)
+        return refuse_value(reader, command->name, options->words[command->most_words],
+                            "is one word too many");
+    if ((command->bit & ASKING) && options->word_count > 0 && *options->words[0] == '\0')
+        return refuse(reader, command->name, "needs a NAME that is not empty");
+    return 0;
+}
+
+int cli_options_parse(const struct cli_command *command, int argc, char **argv, struct cli_options *options)
+{
+    struct reader reader = {.command = command, .options = options, .argv = argv, .argc = argc};
+
+    *options = (struct cli_options){.wait_ms = CLI_NOT_GIVEN,
+                                    .ttl_ms = CLI_NOT_GIVEN,
+                                    .renew_ms = CLI_NOT_GIVEN,
+                                    .grace_ms = CLI_NOT_GIVEN,
+                                    .min_hold_ms = CLI_NOT_GIVEN,
+                                    .max_time_ms = CLI_NOT_GIVEN,
+                                    .conflict_exit_code = CLI_NOT_GIVEN,
+                                    .status_fd = CLI_NOT_GIVEN,
+                                    .on_lost = CLI_NOT_GIVEN};
+    /* Words are moved to the front of argv itself: there are never more words than places read so far. */
+    options->words = argv;
+    int code = read_words(&reader);
+    return code != 0 ? code : check_words(&reader);
+}

@@ -1,0 +1,68 @@
+/*
+ * The words after the command, read by one table for all commands. It checks each value by itself; what belongs
+ * together (a renewal shorter than its lease) is checked by the command that uses it.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The commands an option belongs to. */
+enum cli_command_bit {
+    CLI_RUN = 1 << 0,
+    CLI_ACQUIRE = 1 << 1,
+    CLI_EXTEND = 1 << 2,
+    CLI_RELEASE = 1 << 3,
+    CLI_STATUS = 1 << 4,
+    CLI_LOCAL = 1 << 5,
+    CLI_COMPLETION = 1 << 6,
+    CLI_HELP = 1 << 7,
+    CLI_VERSION = 1 << 8
+};
+
+enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
+
+#define CLI_NOT_GIVEN (-1)
+
+/* Everything any command understands. Texts are NULL, durations and numbers CLI_NOT_GIVEN when not given. */
+struct cli_options {
+    const char *nodes, *config, *prefix;
+    const char *owner, *why, *who, *shell, *kind, *also;
+    int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms;
+    int64_t conflict_exit_code, status_fd, on_lost;
+    bool nonblock, skip_ok, foreground, shared, quiet, verbose, json, no_color, help;
+    char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
+    int word_count;
+};
+
+enum cli_value {
+    CLI_VALUE_NONE,
+    CLI_VALUE_TEXT,
+    CLI_VALUE_DURATION,
+    CLI_VALUE_CODE,
+    CLI_VALUE_FD,
+    CLI_VALUE_CHOICE
+};
+
+struct cli_option {
+    const char *name;
+    char letter; /* '\0' when it has none */
+    enum cli_value value;
+    size_t offset;       /* of its member in struct cli_options */
+    unsigned commands;   /* enum cli_command_bit */
+    const char *metavar; /* what its value is called; for a choice, the choices with | between them */
+    const char *help;    /* NULL hides it: known, but only to be refused with a good word */
+};
+
+/* The whole table, for help and completion. */
+const struct cli_option *cli_options_table(size_t *count);
+
+struct cli_command;
+
+/* Reads argv[0..] (without program and command). 0, or an exit code after having said what is wrong.
+ * The words point into argv. */
+int cli_options_parse(const struct cli_command *command, int argc, char **argv, struct cli_options *options);
+
+#endif

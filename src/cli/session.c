@@ -1,0 +1,128 @@
+/*
+ * A command's way to the nodes: configuration, local nodes when there is none, and the client.
+ * It opens and closes; what is asked of the nodes is each command's business.
+ */
+#include "cli/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exits.h"
+#include "cli/local.h"
+#include "cli/output.h"
+
+#define DEFAULT_TTL_MS 15000
+
+/* No nodes are configured: uses our own, and says so when they had to be started. */
+static int use_local_nodes(struct cli_session *session)
+{
+    struct cli_local local;
+    int started = 0;
+    int code = cli_local_open(&local, true);
+
+    if (code == 0)
+        code = cli_local_start(&local, true, &started);
+    if (code != 0)
+        return code;
+    if (started == CLI_LOCAL_NODES)
+        cli_output_note("no nodes configured: started five local nodes in %s (redlock local stop ends them)",
+                        local.directory);
+    else if (started > 0)
+        cli_output_note("started %d of five local nodes in %s again", started, local.directory);
+    session->config.nodes = cli_local_urls(&local);
+    session->local = true;
+    return session->config.nodes == NULL ? cli_output_fail(CLI_EXIT_SYSTEM, "out of memory") : 0;
+}
+
+int cli_session_prepare(struct cli_session *session, const struct cli_options *options)
+{
+    *session = (struct cli_session){0};
+    int code = cli_config_load(options, &session->config);
+
+    if (code == 0 && session->config.nodes == NULL)
+        code = use_local_nodes(session);
+    return code;
+}
+
+static void warn_of_fleet(const struct cli_session *session)
+{
+    uint32_t count = redlock_client_node_count(session->client);
+
+    if (count == 1)
+        cli_output_warn("a single node: when it fails, nobody can lock, and when it forgets, two can");
+    else if (count % 2 == 0)
+        cli_output_warn("%u nodes: an even number survives no more failures than %u", count, count - 1);
+}
+
+int cli_session_connect(struct cli_session *session, const struct cli_options *options)
+{
+    const struct cli_config *config = &session->config;
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_options settings = REDLOCK_OPTIONS_INIT;
+
+    settings.nodes = config->nodes;
+    settings.key_prefix = config->prefix;
+    /* Local nodes have no password, and would refuse one. */
+    settings.user = session->local ? NULL : config->user;
+    settings.password = session->local ? NULL : config->password;
+    settings.tls_ca_file = config->tls_ca;
+    settings.tls_cert_file = config->tls_cert;
+    settings.tls_key_file = config->tls_key;
+    settings.login = options->who;
+    settings.connect_timeout_ms = config->connect_timeout_ms;
+    settings.node_timeout_ms = config->node_timeout_ms;
+    settings.drift_ppm = config->drift_ppm;
+    if (options->verbose) {
+        settings.log = cli_output_log;
+        settings.trace = cli_output_trace;
+    }
+    redlock_result result = redlock_client_open(&settings, &session->client, &report);
+    if (result == REDLOCK_OK) {
+        warn_of_fleet(session);
+        return 0;
+    }
+    session->client = NULL;
+    if (result == REDLOCK_INVALID)
+        return cli_output_fail(CLI_EXIT_CONFIG, "%s", report.line);
+    return cli_output_fail(CLI_EXIT_SYSTEM, "the client could not be opened: %s", report.line);
+}
+
+int cli_session_open(struct cli_session *session, const struct cli_options *options)
+{
+    int code = cli_session_prepare(session, options);
+
+    return code != 0 ? code : cli_session_connect(session, options);
+}
+
+void cli_session_close(struct cli_session *session)
+{
+    if (session->client != NULL)
+        redlock_client_close(session->client);
+    session->client = NULL;
+    cli_config_free(&session->config);
+}
+
+int cli_session_ttl(const struct cli_session *session, const struct cli_options *options, uint32_t *ttl_ms)
+{
+    int64_t ttl = options->ttl_ms;
+
+    if (ttl == CLI_NOT_GIVEN)
+        ttl = session->config.ttl_ms != 0 ? session->config.ttl_ms : DEFAULT_TTL_MS;
+    if (ttl < REDLOCK_TTL_MIN_MS)
+        return cli_output_fail(CLI_EXIT_USAGE, "--ttl is too short: at least %dms", REDLOCK_TTL_MIN_MS);
+    if (ttl > REDLOCK_TTL_MAX_MS)
+        return cli_output_fail(CLI_EXIT_USAGE, "--ttl is too long: at most %dh",
+                               REDLOCK_TTL_MAX_MS / 3600000);
+    *ttl_ms = (uint32_t)ttl;
+    return 0;
+}
+
+int cli_session_check_name(const struct cli_session *session, const char *name)
+{
+    size_t prefix = session->config.prefix == NULL ? 0 : strlen(session->config.prefix);
+
+    if (prefix + strlen(name) <= REDLOCK_NAME_MAX)
+        return 0;
+    return cli_output_fail(CLI_EXIT_USAGE, "the name is too long: with its prefix at most %d bytes",
+                           REDLOCK_NAME_MAX);
+}

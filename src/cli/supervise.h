@@ -1,0 +1,46 @@
+/*
+ * The time in which the lock is held: starts CMD through the warden, forwards signals, tells what happens to the lease,
+ * and sees CMD end. The deadlines themselves are the warden's.
+ */
+#ifndef CLI_SUPERVISE_H
+#define CLI_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <redlock.h>
+
+#include "cli/events.h"
+#include "cli/lease.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "cli/warden.h"
+
+struct cli_supervision {
+    redlock_client *client;
+    redlock_lock *lock;
+    const char *name;
+    const char *program; /* argv[0] of CMD */
+    const struct cli_signals *signals;
+    const struct cli_warden *warden;
+    struct cli_terminal *terminal;
+    struct cli_lease *lease;
+    struct cli_events *events;
+    bool foreground;
+    enum cli_on_lost on_lost;
+    /* Filled in: */
+    bool ended;
+    int code;         /* CMD's exit code, or ours when it was stopped */
+    bool started;     /* CMD ran */
+    bool lost;        /* the lock was lost, or was about to be when CMD was stopped */
+    bool interrupted; /* somebody asked us to end */
+    bool degraded;    /* the last renewal reached fewer nodes than there are */
+};
+
+/* Runs CMD to its end. */
+void cli_supervise_run(struct cli_supervision *supervision);
+
+/* Keeps the lock until a point in time; a signal that asks us to end ends it early. */
+void cli_supervise_hold(struct cli_supervision *supervision, int64_t until_ms);
+
+#endif

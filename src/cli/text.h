@@ -1,0 +1,39 @@
+/*
+ * Words and numbers for people: durations in and out, clean text, percent-encoding, near misspellings.
+ * Pure functions on strings; nothing here prints.
+ */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A short text by value, so that it can be used right where it is printed. */
+struct cli_span {
+    char text[32];
+};
+
+/* Reads 250ms, 15s, 2m, 1h or a bare number of seconds, with up to three decimals, into milliseconds.
+ * NULL when it is one, else what is wrong with it: a few words that follow the quoted text. */
+const char *cli_text_read_duration(const char *text, int64_t *ms);
+
+/* Reads a whole number from 0 to max. NULL or what is wrong, as above. */
+const char *cli_text_read_number(const char *text, uint32_t max, uint32_t *number);
+
+struct cli_span cli_text_span(int64_t ms);    /* 450ms, 4s, 12m04s, 3h05m, 2d04h */
+struct cli_span cli_text_latency(int64_t us); /* 0.4ms, 12ms */
+struct cli_span cli_text_clock(int64_t ms);   /* 0:42, 12:04, 1:02:03 */
+struct cli_span cli_text_since(int64_t wall_ms,
+                               int64_t now_ms); /* 10:02:11, with the date when it was not today */
+
+/* Copies text so that it is valid UTF-8 without control characters: what others wrote into a lock must not move
+ * the cursor or break JSON. Anything else becomes '?'. The copy is cut to size, never inside a character. */
+void cli_text_clean(const char *from, char *to, size_t size);
+
+/* Encodes all bytes but letters, digits and those in `keep` as %XX. The caller frees it; NULL without memory. */
+char *cli_text_percent_encode(const char *from, const char *keep);
+
+/* How many letters have to change to turn one word into the other (small words only). */
+int cli_text_distance(const char *a, const char *b);
+
+#endif

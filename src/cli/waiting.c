@@ -1,0 +1,157 @@
+/*
+ * What a waiting person sees: one live line on a terminal; elsewhere a line when waiting starts, one a minute and one
+ * when it ends. It asks the nodes who holds the lock; it does not take it.
+ */
+#include "cli/waiting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/clock.h"
+#include "cli/failure.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+#define PATIENCE_MS 150  /* a lock that is free is taken by then, and nobody has to be told */
+#define ASK_LIVE_MS 1000 /* between questions for the live line */
+#define ASK_LOG_MS 60000 /* between log lines */
+#define DRAW_MS 100
+
+void cli_waiting_begin(struct cli_waiting *waiting, redlock_client *client, const char *name,
+                       struct cli_events *events)
+{
+    int64_t now = cli_clock_now();
+
+    *waiting = (struct cli_waiting){.client = client,
+                                    .name = name,
+                                    .events = events,
+                                    .started_ms = now,
+                                    .next_ask_ms = now + PATIENCE_MS,
+                                    .next_draw_ms = CLI_NEVER};
+}
+
+int64_t cli_waiting_due(const struct cli_waiting *waiting)
+{
+    return waiting->next_ask_ms < waiting->next_draw_ms ? waiting->next_ask_ms : waiting->next_draw_ms;
+}
+
+static bool speaks_utf8(void)
+{
+    const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && *value != '\0')
+            return strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL;
+    }
+    return false;
+}
+
+static void add(char *text, size_t size, const char *words)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, size - used, "%s", words);
+}
+
+/* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing", or why nobody can tell. */
+static void describe(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
+{
+    const redlock_report *report = &waiting->report;
+    char holder[400];
+
+    if (report->result != REDLOCK_OK) {
+        snprintf(text, size, "waiting for %s: %s", waiting->name, report->line);
+        return;
+    }
+    if (report->holder.id[0] == '\0') {
+        snprintf(text, size, "waiting for %s, which others want too", waiting->name);
+        return;
+    }
+    cli_failure_describe_holder(&report->holder, holder, sizeof holder);
+    snprintf(text, size, "%s is held by %s", waiting->name, holder);
+    if (report->holder.since_ms > 0) {
+        add(text, size, " for ");
+        add(text, size, cli_text_span(cli_clock_wall() - report->holder.since_ms).text);
+    }
+    if (report->holder_ttl_left_ms >= 0) {
+        add(text, size, dot);
+        add(text, size, cli_text_span(report->holder_ttl_left_ms).text);
+        add(text, size, waiting->renewing ? " left, renewing" : " left");
+    }
+}
+
+static void draw(struct cli_waiting *waiting, int64_t now)
+{
+    static const char *const braille[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+    static const char *const plain[] = {"|", "/", "-", "\\"};
+    bool utf8 = speaks_utf8();
+    const char *dot = utf8 ? " · " : " - ";
+    const char *frame = utf8 ? braille[waiting->frame % 10] : plain[waiting->frame % 4];
+    char words[800], clean[800], line[900];
+
+    describe(waiting, dot, words, sizeof words);
+    cli_text_clean(words, clean, sizeof clean);
+    snprintf(line, sizeof line, "%s %s%s%s", frame, clean, dot,
+             cli_text_clock(now - waiting->started_ms).text);
+    cli_output_draw(line);
+    waiting->frame++;
+    waiting->next_draw_ms = now + DRAW_MS;
+}
+
+static void ask(struct cli_waiting *waiting, int64_t now)
+{
+    int64_t before = waiting->report.holder_ttl_left_ms;
+    char id[sizeof waiting->report.holder.id];
+
+    memcpy(id, waiting->report.holder.id, sizeof id);
+    waiting->report = (redlock_report)REDLOCK_REPORT_INIT;
+    redlock_inspect(waiting->client, waiting->name, 0, &waiting->report);
+    if (strcmp(id, waiting->report.holder.id) != 0)
+        waiting->renewing = false;
+    else if (waiting->report.holder_ttl_left_ms > before)
+        waiting->renewing = true;
+    waiting->next_ask_ms = now + (cli_output_is_live() ? ASK_LIVE_MS : ASK_LOG_MS);
+}
+
+static void tell_program(struct cli_waiting *waiting)
+{
+    json_t *more = json_pack("{s:o, s:s}", "holder", cli_output_holder(&waiting->report.holder), "result",
+                             redlock_result_name(waiting->report.result));
+
+    if (waiting->events == NULL)
+        json_decref(more);
+    else
+        cli_events_emit(waiting->events, "waiting", more);
+}
+
+void cli_waiting_tick(struct cli_waiting *waiting)
+{
+    int64_t now = cli_clock_now();
+    bool asked = now >= waiting->next_ask_ms;
+    char text[800];
+
+    if (asked)
+        ask(waiting, now);
+    if (asked && !waiting->shown)
+        tell_program(waiting);
+    if (cli_output_is_live()) {
+        draw(waiting, now);
+    } else if (asked) {
+        describe(waiting, ", ", text, sizeof text);
+        if (waiting->shown)
+            cli_output_note("%s; waited %s", text, cli_text_span(now - waiting->started_ms).text);
+        else
+            cli_output_note("%s; waiting", text);
+    }
+    waiting->shown = true;
+}
+
+void cli_waiting_end(struct cli_waiting *waiting, bool acquired)
+{
+    cli_output_draw("");
+    if (acquired && waiting->shown)
+        cli_output_note("%s acquired after %s", waiting->name,
+                        cli_text_span(cli_clock_now() - waiting->started_ms).text);
+}
