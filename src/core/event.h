@@ -23,6 +23,7 @@ enum rl_verdict {
 /* Why a node was unfit, broken or, for a foreign type, denied. */
 enum rl_cause {
     RL_CAUSE_NONE,
+    RL_CAUSE_SILENT,       /* an older question is still unanswered: it was not asked another one */
     RL_CAUSE_UNREACHABLE,  /* no connection, or it broke before the answer */
     RL_CAUSE_RIGHTS,       /* NOAUTH, WRONGPASS, NOPERM */
     RL_CAUSE_FOREIGN_TYPE, /* WRONGTYPE: held by another kind of lock, or not a lock */

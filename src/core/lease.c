@@ -16,11 +16,15 @@ static struct rl_time hold_limit(const struct rl_lease *lease)
     return rl_time_add(lease->held_since, lease->config.max_hold);
 }
 
+/* Neither given back nor known to be lost; its time may be up all the same. */
+static bool holding(const struct rl_lease *lease)
+{
+    return lease->phase == RL_LEASE_IDLE || lease->phase == RL_LEASE_EXTENDING;
+}
+
 bool rl_lease_held(const struct rl_lease *lease, struct rl_time now)
 {
-    if (lease->phase == RL_LEASE_RELEASING || lease->phase == RL_LEASE_ENDED)
-        return false;
-    return rl_time_before(now, rl_time_min(lease->valid_until, hold_limit(lease)));
+    return holding(lease) && rl_time_before(now, lease->valid_until);
 }
 
 static bool may_extend(const struct rl_lease *lease)
@@ -28,18 +32,18 @@ static bool may_extend(const struct rl_lease *lease)
     return lease->config.max_extensions == 0 || lease->extensions < lease->config.max_extensions;
 }
 
-/* Sets the timer for whatever comes first: the end, the round's deadline, the next renewal. */
-static void set_timer(struct rl_lease *lease)
+/* Sets the timer for whatever comes first: the end, the round's deadline, the next extension. Never into the past. */
+static void set_timer(struct rl_lease *lease, struct rl_time now)
 {
-    struct rl_time at = rl_time_min(lease->valid_until, hold_limit(lease));
+    struct rl_time at = lease->valid_until;
 
     if (lease->phase == RL_LEASE_EXTENDING)
         at = rl_time_min(at, rl_time_add(lease->asked, lease->config.node_timeout));
     if (lease->phase == RL_LEASE_IDLE)
-        at = rl_time_min(at, lease->renew_at);
+        at = rl_time_min(at, lease->wanted.us > 0 ? now : lease->renew_at);
     if (lease->phase == RL_LEASE_RELEASING)
         at = rl_time_add(lease->asked, lease->config.node_timeout);
-    lease->wake_at = lease->phase == RL_LEASE_ENDED ? RL_TIME_NEVER : at;
+    lease->wake_at = lease->phase == RL_LEASE_ENDED ? RL_TIME_NEVER : rl_time_max(at, now);
 }
 
 void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_prng *prng,
@@ -51,11 +55,12 @@ void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config,
     lease->config = *config;
     lease->prng = prng;
     lease->backoff = rl_backoff_between(config->retry_min, config->retry_max);
+    lease->tally = rl_tally_start(config->node_count);
     lease->held_since = held_since;
-    lease->valid_until = valid_until;
+    lease->valid_until = rl_time_min(valid_until, hold_limit(lease));
     lease->renew_at =
         config->renew_every.us > 0 ? rl_time_add(held_since, config->renew_every) : RL_TIME_NEVER;
-    set_timer(lease);
+    set_timer(lease, held_since);
 }
 
 static void begin_question(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
@@ -76,93 +81,117 @@ static void begin_extension(struct rl_lease *lease, struct rl_span ttl, bool man
     effects->ttl = ttl;
 }
 
-/* Lost means: nobody may rely on it from here on. What is left of it at the nodes is released. */
-static void lose(struct rl_lease *lease, struct rl_effects *effects)
+/* Whether so many nodes say that it is not there that no quorum can have it. */
+static bool gone_from_quorum(const struct rl_lease *lease)
 {
-    effects->extended = lease->phase == RL_LEASE_EXTENDING;
-    lease->extend_outcome = RL_OUTCOME_LOST;
+    uint32_t node_count = lease->config.node_count;
+
+    return rl_node_set_count(lease->tally.denied) > node_count - rl_quorum(node_count);
+}
+
+static void report_extension(struct rl_lease *lease, enum rl_outcome outcome, struct rl_effects *effects)
+{
+    lease->extend_outcome = outcome;
+    lease->ended_manual = lease->manual;
+    lease->ended_question = lease->question;
+    effects->extended = true;
+}
+
+/* No extension can come of it any more: neither of the round under way nor of the one that waits behind it. */
+static void settle_extensions(struct rl_lease *lease, enum rl_outcome outcome, struct rl_effects *effects)
+{
+    bool under_way = lease->phase == RL_LEASE_EXTENDING;
+    bool waiting = lease->wanted.us > 0;
+
+    lease->extend_outcome = outcome;
+    lease->ended_manual = waiting || (under_way && lease->manual);
+    lease->ended_question = lease->question + 1;
+    lease->wanted = rl_span_us(0);
+    effects->extended = under_way || waiting;
+}
+
+/* Lost means: nobody may rely on it from here on. What is left of it at the nodes is released, unless it was abandoned:
+ * then another process may have gone on with it under the same owner. */
+static void lose(struct rl_lease *lease, enum rl_outcome outcome, struct rl_effects *effects)
+{
+    settle_extensions(lease, outcome, effects);
     lease->phase = RL_LEASE_ENDED;
     lease->lost = true;
-    effects->release = rl_node_set_all(lease->config.node_count);
+    effects->release = lease->abandoned ? 0 : rl_node_set_all(lease->config.node_count);
     effects->question = ++lease->question;
     effects->done = true;
 }
 
-static void start_wanted(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
+/* After an extension that counted. One for less than the usual TTL does not put the renewal off. */
+static void plan_renewal(struct rl_lease *lease)
 {
-    struct rl_span wanted = lease->wanted;
-
-    lease->wanted = rl_span_us(0);
-    if (wanted.us > 0)
-        begin_extension(lease, wanted, true, now, effects);
+    if (lease->renew_at.us == RL_TIME_NEVER.us)
+        return;
+    if (!may_extend(lease))
+        lease->renew_at = RL_TIME_NEVER;
+    else if (lease->asked_ttl.us >= lease->config.ttl.us)
+        lease->renew_at = rl_time_add(lease->asked, lease->config.renew_every);
 }
 
 /* A quorum has it and answered while validity lasted: the lease grows. Monotone: it never shrinks. */
-static void win_extension(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
+static void win_extension(struct rl_lease *lease, struct rl_effects *effects)
 {
     struct rl_time end = rl_validity_end(lease->asked, lease->asked_ttl, lease->config.drift_ppm);
 
     lease->phase = RL_LEASE_IDLE;
-    lease->valid_until = rl_time_max(lease->valid_until, end);
+    lease->valid_until = rl_time_min(rl_time_max(lease->valid_until, end), hold_limit(lease));
     lease->extensions++;
-    lease->extend_outcome = RL_OUTCOME_OK;
     rl_backoff_reset(&lease->backoff);
-    if (lease->config.renew_every.us > 0 && lease->renew_at.us != RL_TIME_NEVER.us)
-        lease->renew_at =
-            may_extend(lease) ? rl_time_add(lease->asked, lease->config.renew_every) : RL_TIME_NEVER;
-    effects->extended = true;
-    start_wanted(lease, now, effects);
+    plan_renewal(lease);
+    report_extension(lease, RL_OUTCOME_OK, effects);
 }
 
 /* Too few nodes answered, or too few still have it. When so many deny it that no quorum can be left, it is gone now, not
  * only when validity ends: somebody broke it. Otherwise it is tried again while validity lasts. */
 static void lose_extension(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
-    uint32_t quorum = rl_quorum(lease->config.node_count);
+    enum rl_outcome reason = rl_tally_reason(&lease->tally);
 
-    if (rl_node_set_count(lease->tally.denied) > lease->config.node_count - quorum) {
-        lose(lease, effects);
-        lease->extend_outcome = RL_OUTCOME_NOT_HELD;
+    if (gone_from_quorum(lease)) {
+        lose(lease, RL_OUTCOME_NOT_HELD, effects);
         return;
     }
     lease->phase = RL_LEASE_IDLE;
-    lease->extend_outcome = rl_tally_reason(&lease->tally);
-    if (lease->extend_outcome == RL_OUTCOME_BUSY)
-        lease->extend_outcome = RL_OUTCOME_NO_QUORUM;
-    if (lease->renew_at.us != RL_TIME_NEVER.us)
+    if (lease->renew_at.us != RL_TIME_NEVER.us && !lease->manual)
         lease->renew_at = rl_time_add(now, rl_backoff_next(&lease->backoff, lease->prng));
-    effects->extended = true;
-    start_wanted(lease, now, effects);
+    report_extension(lease, reason == RL_OUTCOME_BUSY ? RL_OUTCOME_NO_QUORUM : reason, effects);
 }
 
-/* Release: deleted or not there is as good an answer; only silence is not. */
+/* Release: deleted or not there is as good an answer; only silence is not. Yet when it was missing from so many that no
+ * quorum can have had it, the holder has to know. */
 static void end_release(struct rl_lease *lease, struct rl_effects *effects)
 {
-    uint32_t quorum = rl_quorum(lease->config.node_count);
-    uint32_t deleted = rl_node_set_count(lease->tally.granted);
-    uint32_t absent = rl_node_set_count(lease->tally.denied);
+    uint32_t confirmed = rl_node_set_count(lease->tally.granted | lease->tally.denied);
 
     lease->phase = RL_LEASE_ENDED;
     effects->done = true;
     if (lease->lost)
         lease->release_outcome = RL_OUTCOME_LOST;
-    else if (deleted >= quorum)
-        lease->release_outcome = RL_OUTCOME_OK;
-    else if (deleted + absent >= quorum)
+    else if (gone_from_quorum(lease))
         lease->release_outcome = RL_OUTCOME_NOT_HELD;
+    else if (confirmed >= rl_quorum(lease->config.node_count))
+        lease->release_outcome = RL_OUTCOME_OK;
     else
         lease->release_outcome = rl_tally_reason(&lease->tally);
 }
 
+/* Decided when the nodes still silent cannot change the outcome. */
 static bool release_decided(const struct rl_lease *lease)
 {
-    uint32_t quorum = rl_quorum(lease->config.node_count);
-    uint32_t silent = lease->config.node_count - rl_node_set_count(rl_tally_answered(&lease->tally));
+    uint32_t node_count = lease->config.node_count;
+    uint32_t quorum = rl_quorum(node_count);
+    uint32_t deleted = rl_node_set_count(lease->tally.granted);
+    uint32_t absent = rl_node_set_count(lease->tally.denied);
+    uint32_t silent = node_count - rl_node_set_count(rl_tally_answered(&lease->tally));
 
-    return rl_node_set_count(lease->tally.granted) >= quorum ||
-           (rl_node_set_count(lease->tally.granted) + silent < quorum &&
-            rl_node_set_count(lease->tally.granted | lease->tally.denied) >= quorum) ||
-           silent == 0;
+    if (silent == 0 || deleted >= quorum || gone_from_quorum(lease))
+        return true;
+    return deleted + absent >= quorum && absent + silent <= node_count - quorum;
 }
 
 static void take_answer(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
@@ -174,83 +203,133 @@ static void take_answer(struct rl_lease *lease, const struct rl_event *event, st
     if (lease->phase != RL_LEASE_EXTENDING)
         return;
     if (rl_tally_decide(&lease->tally) == RL_WON)
-        win_extension(lease, event->now, effects);
+        win_extension(lease, effects);
     else if (rl_tally_decide(&lease->tally) == RL_LOST)
         lose_extension(lease, event->now, effects);
 }
 
 static void begin_release(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
-    effects->extended = lease->phase == RL_LEASE_EXTENDING;
-    lease->extend_outcome = RL_OUTCOME_NOT_HELD;
+    settle_extensions(lease, lease->lost ? RL_OUTCOME_LOST : RL_OUTCOME_NOT_HELD, effects);
     lease->phase = RL_LEASE_RELEASING;
     begin_question(lease, now, effects);
     effects->release = rl_node_set_all(lease->config.node_count);
 }
 
+/* An extension the caller asked for; a renewal that is due rides along. */
+static void begin_manual(struct rl_lease *lease, struct rl_span ttl, struct rl_time now,
+                         struct rl_effects *effects)
+{
+    bool renewal_due = !rl_time_before(now, lease->renew_at);
+
+    if (renewal_due && ttl.us < lease->config.ttl.us)
+        ttl = lease->config.ttl;
+    begin_extension(lease, ttl, true, now, effects);
+}
+
+/* The extension that waited for the round before it, whose end may have been the last that was allowed. */
+static void begin_wanted(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
+{
+    struct rl_span wanted = lease->wanted;
+
+    lease->wanted = rl_span_us(0);
+    if (may_extend(lease)) {
+        begin_manual(lease, wanted, now, effects);
+        return;
+    }
+    lease->question++;
+    lease->manual = true;
+    report_extension(lease, RL_OUTCOME_DENIED, effects);
+}
+
+static void begin_renewal(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
+{
+    if (may_extend(lease))
+        begin_extension(lease, lease->config.ttl, false, now, effects);
+    else
+        lease->renew_at = RL_TIME_NEVER;
+}
+
 static void take_timer(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
-    if (lease->phase == RL_LEASE_RELEASING && !rl_time_before(now, lease->wake_at))
+    if (rl_time_before(now, lease->wake_at))
+        return;
+    if (lease->phase == RL_LEASE_RELEASING)
         end_release(lease, effects);
-    else if (lease->phase == RL_LEASE_EXTENDING && !rl_time_before(now, lease->wake_at))
+    else if (lease->phase == RL_LEASE_EXTENDING)
         lose_extension(lease, now, effects);
-    else if (lease->phase == RL_LEASE_IDLE && !rl_time_before(now, lease->renew_at)) {
-        if (may_extend(lease))
-            begin_extension(lease, lease->config.ttl, false, now, effects);
-        else
-            lease->renew_at = RL_TIME_NEVER;
+    else if (lease->wanted.us > 0)
+        begin_wanted(lease, now, effects);
+    else
+        begin_renewal(lease, now, effects);
+}
+
+/* One round at a time: a caller's extension waits for the round under way. */
+static void take_extend(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
+{
+    assert(event->ttl.us > 0);
+    if (!may_extend(lease)) {
+        lease->extend_outcome = RL_OUTCOME_DENIED;
+        lease->ended_manual = true;
+        lease->ended_question = 0;
+        effects->extended = true;
+    } else if (lease->phase == RL_LEASE_EXTENDING || lease->wanted.us > 0) {
+        lease->wanted = event->ttl.us > lease->wanted.us ? event->ttl : lease->wanted;
+    } else {
+        begin_manual(lease, event->ttl, event->now, effects);
     }
 }
 
-static void take_extend(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
+/* Its time is up, whatever it was that made us look. A caller who comes too late is told so like one who waited. */
+static void take_end(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
 {
-    if (!may_extend(lease)) {
-        lease->extend_outcome = RL_OUTCOME_DENIED;
-        effects->extended = true;
-    } else if (lease->phase == RL_LEASE_EXTENDING) {
-        lease->wanted = event->ttl.us > lease->wanted.us ? event->ttl : lease->wanted;
-    } else {
-        begin_extension(lease, event->ttl, true, event->now, effects);
+    lease->lost = true;
+    if (event->kind == RL_EVENT_RELEASE) {
+        begin_release(lease, event->now, effects);
+        return;
+    }
+    if (event->kind == RL_EVENT_ABANDON)
+        lease->abandoned = true;
+    lose(lease, RL_OUTCOME_LOST, effects);
+    if (event->kind == RL_EVENT_EXTEND)
+        effects->extended = lease->ended_manual = true;
+}
+
+static void take_event(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
+{
+    switch (event->kind) {
+    case RL_EVENT_START:
+    case RL_EVENT_CANCEL:
+        return;
+    case RL_EVENT_ANSWER:
+        take_answer(lease, event, effects);
+        return;
+    case RL_EVENT_TIMER:
+        take_timer(lease, event->now, effects);
+        return;
+    case RL_EVENT_EXTEND:
+        if (holding(lease))
+            take_extend(lease, event, effects);
+        return;
+    case RL_EVENT_RELEASE:
+        if (holding(lease))
+            begin_release(lease, event->now, effects);
+        return;
+    case RL_EVENT_ABANDON:
+        lease->abandoned = true;
+        lease->renew_at = RL_TIME_NEVER;
     }
 }
 
 void rl_lease_step(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
 {
-    bool holding = lease->phase == RL_LEASE_IDLE || lease->phase == RL_LEASE_EXTENDING;
-
     *effects = (struct rl_effects){0};
     if (lease->phase == RL_LEASE_ENDED)
         return;
-    /* Whatever happened, time is looked at first: an answer that comes after the end comes too late. */
-    if (holding && !rl_lease_held(lease, event->now)) {
-        lease->lost = true;
-        if (event->kind != RL_EVENT_RELEASE) {
-            lose(lease, effects);
-            set_timer(lease);
-            return;
-        }
-    }
-    switch (event->kind) {
-    case RL_EVENT_START:
-    case RL_EVENT_CANCEL:
-        break;
-    case RL_EVENT_ANSWER:
-        take_answer(lease, event, effects);
-        break;
-    case RL_EVENT_TIMER:
-        take_timer(lease, event->now, effects);
-        break;
-    case RL_EVENT_EXTEND:
-        if (holding)
-            take_extend(lease, event, effects);
-        break;
-    case RL_EVENT_RELEASE:
-        if (holding)
-            begin_release(lease, event->now, effects);
-        break;
-    case RL_EVENT_ABANDON:
-        lease->renew_at = RL_TIME_NEVER;
-        break;
-    }
-    set_timer(lease);
+    /* Time is looked at before anything else: an answer that comes after the end comes too late. */
+    if (holding(lease) && !rl_lease_held(lease, event->now))
+        take_end(lease, event, effects);
+    else
+        take_event(lease, event, effects);
+    set_timer(lease, event->now);
 }

@@ -33,18 +33,21 @@ struct rl_lease {
     struct rl_backoff backoff;
     enum rl_lease_phase phase;
     struct rl_time held_since;
-    struct rl_time valid_until;
-    struct rl_time renew_at; /* next renewal; never for manual leases */
-    struct rl_time asked;    /* t0 of the round under way */
-    struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
+    struct rl_time valid_until; /* never past max_hold */
+    struct rl_time renew_at;    /* next renewal; never for manual leases */
+    struct rl_time asked;       /* t0 of the round under way */
+    struct rl_time wake_at;     /* when it wants RL_EVENT_TIMER */
     struct rl_span asked_ttl;
     uint32_t question;
     uint32_t extensions; /* that counted */
     struct rl_tally tally;
     bool manual;           /* the round under way was asked for by the caller */
     struct rl_span wanted; /* a caller's extension waiting for the round under way to end; 0 none */
+    bool abandoned;        /* nobody owns it: not renewed, and left to others when it ends */
     bool lost;
-    enum rl_outcome extend_outcome;  /* of the latest extension round */
+    enum rl_outcome extend_outcome;  /* of the extension that ended last */
+    bool ended_manual;               /* that one was asked for by a caller */
+    uint32_t ended_question;         /* it settles all that wait for a question up to this one */
     enum rl_outcome release_outcome; /* once it has ended by release */
 };
 
@@ -52,8 +55,11 @@ struct rl_lease {
 void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_prng *prng,
                    struct rl_time held_since, struct rl_time valid_until);
 
-/* Tell the lease what happened; learn what to do about it. effects->extended: an extension round ended.
- * effects->done: it has ended; `lost` tells how. Give it any event, however late. */
+/* Tell the lease what happened; learn what to do about it. Give it any event, however late.
+ * effects->extended: an extension ended, and its round's tally, asked and asked_ttl are still there to be read. Every
+ * RL_EVENT_EXTEND of a lease that was held leads to it: at once when it is refused; else with ended_question not below
+ * effects->question of the round it began or, when it has to wait for the round under way, lease->question + 1.
+ * effects->done: it has ended; `lost` tells how. */
 void rl_lease_step(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects);
 
 /* Whether the holder may still rely on it. */

@@ -48,6 +48,8 @@ static const char *cause_words(enum rl_cause cause)
     switch (cause) {
     case RL_CAUSE_NONE:
         return NULL;
+    case RL_CAUSE_SILENT:
+        return "still owes an answer";
     case RL_CAUSE_UNREACHABLE:
         return "unreachable";
     case RL_CAUSE_RIGHTS:
@@ -86,7 +88,7 @@ static void add_spaces(struct rl_text *text, size_t count)
 
 static void begin_line(struct rl_text *text)
 {
-    if (text->length > 0)
+    if (text->length > 0 && text->bytes[text->length - 1] != '\n')
         rl_text_add(text, "\n");
 }
 
@@ -309,8 +311,10 @@ static void add_acquire_answer(struct rl_text *text, const struct rl_acquire *af
         add_time_left(text, &event->answer);
     if (words == &vote_words && event->answer.verdict == RL_GRANTED)
         add_fence(text, event->answer.fence);
-    if (!answer_in_time(after, event, effects))
-        rl_text_add(text, ", late: not counted");
+    if (event->question < after->round_question)
+        rl_text_add(text, ", to an older question");
+    else if (!answer_in_time(after, event, effects))
+        rl_text_add(text, ", after the decision");
 }
 
 /* Which nodes a deadline that has just passed caught without an answer. */
@@ -473,10 +477,11 @@ static bool releasing_or_ended(const struct rl_lease *lease)
     return lease->phase == RL_LEASE_RELEASING || lease->phase == RL_LEASE_ENDED;
 }
 
-/* Its validity ran out; a loss by denial and a release after the end have other outcomes. */
+/* Its validity ran out. A loss by denial has another outcome, and a release after the end has one of its own. */
 static bool lost_by_time(const struct rl_lease *after, const struct rl_effects *effects)
 {
-    return effects->done && after->extend_outcome == RL_OUTCOME_LOST;
+    return effects->done && after->extend_outcome == RL_OUTCOME_LOST &&
+           after->release_outcome == RL_OUTCOME_OK;
 }
 
 static void add_lease_answer(struct rl_text *text, const struct rl_lease *after, const struct rl_event *event,
@@ -489,7 +494,9 @@ static void add_lease_answer(struct rl_text *text, const struct rl_lease *after,
     add_stamp(text, event->now, after->held_since);
     add_answer(text, event, of_release ? &release_words : &vote_words);
     if (!counted && !of_release)
-        rl_text_add(text, ", late: not counted");
+        rl_text_add(text, event->question < after->question && effects->question == 0
+                              ? ", to an older question"
+                              : ", after the decision");
 }
 
 /* The first half of a line about something the holder or the clock did. */
@@ -512,12 +519,21 @@ static void add_extension(struct rl_text *text, const struct rl_lease *after, co
     }
 }
 
+/* Refused without asking any node, at once or after it had to wait. A round that failed leaves an extension to try. */
+static bool extension_refused(const struct rl_lease *after, const struct rl_effects *effects)
+{
+    uint32_t limit = after->config.max_extensions;
+
+    return effects->extended && limit > 0 && after->extensions >= limit &&
+           after->extend_outcome == RL_OUTCOME_DENIED;
+}
+
 /* The caller wanted more time and no round began. */
 static void add_extension_put_off(struct rl_text *text, const struct rl_lease *after,
                                   const struct rl_event *event, const struct rl_effects *effects)
 {
     add_lease_turn(text, after, event, "extend");
-    if (effects->extended) {
+    if (extension_refused(after, effects)) {
         rl_text_add(text, "refused, the limit is ");
         rl_text_add_unsigned(text, after->config.max_extensions);
     } else {
@@ -580,7 +596,9 @@ static void add_lease_event(struct rl_text *text, const struct rl_lease *after, 
 {
     if (event->kind == RL_EVENT_ANSWER)
         add_lease_answer(text, after, event, effects);
-    if (event->kind == RL_EVENT_TIMER && (effects->extended || effects->done))
+    if (event->kind == RL_EVENT_TIMER && extension_refused(after, effects))
+        add_extension_put_off(text, after, event, effects);
+    else if (event->kind == RL_EVENT_TIMER && (effects->extended || effects->done))
         add_lease_silent(text, after, event);
     if (event->kind == RL_EVENT_ABANDON && !releasing_or_ended(after)) {
         add_lease_turn(text, after, event, "abandon");
@@ -597,7 +615,8 @@ static void add_lease_event(struct rl_text *text, const struct rl_lease *after, 
 void rl_trace_lease(struct rl_text *text, const struct rl_lease *after, const struct rl_event *event,
                     const struct rl_effects *effects)
 {
-    bool round_ended = effects->extended && event->kind != RL_EVENT_EXTEND && event->kind != RL_EVENT_RELEASE;
+    bool round_ended = effects->extended && !extension_refused(after, effects) &&
+                       (event->kind == RL_EVENT_ANSWER || event->kind == RL_EVENT_TIMER);
 
     if (lost_by_time(after, effects)) {
         if (event->kind == RL_EVENT_ANSWER)
