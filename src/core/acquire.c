@@ -58,6 +58,7 @@ static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct r
     acquire->round_question = ++acquire->question;
     acquire->tally = rl_tally_start(acquire->config.node_count);
     acquire->raising = 0;
+    acquire->fence = 0;
     memset(acquire->fences, 0, sizeof acquire->fences);
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
         acquire->last[node] = (struct rl_answer){.verdict = RL_SILENT, .ttl_left_ms = -2};
@@ -133,15 +134,16 @@ static void win(struct rl_acquire *acquire, struct rl_time now, struct rl_effect
         lose_round(acquire, RL_OUTCOME_TOO_SLOW, now, effects);
 }
 
-/* Nodes whose stored number is known to have reached the fence while the lock was ours. */
+/* Nodes whose stored number is known to have reached the fence while the lock was ours. A late grant above the fence
+ * does not tell that: the number may have been there before us, and whoever put it there may have been handed it. */
 static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
 {
     rl_node_set at = 0;
 
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
-        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] >= acquire->fence)
+        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
             at |= rl_node_set_one(node);
-    return at | (acquire->phase == RL_ACQUIRE_RAISING ? acquire->second.granted : 0);
+    return at | (acquire->phase == RL_ACQUIRE_RAISING ? acquire->second.granted & acquire->raising : 0);
 }
 
 /* Fence rule: F is the highest number among the grants, and may be handed out once a quorum stores at least F while the
@@ -167,6 +169,16 @@ static void agree_on_fence(struct rl_acquire *acquire, struct rl_time now, struc
     effects->question = ++acquire->question;
 }
 
+/* Why a round was lost before all have answered: nodes that had no time to answer yet are not to blame. Otherwise one
+ * node that is down, which is known at once, would make a busy lock look like a missing quorum. */
+static enum rl_outcome early_reason(const struct rl_acquire *acquire)
+{
+    struct rl_tally tally = acquire->tally;
+
+    tally.denied |= all_nodes(acquire) & ~rl_tally_answered(&tally);
+    return rl_tally_reason(&tally);
+}
+
 static void count_vote(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     if (!rl_tally_add(&acquire->tally, event->node, &event->answer))
@@ -177,15 +189,25 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
     case RL_OPEN:
         return;
     case RL_LOST:
-        lose_round(acquire, rl_tally_reason(&acquire->tally), event->now, effects);
+        lose_round(acquire, early_reason(acquire), event->now, effects);
         return;
     case RL_WON:
-        acquire->fence = 0;
         if (acquire->config.fenced)
             agree_on_fence(acquire, event->now, effects);
         else
             win(acquire, event->now, effects);
     }
+}
+
+/* Why the fence did not get to a quorum: where the lock is no longer ours we came too late, else the nodes failed. */
+static enum rl_outcome raise_reason(const struct rl_acquire *acquire)
+{
+    struct rl_tally tally = acquire->second;
+    enum rl_outcome reason;
+
+    tally.granted |= nodes_at_fence(acquire);
+    reason = rl_tally_reason(&tally);
+    return reason == RL_OUTCOME_BUSY ? RL_OUTCOME_TOO_SLOW : reason;
 }
 
 /* A raise answer, or a late grant that makes a raise needless. A raise that fails on too many nodes ends the round:
@@ -209,9 +231,9 @@ static void count_raise(struct rl_acquire *acquire, const struct rl_event *event
     }
     /* Late grants below the fence are not raised in turn: the next round costs less than getting this right. */
     open = all_nodes(acquire) & ~rl_tally_answered(&acquire->tally);
-    open |= acquire->tally.granted & ~rl_tally_answered(&acquire->second);
+    open |= acquire->raising & ~rl_tally_answered(&acquire->second);
     if (rl_node_set_count(nodes_at_fence(acquire) | open) < quorum)
-        lose_round(acquire, RL_OUTCOME_TOO_SLOW, event->now, effects);
+        lose_round(acquire, raise_reason(acquire), event->now, effects);
 }
 
 static void count_peek(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
@@ -251,7 +273,7 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         lose_round(acquire, rl_tally_reason(&acquire->tally), now, effects);
         return;
     case RL_ACQUIRE_RAISING:
-        lose_round(acquire, RL_OUTCOME_TOO_SLOW, now, effects);
+        lose_round(acquire, raise_reason(acquire), now, effects);
         return;
     case RL_ACQUIRE_PEEKING:
         rest_or_end(acquire, now, effects);
