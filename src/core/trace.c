@@ -548,31 +548,48 @@ static void add_lease_silent(struct rl_text *text, const struct rl_lease *after,
     add_silent(text, all & ~rl_tally_answered(&after->tally), event->now, after->held_since);
 }
 
+static bool ends_at_max_hold(const struct rl_lease *lease)
+{
+    struct rl_span max_hold = lease->config.max_hold;
+
+    return max_hold.us > 0 && lease->valid_until.us == rl_time_add(lease->held_since, max_hold).us;
+}
+
+static void add_failed_extension(struct rl_text *text, const struct rl_lease *after,
+                                 const struct rl_event *event, const struct rl_effects *effects)
+{
+    add_need(text, after->config.node_count);
+    rl_text_add(text, outcome_words(after->extend_outcome));
+    if (effects->done)
+        rl_text_add(text, ", lost");
+    add_release(text, effects->release);
+    if (!effects->done && after->renew_at.us != RL_TIME_NEVER.us) {
+        rl_text_add(text, ": again in ");
+        add_ms(text, rl_span_ms_up(rl_time_since(rl_time_max(after->renew_at, event->now), event->now)));
+    }
+}
+
 /* An extension round that ended with the lease still held, or with too many nodes denying it. */
 static void add_extension_result(struct rl_text *text, const struct rl_lease *after,
                                  const struct rl_event *event, const struct rl_effects *effects)
 {
     begin_conclusion(text);
     add_count(text, &after->tally, rl_time_since(event->now, after->asked));
-    if (after->extend_outcome == RL_OUTCOME_OK) {
-        add_drift(text, after->asked_ttl, after->config.drift_ppm);
-        add_validity(text, after->valid_until, event->now);
+    if (after->extend_outcome != RL_OUTCOME_OK) {
+        add_failed_extension(text, after, event, effects);
         return;
     }
-    add_need(text, after->config.node_count);
-    rl_text_add(text, outcome_words(after->extend_outcome));
-    add_release(text, effects->release);
-    if (!effects->done && after->renew_at.us != RL_TIME_NEVER.us) {
-        rl_text_add(text, ": again in ");
-        add_ms(text, rl_span_ms_up(rl_time_since(after->renew_at, event->now)));
-    }
+    add_drift(text, after->asked_ttl, after->config.drift_ppm);
+    add_validity(text, after->valid_until, event->now);
+    if (ends_at_max_hold(after))
+        rl_text_add(text, ", the longest hold");
 }
 
 static void add_lost(struct rl_text *text, const struct rl_lease *after, const struct rl_event *event,
                      const struct rl_effects *effects)
 {
     add_lease_turn(text, after, event, "lost");
-    rl_text_add(text, "its validity has ended");
+    rl_text_add(text, ends_at_max_hold(after) ? "it was held as long as it may" : "its validity has ended");
     add_release(text, effects->release);
 }
 
