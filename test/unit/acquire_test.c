@@ -778,7 +778,7 @@ static void a_new_round_knows_nothing_of_the_fences_before(void **state)
 static void random_lives_keep_the_rules(void **state)
 {
     (void)state;
-    assert_walks_keep_the_rules(walk_acquire, 200000, "build/test/unit-acquire_test");
+    assert_walks_keep_the_rules(walk_acquire, 100000, "build/test/unit-acquire_test");
 }
 
 int main(void)

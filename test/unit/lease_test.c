@@ -765,7 +765,7 @@ static void every_release_of_1_to_5_nodes_ends_as_it_should(void **state)
 static void random_lives_keep_the_rules(void **state)
 {
     (void)state;
-    assert_walks_keep_the_rules(walk_lease, 200000, "build/test/unit-lease_test");
+    assert_walks_keep_the_rules(walk_lease, 100000, "build/test/unit-lease_test");
 }
 
 int main(void)
