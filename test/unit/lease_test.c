@@ -178,6 +178,21 @@ static void a_renewal_that_failed_is_tried_again_soon(void **state)
     assert_int_equal(holding.effects.question, 2);
 }
 
+static void a_renewal_that_counted_forgets_the_failures_before(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 1);
+    for (int64_t ms = RENEW_MS; ms < RENEW_MS + 500; ms += 100) {
+        tell(&holding, RL_EVENT_TIMER, ms);
+        answer(&holding, 0, ms, RL_BROKEN);
+    }
+    tell(&holding, RL_EVENT_TIMER, RENEW_MS + 600);
+    answer(&holding, 0, RENEW_MS + 600, RL_GRANTED);
+    assert_int_equal(holding.lease.backoff.last.us, 0);
+}
+
 static void grants_to_an_earlier_question_never_count(void **state)
 {
     struct holding holding;
@@ -775,6 +790,7 @@ int main(void)
         cmocka_unit_test(a_renewal_lengthens_from_its_question_on),
         cmocka_unit_test(a_manual_lease_is_never_renewed),
         cmocka_unit_test(a_renewal_that_failed_is_tried_again_soon),
+        cmocka_unit_test(a_renewal_that_counted_forgets_the_failures_before),
         cmocka_unit_test(grants_to_an_earlier_question_never_count),
         cmocka_unit_test(one_node_granting_twice_counts_once),
         cmocka_unit_test(an_extension_lengthens_by_what_was_asked_for),
