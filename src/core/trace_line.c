@@ -36,6 +36,8 @@ const char *rl_outcome_words(enum rl_outcome outcome)
         return "foreign type";
     case RL_OUTCOME_INVALID:
         return "invalid";
+    case RL_OUTCOME_MISUSE:
+        return "misuse";
     }
     return "unknown";
 }
