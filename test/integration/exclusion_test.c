@@ -351,7 +351,7 @@ static void extend_without_a_ttl_uses_that_of_the_spec(void **state)
 static void extend_never_shortens(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_client(fleet_urls(fleet));
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_lock *lock = take_lock(client, "shorten", LONG_TTL_MS);
 
     assert_result(REDLOCK_OK, redlock_extend(lock, 1000, NULL), NULL);

@@ -715,8 +715,8 @@ static void other_database_is_another_lock(void **state)
 
     for (int i = 0; i < fleet_size(fleet); i++)
         snprintf(nodes + strlen(nodes), sizeof(nodes) - strlen(nodes), "%s/3 ", fleet_url(fleet, i));
-    redlock_client *client = open_client(fleet_urls(fleet));
-    redlock_client *other = open_client(nodes);
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_client *other = open_warm_client(nodes);
     redlock_lock *lock = take_lock(client, "database", LONG_TTL_MS);
     redlock_lock *twin = take_lock(other, "database", LONG_TTL_MS);
     await(fleet_key_count(fleet, 0) == 1);
