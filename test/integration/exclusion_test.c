@@ -727,6 +727,19 @@ static void shortest_ttl_works(void **state)
     redlock_client_close(client);
 }
 
+static void longest_ttl_works(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_client(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(client, "long", REDLOCK_TTL_MAX_MS);
+
+    assert_in_range(redlock_lock_validity_ms(lock), REDLOCK_TTL_MAX_MS / 2, REDLOCK_TTL_MAX_MS);
+    assert_in_range(atoll(fleet_command(fleet, 0, "PTTL", "long", NULL)), REDLOCK_TTL_MAX_MS / 2,
+                    REDLOCK_TTL_MAX_MS);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
 static void assert_invalid_options(const redlock_options *options, const char *named)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
@@ -838,6 +851,7 @@ int main(void)
         ON_NODES(bad_specs_are_refused_by_name, start_one_node),
         ON_NODES(ttl_zero_means_the_default, start_one_node),
         ON_NODES(shortest_ttl_works, start_three_nodes),
+        ON_NODES(longest_ttl_works, start_one_node),
         cmocka_unit_test(bad_options_are_refused_by_name),
         cmocka_unit_test(more_nodes_than_the_maximum_are_refused),
         cmocka_unit_test(client_knows_its_nodes_but_not_their_passwords),
