@@ -3,6 +3,7 @@
  * It does nothing else; every command has a file of its own.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ int main(int argc, char **argv)
     struct cli_options options;
 
     fill_standard_descriptors();
+    /* A caller that ignores it would have the kernel take away the exit codes of our children. */
+    signal(SIGCHLD, SIG_DFL);
     cli_output_configure(false, false, false, false);
     if (argc < 2) {
         cli_output_fail(CLI_EXIT_USAGE, "say a command, such as: redlock run NAME -- CMD");

@@ -53,6 +53,10 @@ static void tell_loss(struct cli_supervision *supervision, const char *why)
         return;
     supervision->lost = true;
     cli_events_emit(supervision->events, "lost", json_pack("{s:I}", "validity_ms", (json_int_t)left));
+    if (supervision->ended) {
+        cli_output_warn("%s was lost (%s) after %s had ended", supervision->name, why, supervision->program);
+        return;
+    }
     cli_output_fail(CLI_EXIT_LOST, "%s is lost (%s); %s %s", supervision->name, why, supervision->program,
                     consequences[supervision->on_lost]);
 }

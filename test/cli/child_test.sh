@@ -69,6 +69,9 @@ is 'SIGPIPE is as it was for CMD' "$("$REDLOCK" run a -- sh -c 'grep SigIgn /pro
 is 'so is the signal mask' "$("$REDLOCK" run a -- sh -c 'grep SigBlk /proc/self/status')" \
     "$(grep SigBlk /proc/self/status)"
 
+(trap '' CHLD; exec "$REDLOCK" run a -- sh -c 'exit 5')
+is 'a caller that ignores CHLD makes no difference' "$?" 5
+
 # ---- -c
 try run a -c 'echo $((6 * 7)); exit 3'
 is '-c runs through the shell' "$out/$code" 42/3

@@ -149,6 +149,16 @@ is 'and passes its exit code on' "$code" 8
 says 'but says that it was lost' 'a is lost'
 vacate a
 
+# ---- lost when CMD has ended already
+start run --status-fd 3 --ttl 1s --min-hold 1h a -- sh -c 'exit 4'
+until_true has_event child_exit
+freeze_nodes 1 2 3
+finish
+thaw_nodes 1 2 3
+is 'a lock that is lost during --min-hold does not change the exit code' "$code" 4
+says 'but is told of' 'after sh had ended'
+vacate a
+
 # ---- redlock itself does not run
 rm -f "$work/pid"
 start run --status-fd 3 --ttl 2s a -- sh -c 'setsid sleep 60 & echo $! >"$0"; while :; do sleep 0.05; done' "$work/pid"
