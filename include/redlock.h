@@ -71,7 +71,7 @@ typedef enum redlock_result {
 
     /* The caller. */
     REDLOCK_INVALID = 32, /* an argument or an option is wrong; the report names it */
-    REDLOCK_MISUSE = 33,  /* right arguments at the wrong time: after fork, after close, from a callback */
+    REDLOCK_MISUSE = 33,  /* right arguments at the wrong time: after fork, after close, beyond max_extensions */
     REDLOCK_NOMEM = 34,   /* the allocator returned NULL; nothing was left behind */
     REDLOCK_SYSTEM = 35   /* the operating system refused a descriptor, a thread or the like */
 } redlock_result;
@@ -82,7 +82,8 @@ typedef enum redlock_verdict {
     REDLOCK_VERDICT_GRANTED = 1, /* yes (for redlock_inspect: the name is free there) */
     REDLOCK_VERDICT_DENIED = 2,  /* held by another owner (for extend and release: not held by this one) */
     REDLOCK_VERDICT_UNFIT = 3,   /* reachable, but must not vote: detail says why */
-    REDLOCK_VERDICT_BROKEN = 4   /* unreachable, or it answered with an error: detail has it */
+    REDLOCK_VERDICT_BROKEN = 4,  /* unreachable, or it answered with an error: detail has it */
+    REDLOCK_VERDICT_PENDING = 5  /* the round was decided before it answered */
 } redlock_verdict;
 
 /* Who holds a lock, as far as its owner value tells. Fields that it does not carry are empty or 0. */
@@ -256,7 +257,7 @@ REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 REDLOCK_API const char *redlock_lock_name(const redlock_lock *lock, size_t *length);
 REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock);
 
-/* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing. REDLOCK_OK: a quorum answered,
+/* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL. REDLOCK_OK: a quorum answered,
  * and report->holder and each node's owner and ttl_left_ms tell; report->denied counts nodes where it is held. */
 REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                            redlock_report *report);
@@ -292,7 +293,7 @@ REDLOCK_API redlock_result redlock_client_process(redlock_client *client);
 
 /* ---- statistics ---------------------------------------------------------------------------------------- */
 
-#define REDLOCK_HISTOGRAM_BUCKETS 40 /* bucket i counts values below 2^(i/2) microseconds, the last one all */
+#define REDLOCK_HISTOGRAM_BUCKETS 40 /* bucket i counts what is below 2^(i/2) us and in no earlier one; the last: the rest */
 
 typedef struct redlock_histogram {
     uint64_t count;

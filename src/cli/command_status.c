@@ -23,6 +23,7 @@ static const char *node_word(const redlock_node_report *node, bool about_name)
         return about_name ? "held" : "up";
     case REDLOCK_VERDICT_SILENT:
     case REDLOCK_VERDICT_UNFIT:
+    case REDLOCK_VERDICT_PENDING:
     case REDLOCK_VERDICT_BROKEN:
         break;
     }

@@ -198,7 +198,8 @@ int cli_failure_asking(const char *name, const redlock_report *report)
                              subject);
         break;
     default:
-        cli_output_fail_with(more, code, "%s%s", subject, report->line);
+        cli_output_fail_with(more, code, "%s",
+                             report->line[0] != '\0' ? report->line : redlock_result_name(report->result));
         say_nodes(report);
         break;
     }
@@ -210,6 +211,7 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
 {
     bool busy = report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT;
     int code = cli_failure_code(report->result);
+    redlock_report now = REDLOCK_REPORT_INIT;
 
     if (busy && options->skip_ok)
         return CLI_EXIT_OK;
@@ -217,6 +219,11 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
         code = (int)options->conflict_exit_code;
     if (busy)
         return say_busy(session, name, report, code);
-    int usual = cli_failure_asking(name, report);
+    /* The round ended as soon as it could not be won, before all nodes had answered. */
+    if (report->result != REDLOCK_NO_QUORUM ||
+        redlock_inspect(session->client, name, 0, &now) != REDLOCK_NO_QUORUM)
+        now = *report;
+    now.waited_ms = report->waited_ms;
+    int usual = cli_failure_asking(name, &now);
     return usual == CLI_EXIT_BUSY ? code : usual;
 }

@@ -4,7 +4,6 @@
  */
 #include "cli/lease.h"
 
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -52,6 +51,16 @@ void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock)
     pthread_mutex_unlock(&lease->mutex);
 }
 
+static uint32_t count_out_of_order(const redlock_report *report)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
+        count += report->nodes[i].verdict == REDLOCK_VERDICT_BROKEN ||
+                 report->nodes[i].verdict == REDLOCK_VERDICT_UNFIT;
+    return count;
+}
+
 static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock_report *report, bool lost)
 {
     struct cli_lease_news *news = &lease->news;
@@ -67,9 +76,10 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     news->renewed = !lost && report->result == REDLOCK_OK;
     news->failed = !lost && report->result != REDLOCK_OK;
     news->granted = report->granted;
+    news->denied = report->denied;
+    news->out_of_order = count_out_of_order(report);
     news->node_count = report->node_count;
     news->quorum = report->quorum;
-    snprintf(news->line, sizeof news->line, "%s", report->line);
     pthread_mutex_unlock(&lease->mutex);
     (void)!write(lease->fd, &one, sizeof one);
 }

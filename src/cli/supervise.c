@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 
 static void tell_renewal(struct cli_supervision *supervision, const struct cli_lease_news *news)
 {
-    bool degraded = news->failed || news->granted < news->node_count;
+    bool degraded = news->failed || news->out_of_order > 0;
     json_t *more =
         json_pack("{s:i, s:i, s:i, s:I}", "granted", (int)news->granted, "nodes", (int)news->node_count,
                   "quorum", (int)news->quorum, "validity_ms", (json_int_t)news->validity_ms);
@@ -36,6 +37,10 @@ static void tell_renewal(struct cli_supervision *supervision, const struct cli_l
     json_decref(more);
 }
 
+struct loss_words {
+    char text[80];
+};
+
 /* The lock is lost, or will be before it can be renewed. Said once, however many signs there are. */
 static void tell_loss(struct cli_supervision *supervision, const char *why)
 {
@@ -50,6 +55,19 @@ static void tell_loss(struct cli_supervision *supervision, const char *why)
                     consequences[supervision->on_lost]);
 }
 
+static struct loss_words loss_words(const struct cli_lease_news *news)
+{
+    struct loss_words words;
+
+    if (news->denied > 0)
+        snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->denied,
+                 news->node_count);
+    else
+        snprintf(words.text, sizeof words.text, "%u of %u nodes renewed it, %u are needed", news->granted,
+                 news->node_count, news->quorum);
+    return words;
+}
+
 static void hear_lease(struct cli_supervision *supervision)
 {
     struct cli_lease_news news;
@@ -59,7 +77,7 @@ static void hear_lease(struct cli_supervision *supervision)
     if (news.renewed || news.failed)
         tell_renewal(supervision, &news);
     if (news.lost)
-        tell_loss(supervision, news.line[0] == '\0' ? "its time is over" : news.line);
+        tell_loss(supervision, loss_words(&news).text);
 }
 
 /* ---- CMD -------------------------------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ struct cli_supervision {
     bool started;     /* CMD ran */
     bool lost;        /* the lock was lost, or was about to be when CMD was stopped */
     bool interrupted; /* somebody asked us to end */
-    bool degraded;    /* the last renewal reached fewer nodes than there are */
+    bool degraded;    /* nodes were out of order at the last renewal */
 };
 
 /* Runs CMD to its end. */

@@ -62,11 +62,11 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
     char holder[400];
 
     if (report->result != REDLOCK_OK) {
-        snprintf(text, size, "waiting for %s: %s", waiting->name, report->line);
+        snprintf(text, size, "%s", report->line);
         return;
     }
     if (report->holder.id[0] == '\0') {
-        snprintf(text, size, "waiting for %s, which others want too", waiting->name);
+        snprintf(text, size, "%s is wanted by others too", waiting->name);
         return;
     }
     cli_failure_describe_holder(&report->holder, holder, sizeof holder);

@@ -47,7 +47,7 @@ redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec,
         return misuse(report);
     result = rl_call_check_spec(client, spec, &checked, report);
     if (result == REDLOCK_OK) {
-        rl_driver_refresh(client);
+        rl_driver_settle(client, rl_quorum(client->node_count));
         operation = rl_call_acquire(client, &checked, wait_ms, 0, &result, report);
     }
     if (operation != NULL)
@@ -169,7 +169,7 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
-        rl_driver_refresh(client);
+        rl_driver_settle(client, rl_quorum(client->node_count));
         presume_held(known);
         result = adopt(client, known, lock, report);
         rl_lock_unref(known);
@@ -196,7 +196,7 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
-        rl_driver_refresh(client);
+        rl_driver_settle(client, rl_quorum(client->node_count));
         presume_held(known);
         operation = rl_call_release(known, 0, &result, report);
         if (operation != NULL)
@@ -248,7 +248,7 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
         return REDLOCK_INVALID;
     }
     rl_report_clear(report);
-    rl_driver_refresh(client);
+    rl_driver_settle(client, client->node_count);
     lock = rl_lock_create(client, &spec, spec.name_length, "inspect");
     if (lock != NULL)
         operation = rl_operation_create(client, RL_OPERATION_INSPECT, lock);

@@ -119,6 +119,7 @@ static struct rl_acquire_config acquire_config(const redlock_client *client, con
         .ttl = rl_span_ms(spec->ttl_ms),
         .drift_ppm = client->config.drift_ppm,
         .node_timeout = client->config.node_timeout,
+        .first_wait = rl_driver_connecting(client) ? client->config.connect_timeout : rl_span_us(0),
         .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(now, rl_span_ms(wait_ms)),
         .retry_min = client->config.retry_min,
         .retry_max = client->config.retry_max,
@@ -133,6 +134,21 @@ static void mark_async(redlock_client *client, struct rl_operation *operation, r
         client->async_count++;
 }
 
+/* A fleet in which one server stands twice tolerates less than its operator thinks: say so instead of going on. */
+static bool has_duplicate(const redlock_client *client, redlock_report *report)
+{
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        const struct rl_connection *connection = &client->connections[node];
+
+        if (connection->unfit != RL_CAUSE_DUPLICATE)
+            continue;
+        rl_report_error(report, REDLOCK_INVALID, "node %u %s is %s: name each node once", node + 1,
+                        connection->url.display, connection->error);
+        return true;
+    }
+    return false;
+}
+
 struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                      redlock_request request, redlock_result *result, redlock_report *report)
 {
@@ -143,6 +159,10 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
     if (wait_ms < REDLOCK_WAIT_FOREVER)
         return refuse(result, report, REDLOCK_INVALID,
                       "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end");
+    if (has_duplicate(client, report)) {
+        *result = REDLOCK_INVALID;
+        return NULL;
+    }
     if (!start_background(client, spec, request))
         return refuse(result, report, REDLOCK_SYSTEM, "cannot start a thread: the system refused it");
     lock = make_lock(client, spec, request);

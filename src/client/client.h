@@ -28,6 +28,7 @@ struct rl_node_record {
 struct rl_record {
     redlock_holder holder;
     int64_t holder_ttl_left_ms;
+    bool timed_out;               /* the round ended because time did: who had not answered is silent */
     redlock_report *inspected;    /* where redlock_inspect wants owner values, NULL otherwise */
     struct rl_node_record *nodes; /* node_count of them */
 };
@@ -264,8 +265,13 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
 
 /* Releases the lock's present owner on nodes; what cannot be sent goes to the reaper. Question 0: nobody waits. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
+/* Nobody waits for the nodes in lock->owed any more; releases among them go to the reaper. */
+void rl_dispatch_forget_owed(redlock_lock *lock);
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full);
+
+/* A round ended because time did: those who have not answered were silent. */
+void rl_dispatch_count_silent(redlock_lock *lock, const struct rl_tally *tally);
 
 /* The answer of a node that could not be asked. */
 struct rl_answer rl_dispatch_refusal(redlock_client *client, uint32_t node);
@@ -288,6 +294,12 @@ void rl_driver_turn(redlock_client *client, struct rl_time until);
 
 /* Sees what happened while nobody drove, so that a question is not put to a connection that is known to be dead. */
 void rl_driver_refresh(redlock_client *client);
+
+/* Before a question is put: waits until so many nodes are connected, or those that are not have failed to. */
+void rl_driver_settle(redlock_client *client, uint32_t wanted);
+
+/* Whether too few nodes are connected for a quorum, and some are on their way. */
+bool rl_driver_connecting(const redlock_client *client);
 void rl_driver_flush(redlock_client *client);
 void rl_driver_run_timers(redlock_client *client);
 

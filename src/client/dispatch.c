@@ -94,6 +94,13 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
         ask_node(lock, rl_node_set_first(left), kind, question);
 }
 
+/* A release that cannot be sent now is the reaper's, where there may be something to release. */
+static void owe_release(redlock_lock *lock, uint32_t node)
+{
+    if ((lock->touched & rl_node_set_one(node)) != 0 || lock->owner_fixed)
+        rl_reaper_add(lock, node, lock->random);
+}
+
 /* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question)
 {
@@ -108,14 +115,27 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
 
         if (rl_dispatch_send(lock, node, RL_COMMAND_RELEASE, question, lock->random, false))
             continue;
-        if ((lock->touched & one) != 0 || lock->owner_fixed)
-            rl_reaper_add(lock, node, lock->random);
+        rl_connection_wake(&client->connections[node], now_of(client));
+        if (question != 0 && client->connections[node].state != RL_CONNECTION_RESTING) {
+            lock->owed |= one;
+            continue;
+        }
+        owe_release(lock, node);
         if (question != 0) {
-            rl_connection_wake(&client->connections[node], now_of(client));
             lock->instant |= one;
             record_refusal(lock, node);
         }
     }
+    if (lock->owed != 0 && !rl_link_used(&lock->link))
+        rl_list_append(&client->rounds, &lock->link);
+}
+
+void rl_dispatch_forget_owed(redlock_lock *lock)
+{
+    if (lock->owed_kind == RL_COMMAND_RELEASE)
+        for (rl_node_set left = lock->owed; left != 0; left &= left - 1)
+            owe_release(lock, rl_node_set_first(left));
+    lock->owed = 0;
 }
 
 /* ---- answers ---- */
@@ -203,8 +223,21 @@ static void record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind
         record->nodes[node].latency_us = latency_us;
     }
     detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
-    if (reply->error != NULL)
+    if (reply->error != NULL && reply->error_length > 0)
         rl_text_add_printable(&detail, reply->error, reply->error_length);
+    else if (reply->error != NULL)
+        rl_text_add(&detail, "it answered with an empty error");
+}
+
+void rl_dispatch_count_silent(redlock_lock *lock, const struct rl_tally *tally)
+{
+    rl_node_set silent = rl_node_set_all(tally->node_count) & ~rl_tally_answered(tally);
+    struct rl_record *record = find_record(lock);
+
+    for (rl_node_set left = silent; left != 0; left &= left - 1)
+        lock->client->stats.nodes[rl_node_set_first(left)].silent++;
+    if (record != NULL)
+        record->timed_out = true;
 }
 
 static bool is_current(const redlock_lock *lock, const struct rl_ticket *ticket)
@@ -342,12 +375,13 @@ static void refuse_duplicates(redlock_client *client, struct rl_connection *conn
                      "it is a replica, and only masters may vote");
     for (uint32_t node = 0; node < client->node_count && run_id[0] != '\0'; node++) {
         struct rl_connection *other = &client->connections[node];
-        struct rl_text why = rl_text_on(connection->error, sizeof connection->error);
+        struct rl_text why;
 
         if (other == connection || other->state != RL_CONNECTION_READY ||
             strcmp(other->handshake.info.run_id, run_id) != 0)
             continue;
         connection->unfit = RL_CAUSE_DUPLICATE;
+        why = rl_text_on(connection->error, sizeof connection->error);
         rl_text_add(&why, "the same server as ");
         rl_text_add(&why, other->url.display);
         rl_client_log(client, REDLOCK_LOG_ERROR,
@@ -378,6 +412,8 @@ static void settle_owed(redlock_client *client, struct rl_connection *connection
             lock->touched |= one;
             continue;
         }
+        if (lock->owed_kind == RL_COMMAND_RELEASE)
+            owe_release(lock, connection->node);
         answer = rl_dispatch_refusal(client, connection->node);
         record_refusal(lock, connection->node);
         /* Handling it may end this round and others; the list is looked at afresh. */

@@ -115,6 +115,35 @@ void rl_driver_refresh(redlock_client *client)
     client->last_turn = client->clock.now;
 }
 
+static uint32_t count_ready(const redlock_client *client, uint32_t *on_the_way)
+{
+    uint32_t ready = 0;
+
+    *on_the_way = 0;
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        ready += client->connections[node].state == RL_CONNECTION_READY;
+        *on_the_way += client->connections[node].state != RL_CONNECTION_READY &&
+                       client->connections[node].state != RL_CONNECTION_RESTING;
+    }
+    return ready;
+}
+
+void rl_driver_settle(redlock_client *client, uint32_t wanted)
+{
+    uint32_t on_the_way;
+
+    rl_driver_refresh(client);
+    while (count_ready(client, &on_the_way) < wanted && on_the_way > 0 && !client->closing)
+        rl_driver_turn(client, RL_TIME_NEVER);
+}
+
+bool rl_driver_connecting(const redlock_client *client)
+{
+    uint32_t on_the_way;
+
+    return count_ready(client, &on_the_way) < rl_quorum(client->node_count) && on_the_way > 0;
+}
+
 /* A deadline on the condition variables' clock. */
 static struct timespec wake_time(redlock_client *client, struct rl_time until)
 {
@@ -134,17 +163,20 @@ static struct timespec wake_time(redlock_client *client, struct rl_time until)
     return at;
 }
 
+static bool has_unsent(const redlock_client *client)
+{
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (client->connections[node].out_sent < client->connections[node].out_length)
+            return true;
+    return false;
+}
+
 /* Whether the carrier has I/O to do that no blocking caller looks after. */
 static bool unattended(const redlock_client *client)
 {
     if (client->async_count > 0 && client->outer_fd < 0)
         return true;
-    if (client->debt_count > 0 || !rl_list_empty(&client->rounds))
-        return true;
-    for (uint32_t node = 0; node < client->node_count; node++)
-        if (client->connections[node].out_sent < client->connections[node].out_length)
-            return true;
-    return false;
+    return client->debt_count > 0 || !rl_list_empty(&client->rounds) || has_unsent(client);
 }
 
 /* Whoever leaves the poller sees to it that somebody else takes over. */
@@ -271,7 +303,8 @@ void rl_driver_nudge(redlock_client *client)
 
     if (client->outer_fd >= 0)
         set_timer_fd(client);
-    if (!client->carrier_running && client->debt_count > 0)
+    /* A release that has not left the house yet must go out although nobody may ever call again. */
+    if (!client->carrier_running && !client->closing && (client->debt_count > 0 || has_unsent(client)))
         rl_driver_start_carrier(client);
     due = next_due(client);
     if (client->carrier_running && client->carrier_until.us != 0 &&

@@ -44,7 +44,7 @@ static void end_holding(redlock_lock *lock)
     lock->stage = RL_LOCK_OVER;
     rl_timers_set(&lock->client->timers, &lock->timer, RL_TIME_NEVER);
     rl_list_remove(&lock->link);
-    lock->owed = 0;
+    rl_dispatch_forget_owed(lock);
 }
 
 void rl_holding_abandon(redlock_lock *lock)
@@ -153,12 +153,15 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
 static void step(redlock_lock *lock, const struct rl_event *event)
 {
     bool was_releasing = lock->lease.phase == RL_LEASE_RELEASING;
+    bool was_asking = was_releasing || lock->lease.phase == RL_LEASE_EXTENDING;
     struct rl_effects effects;
 
     rl_lease_step(&lock->lease, event, &effects);
     trace_lease(lock, event, &effects);
     if (event->kind == RL_EVENT_EXTEND)
         note_extension(lock, &effects);
+    if (event->kind == RL_EVENT_TIMER && was_asking && (effects.extended || effects.done))
+        rl_dispatch_count_silent(lock, &lock->lease.tally);
     carry_out(lock, &effects, was_releasing);
     if (lock->stage == RL_LOCK_HELD)
         rl_timers_set(&lock->client->timers, &lock->timer, lock->lease.wake_at);

@@ -170,6 +170,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
     for (uint32_t node = 0; node < lock->client->node_count; node++)
         operation->record.nodes[node] =
             (struct rl_node_record){.answer = {.ttl_left_ms = -2}, .latency_us = -1};
+    operation->record.timed_out = false;
     lock->touched = 0;
     if (rl_lock_renew_owner(lock)) {
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
@@ -203,10 +204,13 @@ static void trace_acquisition(struct rl_operation *operation, const struct rl_ev
 static void step_acquisition(struct rl_operation *operation, const struct rl_event *event)
 {
     redlock_lock *lock = operation->lock;
+    bool asking = operation->acquire.phase == RL_ACQUIRE_ASKING;
     struct rl_effects effects;
 
     rl_acquire_step(&operation->acquire, event, &effects);
     trace_acquisition(operation, event, &effects);
+    if (asking && event->kind == RL_EVENT_TIMER && effects.release != 0)
+        rl_dispatch_count_silent(lock, &operation->acquire.tally);
     if (effects.release != 0)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.acquire != 0)
@@ -237,6 +241,8 @@ static void step_inspection(struct rl_operation *operation, const struct rl_even
         return;
     if (event->kind == RL_EVENT_TIMER && rl_time_before(event->now, operation->timer.at))
         return;
+    if (event->kind == RL_EVENT_TIMER)
+        rl_dispatch_count_silent(lock, tally);
     lock->asking = NULL;
     lock->owed = 0;
     lock->stage = RL_LOCK_OVER;

@@ -83,8 +83,7 @@ static void add_trouble(struct rl_text *text, const redlock_report *report)
         uint32_t count = count_nodes(report, kinds[i].verdict), node;
         const redlock_node_report *example = first_node(report, kinds[i].verdict, &node);
 
-        /* Once it is decided, nobody waits for the rest: they are not in trouble for that. */
-        if (count == 0 || (report->result == REDLOCK_OK && kinds[i].verdict == REDLOCK_VERDICT_SILENT))
+        if (count == 0)
             continue;
         rl_text_add(text, count == 1 ? "; node " : "; nodes ");
         list_nodes(text, report, kinds[i].verdict);
@@ -177,12 +176,14 @@ static void count_verdicts(redlock_report *report)
     report->denied = count_nodes(report, REDLOCK_VERDICT_DENIED);
 }
 
-static void fill_node(redlock_node_report *node, const struct rl_node_record *record)
+static void fill_node(redlock_node_report *node, const struct rl_node_record *record, bool timed_out)
 {
+    node->verdict = (redlock_verdict)record->answer.verdict;
+    if (record->answer.verdict == RL_SILENT && !timed_out)
+        node->verdict = REDLOCK_VERDICT_PENDING;
     /* A node that was not asked because it still owes answers is silent, not broken. */
-    bool silent = record->answer.cause == RL_CAUSE_SILENT;
-
-    node->verdict = silent ? REDLOCK_VERDICT_SILENT : (redlock_verdict)record->answer.verdict;
+    if (record->answer.cause == RL_CAUSE_SILENT)
+        node->verdict = REDLOCK_VERDICT_SILENT;
     node->latency_us = record->latency_us;
     node->ttl_left_ms = record->answer.ttl_left_ms;
     node->fence = record->answer.fence;
@@ -210,7 +211,7 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
         rl_report_clear(report);
     fill_nodes(report, client);
     for (uint32_t i = 0; i < client->node_count; i++)
-        fill_node(&report->nodes[i], &operation->record.nodes[i]);
+        fill_node(&report->nodes[i], &operation->record.nodes[i], operation->record.timed_out);
     count_verdicts(report);
     report->result = operation->result;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
@@ -240,6 +241,8 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
             node->verdict = REDLOCK_VERDICT_UNFIT;
         else if (rl_node_set_has(tally->broken, i))
             node->verdict = REDLOCK_VERDICT_BROKEN;
+        else if (result == REDLOCK_OK)
+            node->verdict = REDLOCK_VERDICT_PENDING;
         rl_text_copy(node->detail, sizeof node->detail, lock->client->connections[i].error);
     }
     count_verdicts(report);

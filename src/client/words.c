@@ -62,6 +62,8 @@ const char *redlock_verdict_name(redlock_verdict verdict)
         return "unfit";
     case REDLOCK_VERDICT_BROKEN:
         return "broken";
+    case REDLOCK_VERDICT_PENDING:
+        return "pending";
     }
     return "unknown verdict";
 }

@@ -55,6 +55,8 @@ static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct r
     acquire->round++;
     acquire->asked = now;
     acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
+    if (acquire->round == 1)
+        acquire->wake_at = rl_time_add(acquire->wake_at, acquire->config.first_wait);
     acquire->round_question = ++acquire->question;
     acquire->tally = rl_tally_start(acquire->config.node_count);
     acquire->raising = 0;

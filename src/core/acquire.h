@@ -22,7 +22,8 @@ enum rl_outcome {
     RL_OUTCOME_QUARANTINE = 18,
     RL_OUTCOME_DENIED = 19,
     RL_OUTCOME_FOREIGN_TYPE = 20,
-    RL_OUTCOME_INVALID = 32
+    RL_OUTCOME_INVALID = 32,
+    RL_OUTCOME_MISUSE = 33
 };
 
 struct rl_acquire_config {
@@ -30,6 +31,7 @@ struct rl_acquire_config {
     struct rl_span ttl;
     uint32_t drift_ppm;
     struct rl_span node_timeout; /* a node that has not answered by then is silent */
+    struct rl_span first_wait;   /* added to it in the first round, while connections are still being made */
     struct rl_time give_up_at;   /* no new round after this; the time of the start means: try once */
     struct rl_span retry_min;
     struct rl_span retry_max;

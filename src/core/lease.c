@@ -239,7 +239,7 @@ static void begin_wanted(struct rl_lease *lease, struct rl_time now, struct rl_e
     }
     lease->question++;
     lease->manual = true;
-    report_extension(lease, RL_OUTCOME_DENIED, effects);
+    report_extension(lease, RL_OUTCOME_MISUSE, effects);
 }
 
 static void begin_renewal(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
@@ -269,7 +269,7 @@ static void take_extend(struct rl_lease *lease, const struct rl_event *event, st
 {
     assert(event->ttl.us > 0);
     if (!may_extend(lease)) {
-        lease->extend_outcome = RL_OUTCOME_DENIED;
+        lease->extend_outcome = RL_OUTCOME_MISUSE;
         lease->ended_manual = true;
         lease->ended_question = 0;
         effects->extended = true;

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Where nodes and settings come from: the order of the sources, configuration files, passwords, and fleets that are wrong.
+# shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
+. "$(dirname "$0")/lib.sh"
+
+start_nodes
+good=$REDLOCK_NODES
+unset REDLOCK_NODES
+nowhere=unix:///nowhere/redlock-test.sock
+mkdir -p "$XDG_CONFIG_HOME/redlock"
+users=$XDG_CONFIG_HOME/redlock/redlock.conf
+
+# lines WORD...: a configuration with one line for each word.
+lines() {
+    printf '%s\n' "$@"
+}
+# node_lines: one "node =" line for each good node.
+node_lines() {
+    printf 'node = unix://%s\n' "$work"/n{1,2,3,4,5}.sock
+}
+
+# ---- the order
+exits '--nodes names the nodes' 0 run --nodes "$good" a -- true
+exits 'separated by commas too' 0 run --nodes "${good// /,}" a -- true
+REDLOCK_NODES=$good exits 'REDLOCK_NODES names them' 0 run a -- true
+REDLOCK_NODES=$nowhere exits '--nodes goes before REDLOCK_NODES' 0 run --nodes "$good" a -- true
+{ lines '# a comment' '' 'ttl = 7s  # another'; node_lines; } >"$work/good.conf"
+lines "node = $nowhere" >"$work/bad.conf"
+exits '--config names them' 0 run --config "$work/good.conf" a -- sh -c 'echo $REDLOCK_TTL_MS'
+is 'and sets the TTL' "$out" 7000
+REDLOCK_NODES=$good exits 'REDLOCK_NODES goes before --config' 0 run --config "$work/bad.conf" a -- true
+node_lines >"$users"
+exits 'the file of the user names them' 0 run a -- true
+exits '--config goes before it' 69 run -qn --config "$work/bad.conf" a -- true
+lines 'ttl = 9s' >"$users"
+exits 'a file that nobody named is not read when the nodes are known' 0 run --nodes "$good" a -- sh -c 'echo $REDLOCK_TTL_MS'
+is 'so the TTL is the usual one' "$out" 15000
+lines "nodes = ${good% }" 'prefix = team:' >"$users"
+exits 'nodes may stand in one line' 0 run a -- sh -c "redis-cli -s $work/n1.sock EXISTS team:a"
+is 'and a prefix is put before names' "$out" 1
+exits '--prefix goes before it' 0 run --prefix other: a -- sh -c "redis-cli -s $work/n1.sock EXISTS other:a"
+is 'likewise' "$out" 1
+rm "$users"
+
+# ---- files that are wrong
+# wrong NAME CONTENT WORDS: this content is refused with file, line and words.
+wrong() {
+    printf '%s\n' "$2" >"$work/wrong.conf"
+    exits "$1" 78 status --config "$work/wrong.conf"
+    says 'file, line and what is wrong are named' "$3"
+}
+wrong 'an unknown key is wrong configuration' $'node = a:1\ncolour = blue' 'wrong.conf:2: "colour"'
+wrong 'a line without = too' 'node a:1' 'wrong.conf:1:'
+wrong 'an empty value too' $'\n\nnode =' 'wrong.conf:3: node'
+wrong 'a bad duration too' 'ttl = soon' 'wrong.conf:1: ttl "soon"'
+wrong 'a TTL of zero too' 'ttl = 0' 'too short'
+wrong 'a bad number too' 'drift_ppm = -3' 'drift_ppm'
+wrong 'a missing password file too' 'password_file = missing' 'No such file'
+wrong 'a file without nodes too' 'ttl = 5s' 'names no nodes'
+exits 'a missing file is wrong configuration' 78 status --config "$work/missing.conf"
+says 'and is named' 'missing.conf'
+REDLOCK_NODES='' exits 'an empty REDLOCK_NODES does not silently mean this machine only' 78 status
+exits 'nor does an empty --nodes' 64 status --nodes ' '
+
+# ---- URLs and fleets that are wrong
+for url in redis:// redis://host:0 redis://host:99999 http://host unix://relative 'redis://[::1' redis://host/x \
+    'redis://a b:x'; do
+    exits "the URL $url is wrong configuration" 78 run -n --nodes "$url" a -- true
+done
+exits 'forty nodes are too many' 78 run -n --nodes "$(printf 'host:%d ' {7001..7040})" a -- true
+exits 'the same node twice is wrong' 78 run -n --nodes "$nowhere,$nowhere,$nowhere" a -- true
+exits 'an even number works' 0 run --nodes "$(printf 'unix://%s ' "$work"/n{1,2,3,4}.sock)" a -- true
+says 'but is warned of' 'warning: 4 nodes'
+exits 'a single node works' 0 run --nodes "unix://$work/n1.sock" a -- true
+says 'but is warned of' 'warning: a single node'
+exits '-q silences it' 0 run -q --nodes "unix://$work/n1.sock" a -- true
+is 'wholly' "$err" ''
+exits 'three nodes are nothing to warn of' 0 run --nodes "$(printf 'unix://%s ' "$work"/n{1,2,3}.sock)" a -- true
+is 'so nothing is said' "$err" ''
+
+# ---- passwords
+for number in 1 2 3 4 5; do
+    node "$number" CONFIG SET requirepass sesame >/dev/null
+done
+with_password() { # the node URLs with this password in them
+    printf "unix://:$1@%s " "$work"/n{1,2,3,4,5}.sock
+}
+exits 'a missing password is told from a missing quorum' 77 run -n --nodes "$good" a -- true
+says 'as refused' 'refused the credentials'
+says 'with the way out' 'REDLOCK_PASSWORD'
+REDLOCK_PASSWORD=wrong exits 'a wrong one too' 77 run -n --nodes "$good" a -- true
+REDLOCK_PASSWORD=wrong exits 'even when waiting for ever' 77 run --nodes "$good" a -- true
+REDLOCK_PASSWORD=wrong exits 'status says the same' 77 status --nodes "$good"
+REDLOCK_PASSWORD=wrong exits 'and release' 77 release --nodes "$good" a --owner-token x
+REDLOCK_PASSWORD=sesame exits 'REDLOCK_PASSWORD carries it' 0 run --nodes "$good" a -- true
+REDLOCK_NODES=$(with_password sesame) exits 'so does a URL in REDLOCK_NODES' 0 run a -- true
+exits 'one in --nodes is refused' 64 run --nodes "$(with_password sesame)" a -- true
+says 'with the places for it' 'REDLOCK_PASSWORD'
+ok 'and not shown' lacks "$err$out" sesame
+exits 'one without a user is found too' 64 status --nodes 'redis://:sesame@host'
+exits 'one without a scheme too' 64 status --nodes 'me:sesame@host:6379'
+
+{ node_lines; lines 'password_file = secret'; } >"$work/pass.conf"
+echo sesame >"$work/secret"
+chmod 600 "$work/secret"
+exits 'a password file carries it' 0 run --config "$work/pass.conf" a -- true
+is 'and nothing is said' "$err" ''
+chmod 644 "$work/secret"
+exits 'a password file that everybody can read works' 0 run --config "$work/pass.conf" a -- true
+says 'but is warned of' 'can be read by everybody'
+lines "nodes = $(with_password sesame)" >"$work/url.conf"
+chmod 644 "$work/url.conf"
+exits 'so does a configuration with a password in it' 0 run --config "$work/url.conf" a -- true
+says 'with the same warning' 'url.conf carries a password'
+chmod 600 "$work/url.conf"
+exits 'unless only we can read it' 0 run --config "$work/url.conf" a -- true
+is 'then nothing is said' "$err" ''
+REDLOCK_NODES=$(with_password sesame) exits 'status shows the nodes' 0 status
+ok 'without the password' lacks "$out" sesame
+REDLOCK_NODES=$(with_password wrong) exits 'errors name the nodes' 77 run -nv a -- true
+ok 'without the password' lacks "$err" wrong@
+
+done_testing

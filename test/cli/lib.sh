@@ -1,0 +1,220 @@
+# Shared by the tests of the command: five real nodes on unix sockets in a private folder, checks that speak TAP, and a
+# clean-up that ends what was started, by pid. It asserts nothing by itself.
+# shellcheck shell=bash
+set -u
+
+: "${REDLOCK:?is the path of the built command}"
+unset REDLOCK_NODES REDLOCK_PASSWORD REDLOCK_HELD REDLOCK_HELD_ON REDLOCK_OWNER REDLOCK_NAME REDLOCK_FENCE \
+    REDLOCK_TTL_MS REDLOCK_SERVER XDG_RUNTIME_DIR NO_COLOR
+work=$(mktemp -d "${TMPDIR:-/tmp}/redlock-test.XXXXXX")
+export HOME=$work/home XDG_CONFIG_HOME=$work/config REDLOCK_LOCAL_DIR=$work/local SHELL=/bin/sh
+mkdir "$HOME"
+declare -a node_pids=()
+declare -a started_pids=()
+tests=0
+failures=0
+
+# ---- checks ---------------------------------------------------------------------------------------------------
+
+# ok NAME COMMAND...: passes when the command succeeds.
+ok() {
+    local name=$1
+    shift
+    tests=$((tests + 1))
+    if "$@"; then
+        echo "ok $tests - $name"
+    else
+        failures=$((failures + 1))
+        echo "not ok $tests - $name"
+        explain "failed: $*"
+        return 1
+    fi
+}
+
+explain() {
+    printf '%s\n' "$@" "exit code: ${code-}" "stdout: ${out-}" "stderr: ${err-}" | sed 's/^/# /'
+}
+
+equals() { [ "$1" = "$2" ]; }
+has() { [[ $1 == *"$2"* ]]; }
+lacks() { [[ $1 != *"$2"* ]]; }
+matches() { [[ $1 =~ $2 ]]; }
+below() { [ "$1" -le "$2" ]; }
+
+# is NAME ACTUAL EXPECTED
+is() {
+    ok "$1" equals "$2" "$3"
+}
+
+# try ARGUMENT...: runs redlock; $code, $out and $err are what it came to.
+try() {
+    "$REDLOCK" "$@" >"$work/out" 2>"$work/err" </dev/null
+    code=$?
+    out=$(<"$work/out")
+    err=$(<"$work/err")
+}
+
+# exits NAME CODE ARGUMENT...: runs redlock and checks its exit code.
+exits() {
+    local name=$1 expected=$2
+    shift 2
+    try "$@"
+    is "$name" "$code" "$expected"
+}
+
+# says NAME TEXT: the last redlock's stderr has the text.
+says() {
+    ok "$1" has "$err" "$2"
+}
+
+# until_true COMMAND...: waits for it to succeed, at most half a minute.
+until_true() {
+    local deadline=$((SECONDS + 30))
+    until "$@" 2>/dev/null; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.02
+    done
+}
+
+done_testing() {
+    echo "1..$tests"
+    exit "$((failures > 0))"
+}
+
+# ---- nodes ----------------------------------------------------------------------------------------------------
+
+start_node() {
+    local number=$1
+    redis-server --port 0 --unixsocket "$work/n$number.sock" --unixsocketperm 700 --save '' --appendonly no \
+        --daemonize no --dir "$work" --logfile "$work/n$number.log" </dev/null >/dev/null 2>&1 &
+    node_pids[number]=$!
+}
+
+node() {
+    local number=$1
+    shift
+    redis-cli -s "$work/n$number.sock" "$@" 2>/dev/null
+}
+
+is_up() {
+    [ "$(node "$1" PING)" = PONG ]
+}
+
+# start_nodes: five of them; REDLOCK_NODES names them.
+start_nodes() {
+    local number
+    for number in 1 2 3 4 5; do
+        start_node "$number"
+    done
+    for number in 1 2 3 4 5; do
+        until_true test -S "$work/n$number.sock"
+    done
+    REDLOCK_NODES=$(printf 'unix://%s ' "$work"/n{1,2,3,4,5}.sock)
+    export REDLOCK_NODES
+}
+
+# kill_nodes NUMBER...
+kill_nodes() {
+    local number
+    for number; do
+        kill -9 "${node_pids[number]}"
+        wait "${node_pids[number]}" 2>/dev/null
+        unset "node_pids[number]"
+    done
+}
+
+# occupy NAME: somebody else holds it on all nodes, for longer than any test.
+occupy() {
+    local number
+    for number in 1 2 3 4 5; do
+        node "$number" SET "$1" 'somebody|host=web-3|pid=4242|user=deploy|since=1700000000000|why=pg_dump prod' \
+            PX 600000 >/dev/null
+    done
+}
+
+vacate() {
+    local number
+    for number in 1 2 3 4 5; do
+        node "$number" DEL "$1" >/dev/null
+    done
+}
+
+# copies NAME: on how many of the five nodes the key is there.
+copies() {
+    local number count=0
+    for number in 1 2 3 4 5; do
+        [ "$(node "$number" EXISTS "$1")" = 1 ] && count=$((count + 1))
+    done
+    echo "$count"
+}
+
+copies_are() {
+    [ "$(copies "$1")" = "$2" ]
+}
+
+# ---- processes and events -------------------------------------------------------------------------------------
+
+# start ARGUMENT...: runs redlock in the background; $started is its pid, events go to $work/events, words to $work/err.
+# A shell's background ignores INT and QUIT, which CMD would inherit; that is undone.
+start() {
+    : >"$work/events"
+    env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >"$work/out" 2>"$work/err" </dev/null &
+    started=$!
+    started_pids+=("$started")
+}
+
+# finish: waits for it; sets $code, $out and $err.
+finish() {
+    wait "$started" 2>/dev/null
+    code=$?
+    out=$(<"$work/out")
+    err=$(<"$work/err")
+}
+
+has_event() {
+    grep -q "\"event\":\"$1\"" "$work/events"
+}
+
+# event NAME KEY: the number under KEY in the last event of this name.
+event() {
+    grep "\"event\":\"$1\"" "$work/events" | tail -n 1 | sed -nE "s/.*\"$2\":(-?[0-9]+).*/\1/p"
+}
+
+# events: their names in order, each once in a row.
+events() {
+    sed -nE 's/.*"event":"([a-z_]+)".*/\1/p' "$work/events" | uniq | paste -sd' '
+}
+
+is_alive() {
+    local state
+    state=$(sed -nE 's/^State:[[:space:]]*(.).*/\1/p' "/proc/$1/status" 2>/dev/null)
+    [ -n "$state" ] && [ "$state" != Z ]
+}
+
+is_dead() {
+    ! is_alive "$1"
+}
+
+has_content() {
+    [ -s "$1" ]
+}
+
+# warden_of PID: the process between redlock and CMD.
+warden_of() {
+    pgrep -P "$1" | head -n 1
+}
+
+clean_up() {
+    local pid
+    for pid in "${started_pids[@]}" "${node_pids[@]}"; do
+        kill -CONT "$pid" 2>/dev/null
+        kill "$pid" 2>/dev/null
+    done
+    for pid in "${started_pids[@]}" "${node_pids[@]}"; do
+        wait "$pid" 2>/dev/null
+    done
+    [ ! -d "$REDLOCK_LOCAL_DIR" ] || env -u REDLOCK_SERVER "$REDLOCK" local stop -q 2>/dev/null
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 143' TERM INT

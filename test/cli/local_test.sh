@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# The five private nodes: started on demand, once however many want them, ended by name, and never in a folder of others.
+# shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
+. "$(dirname "$0")/lib.sh"
+
+# servers: the pids of the local nodes, as status tells them.
+servers() {
+    "$REDLOCK" local status 2>/dev/null | sed -nE 's/.* up  pid ([0-9]+)$/\1/p'
+}
+# count_servers: how many processes were started in our folder, by what they were called with.
+count_servers() {
+    pgrep -fc "redis-server unixsocket:$REDLOCK_LOCAL_DIR/node"
+}
+
+# ---- ten first uses at once
+exits 'local status before the first use is 69' 69 local status
+declare -a users=()
+for number in {1..10}; do
+    "$REDLOCK" run "job$number" -- true 2>"$work/err$number" &
+    users+=($!)
+done
+failed=0
+for pid in "${users[@]}"; do
+    wait "$pid" || failed=$((failed + 1))
+done
+is 'ten first uses at once all succeed' "$failed" 0
+is 'with five servers' "$(count_servers)" 5
+is 'of which one of the ten spoke' "$(cat "$work"/err? "$work"/err10 | grep -c .)" 1
+is 'in these words' "$(cat "$work"/err? "$work"/err10)" \
+    "redlock: no nodes configured: started five local nodes in $REDLOCK_LOCAL_DIR (redlock local stop ends them)"
+exits 'the next use says nothing' 0 run a -- true
+is 'at all' "$err" ''
+is 'the folder is private' "$(stat -c %a "$REDLOCK_LOCAL_DIR")" 700
+is 'so are the sockets' "$(stat -c %a "$REDLOCK_LOCAL_DIR/node1.sock")" 700
+exits 'local status lists the nodes' 0 local status
+is 'all five' "$(grep -c ' up  pid ' "$work/out")" 5
+exits 'also as JSON' 0 local status --json
+ok 'with a count' has "$out" '"up":5'
+exits 'local start changes nothing' 0 local start
+says 'and says so' 'already run'
+is 'indeed' "$(count_servers)" 5
+
+# ---- they are a lock like any other
+start run --status-fd 3 a -- sleep 60
+until_true has_event acquired
+exits 'a held lock is busy' 75 run -n a -- true
+exits 'status shows it' 0 status a
+ok 'with our process' has "$out" "pid $started"
+kill "$started"
+finish
+REDLOCK_PASSWORD=x exits 'a password that is meant for other nodes does no harm' 0 run a -- true
+
+# ---- they own nothing of who started them
+"$REDLOCK" local stop -q
+is 'a pipe to the first use ends with it' "$("$REDLOCK" run a -- echo 'done' 2>/dev/null 9>&1)" 'done'
+pid=$(servers | head -n 1)
+is 'they lead no terminal' "$(ps -o tty= -p "$pid" | tr -d ' ')" '?'
+ok 'and are in another session' test "$(ps -o sid= -p "$pid")" -ne "$(ps -o sid= -p $$)"
+
+# ---- servers that die
+mapfile -t pids < <(servers)
+kill -9 "${pids[0]}"
+until_true is_dead "${pids[0]}"
+exits 'with a quorum left nothing is started: a new server has forgotten everything' 0 run a -- true
+is 'so there are four' "$(count_servers)" 4
+exits 'local start starts the missing one' 0 local start
+says 'and says so' 'started 1 of five'
+mapfile -t pids < <(servers)
+is 'now there are five' "${#pids[@]}" 5
+kill -9 "${pids[@]:0:4}"
+for pid in "${pids[@]:0:4}"; do
+    until_true is_dead "$pid"
+done
+exits 'without a quorum the missing ones are started on demand' 0 run a -- true
+says 'and said' 'started 4 of five'
+is 'and there are five again' "$(count_servers)" 5
+
+# ---- stop
+mapfile -t pids < <(servers)
+redis-server --port 0 --unixsocket "$work/other.sock" --save '' --dir "$work" >/dev/null 2>&1 &
+node_pids[9]=$!
+until_true test -S "$work/other.sock"
+kill -STOP "${pids[2]}"
+exits 'local stop succeeds' 0 local stop
+says 'and says how many it ended' 'ended 5'
+for pid in "${pids[@]}"; do
+    ok 'each of them has ended, even a hung one' until_true is_dead "$pid"
+done
+ok 'other servers are left alone' is_alive "${node_pids[9]}"
+ok 'the files are gone' test ! -e "$REDLOCK_LOCAL_DIR"
+exits 'stopping twice is fine' 0 local stop
+says 'and says so' 'no local nodes'
+
+# ---- leftovers
+mkdir -m 700 "$REDLOCK_LOCAL_DIR"
+echo $$ >"$REDLOCK_LOCAL_DIR/node1.pid"
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$REDLOCK_LOCAL_DIR/node1.sock"
+exits 'old pid files and sockets are no obstacle' 0 run a -- true
+is 'there are five servers' "$(count_servers)" 5
+exits 'and they can be stopped' 0 local stop
+ok 'without ending the process whose number was in the file' is_alive $$
+
+# ---- folders that are not ours alone
+# refused NAME WORDS: the folder in REDLOCK_LOCAL_DIR is refused with these words.
+refused() {
+    exits "$1" 71 run a -- true
+    says 'and it says why' "$2"
+}
+ours=$REDLOCK_LOCAL_DIR
+mkdir -m 755 "$work/open"
+REDLOCK_LOCAL_DIR=$work/open refused 'a folder that others can enter is refused' 'can be entered by others'
+mkdir -m 700 "$work/private"
+ln -s "$work/private" "$work/link"
+REDLOCK_LOCAL_DIR=$work/link refused 'a symbolic link is refused' 'is a symbolic link'
+touch "$work/plain"
+REDLOCK_LOCAL_DIR=$work/plain refused 'a file is refused' 'is not a directory'
+REDLOCK_LOCAL_DIR=$work/$(printf 'x%.0s' {1..120}) refused 'a path too long for a socket is refused' 'too long'
+REDLOCK_LOCAL_DIR=$work/no/such refused 'a folder that cannot be made is refused' 'No such file'
+REDLOCK_LOCAL_DIR=relative refused 'a relative one is refused' 'start with /'
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir -m 700 "$work/foreign"
+    chown 65534 "$work/foreign"
+    REDLOCK_LOCAL_DIR=$work/foreign refused 'a folder of another user is refused' 'belongs to user 65534'
+else
+    REDLOCK_LOCAL_DIR=/usr refused 'a folder of another user is refused' 'belongs to user 0'
+fi
+mkdir -m 700 "$work/runtime"
+REDLOCK_LOCAL_DIR='' XDG_RUNTIME_DIR=$work/runtime exits 'the runtime folder of the user is the usual place' 0 run a -- true
+says 'as it says' "$work/runtime/redlock"
+REDLOCK_LOCAL_DIR='' XDG_RUNTIME_DIR=$work/runtime exits 'and is cleaned up there' 0 local stop
+mkdir -m 700 "$work/od%d, #?"
+REDLOCK_LOCAL_DIR="$work/od%d, #?" exits 'a folder with an odd name works' 0 run a -- true
+REDLOCK_LOCAL_DIR="$work/od%d, #?" exits 'to the end' 0 local stop
+
+# ---- the program
+REDLOCK_LOCAL_DIR=$ours REDLOCK_SERVER=/no/such/server exits 'a server that is not there is 69' 69 run a -- true
+says 'and is named' '/no/such/server'
+mkdir "$work/empty"
+PATH=$work/empty "$REDLOCK" run a -- true 2>"$work/err"
+code=$? err=$(<"$work/err")
+is 'no server at all is 69' "$code" 69
+says 'and the package is named' 'install the package redis-server or valkey-server'
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v redis-server)" >"$work/empty/valkey-server"
+chmod +x "$work/empty/valkey-server"
+PATH=$work/empty "$REDLOCK" run a -c : 2>"$work/err"
+is 'valkey-server does as well' "$?" 0
+exits 'and can be stopped' 0 local stop
+exits 'local takes one of three words' 64 local restart
+
+done_testing

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# A lock that is lost while CMD runs: CMD and all it started are stopped before the lock can go to somebody else.
+# shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
+. "$(dirname "$0")/lib.sh"
+
+# freeze_nodes NUMBER...: they are there, but do not answer, as in a partition.
+freeze_nodes() {
+    local number
+    for number; do
+        kill -STOP "${node_pids[number]}"
+    done
+}
+thaw_nodes() {
+    local number
+    for number; do
+        kill -CONT "${node_pids[number]}"
+    done
+}
+# end_of_validity: the latest point in time at which the lock could be relied on, by the events.
+end_of_validity() {
+    local name best=0 at
+    for name in acquired renewed; do
+        has_event "$name" || continue
+        at=$(($(event "$name" time_ms) + $(event "$name" validity_ms)))
+        [ "$at" -le "$best" ] || best=$at
+    done
+    echo "$best"
+}
+
+# renewed_after LINE: there is a renewal behind this line of the events.
+renewed_after() {
+    tail -n "+$(($1 + 1))" "$work/events" | grep -q '"event":"renewed"'
+}
+
+start_nodes
+
+# ---- the majority is killed
+cat >"$work/tree" <<'SCRIPT'
+trap 'echo TERM >"$1/got"; sleep 0.1; exit 0' TERM
+setsid sh -c 'trap "" TERM; while :; do sleep 0.05; done' &
+echo $! >"$1/daemon"
+(sh -c 'trap "" TERM; echo $$ >"$1/orphan"; while :; do sleep 0.05; done' _ "$1" &)
+echo $$ >"$1/pid"
+while :; do sleep 0.05; done
+SCRIPT
+start run --status-fd 3 --ttl 3s a -- bash "$work/tree" "$work"
+until_true has_content "$work/pid"
+until_true has_content "$work/orphan"
+until_true has_event renewed
+kill_nodes 1 2 3
+finish
+is 'a lost lock is 79, whatever CMD made of it' "$code" 79
+says 'and is said to be lost' 'a is lost'
+is 'CMD got TERM first' "$(<"$work/got")" TERM
+for who in pid daemon orphan; do
+    ok "nothing is left of it: $who" is_dead "$(<"$work/$who")"
+done
+ok 'the events say it' has_event lost
+ok 'with time left' below 1 "$(event lost validity_ms)"
+ok 'CMD had ended before validity did' below "$(event child_exit time_ms)" "$(end_of_validity)"
+ok 'renewals that failed are told of' has_event degraded
+is 'what the living nodes had was given back' "$(copies a)" 0
+for number in 1 2 3; do
+    start_node "$number"
+done
+for number in 1 2 3; do
+    until_true is_up "$number"
+done
+
+# ---- the majority does not answer
+rm -f "$work/pid"
+start run --status-fd 3 --ttl 2s --grace 200ms a -- \
+    sh -c 'trap "" TERM; echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
+until_true has_content "$work/pid"
+freeze_nodes 1 2 3
+finish
+thaw_nodes 1 2 3
+is 'nodes that hang lose the lock too' "$code" 79
+ok 'CMD is killed when it does not hear TERM' is_dead "$(<"$work/pid")"
+ok 'before validity ends' below "$(event child_exit time_ms)" "$(end_of_validity)"
+ok 'by KILL' equals "$(event child_exit signal)" 9
+vacate a
+
+# ---- a minority is killed
+start run --status-fd 3 --ttl 1s a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; exit 5' "$work/go"
+until_true has_event renewed
+kill_nodes 4 5
+until_true has_event degraded
+ok 'with a minority gone it is renewed all the same' until_true renewed_after "$(grep -c . "$work/events")"
+touch "$work/go"
+finish
+is 'and CMD runs to its end' "$code" 5
+ok 'nothing is lost' lacks "$(events)" lost
+for number in 4 5; do
+    start_node "$number"
+done
+for number in 4 5; do
+    until_true is_up "$number"
+done
+
+# ---- somebody removed the key
+rm -f "$work/pid"
+start run --status-fd 3 --ttl 1500ms a -- sh -c 'echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
+until_true has_content "$work/pid"
+vacate a
+finish
+is 'a lock that was removed is lost' "$code" 79
+ok 'and CMD is stopped' is_dead "$(<"$work/pid")"
+
+start run --status-fd 3 --ttl 60s a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go2"
+until_true has_event acquired
+vacate a
+touch "$work/go2"
+finish
+is 'one that was removed between two renewals is found out at the end' "$code" 79
+says 'and said' 'no longer held when'
+ok 'in the events too' has_event lost
+
+# ---- what --on-lost says
+rm -f "$work/pid" "$work/got"
+start run --status-fd 3 --ttl 1500ms --on-lost kill a -- \
+    bash -c 'trap "echo TERM >$0/got" TERM; echo $$ >"$0/pid"; while :; do sleep 0.05; done' "$work"
+until_true has_content "$work/pid"
+freeze_nodes 1 2 3
+finish
+thaw_nodes 1 2 3
+is '--on-lost kill is 79 too' "$code" 79
+ok 'without TERM' test ! -e "$work/got"
+is 'by KILL' "$(event child_exit signal)" 9
+vacate a
+
+start run --status-fd 3 --ttl 1s --on-lost ignore a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; exit 8' "$work/go3"
+until_true has_event acquired
+freeze_nodes 1 2 3
+until_true has_event lost
+ok '--on-lost ignore lets CMD go on' is_alive "$started"
+touch "$work/go3"
+finish
+thaw_nodes 1 2 3
+is 'and passes its exit code on' "$code" 8
+says 'but says that it was lost' 'a is lost'
+vacate a
+
+# ---- redlock itself does not run
+rm -f "$work/pid"
+start run --status-fd 3 --ttl 2s a -- sh -c 'setsid sleep 60 & echo $! >"$0"; while :; do sleep 0.05; done' "$work/pid"
+until_true has_content "$work/pid"
+kill -STOP "$started"
+ok 'a redlock that is stopped does not keep CMD alive' until_true is_dead "$(<"$work/pid")"
+kill -CONT "$started"
+finish
+is 'and says so when it goes on' "$code" 79
+
+done_testing

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# For scripts: acquire, extend, release and status, as "key value" lines and as JSON.
+. "$(dirname "$0")/lib.sh"
+
+start_nodes
+
+# value KEY: from the last output of "key value" lines.
+value() {
+    sed -n "s/^$1 //p" <<<"$out"
+}
+# json EXPRESSION: evaluates a Python expression on the last output, j.
+json() {
+    python3 -c 'import json, sys; j = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$out" "$1" 2>&1 | tail -n 1
+}
+
+# ---- acquire
+exits 'acquire takes a lock' 0 acquire a --ttl 20s --why 'for a test' --who me
+owner=$(value owner)
+is 'the name is printed' "$(value name)" a
+ok 'so is the owner value' matches "$owner" '^[0-9a-f]{32}'
+is 'the nodes have it' "$(node 4 GET a)" "$owner"
+is 'and the TTL' "$(value ttl_ms)" 20000
+ok 'validity is less than that' below "$(value validity_ms)" 19999
+is 'the lock stays' "$(copies a)" 5
+is 'nothing is said' "$err" ''
+exits 'nobody else gets it' 75 acquire a --ttl 20s -n
+exits 'run does not get it' 75 run -n a -- true
+
+# ---- status
+exits 'status succeeds' 0 status a
+ok 'who and why are shown' matches "$out" 'a is held by .*user me.*"for a test"'
+is 'with each node' "$(grep -c '  held ' "$work/out")" 5
+ok 'but not the owner value' lacks "$out" "$owner"
+exits 'status as JSON' 0 status a --json
+is 'has the holder' "$(json 'j["holder"]["why"] + "," + j["holder"]["user"]')" 'for a test,me'
+is 'the nodes' "$(json '[n["verdict"] for n in j["nodes"]].count("denied")')" 5
+is 'and what is left' "$(json '10000 < j["ttl_left_ms"] <= 20000')" True
+exits 'status of a free name' 0 status free
+ok 'says so' has "$out" 'free is free'
+exits 'in JSON' 0 status free --json
+is 'the holder is null' "$(json 'j["holder"]')" None
+exits 'status alone shows the nodes' 0 status
+is 'all of them' "$(grep -c ' up ' "$work/out")" 5
+
+# ---- extend
+exits 'extend lengthens it' 0 extend a --owner-token "$owner" --ttl 60s
+ok 'as it says' below 50000 "$(value validity_ms)"
+ok 'and as the nodes say' below 50000 "$(node 2 PTTL a)"
+REDLOCK_OWNER=$owner exits 'REDLOCK_OWNER does as well' 0 extend a --ttl 70s --json
+is 'in JSON' "$(json 'j["validity_ms"] > 60000')" True
+exits 'extend never shortens' 0 extend a --owner-token "$owner" --ttl 1s
+ok 'as the nodes say' below 50000 "$(node 2 PTTL a)"
+exits 'another owner cannot extend' 79 extend a --owner-token "${owner/[0-9a-f]/x}" --ttl 60s
+says 'and is told so' 'not held by this owner'
+exits 'nor a free lock' 79 extend free --owner-token "$owner" --ttl 60s
+is 'which is not created by it' "$(copies free)" 0
+
+# ---- release
+exits 'another owner cannot release' 79 release a --owner-token "${owner/[0-9a-f]/x}"
+is 'the lock stays' "$(copies a)" 5
+exits 'release gives it back' 0 release a --owner-token "$owner"
+is 'everywhere' "$(copies a)" 0
+is 'in silence' "$out$err" ''
+exits 'twice is told' 79 release a --owner-token "$owner"
+exits 'acquire as JSON' 0 acquire b --ttl 20s --json
+owner=$(json 'j["owner"]')
+exits 'its owner value can be used' 0 release b --owner-token "$owner" --json
+is 'and the answer is JSON' "$(json 'j["released"]')" True
+exits 'release with nothing there is told' 79 release b --owner-token "$owner" --json
+ok 'as JSON on stderr' has "$err" '"exit_code":79'
+
+# ---- a lease that ends by itself
+exits 'a short lease' 0 acquire c --ttl 300ms
+owner=$(value owner)
+until_true copies_are c 0
+exits 'cannot be extended when it is over' 79 extend c --owner-token "$owner" --ttl 60s
+is 'and is not taken back' "$(copies c)" 0
+
+# ---- inside run
+try run d --ttl 20s -- "$REDLOCK" extend d --ttl 60s
+is 'CMD can extend the lock it runs under' "$code" 0
+exits 'run with --json ends with a summary' 0 run --json d -- true
+out=$err
+is 'as one object' "$(json 'j["exit_code"]')" 0
+
+done_testing

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# On a terminal: the live line, colours, and job control, with an interactive shell on a pseudo-terminal.
+# shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
+. "$(dirname "$0")/lib.sh"
+
+start_nodes
+export TERM=xterm LC_ALL=C.UTF-8
+
+# talk COMMAND THEN WORD...: runs a command on a terminal of its own, 120 columns wide. A WORD that starts with ? is
+# waited for, one that starts with ! is typed, one that starts with & is run as a command. Prints all that was shown;
+# fails when something waited for did not come within 20 seconds.
+cat >"$work/talk.py" <<'PYTHON'
+import fcntl, os, pty, select, struct, subprocess, sys, termios, time
+split = sys.argv.index("THEN")
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    os.execvp(sys.argv[1], sys.argv[1:split])
+shown, seen, failed = b"", 0, False
+
+def read(seconds):
+    global shown
+    if not select.select([terminal], [], [], seconds)[0]:
+        return True
+    try:
+        part = os.read(terminal, 65536)
+    except OSError:
+        return False
+    shown += part
+    return bool(part)
+
+for word in sys.argv[split + 1:]:
+    text = word[1:].encode().decode("unicode_escape").encode("latin-1")
+    if word[0] == "!":
+        os.write(terminal, text)
+    elif word[0] == "&":
+        subprocess.run(["bash", "-c", word[1:]])
+    else:
+        text = word[1:].encode()
+        deadline = time.monotonic() + 20
+        while text not in shown[seen:] and time.monotonic() < deadline and read(0.2):
+            pass
+        if text not in shown[seen:]:
+            failed = word
+            break
+        seen = shown.index(text, seen) + len(text)
+if not failed:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and read(0.2):
+        pass
+sys.stdout.buffer.write(shown)
+if failed:
+    print("\nNEVER CAME:", failed)
+    os.kill(pid, 9)
+os.close(terminal)
+os.waitpid(pid, 0)
+sys.exit(1 if failed else 0)
+PYTHON
+talk() {
+    out=$(python3 "$work/talk.py" "$@")
+    code=$?
+    err=''
+}
+# shell WORD...: talks to an interactive shell.
+shell() {
+    talk env PS1='$ ' bash --norc --noprofile -i THEN "$@"
+}
+vacating="for n in $work/n?.sock; do redis-cli -s \$n DEL a >/dev/null; done"
+
+# ---- the live line
+occupy a
+talk "$REDLOCK" run a -- echo ran THEN '?pg_dump prod' '?· 0:01' "&$vacating" '?ran'
+is 'a waiting person sees a live line' "$code" 0
+ok 'that says who and how long' matches "$out" \
+    'a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h · [0-9]+m[0-9]+s left'
+ok 'with a moving sign' matches "$out" '[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] a is held'
+ok 'it is redrawn, not repeated' lacks "${out%%acquired*}" $'\n'
+ok 'and gone in the end' has "$out" $'\r\033[K'
+occupy a
+LC_ALL=C talk "$REDLOCK" run a -- echo ran THEN '?pg_dump prod' "&$vacating" '?ran'
+ok 'a terminal without UTF-8 gets none' lacks "$out" '⠋'
+occupy a
+TERM=dumb talk "$REDLOCK" run a -- echo ran THEN '?; waiting' "&$vacating" '?ran'
+is 'a dumb terminal gets lines' "$code" 0
+occupy a
+talk "$REDLOCK" run a -- touch "$work/ran" THEN '?pg_dump prod' '!\x03'
+ok 'Ctrl-C ends the waiting' test ! -e "$work/ran"
+is 'and leaves the lock alone' "$(copies a)" 5
+vacate a
+
+# ---- colours
+talk "$REDLOCK" run --no-such-option a true THEN
+ok 'errors are coloured' has "$out" $'\033[31m'
+talk "$REDLOCK" run --no-color --no-such-option a true THEN
+ok 'not with --no-color' lacks "$out" $'\033'
+NO_COLOR=1 talk "$REDLOCK" run --no-such-option a true THEN
+ok 'nor with NO_COLOR' lacks "$out" $'\033'
+exits 'nor off a terminal' 64 run --no-such-option a true
+ok 'indeed' lacks "$err" $'\033'
+
+# ---- CMD has the terminal
+shell "!$REDLOCK run a -- sh -c 'read x; echo got-\$x'\n" '!hello\n' '?got-hello' '!exit\n'
+is 'CMD can read from the terminal' "$code" 0
+shell "!echo piped | $REDLOCK run a -- sh -c 'cat; read x </dev/tty; echo got-\$x'\n" '?piped' '!hello\n' '?got-hello' '!exit\n'
+is 'also in a pipeline, once it asks for it' "$code" 0
+shell "!$REDLOCK run a -- sh -c 'echo rea''dy; sleep 60'; echo code-\$?\n" '?ready' '!\x03' '?code-130' '!exit\n'
+is 'Ctrl-C goes to CMD' "$code" 0
+shell "!$REDLOCK run a -- bash -c 'trap \"echo hea\"\"rd\" INT; echo rea''dy; read x; echo got-\$x'\n" '?ready' '!\x03' '?heard' \
+    '!on\n' '?got-on' '!exit\n'
+is 'and only CMD: it may go on' "$code" 0
+shell "!$REDLOCK run a -- sh -c 'echo rea''dy; sleep 60' | cat; echo code-\${PIPESTATUS[0]}\n" '?ready' '!\x03' '?$ ' '!exit\n'
+is 'in a pipeline it is forwarded' "$code" 0
+
+# ---- Ctrl-Z
+shell "!$REDLOCK run a -- sh -c 'echo rea''dy; read x; echo got-\$x'\n" '?ready' '!\x1a' '?Stopped' '!jobs\n' '?Stopped' \
+    '!fg\n' '!hello\n' '?got-hello' '!exit\n'
+is 'Ctrl-Z stops redlock with CMD, and fg goes on with both' "$code" 0
+shell "!$REDLOCK run --ttl 1s a -- sh -c 'echo rea''dy; sleep 60'; echo code-\$?\n" '?ready' '!\x1a' '?Stopped' \
+    "&sleep 1.5" '!fg; echo end-$?\n' '?is lost' '?end-79' '!exit\n'
+is 'one that stays stopped for too long has lost its lock' "$code" 0
+shell "!$REDLOCK run a -- sh -c 'echo rea''dy; sleep 60' | cat\n" '?ready' '!\x1a' '?Stopped' '!kill %1; fg\n' '?$ ' '!exit\n'
+is 'Ctrl-Z in a pipeline stops all of it' "$code" 0
+is 'nothing is held in the end' "$(copies a)" 0
+
+done_testing

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# The words after redlock: help, versions, completion, and what is refused with which words. No node is needed.
+. "$(dirname "$0")/lib.sh"
+
+# Nothing here may reach a node; a run that gets that far is a failed check.
+export REDLOCK_NODES=unix:///nowhere/redlock-test.sock
+
+exits 'no command is wrong usage' 64
+says 'and an example is given' 'redlock run NAME -- CMD'
+exits 'an unknown command is wrong usage' 64 rum
+says 'a near misspelling is understood' 'did you mean run?'
+exits 'a far one too' 64 xyzzy
+ok 'without a guess' lacks "$err" 'did you mean'
+exits 'options come after the command' 64 --nodes x status
+
+exits 'help succeeds' 0 help
+for command in run acquire extend release status local completion version; do
+    ok "help lists $command" has "$out" "redlock $command"
+done
+for command in list watch wait break doctor bench serve; do
+    ok "help does not list $command, which is not there" lacks "$out" "redlock $command"
+done
+exits '--help succeeds' 0 --help
+exits 'help of one command succeeds' 0 help run
+for option in --nonblock --wait --conflict-exit-code --skip-ok --ttl --renew --grace --on-lost --min-hold --max-time \
+    --who --why --foreground --status-fd --quiet --verbose --json --no-color --nodes --config; do
+    ok "help run explains $option" has "$out" "$option"
+done
+ok 'help run does not offer other kinds' lacks "$out" '--kind'
+exits 'run --help is the same' 0 run --help
+ok 'to the letter' has "$out" '--conflict-exit-code'
+exits 'help of an unknown command is wrong usage' 64 help rum
+exits 'version succeeds' 0 version
+ok 'and names itself' matches "$out" '^redlock [0-9]+\.[0-9]+\.[0-9]+'
+exits '--version too' 0 --version
+
+# ---- options
+exits 'run needs a name' 64 run
+says 'and says so' 'NAME'
+exits 'run needs a CMD' 64 run a
+says 'and shows how' 'redlock run a -- CMD'
+exits 'a name may not be empty' 64 run '' -- true
+exits 'an unknown option is refused' 64 run --tll 5 a -- true
+says 'with the one that was meant' 'did you mean --ttl?'
+exits 'an unknown letter is refused' 64 run -z a -- true
+exits 'an option of another command is refused' 64 status --grace 5s
+exits 'an option without its value is refused' 64 run a --ttl
+says 'by name' '--ttl needs a value'
+exits 'a flag with a value is refused' 64 run --foreground=yes a -- true
+exits 'an exit code above 255 is refused' 64 run -E 256 a -- true
+says 'in words' '0 to 255'
+exits 'an exit code that is none is refused' 64 run -E -1 a -- true
+exits '--on-lost takes one of three' 64 run --on-lost shrug a -- true
+exits '-n and -w exclude each other' 64 run -n -w 5 a -- true
+exits '-c and CMD exclude each other' 64 run a -c true -- true
+exits 'a word too many is refused' 64 status a b
+exits '--status-fd has to be open' 64 run --status-fd 99 a -- true
+says 'and is named' '--status-fd 99'
+exits '--status-fd has to be writable' 64 run --status-fd 0 a -- true
+exits 'kinds that are not there are refused' 64 run --kind read a -- true
+says 'as such' 'this version has only exclusive locks'
+exits '-s likewise' 64 run -s a -- true
+exits '--also likewise' 64 run --also b a -- true
+exits 'acquire needs --ttl' 64 acquire a
+exits 'extend needs an owner' 64 extend a
+exits 'release needs an owner' 64 release a
+says 'and says where from' 'REDLOCK_OWNER'
+exits 'a name that is too long is refused' 64 run "$(printf 'x%.0s' {1..1025})" -- true
+
+# ---- durations
+for duration in '' x 5x -1 1.2.3 5mss ' 5' '5 s' 0x10 1e3 99999999999999999999 9999999999h 1.2345s inf; do
+    exits "the duration \"$duration\" is refused" 64 run -w "$duration" a -- true
+    says 'and the option named' '-w'
+done
+exits 'a TTL of zero is refused' 64 run --ttl 0 a -- true
+says 'with the least one' '50ms'
+exits 'a TTL of months is refused' 64 run --ttl 2000h a -- true
+says 'with the longest one' '24h'
+exits 'a renewal slower than the lease is refused' 64 run --ttl 1s --renew 1s a -- true
+exits 'a --max-time of nothing is refused' 64 run --max-time 0 a -- true
+
+# Good ones get as far as the nodes, of which there are none.
+for duration in 0 1ms 0.001 0.2s; do
+    exits "the duration \"$duration\" is understood" 69 run -q -w "$duration" a -- true
+done
+exits 'options may come before NAME' 69 run -q -n a -- true
+exits 'and after it' 69 run a -q -n -- true
+exits 'and bundled' 69 run -qn a true
+exits 'a letter may have its value attached' 69 run -q -w0 a true
+exits 'and a long one behind =' 69 run -q --wait=0 a true
+exits 'options of CMD are CMD'\''s' 69 run -q -n a ls --no-such-option
+exits 'with --json wrong usage is JSON' 64 run --json --tll 5 a true
+ok 'with its exit code' has "$err" '"exit_code":64'
+
+# ---- completion
+for shell in bash zsh fish; do
+    exits "completion for $shell is printed" 0 completion $shell
+    ok "it knows --conflict-exit-code" has "$out" 'conflict-exit-code'
+done
+exits 'completion for another shell is wrong usage' 64 completion tcsh
+# complete WORD...: what bash would offer for the last word.
+complete_words() {
+    bash -c 'source <("$REDLOCK" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _redlock; echo "${COMPREPLY[*]}"' \
+        _ "$@"
+}
+export REDLOCK
+is 'bash completes commands' "$(complete_words redlock re)" 'release'
+is 'bash completes options' "$(complete_words redlock run --sk)" '--skip-ok'
+is 'bash completes values' "$(complete_words redlock run --on-lost k)" 'kill'
+is 'bash completes the words of local' "$(complete_words redlock local sta)" 'start status'
+
+done_testing

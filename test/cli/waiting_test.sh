@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Waiting: what is said meanwhile, to people and to programs, and what an interruption leaves behind, which is nothing.
+# shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
+. "$(dirname "$0")/lib.sh"
+
+start_nodes
+
+# ---- what is said
+occupy a
+start run --status-fd 3 a -- echo ran
+until_true has_event waiting
+vacate a
+finish
+is 'one that waits gets the lock' "$code/$out" 0/ran
+is 'the events are in order' "$(events)" 'waiting acquired child_exit released'
+ok 'the holder is among them' has "$(<"$work/events")" '"holder":{"id":"somebody","host":"web-3"'
+ok 'each has a name and a time' equals "$(grep -c '"name":"a","time_ms":[0-9]' "$work/events")" 4
+ok 'off a terminal one line says that we wait, and for whom' matches "$err" \
+    'redlock: a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h, [0-9]+m[0-9]+s left; waiting'
+ok 'and one that we have it' matches "$err" 'redlock: a acquired after [0-9]'
+is 'and no more' "$(grep -c . "$work/err")" 2
+exits 'one that does not wait' 0 run b -- true
+is 'says nothing' "$err" ''
+occupy a
+start run -q --status-fd 3 a -- true
+until_true has_event waiting
+vacate a
+finish
+is '-q says nothing' "$err" ''
+start run --status-fd 3 --ttl 600ms a -- sleep 1
+finish
+is 'renewals are events too' "$(events)" 'acquired renewed child_exit released'
+ok '-v tells every step' "$REDLOCK" run -v a -- true 2>"$work/err"
+ok 'on stderr' has_content "$work/err"
+
+# What others write into a lock must not reach a terminal as it is.
+for number in 1 2 3 4 5; do
+    node "$number" SET evil $'x|host=a\x1b[2Jb|pid=1|user=u|since=1|why=\xff\xfe\x9b' PX 600000 >/dev/null
+done
+exits 'an owner value full of control characters is shown' 75 run -n evil -- true
+ok 'without them' equals "$(LC_ALL=C tr -d '\n -~' <"$work/err" | wc -c)" 0
+exits 'and is good JSON' 75 run -n --json evil -- true
+ok 'indeed' python3 -c 'import json, sys; json.loads(sys.stdin.buffer.read().decode("utf-8"))' <"$work/err"
+
+# ---- interruption
+for signal in INT:130 TERM:143 HUP:129 QUIT:131; do
+    occupy a
+    start run --status-fd 3 a -- touch "$work/ran"
+    until_true has_event waiting
+    kill "-${signal%:*}" "$started"
+    finish
+    is "${signal%:*} while waiting is ${signal#*:}" "$code" "${signal#*:}"
+    is 'the other keeps the lock' "$(copies a)" 5
+    vacate a
+    is 'and nothing of ours comes after it' "$(copies a)" 0
+done
+ok 'CMD never ran' test ! -e "$work/ran"
+
+# Partial grants: two nodes are free, three are not.
+for number in 1 2 3; do
+    node "$number" SET part other PX 600000 >/dev/null
+done
+start run --status-fd 3 part -- true
+until_true has_event waiting
+kill -TERM "$started"
+finish
+is 'TERM while waiting is 143' "$code" 143
+is 'partial grants are undone' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
+is 'those of the other are not' "$(node 1 GET part)$(node 2 GET part)$(node 3 GET part)" otherotherother
+exits 'one that gives up leaves nothing either' 75 run -w 300ms part -- true
+is 'on no node' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
+start acquire --ttl 60s part
+sleep 0.3
+kill -TERM "$started"
+finish
+is 'acquire can be interrupted too' "$code" 143
+is 'and leaves nothing' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
+
+# Nodes that hang have partial grants under way.
+kill -STOP "${node_pids[1]}" "${node_pids[2]}" "${node_pids[3]}"
+start run --status-fd 3 hang -- true
+until_true has_event waiting
+kill -TERM "$started"
+finish
+is 'TERM while nodes hang is 143' "$code" 143
+kill -CONT "${node_pids[1]}" "${node_pids[2]}" "${node_pids[3]}"
+for number in 1 2 3; do
+    until_true is_up "$number"
+done
+is 'and nothing appears when they go on' "$(copies hang)" 0
+
+# ---- nodes that are not there
+kill_nodes 1 2 3
+start run --status-fd 3 a -- echo ran
+until_true has_event waiting
+ok 'without a quorum and without a limit it waits' is_alive "$started"
+until_true has_content "$work/err"
+ok 'and says for what' has "$(<"$work/err")" 'no quorum'
+for number in 1 2 3; do
+    start_node "$number"
+done
+finish
+is 'and goes on when the nodes are back' "$code/$out" 0/ran
+
+done_testing
