@@ -135,6 +135,8 @@ static const char *granted_words(enum rl_operation_kind kind)
         return "released it";
     case RL_OPERATION_INSPECT:
         return "say it is free";
+    case RL_OPERATION_INIT:
+        return "may vote";
     case RL_OPERATION_ACQUIRE:
         break;
     }
@@ -166,7 +168,8 @@ static void fill_nodes(redlock_report *report, const redlock_client *client)
         const struct rl_connection *connection = &client->connections[i];
 
         rl_text_copy(report->nodes[i].url, sizeof report->nodes[i].url, connection->url.display);
-        report->nodes[i].fit = connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE;
+        report->nodes[i].fit = connection->state == RL_CONNECTION_READY &&
+                               connection->unfit == RL_CAUSE_NONE && client->guards[i].cause == RL_CAUSE_NONE;
     }
 }
 
@@ -188,6 +191,14 @@ static void fill_node(redlock_node_report *node, const struct rl_node_record *re
     node->ttl_left_ms = record->answer.ttl_left_ms;
     node->fence = record->answer.fence;
     rl_text_copy(node->detail, sizeof node->detail, record->detail);
+}
+
+/* A node that answers who holds a lock may still have no vote: whoever inspects wants to know why. */
+static void explain_unfit(redlock_report *report, const redlock_client *client)
+{
+    for (uint32_t i = 0; i < client->node_count; i++)
+        if (report->nodes[i].detail[0] == '\0' && client->guards[i].cause != RL_CAUSE_NONE)
+            rl_text_copy(report->nodes[i].detail, sizeof report->nodes[i].detail, client->guards[i].why);
 }
 
 static int64_t validity_left_ms(const redlock_lock *lock)
@@ -213,6 +224,8 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
     for (uint32_t i = 0; i < client->node_count; i++)
         fill_node(&report->nodes[i], &operation->record.nodes[i], operation->record.timed_out);
     count_verdicts(report);
+    if (operation->kind == RL_OPERATION_INSPECT)
+        explain_unfit(report, client);
     report->result = operation->result;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(client->clock.now, operation->started));
