@@ -7,16 +7,16 @@
 
 #include "base/time.h"
 
-/* One per client; guarded by the client's mutex, since it remembers the last reading. */
+/* One per client; guarded by the client's mutex, since it remembers earlier readings. */
 struct rl_clock {
-    int64_t boot_us;
-    int64_t raw_us;
-    struct rl_time now;
+    int64_t boot_us, raw_us; /* both clocks at the last mark */
+    struct rl_time mark;     /* our time then */
+    struct rl_time now;      /* the latest reading */
 };
 
 void rl_clock_start(struct rl_clock *clock);
 
-/* Reads it. */
+/* Reads it. Never goes back. */
 struct rl_time rl_clock_now(struct rl_clock *clock);
 
 /* Wall clock in microseconds since 1970: for people and fence proposals, never for durations. */
