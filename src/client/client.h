@@ -132,6 +132,7 @@ struct rl_debt {
 struct rl_node_guard {
     enum rl_fitness fitness;
     bool asking;           /* an admission is on its way */
+    bool by_info;          /* what INFO told in the handshake rules it out */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
     struct rl_time again;  /* when asking once more may help */
     struct rl_time probed; /* when a bad clock may be looked at again */

@@ -8,6 +8,8 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
+enum { LOOK_AGAIN_MS = 1000 };
+
 /* The largest number that Lua keeps exactly. */
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
 
@@ -83,6 +85,18 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
 /* Writes down what a node could not even be asked for. */
 static void record_refusal(redlock_lock *lock, uint32_t node);
 
+/* What made a node unfit was learned in the handshake and may have been mended since: greet it anew, now and then. */
+static void look_again(redlock_client *client, struct rl_connection *connection)
+{
+    char why[sizeof connection->error];
+
+    if (connection->state != RL_CONNECTION_READY || connection->ticket_count > 0 ||
+        rl_time_before(now_of(client), connection->look_again))
+        return;
+    rl_text_copy(why, sizeof why, connection->error);
+    rl_connection_break(connection, connection->unfit, why, now_of(client));
+}
+
 static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question)
 {
     redlock_client *client = lock->client;
@@ -90,6 +104,8 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     rl_node_set one = rl_node_set_one(node);
     enum rl_right right;
 
+    if (connection->unfit != RL_CAUSE_NONE || client->guards[node].by_info)
+        look_again(client, connection);
     rl_connection_wake(connection, now_of(client));
     if (connection->state == RL_CONNECTION_RESTING || connection->unfit != RL_CAUSE_NONE ||
         rl_connection_silent(connection, now_of(client))) {
@@ -521,6 +537,7 @@ static void on_ready(void *context, struct rl_connection *connection)
 
     client->stats.nodes[connection->node].connects++;
     connection->loaded = 0;
+    connection->look_again = rl_time_add(now_of(client), rl_span_ms(LOOK_AGAIN_MS));
     refuse_duplicates(client, connection);
     rl_guard_ready(client, connection->node);
     rl_client_log(client, REDLOCK_LOG_DEBUG, "node %u %s: connected", connection->node + 1,

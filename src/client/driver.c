@@ -88,13 +88,15 @@ static void handle_ready(redlock_client *client, const struct rl_ready *ready, i
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_ready ready[READY_MAX];
+    struct rl_span timeout;
     int count;
 
     rl_driver_flush(client);
     until = rl_time_min(until, next_due(client));
+    timeout = rl_time_since(until, client->clock.now);
     client->sleep_until = until;
     pthread_mutex_unlock(&client->mutex);
-    count = rl_poller_wait(&client->poller, rl_time_since(until, client->clock.now), ready, READY_MAX);
+    count = rl_poller_wait(&client->poller, timeout, ready, READY_MAX);
     pthread_mutex_lock(&client->mutex);
     client->sleep_until = (struct rl_time){0};
     handle_ready(client, ready, count);

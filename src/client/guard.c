@@ -113,9 +113,11 @@ void rl_guard_ready(redlock_client *client, uint32_t node)
     guard->cause = RL_CAUSE_NONE;
     guard->epoch[0] = '\0';
     guard->again = RL_TIME_NEVER;
+    guard->by_info = false;
     if (!client->config.guarded || connection->unfit != RL_CAUSE_NONE)
         return;
-    if (cause != RL_CAUSE_NONE)
+    guard->by_info = cause != RL_CAUSE_NONE;
+    if (guard->by_info)
         set_unfit(client, node, cause, why);
     else if (!rl_guard_admit(client, node, "", NULL, false))
         set_unfit(client, node, RL_CAUSE_MEMORY, "no memory to ask it whether it may vote");
@@ -143,7 +145,7 @@ static void begin_sweep(redlock_client *client)
         struct rl_connection *connection = &client->connections[node];
 
         if (connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE &&
-            client->guards[node].cause != RL_CAUSE_RIGHTS && client->guards[node].cause != RL_CAUSE_EVICTING)
+            !client->guards[node].by_info)
             rl_guard_admit(client, node, "", NULL, false);
     }
 }
