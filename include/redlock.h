@@ -29,9 +29,17 @@ extern "C" {
 
 /* All zero but for `size`. */
 #ifdef __cplusplus
-#define REDLOCK_INIT_(type) [] { type zero = {}; zero.size = sizeof(type); return zero; }()
+#define REDLOCK_INIT_(type)       \
+    [] {                          \
+        type zero = {};           \
+        zero.size = sizeof(type); \
+        return zero;              \
+    }()
 #else
-#define REDLOCK_INIT_(type) {.size = sizeof(type)}
+#define REDLOCK_INIT_(type)  \
+    {                        \
+        .size = sizeof(type) \
+    }
 #endif
 
 #define REDLOCK_VERSION "0.1.0"
@@ -71,9 +79,10 @@ typedef enum redlock_result {
 
     /* The caller. */
     REDLOCK_INVALID = 32, /* an argument or an option is wrong; the report names it */
-    REDLOCK_MISUSE = 33,  /* right arguments at the wrong time: after fork, after close, beyond max_extensions */
-    REDLOCK_NOMEM = 34,   /* the allocator returned NULL; nothing was left behind */
-    REDLOCK_SYSTEM = 35   /* the operating system refused a descriptor, a thread or the like */
+    REDLOCK_MISUSE =
+        33, /* right arguments at the wrong time: after fork, after close, beyond max_extensions */
+    REDLOCK_NOMEM = 34, /* the allocator returned NULL; nothing was left behind */
+    REDLOCK_SYSTEM = 35 /* the operating system refused a descriptor, a thread or the like */
 } redlock_result;
 
 /* What one node answered in the last round. */
@@ -88,22 +97,22 @@ typedef enum redlock_verdict {
 
 /* Who holds a lock, as far as its owner value tells. Fields that it does not carry are empty or 0. */
 typedef struct redlock_holder {
-    char id[9];        /* first 8 characters of the owner value: enough to name it, too little to forge it */
-    char host[65];     /* where it was taken */
-    char user[33];     /* by whom */
-    char why[129];     /* the words given in redlock_spec.why */
-    uint32_t pid;      /* process id on that host */
-    int64_t since_ms;  /* wall clock, milliseconds since 1970 */
+    char id[9];       /* first 8 characters of the owner value: enough to name it, too little to forge it */
+    char host[65];    /* where it was taken */
+    char user[33];    /* by whom */
+    char why[129];    /* the words given in redlock_spec.why */
+    uint32_t pid;     /* process id on that host */
+    int64_t since_ms; /* wall clock, milliseconds since 1970 */
 } redlock_holder;
 
 typedef struct redlock_node_report {
     redlock_verdict verdict;
-    uint32_t fit;               /* 1 when the node may vote as far as is known now */
-    int64_t latency_us;         /* from question to answer; -1 when there was none */
-    int64_t ttl_left_ms;        /* of the key that is there; -1 it has no end, -2 not known */
-    uint64_t fence;             /* the highest fence the node told, 0 none */
-    char url[160];              /* the node, without password */
-    char detail[160];           /* why, in words; empty when there is nothing to say */
+    uint32_t fit;                      /* 1 when the node may vote as far as is known now */
+    int64_t latency_us;                /* from question to answer; -1 when there was none */
+    int64_t ttl_left_ms;               /* of the key that is there; -1 it has no end, -2 not known */
+    uint64_t fence;                    /* the highest fence the node told, 0 none */
+    char url[160];                     /* the node, without password */
+    char detail[160];                  /* why, in words; empty when there is nothing to say */
     char owner[REDLOCK_OWNER_MAX + 1]; /* owner value seen there, cut at a NUL; only from redlock_inspect */
 } redlock_node_report;
 
@@ -112,15 +121,15 @@ typedef struct redlock_report {
     redlock_result result;
     uint32_t node_count;
     uint32_t quorum;
-    uint32_t granted;     /* verdicts of the last round, counted */
+    uint32_t granted; /* verdicts of the last round, counted */
     uint32_t denied;
-    uint32_t rounds;      /* how many rounds it took */
-    int64_t waited_ms;    /* from call to result */
-    int64_t validity_ms;  /* left at the time of the report; 0 when nothing is held */
-    uint64_t fence;       /* of the lock that was acquired, 0 when it has none */
-    redlock_holder holder; /* whom we saw in possession; empty id when nobody */
+    uint32_t rounds;            /* how many rounds it took */
+    int64_t waited_ms;          /* from call to result */
+    int64_t validity_ms;        /* left at the time of the report; 0 when nothing is held */
+    uint64_t fence;             /* of the lock that was acquired, 0 when it has none */
+    redlock_holder holder;      /* whom we saw in possession; empty id when nobody */
     int64_t holder_ttl_left_ms; /* -1 no end, -2 not known */
-    char line[320];       /* the result in one readable line, without a newline */
+    char line[320];             /* the result in one readable line, without a newline */
     redlock_node_report nodes[REDLOCK_NODES_MAX];
 } redlock_report;
 
@@ -140,18 +149,21 @@ typedef enum redlock_log_level {
     REDLOCK_LOG_DEBUG = 3
 } redlock_log_level;
 
- /* What the nodes are asked to do. */
+/* What the nodes are asked to do. */
 typedef enum redlock_mode {
-    REDLOCK_GUARDED = 0, /* a node that may have forgotten locks does not vote, and every lock carries a fence */
-    REDLOCK_PLAIN = 1    /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that forget */
+    REDLOCK_GUARDED =
+        0, /* a node that may have forgotten locks does not vote, and every lock carries a fence */
+    REDLOCK_PLAIN =
+        1 /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that forget */
 } redlock_mode;
 
 typedef struct redlock_options {
-    size_t size;             /* sizeof(redlock_options) */
-    const char *nodes;       /* node URLs separated by commas or white space; 1 to 31 of them */
-    const char *key_prefix;  /* put before every name; default none */
-    redlock_mode mode;       /* default REDLOCK_GUARDED; all clients of a fleet should agree */
-    uint32_t max_ttl_ms;     /* longest TTL of this client, and how long a node that forgot sits out; default 60000 */
+    size_t size;            /* sizeof(redlock_options) */
+    const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
+    const char *key_prefix; /* put before every name; default none */
+    redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
+    uint32_t
+        max_ttl_ms; /* longest TTL of this client, and how long a node that forgot sits out; default 60000 */
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
     const char *user;        /* for URLs that carry no credentials; default none */
     const char *password;
@@ -166,7 +178,7 @@ typedef struct redlock_options {
     uint32_t drift_ppm;          /* how wrong clock rates may be; default 10000 (1 %) */
     uint32_t retry_min_ms;       /* shortest wait between rounds; default 10 */
     uint32_t retry_max_ms;       /* longest; default 500 */
-    const redlock_allocator *allocator; /* default: malloc and free */
+    const redlock_allocator *allocator;                                    /* default: malloc and free */
     void (*log)(void *context, redlock_log_level level, const char *line); /* default none */
     void *log_context;
     void (*trace)(void *context, const char *line); /* every step of every lock, as text; default none */
@@ -186,19 +198,19 @@ typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redl
 
 /* The lock a caller wants. */
 typedef struct redlock_spec {
-    size_t size;           /* sizeof(redlock_spec) */
-    const char *name;      /* any bytes */
-    size_t name_length;    /* default strlen(name) */
-    uint32_t ttl_ms;       /* how soon a dead holder is noticed; default 15000 */
-    uint32_t auto_extend;  /* 1: renew it until it is released; needs on_lost */
-    uint32_t renew_ms;     /* time between renewals; default ttl_ms / 3 */
+    size_t size;             /* sizeof(redlock_spec) */
+    const char *name;        /* any bytes */
+    size_t name_length;      /* default strlen(name) */
+    uint32_t ttl_ms;         /* how soon a dead holder is noticed; default 15000 */
+    uint32_t auto_extend;    /* 1: renew it until it is released; needs on_lost */
+    uint32_t renew_ms;       /* time between renewals; default ttl_ms / 3 */
     uint32_t max_extensions; /* renewals and extends together; default no limit */
-    int64_t max_hold_ms;   /* lost at this age whatever happens; default no limit */
-    uint32_t unbound;      /* 1: keep renewing when the acquiring thread exits; async locks always are */
-    const char *why;       /* told to everybody who waits; default nothing */
+    int64_t max_hold_ms;     /* lost at this age whatever happens; default no limit */
+    uint32_t unbound;        /* 1: keep renewing when the acquiring thread exits; async locks always are */
+    const char *why;         /* told to everybody who waits; default nothing */
     redlock_lost_fn on_lost;
     redlock_renewed_fn on_renewed; /* default none */
-    void *context;         /* given to both */
+    void *context;                 /* given to both */
 } redlock_spec;
 
 #define REDLOCK_SPEC_INIT REDLOCK_INIT_(redlock_spec)
@@ -229,9 +241,9 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_try_acquire(redlock_client
 
 /* The same, trying again for wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both
  * for other holders and for nodes to come back; what was missing in the end is the result. */
-REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec,
-                                                              int64_t wait_ms, redlock_lock **lock,
-                                                              redlock_report *report);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_acquire(redlock_client *client,
+                                                              const redlock_spec *spec, int64_t wait_ms,
+                                                              redlock_lock **lock, redlock_report *report);
 
 /* Goes on with a lock that another process (or an earlier one) acquired: extends it to spec->ttl_ms under the
  * owner value given. REDLOCK_NOT_HELD when a quorum of nodes no longer has it. */
@@ -305,7 +317,8 @@ REDLOCK_API redlock_result redlock_client_process(redlock_client *client);
 
 /* ---- statistics ---------------------------------------------------------------------------------------- */
 
-#define REDLOCK_HISTOGRAM_BUCKETS 40 /* bucket i counts what is below 2^(i/2) us and in no earlier one; the last: the rest */
+#define REDLOCK_HISTOGRAM_BUCKETS \
+    40 /* bucket i counts what is below 2^(i/2) us and in no earlier one; the last: the rest */
 
 typedef struct redlock_histogram {
     uint64_t count;
@@ -320,9 +333,10 @@ typedef struct redlock_node_stats {
 } redlock_node_stats;
 
 typedef struct redlock_stats {
-    size_t size; /* sizeof(redlock_stats) */
+    size_t size;                                                              /* sizeof(redlock_stats) */
     uint64_t acquired, busy, timeouts, canceled, no_quorum, too_slow, failed; /* how acquisitions ended */
-    uint64_t rounds;                                                         /* it took in all */
+    uint64_t raised; /* acquisitions that needed a second fence round */
+    uint64_t rounds; /* it took in all */
     uint64_t extended, extend_failed, released, release_failed, lost;
     uint64_t held; /* now */
     redlock_histogram acquire_won, acquire_lost, extend, release;
@@ -335,8 +349,8 @@ REDLOCK_API redlock_result redlock_client_stats(redlock_client *client, redlock_
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
-REDLOCK_API const char *redlock_version(void);                        /* of the library that is linked */
-REDLOCK_API const char *redlock_result_name(redlock_result result);   /* "busy", "no quorum", … */
+REDLOCK_API const char *redlock_version(void);                         /* of the library that is linked */
+REDLOCK_API const char *redlock_result_name(redlock_result result);    /* "busy", "no quorum", … */
 REDLOCK_API const char *redlock_verdict_name(redlock_verdict verdict); /* "granted", "denied", … */
 
 /* Reads who, since when and why out of an owner value; always fills in *holder. */

@@ -228,6 +228,7 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
     if (effects.raise != 0) {
+        lock->client->stats.raised++;
         lock->fence = effects.fence;
         rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
     }

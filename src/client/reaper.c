@@ -1,6 +1,6 @@
 /*
- * Releases that are still owed to nodes whose connection broke: sent on the next connection, and once more a while later in
- * case the broken connection's last words reached the node after all. Bounded; a debt ends with the key's own TTL.
+ * Releases that are still owed to nodes whose connection broke: sent on the next connection, and once more after the broken
+ * connection's last words would be refused as late, in case they reached the node after all. Bounded; a debt ends with the key's own TTL.
  */
 #include <string.h>
 
@@ -69,7 +69,7 @@ static void pay(redlock_client *client, struct rl_debt *debt, struct rl_time now
         return;
     if (debt->again) {
         debt->again = false;
-        debt->due = rl_time_add(now, rl_span_ms(AGAIN_AFTER_MS));
+        debt->due = rl_time_add(now, rl_span_add(client->config.node_timeout, rl_span_ms(AGAIN_AFTER_MS)));
     } else {
         forgive(client, debt);
     }
