@@ -7,7 +7,9 @@
  *   A zero field means the default named beside it.
  * - Every call may be made from any thread. Calls that talk to the nodes say so.
  * - After fork() the child's handles are inert: calls on them return REDLOCK_MISUSE and only close/free work.
- * - Reports are owned by the caller and may be NULL. They are filled in whatever the result.
+ * - Reports are owned by the caller and may be NULL. They are filled in whatever the result, unless their own `size`
+ *   or the place for the lock is wrong. A NULL client is REDLOCK_MISUSE, a NULL lock REDLOCK_INVALID.
+ * - The first call on a new client waits, up to connect_timeout_ms, for its nodes to be connected.
  */
 #ifndef REDLOCK_H
 #define REDLOCK_H
@@ -135,7 +137,7 @@ typedef struct redlock_report {
 
 #define REDLOCK_REPORT_INIT REDLOCK_INIT_(redlock_report)
 
-/* Memory for everything the library keeps. Called from any thread. */
+/* Memory for everything the library keeps, but for a few bytes per thread that outlive clients. Called from any thread. */
 typedef struct redlock_allocator {
     void *(*allocate)(void *context, size_t size);
     void (*release)(void *context, void *memory, size_t size);
@@ -165,7 +167,7 @@ typedef struct redlock_options {
     uint32_t
         max_ttl_ms; /* longest TTL of this client, and how long a node that forgot sits out; default 60000 */
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
-    const char *user;        /* for URLs that carry no credentials; default none */
+    const char *user;        /* with password, for URLs that carry no credentials; default none */
     const char *password;
     const char *tls_ca_file;   /* default: the system's certificates */
     const char *tls_cert_file; /* with tls_key_file: client certificate; default none */
@@ -183,6 +185,7 @@ typedef struct redlock_options {
     void *log_context;
     void (*trace)(void *context, const char *line); /* every step of every lock, as text; default none */
     void *trace_context;
+    /* log and trace run in the middle of things, on any thread: they must not call the library nor fork. */
 } redlock_options;
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)
@@ -224,7 +227,8 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_client_open(const redlock_
 
 /* Cancels what is under way (callbacks run with REDLOCK_CANCELED), sends what still has to be released, waiting
  * at most node_timeout_ms for it, and frees the client. Locks that were neither released nor freed stop being
- * renewed and expire at the nodes by themselves; their handles stay valid for redlock_lock_free(). */
+ * renewed and expire at the nodes by themselves; their handles stay valid for redlock_lock_free(). Callbacks that are
+ * still due run on the closing thread. Not to be called from a callback. */
 REDLOCK_API void redlock_client_close(redlock_client *client);
 
 /* How many nodes there are, and the URL of one of them (from 0) without its password. */
@@ -252,11 +256,13 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_adopt(redlock_client *clie
                                                             redlock_report *report);
 
 /* Lengthens the lease to ttl_ms from now (0: the TTL of its spec); never shortens it. REDLOCK_LOST when validity
- * has ended, REDLOCK_NOT_HELD when a quorum no longer has it; an expired lock is never taken back. */
+ * has ended, REDLOCK_NOT_HELD when a quorum no longer has it (then it is lost: on_lost runs); an expired lock is never
+ * taken back. */
 REDLOCK_API redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report);
 
 /* Releases it on all nodes and waits for a quorum to confirm. Whatever the result, it is no longer held: what
- * could not be reached expires by itself. REDLOCK_LOST when validity had ended before. */
+ * could not be reached expires by itself. REDLOCK_LOST when validity had ended before, REDLOCK_NOT_HELD when it was
+ * released already or a quorum did not have it any more. */
 REDLOCK_API redlock_result redlock_release(redlock_lock *lock, redlock_report *report);
 
 /* Releases a lock of which only name and owner value are known. */
@@ -306,7 +312,8 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_release_async(redlock_lock
                                                                     void *context, redlock_request *request);
 
 /* Ends a request early: its callback runs with REDLOCK_CANCELED and what it had been granted is released.
- * REDLOCK_NOT_HELD when it has already ended. A release cannot be cancelled (REDLOCK_MISUSE). */
+ * An extension's round goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has already ended. A release
+ * cannot be cancelled (REDLOCK_MISUSE). */
 REDLOCK_API redlock_result redlock_cancel(redlock_client *client, redlock_request request);
 
 /* For programs with an event loop: a descriptor that is readable when redlock_client_process() should be called;

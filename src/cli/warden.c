@@ -331,6 +331,9 @@ struct cli_warden_notice cli_warden_listen(const struct cli_warden *warden)
     struct cli_warden_notice notice;
     ssize_t length = recv(warden->fd, &notice, sizeof notice, MSG_DONTWAIT);
 
+    /* It ended without reading our last order. That is told once, ahead of what it said before. */
+    if (length < 0 && errno == ECONNRESET)
+        length = recv(warden->fd, &notice, sizeof notice, MSG_DONTWAIT);
     if (length == (ssize_t)sizeof notice)
         return notice;
     if (length < 0 && (errno == EAGAIN || errno == EINTR))

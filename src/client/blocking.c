@@ -92,6 +92,7 @@ redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
     operation = rl_call_release(lock, 0, &result, report);
     if (operation != NULL)
         result = conclude(lock->client, operation, NULL, report);
+    rl_driver_flush(lock->client);
     rl_client_leave(lock->client);
     return result;
 }
@@ -106,12 +107,9 @@ static redlock_result know_lock(redlock_client *client, const redlock_spec *spec
         rl_report_error(report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
         return REDLOCK_INVALID;
     }
-    *lock = rl_lock_create(client, spec, spec->name_length, owner);
-    if (*lock != NULL) {
-        (*lock)->ttl_ms = spec->ttl_ms;
-        (*lock)->lease.config = rl_holding_config(client, spec);
+    *lock = rl_call_make_lock(client, spec, owner, 0);
+    if (*lock != NULL)
         return REDLOCK_OK;
-    }
     rl_report_error(report, REDLOCK_NOMEM, "out of memory");
     return REDLOCK_NOMEM;
 }
@@ -163,9 +161,10 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
     if (client == NULL || !rl_client_enter(client))
         return misuse(report);
     result = rl_call_check_spec(client, spec, &checked, report);
-    if (result == REDLOCK_OK && checked.on_lost != NULL &&
-        (!rl_notify_start(client) || !rl_driver_start_carrier(client)))
+    if (result == REDLOCK_OK && !rl_call_start_background(client, &checked, 0)) {
         result = REDLOCK_SYSTEM;
+        rl_report_error(report, result, "cannot start a thread: the system refused it");
+    }
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {

@@ -76,8 +76,7 @@ redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *sp
     return REDLOCK_INVALID;
 }
 
-/* The threads that a lock with callbacks needs must be there before it is asked for. */
-static bool start_background(redlock_client *client, const redlock_spec *spec, redlock_request request)
+bool rl_call_start_background(redlock_client *client, const redlock_spec *spec, redlock_request request)
 {
     bool watched = spec->on_lost != NULL || spec->on_renewed != NULL;
 
@@ -95,10 +94,10 @@ static struct rl_operation *refuse(redlock_result *result, redlock_report *repor
     return NULL;
 }
 
-/* Shared by acquire and adopt: the lock object with everything the spec says about it. */
-static redlock_lock *make_lock(redlock_client *client, const redlock_spec *spec, redlock_request request)
+redlock_lock *rl_call_make_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
+                                redlock_request request)
 {
-    redlock_lock *lock = rl_lock_create(client, spec, spec->name_length, NULL);
+    redlock_lock *lock = rl_lock_create(client, spec, spec->name_length, owner);
 
     if (lock == NULL)
         return NULL;
@@ -170,9 +169,9 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
         *result = REDLOCK_INVALID;
         return NULL;
     }
-    if (!start_background(client, spec, request))
+    if (!rl_call_start_background(client, spec, request))
         return refuse(result, report, REDLOCK_SYSTEM, "cannot start a thread: the system refused it");
-    lock = make_lock(client, spec, request);
+    lock = rl_call_make_lock(client, spec, NULL, request);
     if (lock != NULL)
         operation = rl_operation_create(client, RL_OPERATION_ACQUIRE, lock);
     if (operation == NULL) {
@@ -270,8 +269,10 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
                       *result == REDLOCK_LOST ? "the lock was lost before it was released"
                                               : "the lock was released already");
     operation = begin_on_lock(lock, RL_OPERATION_RELEASE, request, result, report);
-    if (operation == NULL)
+    if (operation == NULL) {
+        rl_holding_discard(lock); /* it goes out all the same; only nobody will hear how it went */
         return NULL;
+    }
     rl_list_append(&lock->releasing, &operation->on_lock);
     rl_holding_event(lock, &event);
     return operation;

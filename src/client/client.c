@@ -470,8 +470,7 @@ redlock_result redlock_client_open(const redlock_options *options, redlock_clien
     }
     enlist(*client);
     start_connecting(*client);
-    if (report != NULL)
-        rl_report_clear(report);
+    rl_report_open(report, *client);
     return REDLOCK_OK;
 }
 
@@ -503,8 +502,6 @@ static bool node_settled(const redlock_client *client, const struct rl_connectio
 {
     if (connection->state == RL_CONNECTION_READY)
         return connection->ticket_count == 0 || rl_connection_silent(connection, client->clock.now);
-    if (connection->state == RL_CONNECTION_RESTING)
-        return true;
     for (uint32_t i = 0; i < RL_DEBTS_MAX && client->debt_count > 0; i++)
         if (client->debts[i].lock != NULL && client->debts[i].node == connection->node)
             return false;
@@ -603,6 +600,7 @@ redlock_result redlock_client_stats(redlock_client *client, redlock_stats *stats
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
+    rl_driver_refresh(client); /* answers that came while nobody looked count too */
     *stats = client->stats;
     rl_client_leave(client);
     return REDLOCK_OK;

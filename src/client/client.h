@@ -98,6 +98,7 @@ struct redlock_lock {
     struct rl_timer timer;
     struct rl_tally renewed; /* of the renewal to be told */
     enum rl_outcome renewed_outcome;
+    bool timed_out;      /* its latest round ended because time did */
     rl_node_set touched; /* nodes that were sent something that may have left a key there */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
     rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
@@ -176,6 +177,7 @@ struct redlock_client {
     bool inherited;            /* this process is a fork of the one that opened it */
     uint32_t refs;             /* the client itself, and every lock handle */
     bool closing, closed;
+    bool settled;     /* its nodes have had their chance to connect */
     uint32_t callers; /* threads inside a blocking call */
     pthread_cond_t callers_gone;
     struct rl_config config;
@@ -372,6 +374,7 @@ bool rl_notify_run(redlock_client *client, bool completions,
 /* ---- report.c ------------------------------------------------------------------------------------------- */
 
 void rl_report_clear(redlock_report *report);
+void rl_report_open(redlock_report *report, const redlock_client *client);
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation);
 void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -383,6 +386,13 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
 redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *spec, redlock_spec *checked,
                                   redlock_report *report);
 bool rl_call_check_report(const redlock_report *report);
+
+/* The threads that a lock with callbacks, or an asynchronous call, needs must be there before it is asked for. */
+bool rl_call_start_background(redlock_client *client, const redlock_spec *spec, redlock_request request);
+
+/* The lock object with everything the spec says about it; owner: adopted, else NULL. NULL: no memory. */
+redlock_lock *rl_call_make_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
+                                redlock_request request);
 
 /* Begin an operation; NULL: *result says why, and the report too. */
 struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,

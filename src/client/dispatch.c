@@ -85,6 +85,32 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
 /* Writes down what a node could not even be asked for. */
 static void record_refusal(redlock_lock *lock, uint32_t node);
 
+static void count_verdict(redlock_node_stats *stats, enum rl_verdict verdict)
+{
+    switch (verdict) {
+    case RL_SILENT:
+        stats->silent++;
+        break;
+    case RL_GRANTED:
+        stats->granted++;
+        break;
+    case RL_DENIED:
+        stats->denied++;
+        break;
+    case RL_UNFIT:
+        stats->unfit++;
+        break;
+    case RL_BROKEN:
+        stats->broken++;
+    }
+}
+
+/* A node that was not asked because it still owes answers is silent to people, though the round need not wait for it. */
+static enum rl_verdict shown_verdict(struct rl_answer answer)
+{
+    return answer.cause == RL_CAUSE_SILENT ? RL_SILENT : answer.verdict;
+}
+
 /* What made a node unfit was learned in the handshake and may have been mended since: greet it anew, now and then. */
 static void look_again(redlock_client *client, struct rl_connection *connection)
 {
@@ -119,8 +145,10 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     } else {
         lock->instant |= one;
     }
-    if ((lock->instant & one) != 0)
+    if ((lock->instant & one) != 0) {
+        count_verdict(&client->stats.nodes[node], shown_verdict(rl_dispatch_refusal(client, node)));
         record_refusal(lock, node);
+    }
 }
 
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
@@ -319,26 +347,6 @@ static void deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket *t
         rl_operation_event(lock->asking, &event);
 }
 
-static void count_verdict(redlock_node_stats *stats, enum rl_verdict verdict)
-{
-    switch (verdict) {
-    case RL_SILENT:
-        stats->silent++;
-        break;
-    case RL_GRANTED:
-        stats->granted++;
-        break;
-    case RL_DENIED:
-        stats->denied++;
-        break;
-    case RL_UNFIT:
-        stats->unfit++;
-        break;
-    case RL_BROKEN:
-        stats->broken++;
-    }
-}
-
 /* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always wanted. */
 static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket)
 {
@@ -522,6 +530,7 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
         if (lock->owed_kind == RL_COMMAND_RELEASE)
             owe_release(lock, connection->node);
         answer = rl_dispatch_refusal(client, connection->node);
+        count_verdict(&client->stats.nodes[connection->node], shown_verdict(answer));
         record_refusal(lock, connection->node);
         /* Handling it may end this round and others; the list is looked at afresh. */
         rl_lock_ref(lock);

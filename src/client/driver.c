@@ -130,13 +130,24 @@ static uint32_t count_ready(const redlock_client *client, uint32_t *on_the_way)
     return ready;
 }
 
+/* A new client gives the slower nodes a moment too, so that its first lock is not on a bare quorum. */
 void rl_driver_settle(redlock_client *client, uint32_t wanted)
 {
-    uint32_t on_the_way;
+    struct rl_time moment = RL_TIME_NEVER;
+    uint32_t on_the_way, ready;
 
     rl_driver_refresh(client);
-    while (count_ready(client, &on_the_way) < wanted && on_the_way > 0 && !client->closing)
-        rl_driver_turn(client, RL_TIME_NEVER);
+    while ((ready = count_ready(client, &on_the_way)) < client->node_count && on_the_way > 0 &&
+           !client->closing) {
+        if (ready >= wanted && client->settled)
+            break;
+        if (ready >= wanted && moment.us == RL_TIME_NEVER.us)
+            moment = rl_time_add(client->clock.now, rl_span_us(client->config.connect_timeout.us / 10));
+        if (ready >= wanted && !rl_time_before(client->clock.now, moment))
+            break;
+        rl_driver_turn(client, moment);
+    }
+    client->settled = true;
 }
 
 bool rl_driver_connecting(const redlock_client *client)

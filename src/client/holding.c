@@ -160,6 +160,8 @@ static void step(redlock_lock *lock, const struct rl_event *event)
     trace_lease(lock, event, &effects);
     if (event->kind == RL_EVENT_EXTEND)
         note_extension(lock, &effects);
+    if (was_asking && (effects.extended || effects.done))
+        lock->timed_out = event->kind == RL_EVENT_TIMER;
     if (event->kind == RL_EVENT_TIMER && was_asking && (effects.extended || effects.done))
         rl_dispatch_count_silent(lock, &lock->lease.tally);
     carry_out(lock, &effects, was_releasing);

@@ -173,6 +173,19 @@ static void fill_nodes(redlock_report *report, const redlock_client *client)
     }
 }
 
+/* Nothing was asked yet: who they are, and that nobody has answered. */
+void rl_report_open(redlock_report *report, const redlock_client *client)
+{
+    if (report == NULL)
+        return;
+    rl_report_clear(report);
+    fill_nodes(report, client);
+    for (uint32_t i = 0; i < report->node_count; i++)
+        report->nodes[i].verdict = REDLOCK_VERDICT_PENDING;
+    snprintf(report->line, sizeof report->line, "connecting to %u nodes, %u make a quorum",
+             report->node_count, report->quorum);
+}
+
 static void count_verdicts(redlock_report *report)
 {
     report->granted = count_nodes(report, REDLOCK_VERDICT_GRANTED);
@@ -254,7 +267,7 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
             node->verdict = REDLOCK_VERDICT_UNFIT;
         else if (rl_node_set_has(tally->broken, i))
             node->verdict = REDLOCK_VERDICT_BROKEN;
-        else if (result == REDLOCK_OK)
+        else if (!lock->timed_out)
             node->verdict = REDLOCK_VERDICT_PENDING;
         rl_text_copy(node->detail, sizeof node->detail, lock->client->connections[i].error);
     }

@@ -58,7 +58,7 @@ static bool extension_refused(const struct rl_lease *after, const struct rl_effe
     uint32_t limit = after->config.max_extensions;
 
     return effects->extended && limit > 0 && after->extensions >= limit &&
-           after->extend_outcome == RL_OUTCOME_DENIED;
+           after->extend_outcome == RL_OUTCOME_MISUSE;
 }
 
 /* The caller wanted more time and no round began. */

@@ -148,6 +148,11 @@ copies() {
     echo "$count"
 }
 
+# is_held NAME: a quorum has it; a node that was slow to connect need not.
+is_held() {
+    [ "$(copies "$1")" -ge 3 ]
+}
+
 copies_are() {
     [ "$(copies "$1")" = "$2" ]
 }

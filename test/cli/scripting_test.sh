@@ -13,15 +13,22 @@ json() {
     python3 -c 'import json, sys; j = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$out" "$1" 2>&1 | tail -n 1
 }
 
+# longest NAME: the longest time left on any node.
+longest() {
+    for number in 1 2 3 4 5; do
+        node "$number" PTTL "$1"
+    done | sort -n | tail -n 1
+}
+
 # ---- acquire
 exits 'acquire takes a lock' 0 acquire a --ttl 20s --why 'for a test' --who me
 owner=$(value owner)
 is 'the name is printed' "$(value name)" a
 ok 'so is the owner value' matches "$owner" '^[0-9a-f]{32}'
-is 'the nodes have it' "$(node 4 GET a)" "$owner"
+ok 'the nodes have it' has "$(for number in 1 2 3; do node "$number" GET a; done)" "$owner"
 is 'and the TTL' "$(value ttl_ms)" 20000
 ok 'validity is less than that' below "$(value validity_ms)" 19999
-is 'the lock stays' "$(copies a)" 5
+ok 'the lock stays' is_held a
 is 'nothing is said' "$err" ''
 exits 'nobody else gets it' 75 acquire a --ttl 20s -n
 exits 'run does not get it' 75 run -n a -- true
@@ -29,11 +36,12 @@ exits 'run does not get it' 75 run -n a -- true
 # ---- status
 exits 'status succeeds' 0 status a
 ok 'who and why are shown' matches "$out" 'a is held by .*user me.*"for a test"'
-is 'with each node' "$(grep -c '  held ' "$work/out")" 5
+is 'with each node' "$(grep -c '  node [1-5]  ' "$work/out")" 5
+ok 'of which a quorum has it' below 3 "$(grep -c '  held ' "$work/out")"
 ok 'but not the owner value' lacks "$out" "$owner"
 exits 'status as JSON' 0 status a --json
 is 'has the holder' "$(json 'j["holder"]["why"] + "," + j["holder"]["user"]')" 'for a test,me'
-is 'the nodes' "$(json '[n["verdict"] for n in j["nodes"]].count("denied")')" 5
+is 'the nodes' "$(json '[n["verdict"] for n in j["nodes"]].count("denied") >= 3')" True
 is 'and what is left' "$(json '10000 < j["ttl_left_ms"] <= 20000')" True
 exits 'status of a free name' 0 status free
 ok 'says so' has "$out" 'free is free'
@@ -45,11 +53,11 @@ is 'all of them' "$(grep -c ' up ' "$work/out")" 5
 # ---- extend
 exits 'extend lengthens it' 0 extend a --owner-token "$owner" --ttl 60s
 ok 'as it says' below 50000 "$(value validity_ms)"
-ok 'and as the nodes say' below 50000 "$(node 2 PTTL a)"
+ok 'and as the nodes say' below 50000 "$(longest a)"
 REDLOCK_OWNER=$owner exits 'REDLOCK_OWNER does as well' 0 extend a --ttl 70s --json
 is 'in JSON' "$(json 'j["validity_ms"] > 60000')" True
 exits 'extend never shortens' 0 extend a --owner-token "$owner" --ttl 1s
-ok 'as the nodes say' below 50000 "$(node 2 PTTL a)"
+ok 'as the nodes say' below 50000 "$(longest a)"
 exits 'another owner cannot extend' 79 extend a --owner-token "${owner/[0-9a-f]/x}" --ttl 60s
 says 'and is told so' 'not held by this owner'
 exits 'nor a free lock' 79 extend free --owner-token "$owner" --ttl 60s
@@ -57,7 +65,7 @@ is 'which is not created by it' "$(copies free)" 0
 
 # ---- release
 exits 'another owner cannot release' 79 release a --owner-token "${owner/[0-9a-f]/x}"
-is 'the lock stays' "$(copies a)" 5
+ok 'the lock stays' is_held a
 exits 'release gives it back' 0 release a --owner-token "$owner"
 is 'everywhere' "$(copies a)" 0
 is 'in silence' "$out$err" ''

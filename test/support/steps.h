@@ -68,11 +68,13 @@ void check_result(redlock_result expected, redlock_result result, const redlock_
 void assert_report_is_sound(const redlock_report *report, redlock_result result, const struct fleet *fleet);
 
 /* Waits until a condition holds, up to a time that only a broken program needs. */
-#define await(condition)                                              \
-    do {                                                              \
-        for (int tries_ = 0; tries_ < 2000 && !(condition); tries_++) \
-            sleep_ms(10);                                             \
-        assert_true(condition);                                       \
+#define await(condition)                                                        \
+    do {                                                                        \
+        bool held_ = false;                                                     \
+        for (int tries_ = 0; tries_ < 2000 && !(held_ = (condition)); tries_++) \
+            sleep_ms(10);                                                       \
+        if (!held_)                                                             \
+            fail_msg("it never came to: %s", #condition);                       \
     } while (0)
 
 void sleep_ms(int64_t ms);

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Every program and script in examples/ does what it says against five real nodes. They are compiled by the build.
+# shellcheck disable=SC2317 # checks are called by name
+. "$(dirname "$0")/lib.sh"
+
+start_nodes
+PATH=$(dirname "$REDLOCK"):$PATH
+tested=''
+
+# example NAME ARGUMENT...: runs one; $code, $out and $err are what it came to.
+example() {
+    tested="$tested $1"
+    "$BUILD/examples/example-$1" "${@:2}" >"$work/out" 2>"$work/err" </dev/null
+    code=$?
+    out=$(<"$work/out")
+    err=$(<"$work/err")
+}
+
+# script NAME ARGUMENT...
+script() {
+    tested="$tested $1"
+    "$SOURCE/examples/shell/$1.sh" "${@:2}" >"$work/out" 2>"$work/err" </dev/null
+    code=$?
+    out=$(<"$work/out")
+    err=$(<"$work/err")
+}
+
+# A lock need not be on all nodes.
+is_held() { [ "$(copies "$1")" -ge 3 ]; }
+
+# ---- hello
+example hello
+is 'hello takes its lock' "$code" 0
+ok 'and says for how long it is valid' matches "$out" 'work for at most [0-9]+ ms'
+ok 'and that it was released' has "$out" 'released it'
+ok 'nothing stays behind' until_true copies_are hello 0
+example hello "$REDLOCK_NODES"
+is 'nodes may be an argument' "$code" 0
+occupy hello
+example hello
+is 'a held lock is busy' "$code" 1
+ok 'and the holder is named' has "$err" 'held by web-3 pid 4242'
+REDLOCK_NODES='' example hello
+is 'no nodes are an error' "$code" 1
+ok 'in words' has "$err" '0 nodes given'
+
+# ---- wait
+example wait
+is 'wait takes a free lock' "$code" 0
+ok 'in one round' has "$out" 'acquired after 1 rounds'
+occupy nightly-report
+example wait
+is 'and gives up on a held one' "$code" 1
+ok 'with who' has "$err" 'by deploy on web-3, pid 4242: pg_dump prod'
+ok 'and until when' matches "$err" 'free in [0-9]+ ms unless it is renewed'
+vacate nightly-report
+
+# ---- renew
+example renew
+is 'renew outlives its TTL' "$code" 0
+ok 'in all its steps' has "$out" '30 steps, import: ok'
+ok 'by renewing' has "$err" 'extended it'
+"$BUILD/examples/example-renew" >"$work/out" 2>"$work/err" </dev/null &
+started=$!
+started_pids+=("$started")
+until_true is_held import
+vacate import
+finish
+is 'renew stops when the lock is lost' "$code" 1
+ok 'because it was told' has "$err" 'import: lost'
+ok 'before it was done' lacks "$out" '30 steps'
+
+# ---- event_loop
+# loops: runs it with a keyboard on descriptor 4.
+loops() {
+    tested="$tested event_loop"
+    rm -f "$work/keys"
+    mkfifo "$work/keys"
+    "$BUILD/examples/example-event_loop" >"$work/out" 2>"$work/err" <"$work/keys" &
+    started=$!
+    started_pids+=("$started")
+    exec 4>"$work/keys"
+}
+loops
+until_true grep -q 'granted it' "$work/out"
+ok 'event_loop holds the lock while no key comes' is_alive "$started"
+echo >&4
+finish
+is 'a key ends it' "$code" 0
+ok 'with the lock released' has "$out" 'turn: ok: 3 of 5 nodes released it'
+occupy turn
+loops
+echo >&4
+finish
+is 'a key ends the wait too' "$code" 1
+ok 'with a cancelled request' has "$out" 'turn: canceled'
+exec 4>&-
+is "and leaves the holder's lock alone" "$(copies turn)" 5
+
+# ---- adopt
+example adopt
+is 'adopt hands a lock to itself' "$code" 0
+ok 'after taking it' has "$out" 'taken by process'
+ok 'and goes on with it' matches "$out" 'adopted, [0-9]+ ms left'
+ok 'nothing stays behind' until_true copies_are handover 0
+REDLOCK_OWNER=nobody example adopt
+is 'it cannot go on with what is not there' "$code" 1
+ok 'and says so' has "$err" 'not held'
+
+# ---- extend
+example extend
+is 'extend makes time for each step' "$code" 0
+ok 'by extending' matches "$out" 'extended it, 3 needed, valid [0-9]+ ms'
+ok 'and releases in the end' has "$out" 'released it'
+
+# ---- inspect
+example inspect hello
+is 'inspect asks who holds a name' "$code" 0
+ok 'and tells' has "$out" 'hello is held by deploy on web-3, pid 4242, "pg_dump prod", id somebody'
+ok 'node by node' has "$out" "n5.sock: held"
+example inspect nobodys
+ok 'a free name is free' has "$out" 'nobodys is not held by a quorum'
+example inspect
+is 'a name is needed' "$code" 1
+
+# ---- stats
+example stats
+is 'stats counts' "$code" 0
+ok 'what it did' matches "$out" 'redlock [0-9.]+: 100 acquired, 100 released, 0 held now'
+ok 'node by node' matches "$out" 'n5.sock: [0-9]+ granted, 0 broken'
+
+# ---- unlock
+try acquire parcel --ttl 60s
+owner=$(sed -n 's/^owner //p' <<<"$out")
+example unlock parcel "$owner"
+is 'unlock releases what another process took' "$code" 0
+ok 'and says who that was' matches "$out" 'taken by .* on .*, pid [0-9]+, id [0-9a-f]{8}'
+ok 'it is gone' until_true copies_are parcel 0
+example unlock parcel "$owner"
+is 'a second time it is not held' "$code" 1
+ok 'and that is said' has "$err" 'not held'
+
+# ---- the scripts
+job="touch '$work/begun'; until [ -e '$work/go' ]; do sleep 0.05; done; echo ran"
+MIN_HOLD=1s "$SOURCE/examples/shell/cron.sh" job sh -c "$job" >"$work/first" 2>&1 </dev/null &
+started=$!
+started_pids+=("$started")
+until_true test -e "$work/begun"
+script cron job echo ran
+is 'the second host of a cron job succeeds' "$code" 0
+is 'without a word' "$out$err" ''
+touch "$work/go"
+wait "$started"
+is 'the first one does the job' "$(<"$work/first")" ran
+
+script deploy shop 1.2
+is 'deploy runs itself under the lock' "$code:$out" '0:deploying shop 1.2'
+is 'in silence' "$err" ''
+
+script lease "redlock status import | sed -n 's/ held by .*/ held/p'" 'echo two'
+is 'lease runs its steps under the lock' "$code:$out" $'0:import is held\ntwo'
+is 'in silence' "$err" ''
+ok 'and gives it back' until_true copies_are import 0
+script lease 'exit 3' 'echo two'
+is 'it ends with the first step that fails' "$code:$out" 3:
+ok 'and gives the lock back all the same' until_true copies_are import 0
+
+# ---- too few nodes, last because they stay down
+kill_nodes 1 2 3
+example wait
+is 'without a quorum wait fails' "$code" 1
+ok 'says how many are needed' has "$err" 'too few nodes, 3 are needed'
+ok 'and what is wrong with them' matches "$err" 'n1.sock: broken [a-z]+'
+
+for file in "$SOURCE"/examples/*.c "$SOURCE"/examples/shell/*.sh; do
+    name=$(basename "$file")
+    ok "$name is tested" has "$tested " " ${name%.*} "
+done
+done_testing

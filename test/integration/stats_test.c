@@ -1,0 +1,293 @@
+/*
+ * Statistics, log and trace: everything that happens is counted once, where it belongs, and told to whoever listens.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/steps.h"
+
+static redlock_stats stats_of(redlock_client *client)
+{
+    redlock_stats stats = REDLOCK_STATS_INIT;
+
+    assert_result(REDLOCK_OK, redlock_client_stats(client, &stats), NULL);
+    return stats;
+}
+
+/* Every value is in one bucket. */
+static void assert_histogram(const redlock_histogram *histogram, uint64_t count)
+{
+    uint64_t sum = 0;
+
+    assert_int_equal(histogram->count, count);
+    for (int i = 0; i < REDLOCK_HISTOGRAM_BUCKETS; i++)
+        sum += histogram->buckets[i];
+    assert_int_equal(sum, count);
+    assert_true(count == 0 || histogram->sum_us > 0);
+}
+
+static void what_happens_to_locks_is_counted(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for("stats", LONG_TTL_MS);
+    redlock_lock *none = NULL;
+
+    assert_int_equal(stats_of(client).acquired, 0);
+    redlock_lock *lock = take_spec(client, &spec);
+    assert_int_equal(stats_of(client).held, 1);
+    assert_result(REDLOCK_BUSY, redlock_try_acquire(client, &spec, &none, NULL), NULL);
+    assert_result(REDLOCK_BUSY, redlock_try_acquire(client, &spec, &none, NULL), NULL);
+    assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 50, &none, NULL), NULL);
+    assert_result(REDLOCK_OK, redlock_extend(lock, 0, NULL), NULL);
+    assert_result(REDLOCK_OK, redlock_extend(lock, 0, NULL), NULL);
+    give_back(lock);
+
+    redlock_stats stats = stats_of(client);
+    assert_int_equal(stats.acquired, 1);
+    assert_int_equal(stats.busy, 2);
+    assert_int_equal(stats.timeouts, 1);
+    assert_int_equal(stats.canceled + stats.no_quorum + stats.too_slow + stats.failed, 0);
+    assert_true(stats.rounds >= 4);
+    assert_int_equal(stats.extended, 2);
+    assert_int_equal(stats.extend_failed, 0);
+    assert_int_equal(stats.released, 1);
+    assert_int_equal(stats.release_failed, 0);
+    assert_int_equal(stats.lost, 0);
+    assert_int_equal(stats.held, 0);
+    assert_histogram(&stats.acquire_won, 1);
+    assert_histogram(&stats.acquire_lost, 3);
+    assert_histogram(&stats.extend, 2);
+    assert_histogram(&stats.release, 1);
+    redlock_client_close(client);
+}
+
+static void what_nodes_answer_is_counted(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for("nodes", LONG_TTL_MS);
+    redlock_lock *none = NULL;
+
+    redlock_lock *lock = take_spec(client, &spec);
+    assert_result(REDLOCK_BUSY, redlock_try_acquire(client, &spec, &none, NULL), NULL);
+    give_back(lock);
+    /* Answers that came after the decision are read, at the latest, when something else is asked. */
+    await_all_nodes(client);
+    redlock_stats stats = stats_of(client);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(stats.nodes[i].granted >= 1);
+        assert_true(stats.nodes[i].denied >= 1);
+        assert_int_equal(stats.nodes[i].connects, 1);
+        assert_int_equal(stats.nodes[i].disconnects, 0);
+        assert_int_equal(stats.nodes[i].silent + stats.nodes[i].broken + stats.nodes[i].unfit, 0);
+        assert_true(stats.nodes[i].latency.count >= 2);
+        assert_histogram(&stats.nodes[i].latency, stats.nodes[i].latency.count);
+    }
+    assert_int_equal(stats.nodes[3].connects, 0);
+    redlock_client_close(client);
+}
+
+static void faults_of_nodes_are_counted(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for("faults", LONG_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    fleet_freeze(fleet, 0);
+    fleet_kill(fleet, 1);
+    assert_result(REDLOCK_NO_QUORUM, redlock_try_acquire(client, &spec, &lock, NULL), NULL);
+    await(stats_of(client).nodes[1].broken >= 1);
+    redlock_stats stats = stats_of(client);
+    assert_int_equal(stats.no_quorum, 1);
+    assert_int_equal(stats.acquired, 0);
+    assert_true(stats.nodes[0].silent >= 1);
+    assert_true(stats.nodes[1].disconnects >= 1);
+    assert_true(stats.nodes[2].granted >= 1);
+    assert_histogram(&stats.acquire_lost, 1);
+    fleet_thaw(fleet, 0);
+    assert_true(fleet_restart(fleet, 1));
+    await_all_nodes(client);
+    assert_true(stats_of(client).nodes[1].connects >= 2);
+    redlock_client_close(client);
+}
+
+static void count_lost(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    (void)lock;
+    (void)report;
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void count_acquired(void *context, redlock_result result, redlock_lock *lock,
+                           const redlock_report *report)
+{
+    (void)result;
+    (void)lock;
+    (void)report;
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void losses_and_cancellations_are_counted(void **state)
+{
+    static atomic_int lost, called;
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for("lost", 300);
+    redlock_request request = 0;
+
+    atomic_store(&lost, 0);
+    atomic_store(&called, 0);
+    spec.on_lost = count_lost;
+    spec.context = &lost;
+    redlock_lock *lock = take_spec(client, &spec);
+    await(atomic_load(&lost) == 1);
+    redlock_lock_free(lock);
+
+    lock = take_lock(client, "kept", LONG_TTL_MS);
+    spec = spec_for("kept", LONG_TTL_MS);
+    assert_result(
+        REDLOCK_OK,
+        redlock_acquire_async(client, &spec, REDLOCK_WAIT_FOREVER, count_acquired, &called, &request), NULL);
+    assert_result(REDLOCK_OK, redlock_cancel(client, request), NULL);
+    await(atomic_load(&called) == 1);
+    give_back(lock);
+
+    redlock_stats stats = stats_of(client);
+    assert_int_equal(stats.lost, 1);
+    assert_int_equal(stats.canceled, 1);
+    assert_int_equal(stats.held, 0);
+    redlock_client_close(client);
+}
+
+static void failed_extensions_and_releases_are_counted(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(client, "failed", LONG_TTL_MS);
+
+    fleet_freeze(fleet, 0);
+    fleet_freeze(fleet, 1);
+    assert_result(REDLOCK_NO_QUORUM, redlock_extend(lock, 0, NULL), NULL);
+    assert_result(REDLOCK_NO_QUORUM, redlock_release(lock, NULL), NULL);
+    redlock_stats stats = stats_of(client);
+    assert_int_equal(stats.extended, 0);
+    assert_int_equal(stats.extend_failed, 1);
+    assert_int_equal(stats.released, 0);
+    assert_int_equal(stats.release_failed, 1);
+    assert_int_equal(stats.held, 0);
+    redlock_lock_free(lock);
+    fleet_thaw(fleet, 0);
+    fleet_thaw(fleet, 1);
+    assert_string_equal(fleet_leftovers(fleet, 10000), "");
+    redlock_client_close(client);
+}
+
+static void stats_need_their_size(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_client(fleet_urls(fleet));
+    redlock_stats stats = {0};
+
+    assert_result(REDLOCK_INVALID, redlock_client_stats(client, &stats), NULL);
+    redlock_client_close(client);
+}
+
+/* ---- log and trace ------------------------------------------------------------------------------------- */
+
+/* Everything that was said, as one text. Called from any thread of the library. */
+struct listener {
+    pthread_mutex_t mutex;
+    int lines;
+    int broken_lines; /* with a newline in them, or empty */
+    char text[65536];
+};
+
+static void hear(struct listener *listener, const char *line)
+{
+    pthread_mutex_lock(&listener->mutex);
+    size_t used = strlen(listener->text);
+    snprintf(listener->text + used, sizeof(listener->text) - used, "%s\n", line);
+    listener->lines++;
+    if (line[0] == '\0' || strchr(line, '\n') != NULL)
+        listener->broken_lines++;
+    pthread_mutex_unlock(&listener->mutex);
+}
+
+static bool was_heard(struct listener *listener, const char *words)
+{
+    pthread_mutex_lock(&listener->mutex);
+    bool found = strstr(listener->text, words) != NULL;
+    pthread_mutex_unlock(&listener->mutex);
+    return found;
+}
+
+static void hear_log(void *context, redlock_log_level level, const char *line)
+{
+    (void)level;
+    hear(context, line);
+}
+
+static void hear_trace(void *context, const char *line)
+{
+    hear(context, line);
+}
+
+static void trace_tells_the_story_of_a_lock(void **state)
+{
+    static struct listener trace = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct fleet *fleet = *state;
+    redlock_options options = options_for(fleet_urls(fleet));
+
+    options.trace = hear_trace;
+    options.trace_context = &trace;
+    redlock_client *client = open_with(&options);
+    redlock_lock *lock = take_lock(client, "story", LONG_TTL_MS);
+    char secret[17] = "";
+    memcpy(secret, redlock_lock_owner(lock), 16);
+    give_back(lock);
+    redlock_client_close(client);
+    assert_true(trace.lines > 0);
+    assert_int_equal(trace.broken_lines, 0);
+    assert_true(was_heard(&trace, "story"));
+    assert_true(was_heard(&trace, "granted"));
+    /* Whoever reads the trace must not be able to release the lock. */
+    assert_false(was_heard(&trace, secret));
+}
+
+static void log_names_the_node_that_went_away(void **state)
+{
+    static struct listener log = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct fleet *fleet = *state;
+    redlock_options options = options_for(fleet_urls(fleet));
+
+    options.log = hear_log;
+    options.log_context = &log;
+    redlock_client *client = open_with(&options);
+    await_all_nodes(client);
+    fleet_kill(fleet, 1);
+    give_back(take_lock(client, "log", LONG_TTL_MS));
+    await(was_heard(&log, fleet_url(fleet, 1)));
+    assert_true(fleet_restart(fleet, 1));
+    await_all_nodes(client);
+    redlock_client_close(client);
+    assert_int_equal(log.broken_lines, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_NODES(what_happens_to_locks_is_counted, start_three_nodes),
+        ON_NODES(what_nodes_answer_is_counted, start_three_nodes),
+        ON_NODES(faults_of_nodes_are_counted, start_three_nodes),
+        ON_NODES(losses_and_cancellations_are_counted, start_three_nodes),
+        ON_NODES(failed_extensions_and_releases_are_counted, start_three_nodes),
+        ON_NODES(stats_need_their_size, start_one_node),
+        ON_NODES(trace_tells_the_story_of_a_lock, start_three_nodes),
+        ON_NODES(log_names_the_node_that_went_away, start_three_nodes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
