@@ -15,15 +15,24 @@ bool rl_call_check_report(const redlock_report *report)
     return report == NULL || report->size == sizeof *report;
 }
 
+static bool makes_reserved_key(const redlock_client *client, const redlock_spec *spec)
+{
+    char key[REDLOCK_NAME_MAX];
+    size_t prefix = client->config.key_prefix_length;
+
+    memcpy(key, client->config.key_prefix, prefix);
+    memcpy(key + prefix, spec->name, spec->name_length);
+    return rl_key_reserved(key, prefix + spec->name_length);
+}
+
 static const char *check_name(const redlock_client *client, const redlock_spec *spec)
 {
     if (spec->name == NULL || spec->name_length == 0)
         return "name is empty: give the lock a name";
     if (client->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         return "name is too long: prefix and name together may have 1024 bytes";
-    if (spec->name_length >= sizeof RL_KEY_RESERVED - 1 &&
-        memcmp(spec->name, RL_KEY_RESERVED, sizeof RL_KEY_RESERVED - 1) == 0)
-        return "names that begin with redlock: are reserved";
+    if (makes_reserved_key(client, spec))
+        return "names that make a key beginning with redlock-guard: or redlock-fence: are reserved";
     return NULL;
 }
 

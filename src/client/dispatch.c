@@ -35,7 +35,6 @@ static void add_guard(struct rl_lock_command *command, redlock_lock *lock, uint3
     const struct rl_node_guard *guard = &client->guards[node];
 
     command->epoch = guard->epoch;
-    command->prefix = client->config.key_prefix;
     command->fence = lock->fence;
     /* Rule: a question that arrives after nobody waits for its answer any more must not be carried out. */
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, now_of(client)) +
@@ -65,9 +64,7 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
 
     if (kind == RL_COMMAND_ADMIT)
         return rl_guard_admit(client, node, "init", lock, full);
-    if (!rl_connection_reserve(
-            connection,
-            RL_DISPATCH_ROOM + 3 * (size_t)lock->key_length + 3 * client->config.key_prefix_length, &writer))
+    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 3 * (size_t)lock->key_length, &writer))
         return false;
     if (client->config.guarded)
         add_guard(&command, lock, node);

@@ -37,7 +37,6 @@ static struct rl_admission make_admission(redlock_client *client, uint32_t node,
     const struct rl_connection *connection = &client->connections[node];
     const struct rl_node_info *info = &connection->handshake.info;
     struct rl_admission admission = {
-        .prefix = client->config.key_prefix,
         .run_id = info->run_id,
         .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl, client->config.drift_ppm)),
         .durable = connection->url.durable,
@@ -62,10 +61,12 @@ static bool send_admission(redlock_client *client, uint32_t node, const struct r
                                .question = lock != NULL ? 1 : 0,
                                .kind = RL_COMMAND_ADMIT,
                                .replies = 1,
+                               .number =
+                                   (uint64_t)(uintptr_t)admission->word, /* a literal: said again as it was */
                                .sent = client->clock.now};
     struct rl_writer writer;
 
-    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 3 * client->config.key_prefix_length, &writer))
+    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM, &writer))
         return false;
     full = full || (connection->loaded & 1U << RL_COMMAND_ADMIT) == 0;
     connection->loaded |= 1U << RL_COMMAND_ADMIT;
@@ -245,7 +246,7 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     rl_guard_read_admit(bytes, length, &admitted);
     guard->asking = false;
     if (admitted.no_script && !ticket->full) {
-        rl_guard_admit(client, node, lock != NULL ? "init" : "", lock, true);
+        rl_guard_admit(client, node, (const char *)(uintptr_t)ticket->number, lock, true);
         return;
     }
     if (admitted.fitness == RL_FITNESS_UNKNOWN)

@@ -10,30 +10,12 @@
 #include "wire/resp_reader.h"
 #include "wire/script.h"
 
-static size_t join(char *buffer, const char *prefix, const char *rest)
-{
-    size_t prefix_length = strlen(prefix), rest_length = strlen(rest);
-
-    memcpy(buffer, prefix, prefix_length);
-    memcpy(buffer + prefix_length, rest, rest_length);
-    return prefix_length + rest_length;
-}
-
-size_t rl_key_epoch(char *buffer, const char *prefix)
-{
-    return join(buffer, prefix, RL_KEY_RESERVED "epoch");
-}
-
-size_t rl_key_floor(char *buffer, const char *prefix)
-{
-    return join(buffer, prefix, RL_KEY_RESERVED "floor");
-}
-
-size_t rl_key_fence(char *buffer, const char *prefix, const char *key, size_t key_length)
+size_t rl_key_fence(char *buffer, const char *key, size_t key_length)
 {
     bool tagged = memchr(key, '{', key_length) != NULL;
-    size_t length = join(buffer, prefix, RL_KEY_RESERVED "fence:");
+    size_t length = sizeof RL_KEY_FENCE - 1;
 
+    memcpy(buffer, RL_KEY_FENCE, length);
     if (!tagged)
         buffer[length++] = '{';
     memcpy(buffer + length, key, key_length);
@@ -43,15 +25,27 @@ size_t rl_key_fence(char *buffer, const char *prefix, const char *key, size_t ke
     return length;
 }
 
+static bool begins_with(const char *key, size_t key_length, const char *word)
+{
+    size_t length = strlen(word);
+
+    return key_length >= length && memcmp(key, word, length) == 0;
+}
+
+bool rl_key_reserved(const char *key, size_t key_length)
+{
+    return begins_with(key, key_length, RL_KEY_GUARD) || begins_with(key, key_length, RL_KEY_FENCE);
+}
+
 void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full)
 {
-    char key[RL_SIDE_KEY_MAX], digits[20];
+    char digits[20];
 
     rl_write_command(writer, 13);
     rl_write_script(writer, &rl_script_admit, full);
     rl_write_text(writer, "2");
-    rl_write_bytes(writer, key, rl_key_epoch(key, admission->prefix));
-    rl_write_bytes(writer, key, rl_key_floor(key, admission->prefix));
+    rl_write_text(writer, RL_KEY_EPOCH);
+    rl_write_text(writer, RL_KEY_FLOOR);
     rl_write_text(writer, admission->run_id);
     rl_write_bytes(writer, admission->fresh_id, RL_EPOCH_ID);
     rl_write_integer(writer, admission->quarantine_ms);

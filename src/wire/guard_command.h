@@ -10,7 +10,6 @@
 enum { RL_EPOCH_MAX = 127, RL_EPOCH_ID = 16 };
 
 struct rl_admission {
-    const char *prefix; /* of all keys */
     const char *run_id;
     char fresh_id[RL_EPOCH_ID + 1]; /* random, in hex */
     int64_t quarantine_ms;
@@ -36,16 +35,19 @@ struct rl_admitted {
 
 void rl_guard_read_admit(const char *bytes, size_t length, struct rl_admitted *admitted);
 
-/* Names of the side keys: what the guard and the fences keep beside the lock, under the same prefix. Written into
- * buffer (not NUL-terminated), returns the length. */
-enum { RL_SIDE_KEY_MAX = 2 * 1024 + 32 };
-size_t rl_key_epoch(char *buffer, const char *prefix);
-size_t rl_key_floor(char *buffer, const char *prefix);
+/* The side keys: what the guard and the fences keep on a node beside the locks. They carry no prefix: a node has one
+ * memory, whoever uses it. Lock keys must not begin like them. */
+#define RL_KEY_GUARD "redlock-guard:"
+#define RL_KEY_EPOCH RL_KEY_GUARD "epoch"
+#define RL_KEY_FLOOR RL_KEY_GUARD "floor"
+#define RL_KEY_FENCE "redlock-fence:"
 
-/* The fence of a lock shares its hash tag: {key}, or the tag that the key has. */
-size_t rl_key_fence(char *buffer, const char *prefix, const char *key, size_t key_length);
+/* The fence of a lock shares its hash tag: {key}, or the tag that the key has. Written without a NUL; returns the length,
+ * at most RL_KEY_FENCE_MAX for the longest key. */
+enum { RL_KEY_FENCE_MAX = 1024 + 32 };
+size_t rl_key_fence(char *buffer, const char *key, size_t key_length);
 
-/* Names that begin like this are ours. */
-#define RL_KEY_RESERVED "redlock:"
+/* Whether a lock may have this key. */
+bool rl_key_reserved(const char *key, size_t key_length);
 
 #endif

@@ -36,11 +36,11 @@ static void write_plain_acquire(struct rl_writer *writer, const struct rl_lock_c
 /* Keys 2 to 4 of the fencing scripts. */
 static void write_fence_keys(struct rl_writer *writer, const struct rl_lock_command *command)
 {
-    char key[RL_SIDE_KEY_MAX];
+    char key[RL_KEY_FENCE_MAX];
 
-    rl_write_bytes(writer, key, rl_key_fence(key, command->prefix, command->key, command->key_length));
-    rl_write_bytes(writer, key, rl_key_epoch(key, command->prefix));
-    rl_write_bytes(writer, key, rl_key_floor(key, command->prefix));
+    rl_write_bytes(writer, key, rl_key_fence(key, command->key, command->key_length));
+    rl_write_text(writer, RL_KEY_EPOCH);
+    rl_write_text(writer, RL_KEY_FLOOR);
 }
 
 static void write_acquire(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
@@ -70,12 +70,11 @@ static void write_raise(struct rl_writer *writer, const struct rl_lock_command *
 static void write_extend(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
     bool guarded = command->epoch != NULL;
-    char key[RL_SIDE_KEY_MAX];
 
     open_script(writer, &rl_script_extend, full, command, guarded ? 2 : 1,
                 2 + guarded + (guarded && command->repair));
     if (guarded)
-        rl_write_bytes(writer, key, rl_key_epoch(key, command->prefix));
+        rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
     if (guarded)

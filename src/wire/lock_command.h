@@ -32,7 +32,6 @@ struct rl_lock_command {
     int64_t ttl_ms;
     /* Guarded nodes only; without an epoch the plain commands are written. */
     const char *epoch;    /* the record the node was admitted with; NULL: plain */
-    const char *prefix;   /* of all keys */
     uint64_t fence;       /* ACQUIRE: the proposal; RAISE: the one agreed on */
     int64_t not_after_us; /* ACQUIRE, EXTEND: in node time */
     bool repair;          /* EXTEND: plant it again where it was lost */

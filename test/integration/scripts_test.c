@@ -12,9 +12,9 @@
 #include "wire/script.h"
 
 #define EPOCH "1 run id 1000 0"
-#define EPOCH_KEY "redlock:epoch"
-#define FLOOR_KEY "redlock:floor"
-#define FENCE_KEY "redlock:fence:{lock}"
+#define EPOCH_KEY "redlock-guard:epoch"
+#define FLOOR_KEY "redlock-guard:floor"
+#define FENCE_KEY "redlock-fence:{lock}"
 
 enum { ANSWER_MAX = 4096, SECOND_US = 1000000 };
 #define NEVER_LATE "9007199254740991"
