@@ -25,14 +25,16 @@ static void tell_renewal(struct cli_supervision *supervision, const struct cli_l
         json_pack("{s:i, s:i, s:i, s:I}", "granted", (int)news->granted, "nodes", (int)news->node_count,
                   "quorum", (int)news->quorum, "validity_ms", (json_int_t)news->validity_ms);
 
-    if (news->failed && !supervision->lost)
+    if (news->failed && !supervision->failing && !supervision->lost)
         cli_output_warn("%s could not be renewed: %u of %u nodes agreed, %u are needed; %s left",
                         supervision->name, news->granted, news->node_count, news->quorum,
                         cli_text_span(news->validity_ms).text);
     if (news->renewed)
         cli_events_emit(supervision->events, "renewed", json_incref(more));
-    if (news->failed || (degraded && !supervision->degraded))
+    /* A renewal that failed is tried again many times a second; only the first one is news. */
+    if ((news->failed && !supervision->failing) || (degraded && !supervision->degraded))
         cli_events_emit(supervision->events, "degraded", json_incref(more));
+    supervision->failing = news->failed;
     supervision->degraded = degraded;
     json_decref(more);
 }

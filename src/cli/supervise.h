@@ -35,6 +35,7 @@ struct cli_supervision {
     bool lost;        /* the lock was lost, or was about to be when CMD was stopped */
     bool interrupted; /* somebody asked us to end */
     bool degraded;    /* nodes were out of order at the last renewal */
+    bool failing;     /* the last renewal did not reach a quorum */
 };
 
 /* Runs CMD to its end. */

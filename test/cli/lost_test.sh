@@ -84,6 +84,7 @@ vacate a
 # ---- a minority is killed
 start run --status-fd 3 --ttl 1s a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; exit 5' "$work/go"
 until_true has_event renewed
+spread a
 kill_nodes 4 5
 until_true has_event degraded
 ok 'with a minority gone it is renewed all the same' until_true renewed_after "$(grep -c . "$work/events")"
