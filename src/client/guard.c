@@ -80,15 +80,6 @@ static bool send_admission(redlock_client *client, uint32_t node, const struct r
     return true;
 }
 
-bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, redlock_lock *lock, bool full)
-{
-    /* The operator's word comes with a floor by our clock; the node adds its own. */
-    uint64_t floor = lock != NULL ? rl_guard_high(rl_clock_wall_us(), 0) : 0;
-    struct rl_admission admission = make_admission(client, node, word, floor);
-
-    return send_admission(client, node, &admission, lock, full);
-}
-
 /* What INFO alone rules out; NONE when it rules out nothing. */
 static enum rl_cause refused_by_info(const struct rl_node_info *info, const char **why)
 {
@@ -101,6 +92,19 @@ static enum rl_cause refused_by_info(const struct rl_node_info *info, const char
         return RL_CAUSE_EVICTING;
     }
     return RL_CAUSE_NONE;
+}
+
+bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, redlock_lock *lock, bool full)
+{
+    /* The operator's word comes with a floor by our clock; the node adds its own. */
+    uint64_t floor = lock != NULL ? rl_guard_high(rl_clock_wall_us(), 0) : 0;
+    struct rl_admission admission = make_admission(client, node, word, floor);
+    const char *why;
+
+    /* Not even the operator's word makes up for a node that drops locks, or that cannot be told from another. */
+    if (refused_by_info(&client->connections[node].handshake.info, &why) != RL_CAUSE_NONE)
+        return false;
+    return send_admission(client, node, &admission, lock, full);
 }
 
 void rl_guard_ready(redlock_client *client, uint32_t node)

@@ -36,45 +36,41 @@ redlock_client *open_admitted(const char *nodes, uint32_t max_ttl_ms)
     return client;
 }
 
-/* A vote that was still under way when the round was decided is asked for again: only an answer counts. */
-static void ask_all(redlock_client *client, redlock_report *report)
+/* Takes a lock and looks where its key is: a vote that came after the round was decided counts too. What the report says of
+ * a node that did not vote is from the round when that failed, else from the look. */
+static uint32_t ask_all(redlock_client *client, redlock_report *report)
 {
-    redlock_spec spec = spec_for("does it vote", REDLOCK_TTL_MIN_MS);
-    bool pending = true;
+    redlock_spec spec = spec_for("does it vote", SHORT_MAX_TTL_MS);
+    redlock_lock *lock = NULL;
+    uint32_t votes = 0;
 
-    for (int tries = 0; tries < 200 && pending; tries++) {
-        redlock_lock *lock = NULL;
-
-        *report = (redlock_report)REDLOCK_REPORT_INIT;
-        if (redlock_try_acquire(client, &spec, &lock, report) == REDLOCK_OK)
-            redlock_release(lock, NULL);
-        redlock_lock_free(lock);
-        pending = false;
-        for (uint32_t i = 0; i < report->node_count; i++)
-            pending = pending || report->nodes[i].verdict == REDLOCK_VERDICT_PENDING ||
-                      report->nodes[i].verdict == REDLOCK_VERDICT_DENIED;
-    }
+    *report = (redlock_report)REDLOCK_REPORT_INIT;
+    if (redlock_try_acquire(client, &spec, &lock, report) != REDLOCK_OK)
+        return 0;
+    redlock_inspect(client, spec.name, 0, report);
+    for (uint32_t i = 0; i < report->node_count; i++)
+        if (strcmp(report->nodes[i].owner, redlock_lock_owner(lock)) == 0)
+            votes |= (uint32_t)1 << i;
+    redlock_release(lock, NULL);
+    redlock_lock_free(lock);
+    return votes;
 }
 
 bool node_votes(redlock_client *client, uint32_t node, char *detail)
 {
     static redlock_report report; /* 30 kB of it: not for the stack of every caller */
+    uint32_t votes = ask_all(client, &report);
 
-    ask_all(client, &report);
     if (detail != NULL)
         memcpy(detail, report.nodes[node].detail, sizeof report.nodes[node].detail);
-    return report.nodes[node].verdict == REDLOCK_VERDICT_GRANTED;
+    return (votes >> node & 1) != 0;
 }
 
 uint32_t count_votes(redlock_client *client)
 {
     static redlock_report report;
-    uint32_t votes = 0;
 
-    ask_all(client, &report);
-    for (uint32_t i = 0; i < report.node_count; i++)
-        votes += report.nodes[i].verdict == REDLOCK_VERDICT_GRANTED;
-    return votes;
+    return (uint32_t)__builtin_popcount(ask_all(client, &report));
 }
 
 bool is_side_key(const char *key)

@@ -20,11 +20,11 @@ redlock_options guarded_options(const char *nodes, uint32_t max_ttl_ms);
 redlock_client *open_admitted(const char *nodes, uint32_t max_ttl_ms);
 void admit_all_nodes(redlock_client *client);
 
-/* Whether a node may vote, by asking all of them for a lock that nobody else wants. detail, of 160 bytes or NULL, says why
- * it may not. */
+/* Whether a node votes, by taking a lock that nobody else wants and looking where it is; nobody does while there is no
+ * quorum. detail, of 160 bytes or NULL, says why it does not. */
 bool node_votes(redlock_client *client, uint32_t node, char *detail);
 
-/* How many nodes may vote, by the same means. */
+/* How many nodes vote, by the same means. */
 uint32_t count_votes(redlock_client *client);
 
 /* Whether a key is the guard's own, whatever stands before it. */
