@@ -53,7 +53,8 @@ enum rl_clock_state rl_clock_watch_add(struct rl_clock_watch *watch, struct rl_t
     int64_t span_us;
 
     watch->offset_us = node_us - middle.us;
-    watch->error_us = half_us + 1;
+    /* Somewhere between question and answer; its clock may have run at its own rate meanwhile. */
+    watch->error_us = half_us + half_us * drift_ppm / 2000000 + 1;
     if (!watch->anchored) {
         anchor(watch, middle);
         return watch->state = RL_CLOCK_GOOD;
