@@ -140,7 +140,9 @@ struct rl_node_guard {
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
     struct rl_clock_watch watch;
-    enum rl_cause cause; /* why it is not fit */
+    struct rl_time seen_good; /* the last good look at its clock was asked for then */
+    struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
+    enum rl_cause cause;      /* why it is not fit */
     char epoch[RL_EPOCH_MAX + 1];
     char why[128]; /* in words */
 };
@@ -319,6 +321,11 @@ bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, red
 void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
                     size_t length);
 void rl_guard_dropped(redlock_client *client, uint32_t node);
+
+/* It does not vote, and why. */
+void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why);
+
+/* ---- clocks.c */
 
 /* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
 bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, int64_t node_us);

@@ -235,7 +235,8 @@ struct rl_answer rl_dispatch_refusal(redlock_client *client, uint32_t node)
         answer.cause = connection->unfit;
     } else if (withheld(client, node)) {
         answer.cause = client->guards[node].cause;
-        answer.verdict = answer.cause == RL_CAUSE_RIGHTS ? RL_BROKEN : RL_UNFIT;
+        answer.verdict =
+            answer.cause == RL_CAUSE_RIGHTS || answer.cause == RL_CAUSE_MEMORY ? RL_BROKEN : RL_UNFIT;
     } else if (connection->state == RL_CONNECTION_READY) {
         answer.cause = rl_connection_silent(connection, now_of(client)) ? RL_CAUSE_SILENT : RL_CAUSE_MEMORY;
     }

@@ -19,7 +19,7 @@ static struct rl_time after_ms(const redlock_client *client, int64_t ms)
     return rl_time_add(client->clock.now, rl_span_ms(ms));
 }
 
-static void set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why)
+void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why)
 {
     struct rl_node_guard *guard = &client->guards[node];
 
@@ -123,9 +123,11 @@ void rl_guard_ready(redlock_client *client, uint32_t node)
         return;
     guard->by_info = cause != RL_CAUSE_NONE;
     if (guard->by_info)
-        set_unfit(client, node, cause, why);
-    else if (!rl_guard_admit(client, node, "", NULL, false))
-        set_unfit(client, node, RL_CAUSE_MEMORY, "no memory to ask it whether it may vote");
+        rl_guard_set_unfit(client, node, cause, why);
+    else if (!rl_guard_admit(client, node, "", NULL, false)) {
+        guard->again = after_ms(client, FLOOR_RETRY_MS);
+        rl_guard_set_unfit(client, node, RL_CAUSE_MEMORY, "no memory to ask it whether it may vote");
+    }
 }
 
 /* ---- the floor ---- */
@@ -169,7 +171,7 @@ static void give_floor(redlock_client *client, bool found, uint64_t floor)
                 continue;
         }
         guard->again = after_ms(client, FLOOR_RETRY_MS);
-        set_unfit(
+        rl_guard_set_unfit(
             client, node, RL_CAUSE_FLOOR,
             "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)");
         rl_dispatch_settle(client, node);
@@ -224,7 +226,7 @@ static void take_admitted(redlock_client *client, uint32_t node, const struct rl
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
         describe_quarantine(why, sizeof why, admitted->wait_ms);
         guard->again = after_ms(client, admitted->wait_ms + 1);
-        set_unfit(client, node, RL_CAUSE_QUARANTINE, why);
+        rl_guard_set_unfit(client, node, RL_CAUSE_QUARANTINE, why);
     }
 }
 
@@ -237,7 +239,7 @@ static void take_error(redlock_client *client, uint32_t node, const struct rl_ad
     rl_text_add(&text, "it cannot be asked whether it may vote: ");
     rl_text_add_printable(&text, admitted->error, admitted->error_length);
     client->guards[node].again = after_ms(client, FLOOR_RETRY_MS);
-    set_unfit(client, node, answer.cause, why);
+    rl_guard_set_unfit(client, node, answer.cause, why);
 }
 
 void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
@@ -286,37 +288,6 @@ void rl_guard_refused(redlock_client *client, uint32_t node)
 
     if (!guard->asking)
         rl_guard_admit(client, node, "", NULL, false);
-}
-
-/* ---- clocks ---- */
-
-bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, int64_t node_us)
-{
-    struct rl_node_guard *guard = &client->guards[node];
-    bool was_bad = guard->clock_bad;
-    enum rl_clock_state state;
-    char why[sizeof guard->why];
-
-    if (!client->config.guarded)
-        return true;
-    state = rl_clock_watch_add(&guard->watch, sent, client->clock.now, node_us, client->config.drift_ppm);
-    guard->clock_bad = state == RL_CLOCK_RATE;
-    if (state == RL_CLOCK_RATE && !was_bad) {
-        snprintf(why, sizeof why, "its clock runs at another rate than ours: %+" PRId64 " ppm",
-                 guard->watch.rate_ppm);
-        set_unfit(client, node, RL_CAUSE_CLOCK, why);
-    }
-    if (was_bad && !guard->clock_bad && guard->cause == RL_CAUSE_CLOCK)
-        guard->cause = RL_CAUSE_NONE;
-    if (state == RL_CLOCK_STEP) {
-        /* Keys that a step forward let expire are forgotten locks: everybody has to know. */
-        snprintf(why, sizeof why, "its clock jumped by %+" PRId64 " ms", guard->watch.step_us / 1000);
-        set_unfit(client, node, RL_CAUSE_CLOCK, why);
-        if (guard->fitness == RL_FITNESS_FIT)
-            rl_guard_admit(client, node, "suspect", NULL, false);
-        guard->fitness = RL_FITNESS_UNKNOWN;
-    }
-    return state == RL_CLOCK_GOOD;
 }
 
 /* ---- the right to vote ---- */

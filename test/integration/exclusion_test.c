@@ -292,6 +292,8 @@ static void every_round_of_a_wait_has_its_own_secret(void **state)
     unsigned sets = 0;
     char last[64] = "";
 
+    if (is_guarded())
+        skip(); /* it reads the owner out of SET */
     (void)state;
     assert_non_null(fake);
     fake_node_reply(fake, "SET", "_\r\n");

@@ -131,7 +131,8 @@ static void expect_step(int64_t step_us, int64_t pause_us, int64_t delay_us)
     /* Said once: from here on the new time is what it is watched against. */
     for (int i = 0; i < 200; i++, now += 100 * MS)
         assert_int_equal(look(&watch, &node, now + 100 * MS, delay_us, delay_us), RL_CLOCK_GOOD);
-    assert_int_equal(rl_clock_watch_node_us(&watch, (struct rl_time){now}), now + step_us + delay_us + delay_us / 200 + 1);
+    assert_int_equal(rl_clock_watch_node_us(&watch, (struct rl_time){now}),
+                     now + step_us + delay_us + delay_us / 200 + 1);
 }
 
 static void steps_are_noticed_at_the_next_look_and_said_once(void **state)
