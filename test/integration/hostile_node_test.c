@@ -3,6 +3,7 @@
  * credentials, the same node twice, keys that are not locks. A minority of them costs nothing; a majority gets its true
  * name, and what the good nodes had granted is gone again.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -470,6 +471,64 @@ static void late_grant_is_released(void **state)
     stop_fakes(fakes);
 }
 
+static void *resume_later(void *context)
+{
+    struct fake_node **fakes = context;
+
+    sleep_ms(500);
+    for (int i = 0; i < FAKES; i++)
+        fake_node_resume(fakes[i]);
+    return NULL;
+}
+
+/* A quorum grants it, but when the answers come the time they grant has run out: nobody may be given that lock. */
+static void grants_that_come_after_the_ttl_are_too_slow(void **state)
+{
+    struct fake_node *fakes[FAKES];
+    redlock_spec spec = spec_for("too-slow", 300);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+    pthread_t thread;
+
+    (void)state;
+    start_fakes(fakes, NULL);
+    redlock_options options = options_for(mixed_urls(fakes, FAKES, NULL, 0));
+    options.node_timeout_ms = 10000;
+    redlock_client *client = open_with(&options);
+    await_all_nodes(client);
+    for (int i = 0; i < FAKES; i++)
+        fake_node_hold(fakes[i], "SET");
+    assert_int_equal(pthread_create(&thread, NULL, resume_later, fakes), 0);
+    redlock_result result = redlock_try_acquire(client, &spec, &lock, &report);
+    pthread_join(thread, NULL);
+    assert_result(REDLOCK_TOO_SLOW, result, &report);
+    assert_null(lock);
+    assert_int_equal(report.validity_ms, 0);
+    for (int i = 0; i < FAKES; i++)
+        await(releases_of(fakes[i]) >= 1);
+    redlock_client_close(client);
+    stop_fakes(fakes);
+}
+
+/* An error is an answer, but not a promise that nothing was done. */
+static void lost_round_is_undone_on_every_node(void **state)
+{
+    struct fake_node *fakes[FAKES];
+    redlock_spec spec = spec_for("undone", LONG_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    (void)state;
+    start_fakes(fakes, NULL);
+    redlock_client *client = open_warm_client(mixed_urls(fakes, FAKES, NULL, 0));
+    fake_node_fail(fakes[1], "SET", "ERR nobody knows what happened");
+    fake_node_reply(fakes[2], "SET", "_\r\n");
+    assert_int_not_equal(redlock_try_acquire(client, &spec, &lock, NULL), REDLOCK_OK);
+    for (int i = 0; i < FAKES; i++)
+        await(releases_of(fakes[i]) >= 1);
+    redlock_client_close(client);
+    stop_fakes(fakes);
+}
+
 /* Whether the node kept the key is not known when the connection ends in the middle: the release follows on a new one. */
 static void release_follows_on_a_new_connection(void **state)
 {
@@ -843,6 +902,8 @@ int main(void)
         cmocka_unit_test(unasked_pushes_are_passed_over),
         cmocka_unit_test(unasked_answer_is_not_taken_for_the_next_one),
         ON_NODES(late_grant_is_released, start_three_nodes),
+        cmocka_unit_test(grants_that_come_after_the_ttl_are_too_slow),
+        cmocka_unit_test(lost_round_is_undone_on_every_node),
         cmocka_unit_test(release_follows_on_a_new_connection),
         cmocka_unit_test(close_pays_what_is_owed_to_a_node_that_is_coming_back),
         ON_NODES(full_nodes_grant_nothing_but_still_extend_and_release, start_three_nodes),

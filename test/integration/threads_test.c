@@ -224,6 +224,49 @@ static void threads_come_and_go_while_others_wait(void **state)
     redlock_client_close(client);
 }
 
+/* ---- closing under a caller ---------------------------------------------------------------------------- */
+
+struct patient {
+    redlock_client *client;
+    redlock_result result;
+    redlock_lock *lock;
+    pthread_t thread;
+};
+
+static void *wait_for_ever(void *context)
+{
+    struct patient *patient = context;
+    redlock_spec spec = spec_for("closing", LONG_TTL_MS);
+
+    patient->result = redlock_acquire(patient->client, &spec, REDLOCK_WAIT_FOREVER, &patient->lock, NULL);
+    return NULL;
+}
+
+static void close_ends_calls_that_wait(void **state)
+{
+    enum { PATIENTS = 8 };
+    struct fleet *fleet = *state;
+    redlock_client *holder = open_patient_client(fleet);
+    redlock_client *client = open_patient_client(fleet);
+    redlock_lock *lock = take_lock(holder, "closing", LONG_TTL_MS);
+    struct patient patients[PATIENTS];
+
+    for (int i = 0; i < PATIENTS; i++) {
+        patients[i] = (struct patient){.client = client};
+        assert_int_equal(pthread_create(&patients[i].thread, NULL, wait_for_ever, &patients[i]), 0);
+    }
+    /* All of them have asked once; whoever came too late would be using a client that is gone. */
+    sleep_ms(500);
+    redlock_client_close(client);
+    for (int i = 0; i < PATIENTS; i++) {
+        pthread_join(patients[i].thread, NULL);
+        assert_result(REDLOCK_CANCELED, patients[i].result, NULL);
+        assert_null(patients[i].lock);
+    }
+    give_back(lock);
+    redlock_client_close(holder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +275,7 @@ int main(void)
         ON_NODES(threads_of_two_clients_take_turns, start_three_nodes),
         ON_NODES(one_lock_in_many_hands_is_released_once, start_three_nodes),
         ON_NODES(threads_come_and_go_while_others_wait, start_three_nodes),
+        ON_NODES(close_ends_calls_that_wait, start_three_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
