@@ -9,6 +9,7 @@
 
 #include "wire/guard_command.h"
 #include "wire/lock_command.h"
+#include "wire/resp_reader.h"
 
 #define CHECK(fact) ((fact) ? (void)0 : (fprintf(stderr, "does not hold: %s\n", #fact), abort()))
 
@@ -17,14 +18,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_reply(enum rl_command_kind kind, const char *bytes, size_t length)
 {
     struct rl_lock_reply reply;
+    size_t end = 0;
 
     rl_lock_command_read(kind, 77, bytes, length, &reply);
     CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
     CHECK(reply.answer.cause <= RL_CAUSE_ERROR);
     CHECK(reply.owner == NULL ||
           (reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length));
-    /* What granted has a reason in the reply: an integer above 0, OK, or an array that begins with 1. */
-    CHECK(reply.answer.verdict != RL_GRANTED || (length > 0 && memchr(":+$*|", bytes[0], 5) != NULL));
+    /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array. */
+    CHECK(reply.answer.verdict != RL_GRANTED || rl_resp_skip(bytes, length, &end) != RL_RESP_OK ||
+          memchr(":+$=*|", bytes[0], 6) != NULL);
 }
 
 static void read_admission(const char *bytes, size_t length)
