@@ -247,6 +247,8 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
         return REDLOCK_INVALID;
     }
     rl_report_clear(report);
+    for (uint32_t i = 0; i < client->node_count; i++)
+        report->nodes[i].owner[0] = '\0';
     rl_driver_settle(client, client->node_count);
     lock = rl_lock_create(client, &spec, spec.name_length, "inspect");
     if (lock != NULL)

@@ -500,12 +500,9 @@ static void cancel_all(redlock_client *client)
 /* Whether everything that must reach this node has, or cannot be hurried by waiting. */
 static bool node_settled(const redlock_client *client, const struct rl_connection *connection)
 {
-    if (connection->state == RL_CONNECTION_READY)
-        return connection->ticket_count == 0 || rl_connection_silent(connection, client->clock.now);
-    for (uint32_t i = 0; i < RL_DEBTS_MAX && client->debt_count > 0; i++)
-        if (client->debts[i].lock != NULL && client->debts[i].node == connection->node)
-            return false;
-    return true;
+    if (connection->state == RL_CONNECTION_READY && rl_connection_silent(connection, client->clock.now))
+        return true;
+    return connection->ticket_count == 0 && !rl_reaper_waits(client, connection->node);
 }
 
 static bool settled(const redlock_client *client)

@@ -158,6 +158,7 @@ struct rl_config {
     const char *client_name;
     const char *host;
     const char *login;
+    uint32_t pid; /* a forked child cannot use the client, so it stays true */
     bool anonymous;
     bool guarded;
     struct rl_span max_ttl;
@@ -215,6 +216,7 @@ struct redlock_client {
 
     /* Who does the I/O; see driver.c. */
     bool driving;               /* a thread waits on the poller */
+    uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
     struct rl_time last_turn;
     bool looked_away;     /* what is read now came a while ago: its latency tells nothing */
@@ -222,7 +224,10 @@ struct redlock_client {
     bool carrier_running, notifier_running;
     pthread_t carrier, notifier;
     pthread_cond_t carrier_wake, notifier_wake, callback_ended;
-    struct rl_time carrier_until;     /* until when it sleeps */
+    struct rl_time carrier_until; /* until when it sleeps */
+    bool processing;              /* a thread is inside redlock_client_process() */
+    pthread_t processor;
+    struct rl_time timer_set;         /* what timer_fd is set to */
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
 
     redlock_stats stats;
@@ -340,7 +345,11 @@ enum rl_right rl_guard_right(redlock_client *client, uint32_t node);
 
 /* ---- reaper.c ------------------------------------------------------------------------------------------- */
 
-void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random);
+/* A release is owed to a node, to be sent after a pause. */
+void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause);
+
+/* Whether a node is owed a release that was not sent at all yet. */
+bool rl_reaper_waits(const redlock_client *client, uint32_t node);
 void rl_reaper_pay(redlock_client *client, struct rl_time now); /* sends what is due where it can be sent */
 struct rl_time rl_reaper_due(const redlock_client *client);
 void rl_reaper_drop_all(redlock_client *client);

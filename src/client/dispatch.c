@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { LOOK_AGAIN_MS = 1000 };
+enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
 
 /* The largest number that Lua keeps exactly. */
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
@@ -163,7 +163,7 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
 static void owe_release(redlock_lock *lock, uint32_t node)
 {
     if ((lock->touched & rl_node_set_one(node)) != 0 || lock->owner_fixed)
-        rl_reaper_add(lock, node, lock->random);
+        rl_reaper_add(lock, node, lock->random, rl_span_us(0));
 }
 
 /* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. */
@@ -354,7 +354,7 @@ static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket
                                    ticket->random, true))
         return;
     if (ticket->kind == RL_COMMAND_RELEASE)
-        rl_reaper_add(lock, node, ticket->random);
+        rl_reaper_add(lock, node, ticket->random, rl_span_us(0));
 }
 
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
@@ -434,6 +434,9 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         send_again(lock, connection->node, ticket);
     } else {
         learn(lock, connection->node, ticket, &reply);
+        if (ticket->kind == RL_COMMAND_RELEASE && reply.answer.verdict == RL_BROKEN)
+            rl_reaper_add(lock, connection->node, ticket->random,
+                          rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
         count_verdict(stats, reply.answer.verdict);
         if (is_current(lock, ticket))
             record_reply(lock, connection->node, (enum rl_command_kind)ticket->kind, latency.us, &reply);
@@ -466,7 +469,7 @@ static void on_dropped(void *context, struct rl_connection *connection, const st
     if (lock == NULL)
         return;
     if (!looked_after(lock, ticket))
-        rl_reaper_add(lock, connection->node, ticket->random);
+        rl_reaper_add(lock, connection->node, ticket->random, rl_span_us(0));
     if (is_current(lock, ticket)) {
         record_refusal(lock, connection->node);
         deliver(lock, connection->node, ticket, &answer);
