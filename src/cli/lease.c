@@ -14,20 +14,23 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* KILL and the sweep of a process tree take some milliseconds on a busy machine: they start this long before validity
- * ends. A twentieth of a short lease is what can be spared. */
+/* KILL and the sweep of a process tree take some milliseconds, and on a busy machine many more: they start this long
+ * before validity ends. A tenth of a short lease is what can be spared. */
 static int64_t margin_for(uint32_t ttl_ms)
 {
-    return least(ttl_ms / 20 + 1, 250);
+    return least(ttl_ms / 10, 1000);
 }
 
 bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, uint32_t ttl_ms,
                     uint32_t renew_ms, int64_t grace_ms)
 {
+    int64_t margin = margin_for(ttl_ms);
+    int64_t spare = (int64_t)ttl_ms - renew_ms - margin;
+
     *lease = (struct cli_lease){.warden = warden,
                                 .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-                                .margin_ms = margin_for(ttl_ms),
-                                .grace_ms = least(grace_ms, (ttl_ms - renew_ms) / 2)};
+                                .margin_ms = margin,
+                                .grace_ms = spare > 0 ? least(grace_ms, spare / 2) : 0};
     pthread_mutex_init(&lease->mutex, NULL);
     return lease->fd >= 0;
 }

@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/clock.h"
 #include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/text.h"
 
-#define PATIENCE_MS 150  /* a lock that is free is taken by then, and nobody has to be told */
+#define PATIENCE_MS 250  /* a lock that is free is taken by then, and nobody has to be told */
 #define ASK_LIVE_MS 1000 /* between questions for the live line */
 #define ASK_LOG_MS 60000 /* between log lines */
 #define DRAW_MS 100
@@ -115,6 +116,15 @@ static void ask(struct cli_waiting *waiting, int64_t now)
     waiting->next_ask_ms = now + (cli_output_is_live() ? ASK_LIVE_MS : ASK_LOG_MS);
 }
 
+/* Our own grants, of an attempt that is still under way: nobody to tell about. */
+static bool is_ourselves(const redlock_holder *holder)
+{
+    char host[sizeof holder->host] = "";
+
+    gethostname(host, sizeof host - 1);
+    return holder->pid == (uint32_t)getpid() && strcmp(holder->host, host) == 0;
+}
+
 static void tell_program(struct cli_waiting *waiting)
 {
     json_t *more = json_pack("{s:o, s:s}", "holder", cli_output_holder(&waiting->report.holder), "result",
@@ -134,6 +144,10 @@ void cli_waiting_tick(struct cli_waiting *waiting)
 
     if (asked)
         ask(waiting, now);
+    if (asked && is_ourselves(&waiting->report.holder)) {
+        waiting->next_ask_ms = now + PATIENCE_MS;
+        return;
+    }
     if (asked && !waiting->shown)
         tell_program(waiting);
     if (cli_output_is_live()) {

@@ -33,6 +33,7 @@ ok() {
 
 explain() {
     printf '%s\n' "$@" "exit code: ${code-}" "stdout: ${out-}" "stderr: ${err-}" | sed 's/^/# /'
+    [ ! -s "$work/events" ] || sed 's/^/# /' "$work/events"
 }
 
 equals() { [ "$1" = "$2" ]; }

@@ -116,8 +116,8 @@ is 'in a pipeline it is forwarded' "$code" 0
 shell "!$REDLOCK run a -- sh -c 'echo rea''dy; read x; echo got-\$x'\n" '?ready' '!\x1a' '?Stopped' '!jobs\n' '?Stopped' \
     '!fg\n' '!hello\n' '?got-hello' '!exit\n'
 is 'Ctrl-Z stops redlock with CMD, and fg goes on with both' "$code" 0
-shell "!$REDLOCK run --ttl 1s a -- sed -u s/^/got-/\n" '!hello\n' '?got-hello' '!\x1a' '?Stopped' \
-    "&sleep 1.5" '!fg; echo end-$?\n' '?is lost' '?end-79' '!exit\n'
+shell "!$REDLOCK run --ttl 3s a -- sed -u s/^/got-/\n" '!hello\n' '?got-hello' '!\x1a' '?Stopped' \
+    "&sleep 3.5" '!fg; echo end-$?\n' '?is lost' '?end-79' '!exit\n'
 is 'one that stays stopped for too long has lost its lock' "$code" 0
 shell "!$REDLOCK run a -- bash -c 'echo rea''dy; exec sleep 60' | cat\n" '?ready' '!\x1a' '?Stopped' '!kill %1; fg\n' '?$ ' '!exit\n'
 is 'Ctrl-Z in a pipeline stops all of it' "$code" 0

@@ -27,7 +27,9 @@ until_true has_event waiting
 vacate a
 finish
 is '-q says nothing' "$err" ''
-start run --status-fd 3 --ttl 600ms a -- sleep 1
+start run --status-fd 3 --ttl 3s --renew 200ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go"
+until_true has_event renewed
+touch "$work/go"
 finish
 is 'renewals are events too' "$(events)" 'acquired renewed child_exit released'
 ok '-v tells every step' "$REDLOCK" run -v a -- true 2>"$work/err"

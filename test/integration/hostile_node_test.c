@@ -578,6 +578,83 @@ static void close_pays_what_is_owed_to_a_node_that_is_coming_back(void **state)
     stop_fakes(fakes);
 }
 
+static void refuse_releases(struct fake_node *fake)
+{
+    fake_node_fail(fake, "EVAL", "LOADING Redis is loading the dataset in memory");
+    fake_node_fail(fake, "EVALSHA", "LOADING Redis is loading the dataset in memory");
+}
+
+/* A node that has just come back greets its clients and executes nothing yet: such an answer to a release leaves the key
+ * where it is, so the release is still owed. */
+static void release_that_a_node_was_not_ready_for_is_sent_again(void **state)
+{
+    struct fake_node *fakes[FAKES];
+    redlock_report report = REDLOCK_REPORT_INIT;
+    unsigned before[FAKES];
+
+    (void)state;
+    start_fakes(fakes, NULL);
+    redlock_client *client = open_warm_client(mixed_urls(fakes, FAKES, NULL, 0));
+    redlock_lock *lock = take_lock(client, "loading", LONG_TTL_MS);
+    for (int i = 0; i < FAKES; i++)
+        refuse_releases(fakes[i]);
+    assert_result(REDLOCK_NO_QUORUM, redlock_release(lock, &report), &report);
+    redlock_lock_free(lock);
+    for (int i = 0; i < FAKES; i++) {
+        before[i] = releases_of(fakes[i]);
+        fake_node_behave(fakes[i]);
+    }
+    for (int i = 0; i < FAKES; i++)
+        await(releases_of(fakes[i]) > before[i]);
+    redlock_client_close(client);
+    stop_fakes(fakes);
+}
+
+/* What nodes had received by the time they had loaded everything. */
+struct loading {
+    struct fake_node **fakes;
+    unsigned before[FAKES];
+};
+
+static void *finish_loading(void *context)
+{
+    struct loading *loading = context;
+
+    sleep_ms(500);
+    for (int i = 0; i < FAKES; i++) {
+        loading->before[i] = releases_of(loading->fakes[i]);
+        fake_node_behave(loading->fakes[i]);
+    }
+    return NULL;
+}
+
+static void close_insists_while_a_node_is_loading(void **state)
+{
+    struct fake_node *fakes[FAKES];
+    struct loading loading = {.fakes = fakes};
+    redlock_spec spec = spec_for("insist", LONG_TTL_MS);
+    redlock_lock *lock = NULL;
+    pthread_t thread;
+
+    (void)state;
+    start_fakes(fakes, NULL);
+    redlock_options options = options_for(mixed_urls(fakes, FAKES, NULL, 0));
+    options.node_timeout_ms = 5000;
+    redlock_client *client = open_with(&options);
+    await_all_nodes(client);
+    for (int i = 0; i < FAKES; i++) {
+        fake_node_cut(fakes[i], "SET", 0);
+        refuse_releases(fakes[i]);
+    }
+    assert_result(REDLOCK_NO_QUORUM, redlock_try_acquire(client, &spec, &lock, NULL), NULL);
+    assert_int_equal(pthread_create(&thread, NULL, finish_loading, &loading), 0);
+    redlock_client_close(client);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < FAKES; i++)
+        assert_in_range(releases_of(fakes[i]), loading.before[i] + 1, 1000);
+    stop_fakes(fakes);
+}
+
 /* ---- memory, replicas ---------------------------------------------------------------------------------- */
 
 static void full_nodes_grant_nothing_but_still_extend_and_release(void **state)
@@ -906,6 +983,8 @@ int main(void)
         cmocka_unit_test(lost_round_is_undone_on_every_node),
         cmocka_unit_test(release_follows_on_a_new_connection),
         cmocka_unit_test(close_pays_what_is_owed_to_a_node_that_is_coming_back),
+        cmocka_unit_test(release_that_a_node_was_not_ready_for_is_sent_again),
+        cmocka_unit_test(close_insists_while_a_node_is_loading),
         ON_NODES(full_nodes_grant_nothing_but_still_extend_and_release, start_three_nodes),
         ON_NODES(replicas_do_not_vote, start_three_tcp_nodes),
         ON_NODES(wrong_credentials_are_denied, start_nodes_with_passwords),
