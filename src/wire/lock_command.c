@@ -192,7 +192,7 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
     if (count < 2 || items[0].type != RL_RESP_INTEGER || items[1].type != RL_RESP_INTEGER)
         return false;
     reply->node_us = items[1].integer;
-    if (items[0].integer == 1 && count == 3 && items[2].type == RL_RESP_INTEGER) {
+    if (items[0].integer == 1 && count == 3 && items[2].type == RL_RESP_INTEGER && items[2].integer > 0) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = (uint64_t)items[2].integer;
         return true;
@@ -205,13 +205,21 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
     return true;
 }
 
+static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply *reply)
+{
+    if (item->type == RL_RESP_NULL)
+        reply->answer.verdict = RL_DENIED;
+    else if (item->type == RL_RESP_STRING && item->text_length == 2 && memcmp(item->text, "OK", 2) == 0)
+        reply->answer.verdict = RL_GRANTED;
+    else
+        answer_protocol(reply);
+}
+
 static void read_acquire(const struct rl_resp *item, uint64_t proposal, const char *bytes, size_t length,
                          size_t offset, struct rl_lock_reply *reply)
 {
-    if (item->type == RL_RESP_NULL) {
-        reply->answer.verdict = RL_DENIED;
-    } else if (item->type == RL_RESP_STRING && item->text_length == 2 && memcmp(item->text, "OK", 2) == 0) {
-        reply->answer.verdict = RL_GRANTED;
+    if (proposal == 0) {
+        read_plain_acquire(item, reply);
     } else if (item->type == RL_RESP_INTEGER && item->integer > 0) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = proposal;

@@ -64,7 +64,8 @@ struct rl_lock_reply {
 };
 
 /* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a broken
- * verdict with RL_CAUSE_PROTOCOL. proposal: the fence that an acquire proposed. */
+ * verdict with RL_CAUSE_PROTOCOL. proposal: the fence that an acquire proposed; 0: it was a
+ * plain one. */
 enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
                                      size_t length, struct rl_lock_reply *reply);
 
