@@ -151,10 +151,21 @@ typedef enum redlock_log_level {
     REDLOCK_LOG_DEBUG = 3
 } redlock_log_level;
 
+/* What the nodes are asked to do. */
+typedef enum redlock_mode {
+    REDLOCK_GUARDED =
+        0, /* a node that may have forgotten locks does not vote, and every lock carries a fence */
+    REDLOCK_PLAIN =
+        1 /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that forget */
+} redlock_mode;
+
 typedef struct redlock_options {
-    size_t size;             /* sizeof(redlock_options) */
-    const char *nodes;       /* node URLs separated by commas or white space; 1 to 31 of them */
-    const char *key_prefix;  /* put before every name; default none */
+    size_t size;            /* sizeof(redlock_options) */
+    const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
+    const char *key_prefix; /* put before every name; default none */
+    redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
+    uint32_t
+        max_ttl_ms; /* longest TTL of this client, and how long a node that forgot sits out; default 60000 */
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
     const char *user;        /* with password, for URLs that carry no credentials; default none */
     const char *password;
@@ -272,6 +283,10 @@ REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 REDLOCK_API const char *redlock_lock_name(const redlock_lock *lock, size_t *length);
 REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock);
 
+/* The operator's word that no lock can be held anywhere (a new fleet): admits all nodes to vote at once instead of after
+ * a quarantine. Said wrongly, it can put one lock into two hands. REDLOCK_OK: a quorum is fit. */
+REDLOCK_API redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report);
+
 /* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL. REDLOCK_OK: a quorum answered,
  * and report->holder and each node's owner and ttl_left_ms tell; report->denied counts nodes where it is held. */
 REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
@@ -327,7 +342,8 @@ typedef struct redlock_node_stats {
 typedef struct redlock_stats {
     size_t size;                                                              /* sizeof(redlock_stats) */
     uint64_t acquired, busy, timeouts, canceled, no_quorum, too_slow, failed; /* how acquisitions ended */
-    uint64_t rounds;                                                          /* it took in all */
+    uint64_t raised; /* acquisitions that needed a second fence round */
+    uint64_t rounds; /* it took in all */
     uint64_t extended, extend_failed, released, release_failed, lost;
     uint64_t held; /* now */
     redlock_histogram acquire_won, acquire_lost, extend, release;

@@ -18,6 +18,8 @@ static const char *node_word(const redlock_node_report *node, bool about_name)
 {
     switch (node->verdict) {
     case REDLOCK_VERDICT_GRANTED:
+        if (!about_name && !node->fit)
+            return "unfit";
         return about_name ? "free" : "up";
     case REDLOCK_VERDICT_DENIED:
         return about_name ? "held" : "up";
@@ -80,7 +82,7 @@ static void print_holder(const char *name, const redlock_report *report)
     printf("  id      %s\n", clean);
 }
 
-static void print_words(const char *name, const redlock_report *report)
+static void print_words(const char *name, const redlock_report *report, bool plain)
 {
     char clean[REDLOCK_NAME_MAX + 1] = "";
 
@@ -92,13 +94,16 @@ static void print_words(const char *name, const redlock_report *report)
             printf("%s is %s\n", clean, report->denied == 0 ? "free" : "not held by a quorum of nodes");
     }
     print_nodes(report, name != NULL);
+    if (name == NULL)
+        printf("  mode    %s\n", plain ? "plain: no fences, no guard against nodes that forget"
+                                       : "guarded: fences, and nodes that forget do not vote");
 }
 
-static void print_json(const char *name, const redlock_report *report)
+static void print_json(const char *name, const redlock_report *report, bool plain)
 {
-    json_t *object =
-        json_pack("{s:s, s:i, s:i, s:o}", "result", redlock_result_name(report->result), "quorum",
-                  (int)report->quorum, "held_on", (int)report->denied, "nodes", cli_output_nodes(report));
+    json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:o}", "result", redlock_result_name(report->result),
+                               "mode", plain ? "plain" : "guarded", "quorum", (int)report->quorum, "held_on",
+                               (int)report->denied, "nodes", cli_output_nodes(report));
 
     if (name != NULL) {
         json_object_set_new(object, "name", cli_output_string(name));
@@ -117,9 +122,9 @@ static int ask_and_print(const struct cli_session *session, const char *name)
 
     report.result = redlock_inspect(session->client, name, 0, &report);
     if (cli_output_is_json())
-        print_json(name, &report);
+        print_json(name, &report, session->config.plain);
     else
-        print_words(name, &report);
+        print_words(name, &report, session->config.plain);
     if (!cli_output_flush())
         return cli_output_fail(CLI_EXIT_SYSTEM, "the status could not be printed");
     return report.result == REDLOCK_OK ? CLI_EXIT_OK : cli_failure_asking(name, &report);

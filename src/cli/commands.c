@@ -37,6 +37,11 @@ static const char owner_text[] = "Exit code 79 when this owner does not hold NAM
 static const char status_text[] = "Exit code 0 when a quorum of nodes answered, 69 when not.\n"
                                   "Without NAME: how the nodes are.\n";
 
+static const char init_text[] =
+    "A node that does not remember what was locked does not vote until every lock it may have\n"
+    "forgotten has ended. A new fleet has nothing to remember: init says so and admits its nodes\n"
+    "at once. Said while a lock is held somewhere, it can put that lock into two hands.\n";
+
 static const char local_text[] =
     "The five private nodes are used when no nodes are configured; they start by themselves.\n"
     "REDLOCK_LOCAL_DIR is where they live (default: below the runtime directory of the user),\n"
@@ -59,6 +64,8 @@ const struct cli_command cli_commands[] = {
      cli_command_release},
     {"status", "[NAME]", "who holds NAME, and what each node says", status_text, CLI_STATUS, 0, 1, NULL,
      false, cli_command_status},
+    {"init", "[--yes]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL, false,
+     cli_command_init},
     {"local", "start|stop|status", "the five private nodes used when none are configured", local_text,
      CLI_LOCAL, 1, 1, "needs one of start, stop, status", false, cli_command_local},
     {"completion", "bash|zsh|fish", "print a completion script", completion_text, CLI_COMPLETION, 1, 1,

@@ -22,6 +22,7 @@
 #include "cli/text.h"
 
 #define MACHINE_FILE "/etc/redlock.conf"
+#define TIMEOUT_MAX_MS 600000
 #define BLANKS " \t\r\n"
 
 static int no_memory(void)
@@ -158,6 +159,14 @@ static int set_drift(const struct file *file, const char *key, const char *value
     return 0;
 }
 
+static int set_mode(const struct file *file, const char *key, const char *value, bool *plain)
+{
+    if (strcmp(value, "plain") != 0 && strcmp(value, "guarded") != 0)
+        return refuse_value(file, key, value, "is neither guarded nor plain");
+    *plain = *plain || strcmp(value, "plain") == 0;
+    return 0;
+}
+
 static int set_key(struct file *file, const char *key, const char *value)
 {
     struct cli_config *config = file->config;
@@ -179,10 +188,14 @@ static int set_key(struct file *file, const char *key, const char *value)
         return read_password(file, key, value, &config->password);
     if (strcmp(key, "ttl") == 0)
         return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->ttl_ms);
+    if (strcmp(key, "max_ttl") == 0)
+        return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->max_ttl_ms);
+    if (strcmp(key, "mode") == 0)
+        return set_mode(file, key, value, &config->plain);
     if (strcmp(key, "connect_timeout") == 0)
-        return set_span(file, key, value, 1, 3600000, &config->connect_timeout_ms);
+        return set_span(file, key, value, 1, TIMEOUT_MAX_MS, &config->connect_timeout_ms);
     if (strcmp(key, "node_timeout") == 0)
-        return set_span(file, key, value, 1, 3600000, &config->node_timeout_ms);
+        return set_span(file, key, value, 1, TIMEOUT_MAX_MS, &config->node_timeout_ms);
     if (strcmp(key, "drift_ppm") == 0)
         return set_drift(file, key, value, &config->drift_ppm);
     return cli_output_fail(CLI_EXIT_CONFIG, "%s:%d: \"%s\" is not a key that is known", file->path,
@@ -350,6 +363,7 @@ int cli_config_load(const struct cli_options *options, struct cli_config *config
         code = read_file(MACHINE_FILE, false, config);
     if (code == 0)
         code = take_password(config);
+    config->plain = config->plain || options->plain;
     return code != 0 ? code : take_prefix(options, config);
 }
 

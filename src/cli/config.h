@@ -15,7 +15,8 @@ struct cli_config {
     char *nodes; /* NULL: the five local ones */
     char *prefix, *user, *password;
     char *tls_ca, *tls_cert, *tls_key;
-    uint32_t ttl_ms, connect_timeout_ms, node_timeout_ms, drift_ppm;
+    uint32_t ttl_ms, max_ttl_ms, connect_timeout_ms, node_timeout_ms, drift_ppm;
+    bool plain;
 };
 
 /* 0, or an exit code after having said what is wrong. Either way cli_config_free() has to be called. */

@@ -115,7 +115,8 @@ static void say_nodes(const redlock_report *report)
 {
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
         const redlock_node_report *node = &report->nodes[i];
-        if (node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_DENIED)
+        if (node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_DENIED ||
+            node->verdict == REDLOCK_VERDICT_PENDING)
             continue;
         const char *detail = node->detail[0] != '\0' ? node->detail : redlock_verdict_name(node->verdict);
         cli_output_hint("node", "%u %s: %s", i + 1, node->url, detail);
@@ -180,6 +181,12 @@ int cli_failure_asking(const char *name, const redlock_report *report)
                              count_answers(report), report->node_count, report->quorum, waited(report).text);
         say_nodes(report);
         cli_output_hint("see", "redlock status");
+        break;
+    case REDLOCK_QUARANTINE:
+        cli_output_fail_with(more, code, "%stoo few nodes may vote: %u are needed%s", subject, report->quorum,
+                             waited(report).text);
+        say_nodes(report);
+        cli_output_hint("fix", "wait; or, if no lock can be held by anybody yet (a new fleet): redlock init");
         break;
     case REDLOCK_DENIED:
         cli_output_fail_with(more, code, "%sthe nodes refused the credentials or the rights", subject);

@@ -16,6 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <redlock.h>
+
 #include "cli/clock.h"
 #include "cli/exits.h"
 #include "cli/output.h"
@@ -255,15 +257,54 @@ static int start_missing(const struct cli_local *local, bool on_demand, int *sta
     return code != 0 ? code : wait_until_up(local);
 }
 
+static void admitted_path(const struct cli_local *local, char path[160])
+{
+    snprintf(path, 160, "%s/admitted", local->directory);
+}
+
+static bool admitted(const struct cli_local *local)
+{
+    char path[160];
+
+    admitted_path(local, path);
+    return access(path, F_OK) == 0;
+}
+
+/* Nodes that have never run before, or were stopped in order, have no lock to forget. Nodes that died have: they sit out
+ * their quarantine like any other. */
+static int admit(const struct cli_local *local)
+{
+    redlock_options settings = REDLOCK_OPTIONS_INIT;
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_client *client = NULL;
+    char path[160], *urls = cli_local_urls(local);
+
+    settings.nodes = urls;
+    redlock_result result = urls == NULL ? REDLOCK_NOMEM : redlock_client_open(&settings, &client, &report);
+    if (result == REDLOCK_OK)
+        result = redlock_init_nodes(client, &report);
+    redlock_client_close(client);
+    free(urls);
+    admitted_path(local, path);
+    int fd = result == REDLOCK_OK ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        return cli_output_fail(CLI_EXIT_NODES, "the local nodes could not be admitted: %s",
+                               result == REDLOCK_OK ? strerror(errno) : report.line);
+    close(fd);
+    return 0;
+}
+
 int cli_local_start(const struct cli_local *local, bool on_demand, int *started)
 {
     *started = 0;
-    if (count_up(local) == CLI_LOCAL_NODES)
+    if (count_up(local) == CLI_LOCAL_NODES && admitted(local))
         return 0;
     int lock = take_lock(local);
     if (lock < 0)
         return fail_lock(local);
     int code = start_missing(local, on_demand, started);
+    if (code == 0 && !admitted(local))
+        code = admit(local);
     close(lock);
     return code;
 }
@@ -293,6 +334,8 @@ int cli_local_stop(const struct cli_local *local, int *ended)
             *ended += cli_server_end(pid);
         remove_files(local, node);
     }
+    admitted_path(local, path);
+    unlink(path);
     snprintf(path, sizeof path, "%s/lock", local->directory);
     unlink(path);
     rmdir(local->directory); /* stays when somebody keeps other things there */

@@ -16,7 +16,7 @@
 #define AT(member) offsetof(struct cli_options, member)
 #define TAKING (CLI_RUN | CLI_ACQUIRE)
 #define LOCKING (TAKING | CLI_EXTEND | CLI_RELEASE)
-#define ASKING (LOCKING | CLI_STATUS)
+#define ASKING (LOCKING | CLI_STATUS | CLI_INIT)
 #define EVERY (ASKING | CLI_LOCAL | CLI_COMPLETION | CLI_HELP | CLI_VERSION)
 
 static const struct cli_option table[] = {
@@ -48,6 +48,9 @@ static const struct cli_option table[] = {
     {"nodes", '\0', CLI_VALUE_TEXT, AT(nodes), ASKING, "URL,URL...", "the nodes, without passwords"},
     {"config", '\0', CLI_VALUE_TEXT, AT(config), ASKING, "FILE", "read nodes and settings from FILE"},
     {"prefix", '\0', CLI_VALUE_TEXT, AT(prefix), ASKING, "TEXT", "put before every name at the nodes"},
+    {"plain", '\0', CLI_VALUE_NONE, AT(plain), LOCKING | CLI_STATUS, NULL,
+     "SET NX PX only: no fence, no guard against nodes that forget"},
+    {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT, NULL, "do not ask"},
     {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},
     {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "say every step on stderr"},
     {"json", '\0', CLI_VALUE_NONE, AT(json), EVERY, NULL, "answers and errors as JSON lines"},

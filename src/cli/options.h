@@ -19,7 +19,8 @@ enum cli_command_bit {
     CLI_LOCAL = 1 << 5,
     CLI_COMPLETION = 1 << 6,
     CLI_HELP = 1 << 7,
-    CLI_VERSION = 1 << 8
+    CLI_VERSION = 1 << 8,
+    CLI_INIT = 1 << 9
 };
 
 enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
@@ -33,6 +34,7 @@ struct cli_options {
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms;
     int64_t conflict_exit_code, status_fd, on_lost;
     bool nonblock, skip_ok, foreground, shared, quiet, verbose, json, no_color, help;
+    bool plain, yes;
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
     int word_count;
 };

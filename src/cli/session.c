@@ -12,6 +12,7 @@
 #include "cli/output.h"
 
 #define DEFAULT_TTL_MS 15000
+#define DEFAULT_MAX_TTL_MS 60000
 
 /* No nodes are configured: uses our own, and says so when they had to be started. */
 static int use_local_nodes(struct cli_session *session)
@@ -72,6 +73,8 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
     settings.connect_timeout_ms = config->connect_timeout_ms;
     settings.node_timeout_ms = config->node_timeout_ms;
     settings.drift_ppm = config->drift_ppm;
+    settings.max_ttl_ms = config->max_ttl_ms;
+    settings.mode = config->plain ? REDLOCK_PLAIN : REDLOCK_GUARDED;
     if (options->verbose) {
         settings.log = cli_output_log;
         settings.trace = cli_output_trace;
@@ -113,6 +116,15 @@ int cli_session_ttl(const struct cli_session *session, const struct cli_options 
     if (ttl > REDLOCK_TTL_MAX_MS)
         return cli_output_fail(CLI_EXIT_USAGE, "--ttl is too long: at most %dh",
                                REDLOCK_TTL_MAX_MS / 3600000);
+    if (!session->config.plain &&
+        ttl > (session->config.max_ttl_ms != 0 ? session->config.max_ttl_ms : DEFAULT_MAX_TTL_MS)) {
+        cli_output_fail(CLI_EXIT_USAGE,
+                        "--ttl is above max_ttl, which is how long a node that forgot sits out");
+        cli_output_hint(
+            "fix", "make it shorter: it says how soon a dead holder is noticed, not how long CMD may run");
+        cli_output_hint("or", "raise max_ttl in the configuration of every client (60s)");
+        return CLI_EXIT_USAGE;
+    }
     *ttl_ms = (uint32_t)ttl;
     return 0;
 }

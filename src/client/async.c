@@ -9,6 +9,8 @@
 
 #include "client/client.h"
 
+enum { FLUSH_EVERY = 64 }; /* callbacks: none of them holds back too many questions */
+
 static redlock_request next_request(redlock_client *client)
 {
     return ++client->last_request;
@@ -25,8 +27,13 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
         *request = operation->request;
 }
 
+/* Inside redlock_client_process() many calls may follow each other: what they ask for goes out together when it ends. */
 static void leave_nudged(redlock_client *client)
 {
+    if (client->processing && pthread_equal(client->processor, pthread_self())) {
+        rl_client_leave(client);
+        return;
+    }
     rl_driver_flush(client);
     rl_driver_nudge(client);
     rl_client_leave(client);
@@ -201,9 +208,15 @@ redlock_result redlock_client_process(redlock_client *client)
         take_down(client->ready_fd);
         take_down(client->timer_fd);
     }
-    rl_driver_turn(client, (struct rl_time){0});
-    while (rl_notify_run(client, true, false))
-        rl_driver_flush(client);
+    if (!client->processing) {
+        client->processing = true;
+        client->processor = pthread_self();
+        rl_driver_turn(client, (struct rl_time){0});
+        for (uint32_t run = 1; rl_notify_run(client, true, false); run++)
+            if (run % FLUSH_EVERY == 0)
+                rl_driver_flush(client);
+        client->processing = false;
+    }
     leave_nudged(client);
     return REDLOCK_OK;
 }

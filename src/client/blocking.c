@@ -247,15 +247,49 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
         return REDLOCK_INVALID;
     }
     rl_report_clear(report);
+    for (uint32_t i = 0; i < client->node_count; i++)
+        report->nodes[i].owner[0] = '\0';
     rl_driver_settle(client, client->node_count);
     lock = rl_lock_create(client, &spec, spec.name_length, "inspect");
     if (lock != NULL)
         operation = rl_operation_create(client, RL_OPERATION_INSPECT, lock);
     if (operation != NULL) {
         operation->record.inspected = report;
-        rl_operation_start_inspect(operation);
+        rl_operation_start_survey(operation, RL_COMMAND_PEEK);
         result = conclude(client, operation, NULL, report);
         find_main_holder(report);
+    } else {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
+    }
+    rl_client_leave(client);
+    return result;
+}
+
+redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
+{
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+    struct rl_operation *operation = NULL;
+    redlock_result result = REDLOCK_NOMEM;
+    redlock_lock *lock;
+
+    if (!rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return misuse(report);
+    if (!client->config.guarded) {
+        rl_client_leave(client);
+        rl_report_error(report, REDLOCK_MISUSE, "a plain client has no guard to admit nodes to");
+        return REDLOCK_MISUSE;
+    }
+    rl_driver_settle(client, client->node_count);
+    lock = rl_lock_create(client, &spec, 0, "init");
+    if (lock != NULL)
+        operation = rl_operation_create(client, RL_OPERATION_INIT, lock);
+    if (operation != NULL) {
+        rl_operation_start_survey(operation, RL_COMMAND_ADMIT);
+        result = conclude(client, operation, NULL, report);
     } else {
         if (lock != NULL)
             rl_lock_unref(lock);

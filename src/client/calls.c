@@ -15,12 +15,24 @@ bool rl_call_check_report(const redlock_report *report)
     return report == NULL || report->size == sizeof *report;
 }
 
+static bool makes_reserved_key(const redlock_client *client, const redlock_spec *spec)
+{
+    char key[REDLOCK_NAME_MAX];
+    size_t prefix = client->config.key_prefix_length;
+
+    memcpy(key, client->config.key_prefix, prefix);
+    memcpy(key + prefix, spec->name, spec->name_length);
+    return rl_key_reserved(key, prefix + spec->name_length);
+}
+
 static const char *check_name(const redlock_client *client, const redlock_spec *spec)
 {
     if (spec->name == NULL || spec->name_length == 0)
         return "name is empty: give the lock a name";
     if (client->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         return "name is too long: prefix and name together may have 1024 bytes";
+    if (makes_reserved_key(client, spec))
+        return "names that make a key beginning with redlock-guard: or redlock-fence: are reserved";
     return NULL;
 }
 
@@ -43,6 +55,8 @@ static const char *check_times(const redlock_client *client, const redlock_spec 
         return "ttl_ms is below 50: a lease that short leaves no time to use it";
     if (spec->ttl_ms > REDLOCK_TTL_MAX_MS)
         return "ttl_ms is above 86400000 (one day): keep it short and renew it";
+    if (client->config.guarded && rl_span_ms(spec->ttl_ms).us > client->config.max_ttl.us)
+        return "ttl_ms is above max_ttl_ms of the client: shorten it and renew, or raise max_ttl_ms";
     if (spec->max_hold_ms < 0)
         return "max_hold_ms is negative";
     return check_renewal(client, spec);
@@ -122,7 +136,9 @@ static struct rl_acquire_config acquire_config(const redlock_client *client, con
         .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(now, rl_span_ms(wait_ms)),
         .retry_min = client->config.retry_min,
         .retry_max = client->config.retry_max,
-        .peek = peek || wait_ms != 0,
+        .fenced = client->config.guarded,
+        .peek =
+            !client->config.guarded && (peek || wait_ms != 0), /* guarded nodes tell it with their denial */
     };
 }
 
@@ -234,6 +250,8 @@ struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock
         ttl_ms = (uint32_t)rl_span_ms_up(lock->lease.config.ttl);
     if (ttl_ms < REDLOCK_TTL_MIN_MS || ttl_ms > REDLOCK_TTL_MAX_MS)
         return refuse(result, report, REDLOCK_INVALID, "ttl_ms is not between 50 and 86400000 (one day)");
+    if (lock->client->config.guarded && rl_span_ms(ttl_ms).us > lock->client->config.max_ttl.us)
+        return refuse(result, report, REDLOCK_INVALID, "ttl_ms is above max_ttl_ms of the client");
     *result = not_held(lock);
     if (*result != REDLOCK_OK)
         return refuse(result, report, *result,

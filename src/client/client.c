@@ -281,11 +281,15 @@ static redlock_client *create(const struct rl_config *config, uint32_t node_coun
     memset(client, 0, sizeof *client);
     client->config = *config;
     client->connections = rl_client_allocate(client, node_count * sizeof *client->connections);
-    if (client->connections == NULL) {
+    client->guards = rl_client_allocate(client, node_count * sizeof *client->guards);
+    if (client->connections == NULL || client->guards == NULL) {
+        rl_client_release(client, client->guards, node_count * sizeof *client->guards);
+        rl_client_release(client, client->connections, node_count * sizeof *client->connections);
         allocator.release(allocator.context, client, sizeof *client);
         return NULL;
     }
     memset(client->connections, 0, node_count * sizeof *client->connections);
+    memset(client->guards, 0, node_count * sizeof *client->guards);
     client->connection_capacity = node_count;
     client->refs = 1;
     client->outer_fd = client->timer_fd = client->ready_fd = -1;
@@ -353,6 +357,7 @@ void rl_client_unref(redlock_client *client)
     if (!last)
         return;
     rl_client_release(client, client->timers.heap, client->timers.capacity * sizeof(struct rl_timer *));
+    rl_client_release(client, client->guards, client->connection_capacity * sizeof *client->guards);
     rl_client_release(client, client->connections, client->connection_capacity * sizeof *client->connections);
     rl_config_free(&client->config);
     pthread_mutex_destroy(&client->mutex);
@@ -483,7 +488,8 @@ static void cancel_all(redlock_client *client)
             link = rl_list_next(&client->operations, link);
             continue;
         }
-        if (operation->kind == RL_OPERATION_ACQUIRE || operation->kind == RL_OPERATION_INSPECT)
+        if (operation->kind == RL_OPERATION_ACQUIRE || operation->kind == RL_OPERATION_INSPECT ||
+            operation->kind == RL_OPERATION_INIT)
             rl_operation_event(operation, &event);
         else
             rl_operation_finish(operation, REDLOCK_CANCELED);
@@ -494,12 +500,9 @@ static void cancel_all(redlock_client *client)
 /* Whether everything that must reach this node has, or cannot be hurried by waiting. */
 static bool node_settled(const redlock_client *client, const struct rl_connection *connection)
 {
-    if (connection->state == RL_CONNECTION_READY)
-        return connection->ticket_count == 0 || rl_connection_silent(connection, client->clock.now);
-    for (uint32_t i = 0; i < RL_DEBTS_MAX && client->debt_count > 0; i++)
-        if (client->debts[i].lock != NULL && client->debts[i].node == connection->node)
-            return false;
-    return true;
+    if (connection->state == RL_CONNECTION_READY && rl_connection_silent(connection, client->clock.now))
+        return true;
+    return connection->ticket_count == 0 && !rl_reaper_waits(client, connection->node);
 }
 
 static bool settled(const redlock_client *client)
@@ -541,7 +544,8 @@ static void drop_tickets(redlock_client *client)
 
     for (uint32_t i = 0; i < client->node_count; i++)
         while (rl_connection_take_ticket(&client->connections[i], &ticket))
-            rl_lock_unref(ticket.subject);
+            if (ticket.subject != NULL)
+                rl_lock_unref(ticket.subject);
 }
 
 static void close_ours(redlock_client *client)

@@ -11,10 +11,13 @@
 #include "base/list.h"
 #include "base/timers.h"
 #include "core/acquire.h"
+#include "core/clock_watch.h"
+#include "core/guard.h"
 #include "core/lease.h"
 #include "net/clock.h"
 #include "net/connection.h"
 #include "redlock.h"
+#include "wire/guard_command.h"
 #include "wire/lock_command.h"
 #include "wire/owner.h"
 
@@ -38,7 +41,8 @@ enum rl_operation_kind {
     RL_OPERATION_ADOPT,
     RL_OPERATION_EXTEND,
     RL_OPERATION_RELEASE,
-    RL_OPERATION_INSPECT
+    RL_OPERATION_INSPECT,
+    RL_OPERATION_INIT
 };
 
 /* One call of the API while it is under way. Pooled. */
@@ -101,7 +105,8 @@ struct redlock_lock {
     enum rl_command_kind owed_kind;
     uint32_t owed_question;
     uint32_t ttl_ms;
-    uint64_t fence;
+    uint64_t fence; /* handed out with it; while it is asked for: the proposal, then the one to raise to */
+    uint64_t seen;  /* the highest fence any node told for this name */
     redlock_lost_fn on_lost;
     redlock_renewed_fn on_renewed;
     void *context;
@@ -124,6 +129,24 @@ struct rl_debt {
     bool again;           /* one more after this one */
 };
 
+/* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
+struct rl_node_guard {
+    enum rl_fitness fitness;
+    bool asking;           /* an admission is on its way */
+    bool by_info;          /* what INFO told in the handshake rules it out */
+    bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
+    struct rl_time again;  /* when asking once more may help */
+    struct rl_time probed; /* when a bad clock may be looked at again */
+    uint32_t sweep;        /* the sweep it was last heard in */
+    uint64_t high;         /* no fence of it was above this then */
+    struct rl_clock_watch watch;
+    struct rl_time seen_good; /* the last good look at its clock was asked for then */
+    struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
+    enum rl_cause cause;      /* why it is not fit */
+    char epoch[RL_EPOCH_MAX + 1];
+    char why[128]; /* in words */
+};
+
 enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512 };
 
 /* Options, checked and with defaults filled in. Texts are owned. */
@@ -135,7 +158,10 @@ struct rl_config {
     const char *client_name;
     const char *host;
     const char *login;
+    uint32_t pid; /* a forked child cannot use the client, so it stays true */
     bool anonymous;
+    bool guarded;
+    struct rl_span max_ttl;
     uint32_t drift_ppm;
     struct rl_span connect_timeout;
     struct rl_span node_timeout;
@@ -170,7 +196,10 @@ struct redlock_client {
     uint32_t node_count;
     uint32_t connection_capacity;
     struct rl_connection *connections; /* node_count of them */
-    rl_node_set dirty;                 /* connections with something to flush */
+    struct rl_node_guard *guards;      /* node_count of them */
+    uint32_t sweep;                    /* number of the latest sweep for a floor */
+    bool sweeping;
+    rl_node_set dirty; /* connections with something to flush */
     struct rl_timers timers;
     uint32_t timers_reserved;   /* places promised to operations and locks */
     struct rl_list operations;  /* under way */
@@ -187,6 +216,7 @@ struct redlock_client {
 
     /* Who does the I/O; see driver.c. */
     bool driving;               /* a thread waits on the poller */
+    uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
     struct rl_time last_turn;
     bool looked_away;     /* what is read now came a while ago: its latency tells nothing */
@@ -194,7 +224,10 @@ struct redlock_client {
     bool carrier_running, notifier_running;
     pthread_t carrier, notifier;
     pthread_cond_t carrier_wake, notifier_wake, callback_ended;
-    struct rl_time carrier_until;     /* until when it sleeps */
+    struct rl_time carrier_until; /* until when it sleeps */
+    bool processing;              /* a thread is inside redlock_client_process() */
+    pthread_t processor;
+    struct rl_time timer_set;         /* what timer_fd is set to */
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
 
     redlock_stats stats;
@@ -247,7 +280,7 @@ struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operati
                                          redlock_lock *lock);
 void rl_operation_free(redlock_client *client, struct rl_operation *operation);
 void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_acquire_config *config);
-void rl_operation_start_inspect(struct rl_operation *operation);
+void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_kind kind);
 void rl_operation_event(struct rl_operation *operation, const struct rl_event *event);
 void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
@@ -263,6 +296,7 @@ void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time v
 
 /* Sends a question to nodes; those that cannot be asked end up in lock->instant, those that are on their way to being
  * ready in lock->owed. */
+enum { RL_DISPATCH_ROOM = 8192 }; /* bytes that any command fits in, but for its keys */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
 /* Releases the lock's present owner on nodes; what cannot be sent goes to the reaper. Question 0: nobody waits. */
@@ -272,6 +306,9 @@ void rl_dispatch_forget_owed(redlock_lock *lock);
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full);
 
+/* Brings locks whose round is under way up to date with a node that became ready or fit, or that will not. */
+void rl_dispatch_settle(redlock_client *client, uint32_t node);
+
 /* A round ended because time did: those who have not answered were silent. */
 void rl_dispatch_count_silent(redlock_lock *lock, const struct rl_tally *tally);
 
@@ -279,9 +316,40 @@ void rl_dispatch_count_silent(redlock_lock *lock, const struct rl_tally *tally);
 struct rl_answer rl_dispatch_refusal(redlock_client *client, uint32_t node);
 void rl_dispatch_users(redlock_client *client); /* fills in client->user */
 
+/* ---- guard.c: may a node vote ---------------------------------------------------------------------------- */
+
+void rl_guard_ready(redlock_client *client, uint32_t node);
+void rl_guard_down(redlock_client *client, uint32_t node);
+
+/* Asks the node to be admitted; word is "", "init" or "suspect". lock: who is told (init), NULL nobody. */
+bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, redlock_lock *lock, bool full);
+void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                    size_t length);
+void rl_guard_dropped(redlock_client *client, uint32_t node);
+
+/* It does not vote, and why. */
+void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why);
+
+/* ---- clocks.c */
+
+/* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
+bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, int64_t node_us);
+
+/* It said that its epoch is another: ask it anew. */
+void rl_guard_refused(redlock_client *client, uint32_t node);
+
+enum rl_right { RL_MAY_VOTE, RL_MAY_NOT_VOTE, RL_MAY_VOTE_SOON };
+
+/* Whether it may be asked for a lock now; SOON: an admission is on its way. Asks anew where that may help. */
+enum rl_right rl_guard_right(redlock_client *client, uint32_t node);
+
 /* ---- reaper.c ------------------------------------------------------------------------------------------- */
 
-void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random);
+/* A release is owed to a node, to be sent after a pause. */
+void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause);
+
+/* Whether a node is owed a release that was not sent at all yet. */
+bool rl_reaper_waits(const redlock_client *client, uint32_t node);
 void rl_reaper_pay(redlock_client *client, struct rl_time now); /* sends what is due where it can be sent */
 struct rl_time rl_reaper_due(const redlock_client *client);
 void rl_reaper_drop_all(redlock_client *client);

@@ -8,8 +8,10 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-/* Bytes a command needs beyond key, owner and script. */
-enum { COMMAND_OVERHEAD = 192, SCRIPT_MAX = 4096, LOOK_AGAIN_MS = 1000 };
+enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
+
+/* The largest number that Lua keeps exactly. */
+#define NOT_AFTER_NEVER INT64_C(9007199254740991)
 
 static struct rl_time now_of(const redlock_client *client)
 {
@@ -24,6 +26,21 @@ static bool first_use(struct rl_connection *connection, enum rl_command_kind kin
 
     connection->loaded |= bit;
     return first;
+}
+
+/* What a guarded node wants to be told with a question: see wire/lua/acquire.lua. */
+static void add_guard(struct rl_lock_command *command, redlock_lock *lock, uint32_t node)
+{
+    redlock_client *client = lock->client;
+    const struct rl_node_guard *guard = &client->guards[node];
+
+    command->epoch = guard->epoch;
+    command->fence = lock->fence;
+    /* Rule: a question that arrives after nobody waits for its answer any more must not be carried out. */
+    command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, now_of(client)) +
+                                                        client->config.node_timeout.us
+                                                  : NOT_AFTER_NEVER;
+    command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
 }
 
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
@@ -45,13 +62,16 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
                                .sent = now_of(client)};
     struct rl_writer writer;
 
-    if (!rl_connection_reserve(
-            connection, 2 * (size_t)lock->key_length + command.owner_length + COMMAND_OVERHEAD + SCRIPT_MAX,
-            &writer))
+    if (kind == RL_COMMAND_ADMIT)
+        return rl_guard_admit(client, node, "init", lock, full);
+    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 3 * (size_t)lock->key_length, &writer))
         return false;
+    if (client->config.guarded)
+        add_guard(&command, lock, node);
     full = first_use(connection, kind) || full;
     rl_lock_command_write(&writer, &command, connection->handshake.info.features, full);
     memcpy(ticket.random, random, sizeof ticket.random);
+    ticket.number = client->config.guarded ? lock->fence : 0;
     ticket.full = full;
     rl_connection_commit(connection, &writer, &ticket);
     rl_lock_ref(lock);
@@ -105,8 +125,9 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     redlock_client *client = lock->client;
     struct rl_connection *connection = &client->connections[node];
     rl_node_set one = rl_node_set_one(node);
+    enum rl_right right;
 
-    if (connection->unfit != RL_CAUSE_NONE)
+    if (connection->unfit != RL_CAUSE_NONE || client->guards[node].by_info)
         look_again(client, connection);
     rl_connection_wake(connection, now_of(client));
     if (connection->state == RL_CONNECTION_RESTING || connection->unfit != RL_CAUSE_NONE ||
@@ -114,6 +135,8 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         lock->instant |= one;
     } else if (connection->state != RL_CONNECTION_READY) {
         lock->owed |= one;
+    } else if (kind == RL_COMMAND_ACQUIRE && (right = rl_guard_right(client, node)) != RL_MAY_VOTE) {
+        *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->instant) |= one;
     } else if (rl_dispatch_send(lock, node, kind, question, lock->random, false)) {
         lock->touched |= one;
     } else {
@@ -140,7 +163,7 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
 static void owe_release(redlock_lock *lock, uint32_t node)
 {
     if ((lock->touched & rl_node_set_one(node)) != 0 || lock->owner_fixed)
-        rl_reaper_add(lock, node, lock->random);
+        rl_reaper_add(lock, node, lock->random, rl_span_us(0));
 }
 
 /* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. */
@@ -195,6 +218,13 @@ static struct rl_record *find_record(redlock_lock *lock)
     return link != NULL ? &RL_CONTAINER(link, struct rl_operation, on_lock)->record : NULL;
 }
 
+/* Whether it is connected, but the guard keeps its vote back. */
+static bool withheld(const redlock_client *client, uint32_t node)
+{
+    return client->connections[node].state == RL_CONNECTION_READY &&
+           client->guards[node].cause != RL_CAUSE_NONE;
+}
+
 struct rl_answer rl_dispatch_refusal(redlock_client *client, uint32_t node)
 {
     const struct rl_connection *connection = &client->connections[node];
@@ -203,6 +233,10 @@ struct rl_answer rl_dispatch_refusal(redlock_client *client, uint32_t node)
     if (connection->unfit != RL_CAUSE_NONE) {
         answer.verdict = RL_UNFIT;
         answer.cause = connection->unfit;
+    } else if (withheld(client, node)) {
+        answer.cause = client->guards[node].cause;
+        answer.verdict =
+            answer.cause == RL_CAUSE_RIGHTS || answer.cause == RL_CAUSE_MEMORY ? RL_BROKEN : RL_UNFIT;
     } else if (connection->state == RL_CONNECTION_READY) {
         answer.cause = rl_connection_silent(connection, now_of(client)) ? RL_CAUSE_SILENT : RL_CAUSE_MEMORY;
     }
@@ -213,6 +247,8 @@ static const char *refusal_words(const redlock_client *client, const struct rl_c
 {
     if (connection->state != RL_CONNECTION_READY || connection->unfit != RL_CAUSE_NONE)
         return connection->error;
+    if (withheld(client, connection->node))
+        return client->guards[connection->node].why;
     if (rl_connection_silent(connection, now_of(client)))
         return "it has not answered earlier questions yet";
     return "too much is waiting to be sent to it, or memory ran out";
@@ -254,8 +290,7 @@ static void record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind
 
     if (record == NULL)
         return;
-    if (kind == RL_COMMAND_PEEK)
-        record_holder(record, node, reply);
+    record_holder(record, node, reply);
     /* A peek after a lost round adds to the vote's verdict; it does not replace it. */
     if (kind == RL_COMMAND_PEEK && lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE) {
         if (reply->answer.verdict == RL_DENIED)
@@ -319,7 +354,7 @@ static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket
                                    ticket->random, true))
         return;
     if (ticket->kind == RL_COMMAND_RELEASE)
-        rl_reaper_add(lock, node, ticket->random);
+        rl_reaper_add(lock, node, ticket->random, rl_span_us(0));
 }
 
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
@@ -335,6 +370,49 @@ static bool needs_another_form(struct rl_connection *connection, const struct rl
     return reading == RL_READING_NO_SCRIPT && !ticket->full;
 }
 
+/* The guard takes what it says; whoever asked for it is told whether the node is fit. */
+static void on_admission(redlock_client *client, struct rl_connection *connection,
+                         const struct rl_ticket *ticket, const char *bytes, size_t length)
+{
+    redlock_lock *lock = ticket->subject;
+    const struct rl_node_guard *guard = &client->guards[connection->node];
+    struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
+
+    rl_guard_reply(client, connection->node, ticket, bytes, length);
+    if (lock == NULL)
+        return;
+    if (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE)
+        answer = rl_dispatch_refusal(client, connection->node);
+    if (is_current(lock, ticket)) {
+        record_refusal(lock, connection->node);
+        lock->asking->record.nodes[connection->node].answer = answer;
+        if (answer.verdict == RL_GRANTED)
+            lock->asking->record.nodes[connection->node].detail[0] = '\0';
+        deliver(lock, connection->node, ticket, &answer);
+    }
+    rl_lock_unref(lock);
+}
+
+/* What a reply tells beside the verdict: the node's time, its epoch, the highest fence. */
+static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                  struct rl_lock_reply *reply)
+{
+    static const char off[] = "its clock cannot be trusted";
+    redlock_client *client = lock->client;
+
+    if (reply->answer.fence > lock->seen)
+        lock->seen = reply->answer.fence;
+    if (reply->answer.cause == RL_CAUSE_EPOCH)
+        rl_guard_refused(client, node);
+    if (reply->node_us == 0 || rl_guard_clock(client, node, ticket->sent, reply->node_us) ||
+        reply->answer.verdict != RL_GRANTED)
+        return;
+    reply->answer.verdict = RL_UNFIT;
+    reply->answer.cause = RL_CAUSE_CLOCK;
+    reply->error = off;
+    reply->error_length = sizeof off - 1;
+}
+
 static void on_reply(void *context, struct rl_connection *connection, const struct rl_ticket *ticket,
                      const char *bytes, size_t length)
 {
@@ -343,13 +421,22 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     redlock_node_stats *stats = &client->stats.nodes[connection->node];
     struct rl_span latency = rl_time_since(now_of(client), ticket->sent);
     struct rl_lock_reply reply;
-    enum rl_reading reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, bytes, length, &reply);
+    enum rl_reading reading;
 
     if (!client->looked_away)
         rl_histogram_add((struct rl_histogram *)&stats->latency, latency);
+    if (ticket->kind == RL_COMMAND_ADMIT) {
+        on_admission(client, connection, ticket, bytes, length);
+        return;
+    }
+    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
     if (needs_another_form(connection, ticket, reading)) {
         send_again(lock, connection->node, ticket);
     } else {
+        learn(lock, connection->node, ticket, &reply);
+        if (ticket->kind == RL_COMMAND_RELEASE && reply.answer.verdict == RL_BROKEN)
+            rl_reaper_add(lock, connection->node, ticket->random,
+                          rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
         count_verdict(stats, reply.answer.verdict);
         if (is_current(lock, ticket))
             record_reply(lock, connection->node, (enum rl_command_kind)ticket->kind, latency.us, &reply);
@@ -363,7 +450,7 @@ static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticke
 {
     bool same_owner = memcmp(lock->random, ticket->random, sizeof lock->random) == 0;
 
-    if (ticket->kind == RL_COMMAND_PEEK)
+    if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_ADMIT)
         return true;
     if (ticket->kind == RL_COMMAND_RELEASE || !same_owner)
         return false;
@@ -377,8 +464,12 @@ static void on_dropped(void *context, struct rl_connection *connection, const st
     struct rl_answer answer = {.verdict = RL_BROKEN, .cause = connection->cause, .ttl_left_ms = -2};
 
     count_verdict(&client->stats.nodes[connection->node], RL_BROKEN);
+    if (ticket->kind == RL_COMMAND_ADMIT)
+        rl_guard_dropped(client, connection->node);
+    if (lock == NULL)
+        return;
     if (!looked_after(lock, ticket))
-        rl_reaper_add(lock, connection->node, ticket->random);
+        rl_reaper_add(lock, connection->node, ticket->random, rl_span_us(0));
     if (is_current(lock, ticket)) {
         record_refusal(lock, connection->node);
         deliver(lock, connection->node, ticket, &answer);
@@ -413,10 +504,12 @@ static void refuse_duplicates(redlock_client *client, struct rl_connection *conn
     }
 }
 
-/* Brings locks whose round is under way up to date with a node that became ready, or that will not. */
-static void settle_owed(redlock_client *client, struct rl_connection *connection)
+void rl_dispatch_settle(redlock_client *client, uint32_t node)
 {
-    rl_node_set one = rl_node_set_one(connection->node);
+    struct rl_connection *connection = &client->connections[node];
+    enum rl_right right =
+        connection->state == RL_CONNECTION_READY ? rl_guard_right(client, node) : RL_MAY_NOT_VOTE;
+    rl_node_set one = rl_node_set_one(node);
     struct rl_link *link = rl_list_first(&client->rounds);
 
     while (link != NULL) {
@@ -425,10 +518,11 @@ static void settle_owed(redlock_client *client, struct rl_connection *connection
         struct rl_answer answer;
 
         link = rl_list_next(&client->rounds, link);
-        if ((lock->owed & one) == 0)
+        if ((lock->owed & one) == 0 || (lock->owed_kind == RL_COMMAND_ACQUIRE && right == RL_MAY_VOTE_SOON))
             continue;
         lock->owed &= ~one;
         if (connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE &&
+            (lock->owed_kind != RL_COMMAND_ACQUIRE || right == RL_MAY_VOTE) &&
             rl_dispatch_send(lock, connection->node, lock->owed_kind, lock->owed_question, lock->random,
                              false)) {
             lock->touched |= one;
@@ -455,10 +549,11 @@ static void on_ready(void *context, struct rl_connection *connection)
     connection->loaded = 0;
     connection->look_again = rl_time_add(now_of(client), rl_span_ms(LOOK_AGAIN_MS));
     refuse_duplicates(client, connection);
+    rl_guard_ready(client, connection->node);
     rl_client_log(client, REDLOCK_LOG_DEBUG, "node %u %s: connected", connection->node + 1,
                   connection->url.display);
     rl_reaper_pay(client, now_of(client));
-    settle_owed(client, connection);
+    rl_dispatch_settle(client, connection->node);
 }
 
 static void on_down(void *context, struct rl_connection *connection)
@@ -467,9 +562,10 @@ static void on_down(void *context, struct rl_connection *connection)
 
     client->stats.nodes[connection->node].disconnects = connection->disconnects;
     connection->unfit = RL_CAUSE_NONE;
+    rl_guard_down(client, connection->node);
     rl_client_log(client, REDLOCK_LOG_INFO, "node %u %s: %s", connection->node + 1, connection->url.display,
                   connection->error);
-    settle_owed(client, connection);
+    rl_dispatch_settle(client, connection->node);
 }
 
 static void on_push(void *context, struct rl_connection *connection, const char *bytes, size_t length)

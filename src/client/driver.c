@@ -11,7 +11,7 @@
 
 #include "client/client.h"
 
-enum { READY_MAX = 32, REFRESH_AFTER_US = 5000 };
+enum { READY_MAX = 32, REFRESH_AFTER_US = 5000, FROZEN_LOOK_MS = 50 };
 
 void rl_driver_flush(redlock_client *client)
 {
@@ -94,11 +94,13 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     rl_driver_flush(client);
     until = rl_time_min(until, next_due(client));
     timeout = rl_time_since(until, client->clock.now);
-    client->sleep_until = until;
+    /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
+    client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     pthread_mutex_unlock(&client->mutex);
     count = rl_poller_wait(&client->poller, timeout, ready, READY_MAX);
     pthread_mutex_lock(&client->mutex);
-    client->sleep_until = (struct rl_time){0};
+    if (--client->pollers == 0)
+        client->sleep_until = (struct rl_time){0};
     handle_ready(client, ready, count);
     client->last_turn = client->clock.now;
     rl_driver_run_timers(client);
@@ -130,6 +132,17 @@ static uint32_t count_ready(const redlock_client *client, uint32_t *on_the_way)
     return ready;
 }
 
+/* One turn, as the driver if nobody else is. */
+static void take_turn(redlock_client *client, struct rl_time until)
+{
+    bool drives = !client->driving;
+
+    client->driving = true;
+    rl_driver_turn(client, until);
+    if (drives)
+        client->driving = false;
+}
+
 /* A new client gives the slower nodes a moment too, so that its first lock is not on a bare quorum. */
 void rl_driver_settle(redlock_client *client, uint32_t wanted)
 {
@@ -145,7 +158,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
             moment = rl_time_add(client->clock.now, rl_span_us(client->config.connect_timeout.us / 10));
         if (ready >= wanted && !rl_time_before(client->clock.now, moment))
             break;
-        rl_driver_turn(client, moment);
+        take_turn(client, moment);
     }
     client->settled = true;
 }
@@ -176,11 +189,29 @@ static struct timespec wake_time(redlock_client *client, struct rl_time until)
     return at;
 }
 
-static bool has_unsent(const redlock_client *client)
+/* Whether a node has to be sent more than went without waiting; silent ones count only if `silent`. */
+static bool has_unsent(const redlock_client *client, bool silent)
 {
-    for (uint32_t node = 0; node < client->node_count; node++)
-        if (client->connections[node].out_sent < client->connections[node].out_length)
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        const struct rl_connection *connection = &client->connections[node];
+
+        if (connection->out_sent < connection->out_length &&
+            (silent || !rl_connection_silent(connection, client->clock.now)))
             return true;
+    }
+    return false;
+}
+
+/* Whether a release is owed to a node that is being connected to. */
+static bool debtor_on_the_way(const redlock_client *client)
+{
+    for (uint32_t i = 0; i < RL_DEBTS_MAX && client->debt_count > 0; i++) {
+        const struct rl_debt *debt = &client->debts[i];
+
+        if (debt->lock != NULL && client->connections[debt->node].state != RL_CONNECTION_RESTING &&
+            client->connections[debt->node].state != RL_CONNECTION_READY)
+            return true;
+    }
     return false;
 }
 
@@ -189,7 +220,18 @@ static bool unattended(const redlock_client *client)
 {
     if (client->async_count > 0 && client->outer_fd < 0)
         return true;
-    return client->debt_count > 0 || !rl_list_empty(&client->rounds) || has_unsent(client);
+    return !rl_list_empty(&client->rounds) || has_unsent(client, false) || debtor_on_the_way(client);
+}
+
+/* Until when the carrier may sleep. A frozen node is not waited for in the poller, where it would keep callers from driving:
+ * it is looked at now and then. */
+static struct rl_time carrier_rest(redlock_client *client)
+{
+    struct rl_time until = next_due(client);
+
+    if (has_unsent(client, true))
+        until = rl_time_min(until, rl_time_add(client->clock.now, rl_span_ms(FROZEN_LOOK_MS)));
+    return until;
 }
 
 /* Whoever leaves the poller sees to it that somebody else takes over. */
@@ -224,9 +266,7 @@ void rl_driver_wait(redlock_client *client, struct rl_operation *operation)
         if (client->driving) {
             follow(client, operation);
         } else {
-            client->driving = true;
-            rl_driver_turn(client, RL_TIME_NEVER);
-            client->driving = false;
+            take_turn(client, RL_TIME_NEVER);
         }
     }
     rl_driver_flush(client);
@@ -242,15 +282,13 @@ static void *carry(void *context)
     pthread_mutex_lock(&client->mutex);
     while (!client->closing) {
         if (!client->driving && unattended(client)) {
-            client->driving = true;
-            rl_driver_turn(client, RL_TIME_NEVER);
-            client->driving = false;
+            take_turn(client, RL_TIME_NEVER);
             if (!rl_list_empty(&client->followers))
                 hand_over(client);
         } else {
             struct timespec at;
 
-            client->carrier_until = next_due(client);
+            client->carrier_until = carrier_rest(client);
             at = wake_time(client, client->carrier_until);
             pthread_cond_timedwait(&client->carrier_wake, &client->mutex, &at);
             client->carrier_until = (struct rl_time){0};
@@ -301,6 +339,10 @@ static void set_timer_fd(redlock_client *client)
     struct itimerspec at = {0};
     int64_t left;
 
+    /* Ringing once too early costs less than setting it every time. */
+    if (!rl_time_before(due, client->timer_set) && rl_time_before(client->clock.now, client->timer_set))
+        return;
+    client->timer_set = due;
     if (due.us != RL_TIME_NEVER.us) {
         left = rl_time_since(due, client->clock.now).us;
         left = left > 0 ? left : 1;
@@ -317,12 +359,12 @@ void rl_driver_nudge(redlock_client *client)
     if (client->outer_fd >= 0)
         set_timer_fd(client);
     /* A release that has not left the house yet must go out although nobody may ever call again. */
-    if (!client->carrier_running && !client->closing && (client->debt_count > 0 || has_unsent(client)))
+    if (!client->carrier_running && !client->closing && (client->debt_count > 0 || has_unsent(client, true)))
         rl_driver_start_carrier(client);
     due = next_due(client);
     if (client->carrier_running && client->carrier_until.us != 0 &&
         (rl_time_before(due, client->carrier_until) || (!client->driving && unattended(client))))
         pthread_cond_signal(&client->carrier_wake);
-    if (client->driving && rl_time_before(due, client->sleep_until))
+    if (client->pollers > 0 && rl_time_before(due, client->sleep_until))
         rl_poller_ring(&client->poller);
 }

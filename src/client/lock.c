@@ -4,7 +4,6 @@
  */
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "client/client.h"
@@ -44,7 +43,7 @@ static size_t make_tail(redlock_client *client, const redlock_spec *spec, char *
         .host = client->config.host,
         .user = client->config.login,
         .why = spec->why,
-        .pid = (uint32_t)getpid(),
+        .pid = client->config.pid,
         .since_ms = rl_clock_wall_us() / 1000,
     };
 

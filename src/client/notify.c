@@ -30,16 +30,16 @@ void rl_notify_completion(struct rl_operation *operation)
     rl_list_remove(&operation->link);
     rl_list_append(&client->completions, &operation->link);
     client->async_count--;
-    if (client->outer_fd >= 0)
+    if (client->outer_fd >= 0 && !client->processing)
         ring_ready(client);
-    else
+    else if (client->outer_fd < 0)
         pthread_cond_signal(&client->notifier_wake);
 }
 
 /* The lock of a won acquisition goes to the callback; from then on the caller has a handle. */
 static void run_completion(redlock_client *client, struct rl_operation *operation)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report;
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
@@ -57,7 +57,7 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
 
 static void run_notice(redlock_client *client, redlock_lock *lock)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report;
     bool lost = lock->lost_due && !lock->renewed_due;
     redlock_lost_fn callback = lost ? lock->on_lost : lock->on_renewed;
     redlock_result result = lost ? REDLOCK_LOST : (redlock_result)lock->renewed_outcome;

@@ -1,6 +1,6 @@
 /*
  * Operations: calls of the API while they are under way. Carries out what the acquisition wants and hands the lock over to
- * holding.c once it is won; runs inspections, which are one question and no more.
+ * holding.c once it is won; runs surveys, which are one question and no more.
  */
 #include <assert.h>
 #include <string.h>
@@ -162,6 +162,17 @@ static void end_acquisition(struct rl_operation *operation)
     rl_operation_finish(operation, (redlock_result)acquire->outcome);
 }
 
+/* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
+ * round is enough. */
+static void propose_fence(redlock_lock *lock)
+{
+    int64_t wall_us = rl_clock_wall_us();
+
+    lock->fence = wall_us > 0 ? (uint64_t)wall_us : 0;
+    if (lock->fence <= lock->seen)
+        lock->fence = lock->seen + 1;
+}
+
 /* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote against us. */
 static void ask_for_lock(struct rl_operation *operation, const struct rl_effects *effects)
 {
@@ -173,6 +184,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
     operation->record.timed_out = false;
     lock->touched = 0;
     if (rl_lock_renew_owner(lock)) {
+        propose_fence(lock);
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
     } else {
         rl_acquire_step(&operation->acquire,
@@ -215,6 +227,11 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
+    if (effects.raise != 0) {
+        lock->client->stats.raised++;
+        lock->fence = effects.fence;
+        rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
+    }
     if (effects.peek != 0)
         rl_dispatch_ask(lock, effects.peek, RL_COMMAND_PEEK, effects.question);
     if (operation->done)
@@ -225,9 +242,9 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
         rl_timers_set(&lock->client->timers, &operation->timer, operation->acquire.wake_at);
 }
 
-/* ---- inspections ---- */
+/* ---- surveys: inspection and init, one question to every node and no more ---- */
 
-static void step_inspection(struct rl_operation *operation, const struct rl_event *event)
+static void step_survey(struct rl_operation *operation, const struct rl_event *event)
 {
     struct rl_tally *tally = &operation->tally;
     redlock_lock *lock = operation->lock;
@@ -262,7 +279,7 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
     if (operation->kind == RL_OPERATION_ACQUIRE)
         step_acquisition(operation, event);
     else
-        step_inspection(operation, event);
+        step_survey(operation, event);
 }
 
 void rl_operation_event(struct rl_operation *operation, const struct rl_event *event)
@@ -295,7 +312,7 @@ void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_
     rl_operation_event(operation, &event);
 }
 
-void rl_operation_start_inspect(struct rl_operation *operation)
+void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_kind kind)
 {
     redlock_client *client = operation->lock->client;
     redlock_lock *lock = operation->lock;
@@ -304,7 +321,7 @@ void rl_operation_start_inspect(struct rl_operation *operation)
     operation->tally = rl_tally_start(client->node_count);
     rl_timers_set(&client->timers, &operation->timer,
                   rl_time_add(operation->started, client->config.node_timeout));
-    rl_dispatch_ask(lock, rl_node_set_all(client->node_count), RL_COMMAND_PEEK, 1);
+    rl_dispatch_ask(lock, rl_node_set_all(client->node_count), kind, 1);
     if (lock->instant != 0) {
         uint32_t node = rl_node_set_first(lock->instant);
         struct rl_event event = {

@@ -15,6 +15,7 @@ enum {
     DEFAULT_DRIFT_PPM = 10000,
     DEFAULT_RETRY_MIN_MS = 10,
     DEFAULT_RETRY_MAX_MS = 500,
+    DEFAULT_MAX_TTL_MS = 60000,
     TIMEOUT_MAX_MS = 600000,
     DRIFT_MAX_PPM = 500000
 };
@@ -39,6 +40,12 @@ static uint32_t or_default(uint32_t value, uint32_t standard)
 
 static const char *check_numbers(const redlock_options *options)
 {
+    if (options->mode != REDLOCK_GUARDED && options->mode != REDLOCK_PLAIN)
+        return "mode is neither REDLOCK_GUARDED nor REDLOCK_PLAIN";
+    if (options->max_ttl_ms > REDLOCK_TTL_MAX_MS)
+        return "max_ttl_ms is above 86400000 (one day)";
+    if (options->max_ttl_ms != 0 && options->max_ttl_ms < REDLOCK_TTL_MIN_MS)
+        return "max_ttl_ms is below 50";
     if (options->connect_timeout_ms > TIMEOUT_MAX_MS)
         return "connect_timeout_ms is above 600000 (ten minutes)";
     if (options->node_timeout_ms > TIMEOUT_MAX_MS)
@@ -137,6 +144,9 @@ redlock_result rl_config_make(struct rl_config *config, const redlock_options *o
     }
     *config = (struct rl_config){
         .anonymous = options->anonymous != 0,
+        .pid = (uint32_t)getpid(),
+        .guarded = options->mode == REDLOCK_GUARDED,
+        .max_ttl = rl_span_ms(or_default(options->max_ttl_ms, DEFAULT_MAX_TTL_MS)),
         .drift_ppm = or_default(options->drift_ppm, DEFAULT_DRIFT_PPM),
         .connect_timeout = rl_span_ms(or_default(options->connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_MS)),
         .node_timeout = rl_span_ms(or_default(options->node_timeout_ms, DEFAULT_NODE_TIMEOUT_MS)),

@@ -1,6 +1,6 @@
 /*
- * Releases that are still owed to nodes whose connection broke: sent on the next connection, and once more a while later in
- * case the broken connection's last words reached the node after all. Bounded; a debt ends with the key's own TTL.
+ * Releases that are still owed to nodes whose connection broke: sent on the next connection, and once more after the broken
+ * connection's last words would be refused as late, in case they reached the node after all. Bounded; a debt ends with the key's own TTL.
  */
 #include <string.h>
 
@@ -25,35 +25,50 @@ static void forgive(redlock_client *client, struct rl_debt *debt)
     rl_lock_unref(lock);
 }
 
-static bool known(const redlock_client *client, const redlock_lock *lock, uint32_t node,
-                  const uint8_t *random)
+static struct rl_debt *find(redlock_client *client, const redlock_lock *lock, uint32_t node,
+                            const uint8_t *random)
 {
     for (uint32_t i = 0; client->debt_count > 0 && i < RL_DEBTS_MAX; i++)
         if (client->debts[i].lock == lock && client->debts[i].node == node &&
             memcmp(client->debts[i].random, random, RL_OWNER_RANDOM) == 0)
-            return true;
-    return false;
+            return &client->debts[i];
+    return NULL;
 }
 
-void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random)
+void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause)
 {
     redlock_client *client = lock->client;
-    struct rl_debt *debt;
+    struct rl_debt *debt = client->closed ? NULL : find(client, lock, node, random);
+    bool fresh = debt == NULL;
 
-    if (client->closed || known(client, lock, node, random))
+    if (client->closed)
         return;
-    debt = free_place(client);
+    if (fresh)
+        debt = free_place(client);
     if (debt == NULL) {
         rl_client_log(client, REDLOCK_LOG_WARNING,
                       "node %u %s: too many releases wait for it: a key stays there until its TTL ends",
                       node + 1, client->connections[node].url.display);
         return;
     }
-    *debt = (struct rl_debt){.lock = lock, .node = node, .due = client->clock.now, .again = true};
+    debt->due = rl_time_add(client->clock.now, pause);
+    debt->again = true;
+    if (!fresh)
+        return;
+    debt->lock = lock;
+    debt->node = node;
     debt->until = rl_time_add(client->clock.now, rl_span_ms(lock->ttl_ms));
     memcpy(debt->random, random, sizeof debt->random);
     rl_lock_ref(lock);
     client->debt_count++;
+}
+
+bool rl_reaper_waits(const redlock_client *client, uint32_t node)
+{
+    for (uint32_t i = 0; i < RL_DEBTS_MAX && client->debt_count > 0; i++)
+        if (client->debts[i].lock != NULL && client->debts[i].node == node && client->debts[i].again)
+            return true;
+    return false;
 }
 
 static void pay(redlock_client *client, struct rl_debt *debt, struct rl_time now)
@@ -69,7 +84,7 @@ static void pay(redlock_client *client, struct rl_debt *debt, struct rl_time now
         return;
     if (debt->again) {
         debt->again = false;
-        debt->due = rl_time_add(now, rl_span_ms(AGAIN_AFTER_MS));
+        debt->due = rl_time_add(now, rl_span_add(client->config.node_timeout, rl_span_ms(AGAIN_AFTER_MS)));
     } else {
         forgive(client, debt);
     }

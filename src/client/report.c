@@ -12,13 +12,20 @@ void rl_report_clear(redlock_report *report)
 {
     if (report == NULL)
         return;
-    memset(report, 0, sizeof *report);
+    /* The nodes are most of it, and filled in one by one: those beyond node_count mean nothing. */
+    memset(report, 0, offsetof(redlock_report, nodes));
     report->size = sizeof *report;
     report->holder_ttl_left_ms = -2;
-    for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
-        report->nodes[i].latency_us = -1;
-        report->nodes[i].ttl_left_ms = -2;
-    }
+}
+
+static void clear_node(redlock_node_report *node)
+{
+    node->verdict = REDLOCK_VERDICT_SILENT;
+    node->fit = 0;
+    node->latency_us = -1;
+    node->ttl_left_ms = -2;
+    node->fence = 0;
+    node->url[0] = node->detail[0] = '\0';
 }
 
 void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
@@ -135,6 +142,8 @@ static const char *granted_words(enum rl_operation_kind kind)
         return "released it";
     case RL_OPERATION_INSPECT:
         return "say it is free";
+    case RL_OPERATION_INIT:
+        return "may vote";
     case RL_OPERATION_ACQUIRE:
         break;
     }
@@ -158,15 +167,20 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const c
     add_trouble(&text, report);
 }
 
-static void fill_nodes(redlock_report *report, const redlock_client *client)
+/* owners: an inspection has filled them in already. */
+static void fill_nodes(redlock_report *report, const redlock_client *client, bool owners)
 {
     report->node_count = client->node_count;
     report->quorum = rl_quorum(client->node_count);
     for (uint32_t i = 0; i < client->node_count; i++) {
         const struct rl_connection *connection = &client->connections[i];
 
+        clear_node(&report->nodes[i]);
+        if (!owners)
+            report->nodes[i].owner[0] = '\0';
         rl_text_copy(report->nodes[i].url, sizeof report->nodes[i].url, connection->url.display);
-        report->nodes[i].fit = connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE;
+        report->nodes[i].fit = connection->state == RL_CONNECTION_READY &&
+                               connection->unfit == RL_CAUSE_NONE && client->guards[i].cause == RL_CAUSE_NONE;
     }
 }
 
@@ -176,7 +190,7 @@ void rl_report_open(redlock_report *report, const redlock_client *client)
     if (report == NULL)
         return;
     rl_report_clear(report);
-    fill_nodes(report, client);
+    fill_nodes(report, client, false);
     for (uint32_t i = 0; i < report->node_count; i++)
         report->nodes[i].verdict = REDLOCK_VERDICT_PENDING;
     snprintf(report->line, sizeof report->line, "connecting to %u nodes, %u make a quorum",
@@ -203,6 +217,14 @@ static void fill_node(redlock_node_report *node, const struct rl_node_record *re
     rl_text_copy(node->detail, sizeof node->detail, record->detail);
 }
 
+/* A node that answers who holds a lock may still have no vote: whoever inspects wants to know why. */
+static void explain_unfit(redlock_report *report, const redlock_client *client)
+{
+    for (uint32_t i = 0; i < client->node_count; i++)
+        if (report->nodes[i].detail[0] == '\0' && client->guards[i].cause != RL_CAUSE_NONE)
+            rl_text_copy(report->nodes[i].detail, sizeof report->nodes[i].detail, client->guards[i].why);
+}
+
 static int64_t validity_left_ms(const redlock_lock *lock)
 {
     struct rl_time now = lock->client->clock.now;
@@ -222,10 +244,12 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
         return;
     if (!inspected)
         rl_report_clear(report);
-    fill_nodes(report, client);
+    fill_nodes(report, client, inspected);
     for (uint32_t i = 0; i < client->node_count; i++)
         fill_node(&report->nodes[i], &operation->record.nodes[i], operation->record.timed_out);
     count_verdicts(report);
+    if (operation->kind == RL_OPERATION_INSPECT)
+        explain_unfit(report, client);
     report->result = operation->result;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(client->clock.now, operation->started));
@@ -242,7 +266,7 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
     const struct rl_tally *tally = result == REDLOCK_LOST ? &lock->lease.tally : &lock->renewed;
 
     rl_report_clear(report);
-    fill_nodes(report, lock->client);
+    fill_nodes(report, lock->client, false);
     for (uint32_t i = 0; i < report->node_count; i++) {
         redlock_node_report *node = &report->nodes[i];
 

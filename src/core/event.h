@@ -35,6 +35,12 @@ enum rl_cause {
     RL_CAUSE_CLUSTER,      /* MOVED, ASK, CROSSSLOT, CLUSTERDOWN */
     RL_CAUSE_PROTOCOL,     /* it does not speak RESP, or answered something else than was asked */
     RL_CAUSE_DUPLICATE,    /* the same server under two URLs */
+    RL_CAUSE_EVICTING,     /* its eviction policy may drop a lock */
+    RL_CAUSE_QUARANTINE,   /* it may have forgotten locks that are still held */
+    RL_CAUSE_FLOOR,        /* it may have forgotten fences, and nobody could tell it the highest yet */
+    RL_CAUSE_EPOCH,        /* it is not the node it was: flushed, or another one behind the same address */
+    RL_CAUSE_CLOCK,        /* its clock runs at another rate than allowed, or stepped */
+    RL_CAUSE_LATE,         /* the question reached it too late to be carried out */
     RL_CAUSE_ERROR         /* any other error reply */
 };
 

@@ -72,6 +72,18 @@ static const char *cause_words(enum rl_cause cause)
         return "does not speak the protocol";
     case RL_CAUSE_DUPLICATE:
         return "the same server twice";
+    case RL_CAUSE_EVICTING:
+        return "may evict locks";
+    case RL_CAUSE_QUARANTINE:
+        return "in quarantine";
+    case RL_CAUSE_FLOOR:
+        return "lacks the highest fence";
+    case RL_CAUSE_EPOCH:
+        return "has forgotten its locks";
+    case RL_CAUSE_CLOCK:
+        return "clock is off";
+    case RL_CAUSE_LATE:
+        return "reached too late";
     case RL_CAUSE_ERROR:
         return "error reply";
     }

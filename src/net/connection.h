@@ -31,6 +31,7 @@ struct rl_ticket {
     uint8_t replies; /* messages that make up its reply */
     uint8_t full;    /* sent with the whole script */
     uint8_t random[16];
+    uint64_t number; /* the fence that was proposed */
     struct rl_time sent;
 };
 

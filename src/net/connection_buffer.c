@@ -97,6 +97,8 @@ static bool grow_tickets(struct rl_connection *connection)
 
 static void move_out_to_front(struct rl_connection *connection)
 {
+    if (connection->out_sent == 0)
+        return;
     connection->out_length -= connection->out_sent;
     memmove(connection->out, connection->out + connection->out_sent, connection->out_length);
     connection->out_sent = 0;

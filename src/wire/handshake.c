@@ -159,6 +159,39 @@ static const char *find_info(const char *text, size_t length, const char *field,
     return NULL;
 }
 
+static int64_t find_number(const char *text, size_t length, const char *field)
+{
+    size_t found = 0;
+    const char *value = find_info(text, length, field, &found);
+    int64_t number = 0;
+
+    for (size_t i = 0; value != NULL && i < found && i < 18 && value[i] >= '0' && value[i] <= '9'; i++)
+        number = number * 10 + (value[i] - '0');
+    return number;
+}
+
+/* master_replid2 is all zero unless this node took over from a master it replicated. */
+static bool was_promoted(const char *text, size_t length)
+{
+    size_t found = 0;
+    const char *value = find_info(text, length, "master_replid2", &found);
+
+    for (size_t i = 0; value != NULL && i < found; i++)
+        if (value[i] != '0')
+            return true;
+    return false;
+}
+
+static bool may_evict(const char *text, size_t length)
+{
+    static const char keeps[] = "noeviction";
+    size_t found = 0;
+    const char *policy = find_info(text, length, "maxmemory_policy", &found);
+
+    return find_number(text, length, "maxmemory") > 0 &&
+           !(policy != NULL && found == sizeof keeps - 1 && memcmp(policy, keeps, found) == 0);
+}
+
 static void read_info(struct rl_node_info *info, const char *text, size_t length)
 {
     size_t found = 0;
@@ -169,6 +202,9 @@ static void read_info(struct rl_node_info *info, const char *text, size_t length
     value = find_info(text, length, "role", &found);
     if (value != NULL)
         info->replica = found == 5 && memcmp(value, "slave", 5) == 0;
+    info->evicts = may_evict(text, length);
+    info->promoted = was_promoted(text, length);
+    info->up_s = find_number(text, length, "uptime_in_seconds");
     value = find_info(text, length, "valkey_version", &found);
     info->valkey = info->valkey || value != NULL;
     if (value == NULL)

@@ -26,6 +26,9 @@ struct rl_node_info {
     bool replica;
     uint32_t version;  /* 70015 for 7.0.15 */
     unsigned features; /* RL_FEATURE_ bits */
+    bool evicts;       /* memory is limited, and full memory drops keys */
+    bool promoted;     /* it was a replica of another master before */
+    int64_t up_s;      /* seconds since it was started, by its own account */
     char run_id[41];   /* empty when it may not be asked */
 };
 

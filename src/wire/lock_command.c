@@ -3,30 +3,26 @@
  */
 #include "wire/lock_command.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "wire/error_reply.h"
+#include "wire/guard_command.h"
 #include "wire/owner.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
 
-/* Opens EVALSHA or EVAL of a script with one key; the arguments follow. */
+/* Opens the call of a script whose first key is the lock; further keys and the arguments follow. */
 static void open_script(struct rl_writer *writer, const struct rl_script *script, bool full,
-                        const struct rl_lock_command *command, uint32_t argument_count)
+                        const struct rl_lock_command *command, uint32_t key_count, uint32_t argument_count)
 {
-    rl_write_command(writer, 4 + argument_count);
-    if (full) {
-        rl_write_text(writer, "EVAL");
-        rl_write_bytes(writer, script->text, script->text_length);
-    } else {
-        rl_write_text(writer, "EVALSHA");
-        rl_write_bytes(writer, script->digest, sizeof script->digest - 1);
-    }
-    rl_write_text(writer, "1");
+    rl_write_command(writer, 3 + key_count + argument_count);
+    rl_write_script(writer, script, full);
+    rl_write_integer(writer, key_count);
     rl_write_bytes(writer, command->key, command->key_length);
 }
 
-static void write_acquire(struct rl_writer *writer, const struct rl_lock_command *command)
+static void write_plain_acquire(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     rl_write_command(writer, 6);
     rl_write_text(writer, "SET");
@@ -37,11 +33,54 @@ static void write_acquire(struct rl_writer *writer, const struct rl_lock_command
     rl_write_integer(writer, command->ttl_ms);
 }
 
-static void write_extend(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
+/* Keys 2 to 4 of the fencing scripts. */
+static void write_fence_keys(struct rl_writer *writer, const struct rl_lock_command *command)
 {
-    open_script(writer, &rl_script_extend, full, command, 2);
+    char key[RL_KEY_FENCE_MAX];
+
+    rl_write_bytes(writer, key, rl_key_fence(key, command->key, command->key_length));
+    rl_write_text(writer, RL_KEY_EPOCH);
+    rl_write_text(writer, RL_KEY_FLOOR);
+}
+
+static void write_acquire(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
+{
+    if (command->epoch == NULL) {
+        write_plain_acquire(writer, command);
+        return;
+    }
+    open_script(writer, &rl_script_acquire, full, command, 4, 5);
+    write_fence_keys(writer, command);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
+    rl_write_integer(writer, (int64_t)command->fence);
+    rl_write_text(writer, command->epoch);
+    rl_write_integer(writer, command->not_after_us);
+}
+
+static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
+{
+    open_script(writer, &rl_script_raise, full, command, 4, 3);
+    write_fence_keys(writer, command);
+    rl_write_bytes(writer, command->owner, command->owner_length);
+    rl_write_integer(writer, (int64_t)command->fence);
+    rl_write_text(writer, command->epoch);
+}
+
+static void write_extend(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
+{
+    bool guarded = command->epoch != NULL;
+
+    open_script(writer, &rl_script_extend, full, command, guarded ? 2 : 1,
+                2 + guarded + (guarded && command->repair));
+    if (guarded)
+        rl_write_text(writer, RL_KEY_EPOCH);
+    rl_write_bytes(writer, command->owner, command->owner_length);
+    rl_write_integer(writer, command->ttl_ms);
+    if (guarded)
+        rl_write_integer(writer, command->not_after_us);
+    if (guarded && command->repair)
+        rl_write_text(writer, command->epoch);
 }
 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
@@ -57,7 +96,7 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
         rl_write_text(writer, "DELIFEQ");
         rl_write_bytes(writer, command->key, command->key_length);
     } else {
-        open_script(writer, &rl_script_release, full, command, 1);
+        open_script(writer, &rl_script_release, full, command, 1, 1);
     }
     rl_write_bytes(writer, command->owner, command->owner_length);
 }
@@ -80,7 +119,10 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
 {
     switch (command->kind) {
     case RL_COMMAND_ACQUIRE:
-        write_acquire(writer, command);
+        write_acquire(writer, command, full);
+        break;
+    case RL_COMMAND_RAISE:
+        write_raise(writer, command, full);
         break;
     case RL_COMMAND_EXTEND:
         write_extend(writer, command, full);
@@ -91,6 +133,8 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
     case RL_COMMAND_PEEK:
         write_peek(writer, command);
         break;
+    case RL_COMMAND_ADMIT:
+        assert(!"written by the guard");
     }
 }
 
@@ -110,7 +154,58 @@ static void answer_error(struct rl_lock_reply *reply, const struct rl_resp *item
     reply->error_length = item->text_length;
 }
 
-static void read_acquire(const struct rl_resp *item, struct rl_lock_reply *reply)
+/* What the scripts answer instead of a verdict about the lock. */
+static void answer_code(struct rl_lock_reply *reply, int64_t code)
+{
+    static const char epoch[] = "it has forgotten its locks: flushed, restored, or another server";
+    static const char late[] = "the question reached it too late";
+
+    reply->answer.verdict = code == -3 ? RL_UNFIT : RL_BROKEN;
+    reply->answer.cause = code == -3 ? RL_CAUSE_EPOCH : RL_CAUSE_LATE;
+    reply->error = code == -3 ? epoch : late;
+    reply->error_length = (code == -3 ? sizeof epoch : sizeof late) - 1;
+}
+
+/* {0, now, fence, pttl, owner}: the items after the first two. */
+static bool read_denied(const struct rl_resp *items, struct rl_lock_reply *reply)
+{
+    if (items[2].type != RL_RESP_INTEGER || items[3].type != RL_RESP_INTEGER ||
+        items[4].type != RL_RESP_STRING)
+        return false;
+    reply->answer.verdict = RL_DENIED;
+    reply->answer.fence = (uint64_t)items[2].integer;
+    reply->answer.ttl_left_ms = items[3].integer;
+    reply->owner = items[4].text;
+    reply->owner_length = items[4].text_length;
+    return true;
+}
+
+/* The acquire script's longer answers; see wire/lua/acquire.lua. */
+static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32_t count,
+                         struct rl_lock_reply *reply)
+{
+    struct rl_resp items[5] = {{0}};
+
+    for (uint32_t i = 0; i < count && i < 5; i++)
+        if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
+            return false;
+    if (count < 2 || items[0].type != RL_RESP_INTEGER || items[1].type != RL_RESP_INTEGER)
+        return false;
+    reply->node_us = items[1].integer;
+    if (items[0].integer == 1 && count == 3 && items[2].type == RL_RESP_INTEGER && items[2].integer > 0) {
+        reply->answer.verdict = RL_GRANTED;
+        reply->answer.fence = (uint64_t)items[2].integer;
+        return true;
+    }
+    if (items[0].integer == 0 && count == 5)
+        return read_denied(items, reply);
+    if (items[0].integer != -3 && items[0].integer != -4)
+        return false;
+    answer_code(reply, items[0].integer);
+    return true;
+}
+
+static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply *reply)
 {
     if (item->type == RL_RESP_NULL)
         reply->answer.verdict = RL_DENIED;
@@ -120,13 +215,32 @@ static void read_acquire(const struct rl_resp *item, struct rl_lock_reply *reply
         answer_protocol(reply);
 }
 
-/* Extend and release: 1 done, 0 another's, -1 not there. */
+static void read_acquire(const struct rl_resp *item, uint64_t proposal, const char *bytes, size_t length,
+                         size_t offset, struct rl_lock_reply *reply)
+{
+    if (proposal == 0) {
+        read_plain_acquire(item, reply);
+    } else if (item->type == RL_RESP_INTEGER && item->integer > 0) {
+        reply->answer.verdict = RL_GRANTED;
+        reply->answer.fence = proposal;
+        reply->node_us = item->integer;
+    } else if (item->type != RL_RESP_ARRAY ||
+               !read_guarded(bytes, length, offset, item->element_count, reply)) {
+        answer_protocol(reply);
+    }
+}
+
+/* Extend, raise and release: above 0 done (1, or the node's time), 0 another's, -1 not there. */
 static void read_compared(const struct rl_resp *item, struct rl_lock_reply *reply)
 {
-    if (item->type != RL_RESP_INTEGER || item->integer < -1 || item->integer > 1)
+    if (item->type != RL_RESP_INTEGER || item->integer < -4 || item->integer == -2) {
         answer_protocol(reply);
-    else
-        reply->answer.verdict = item->integer == 1 ? RL_GRANTED : RL_DENIED;
+    } else if (item->integer <= -3) {
+        answer_code(reply, item->integer);
+    } else {
+        reply->answer.verdict = item->integer > 0 ? RL_GRANTED : RL_DENIED;
+        reply->node_us = item->integer > 1 ? item->integer : 0;
+    }
 }
 
 /* GETRANGE answers an empty string for a key that is not there; PTTL's -2 tells the two apart. */
@@ -162,8 +276,8 @@ static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset
     return item;
 }
 
-enum rl_reading rl_lock_command_read(enum rl_command_kind kind, const char *bytes, size_t length,
-                                     struct rl_lock_reply *reply)
+enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
+                                     size_t length, struct rl_lock_reply *reply)
 {
     size_t offset = 0;
     struct rl_resp first = next_item(bytes, length, &offset);
@@ -186,7 +300,7 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, const char *byte
             memcmp(first.text, "ERR unknown command", 19) == 0)
             return RL_READING_NO_COMMAND;
     } else if (kind == RL_COMMAND_ACQUIRE) {
-        read_acquire(&first, reply);
+        read_acquire(&first, proposal, bytes, length, offset, reply);
     } else {
         read_compared(&first, reply);
     }

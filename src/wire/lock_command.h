@@ -10,9 +10,11 @@
 
 enum rl_command_kind {
     RL_COMMAND_ACQUIRE,
+    RL_COMMAND_RAISE, /* lift the fence while the lock is ours */
     RL_COMMAND_EXTEND,
     RL_COMMAND_RELEASE,
-    RL_COMMAND_PEEK /* who holds it: answers granted for "free there" */
+    RL_COMMAND_PEEK, /* who holds it: answers granted for "free there" */
+    RL_COMMAND_ADMIT /* may this node vote: see guard_command.h, not here */
 };
 
 /* What a node can do beyond what all nodes can. */
@@ -28,6 +30,11 @@ struct rl_lock_command {
     const char *owner;
     size_t owner_length;
     int64_t ttl_ms;
+    /* Guarded nodes only; without an epoch the plain commands are written. */
+    const char *epoch;    /* the record the node was admitted with; NULL: plain */
+    uint64_t fence;       /* ACQUIRE: the proposal; RAISE: the one agreed on */
+    int64_t not_after_us; /* ACQUIRE, EXTEND: in node time */
+    bool repair;          /* EXTEND: plant it again where it was lost */
 };
 
 /* Replies a command of this kind gets. */
@@ -51,13 +58,15 @@ struct rl_lock_reply {
     struct rl_answer answer;
     const char *error; /* error text; NULL none */
     size_t error_length;
-    const char *owner; /* peek: the owner value seen, cut at RL_OWNER_MAX; NULL none */
+    const char *owner; /* the owner value seen in possession, cut at RL_OWNER_MAX; NULL none */
     size_t owner_length;
+    int64_t node_us; /* the node's time; 0 it did not tell */
 };
 
 /* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a broken
- * verdict with RL_CAUSE_PROTOCOL. */
-enum rl_reading rl_lock_command_read(enum rl_command_kind kind, const char *bytes, size_t length,
-                                     struct rl_lock_reply *reply);
+ * verdict with RL_CAUSE_PROTOCOL. proposal: the fence that an acquire proposed; 0: it was a
+ * plain one. */
+enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
+                                     size_t length, struct rl_lock_reply *reply);
 
 #endif

@@ -238,7 +238,29 @@ static const char *read_address(struct piece piece, struct rl_node_url *url)
     return read_port(rest_from(piece, bracketed ? end + 1 : end), url);
 }
 
-/* [user:password@]host[:port][/db] */
+/* ?durable=yes and, where there is no other place for it, ?db=N; several are joined by &. */
+static const char *read_query(struct piece query, bool with_db, struct rl_node_url *url)
+{
+    const char *wrong = NULL;
+
+    while (query.length > 0 && wrong == NULL) {
+        struct piece field = first_part(rest_from(query, 1), find_char(rest_from(query, 1), '&'));
+
+        if (with_db && starts_with(field, "db="))
+            wrong = read_db(rest_from(field, strlen("db=")), url);
+        else if (starts_with(field, "durable=yes") && field.length == strlen("durable=yes"))
+            url->durable = true;
+        else
+            wrong =
+                with_db
+                    ? "unknown query parameter; only ?db=N and ?durable=yes are known"
+                    : "unknown query parameter; only ?durable=yes is known (a database: redis://host:port/2)";
+        query = rest_from(query, field.length + 1);
+    }
+    return wrong;
+}
+
+/* [user:password@]host[:port][/db][?durable=yes] */
 static const char *read_network(struct piece piece, struct rl_node_url *url)
 {
     size_t query = find_char(piece, '?');
@@ -248,17 +270,17 @@ static const char *read_network(struct piece piece, struct rl_node_url *url)
 
     if (has_char(rest_from(piece, slash), '@'))
         return "a / or ? in a password is written as %2F or %3F";
-    if (query < piece.length)
-        return "unknown query parameter; a database is written as redis://host:port/2";
-    wrong = take_credentials(&authority, url);
+    wrong = read_query(rest_from(piece, query), false, url);
+    if (wrong == NULL)
+        wrong = take_credentials(&authority, url);
     if (wrong == NULL)
         wrong = read_address(authority, url);
-    if (wrong == NULL && slash + 1 < piece.length)
-        wrong = read_db(rest_from(piece, slash + 1), url);
+    if (wrong == NULL && slash + 1 < query)
+        wrong = read_db((struct piece){piece.text + slash + 1, query - slash - 1}, url);
     return wrong;
 }
 
-/* [user:password@]/path[?db=N] */
+/* [user:password@]/path[?db=N][&durable=yes] */
 static const char *read_unix(struct piece piece, struct rl_node_url *url)
 {
     size_t query = find_char(piece, '?');
@@ -277,11 +299,7 @@ static const char *read_unix(struct piece piece, struct rl_node_url *url)
         return wrong;
     if (url->path[strlen(url->path) - 1] == '/')
         return socket_advice;
-    if (query == piece.length)
-        return NULL;
-    if (!starts_with(rest_from(piece, query), "?db="))
-        return "unknown query parameter; only ?db=N is known";
-    return read_db(rest_from(piece, query + strlen("?db=")), url);
+    return read_query(rest_from(piece, query), true, url);
 }
 
 /* host or host:port, without a scheme. */

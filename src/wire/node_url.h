@@ -16,6 +16,7 @@ struct rl_node_url {
     enum rl_transport transport;
     uint16_t port;      /* default 6379 */
     uint32_t db;        /* default 0, at most 65535 */
+    bool durable;       /* its operator says that it keeps its memory over a restart: ?durable=yes */
     bool has_password;  /* an empty password is a password */
     char host[256];     /* without brackets, at most 134 bytes so that display can hold it; empty for unix */
     char path[108];     /* of the unix socket, absolute; empty otherwise */

@@ -5,7 +5,10 @@
 #ifndef RL_WIRE_SCRIPT_H
 #define RL_WIRE_SCRIPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "wire/resp_writer.h"
 
 struct rl_script {
     const char *name;
@@ -14,7 +17,13 @@ struct rl_script {
     char digest[41]; /* SHA-1 of text, in hex */
 };
 
+extern const struct rl_script rl_script_acquire;
+extern const struct rl_script rl_script_raise;
 extern const struct rl_script rl_script_extend;
 extern const struct rl_script rl_script_release;
+extern const struct rl_script rl_script_admit;
+
+/* Writes the first two arguments of its call: EVALSHA and the digest, or EVAL and the whole script. */
+void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full);
 
 #endif

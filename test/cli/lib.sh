@@ -112,6 +112,7 @@ start_nodes() {
     done
     REDLOCK_NODES=$(printf 'unix://%s ' "$work"/n{1,2,3,4,5}.sock)
     export REDLOCK_NODES
+    "$REDLOCK" init --yes -q
 }
 
 # kill_nodes NUMBER...

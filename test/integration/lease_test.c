@@ -195,6 +195,7 @@ static void lease_is_lost_once_when_a_majority(void (*fault)(struct fleet *, int
     }
     /* The nodes are back, and it stays lost. */
     await_all_nodes(client);
+    admit_new_nodes(client);
     assert_result(REDLOCK_LOST, redlock_extend(lock, 0, NULL), NULL);
     assert_result(REDLOCK_LOST, redlock_release(lock, NULL), NULL);
     assert_int_equal(atomic_load(&witness.lost), 1);

@@ -232,6 +232,8 @@ static void killed_majority_is_no_quorum_and_says_why(void **state)
     assert_string_equal(fleet_leftovers(fleet, 5000), "");
 
     restart_first(fleet, 3);
+    await_all_nodes(client);
+    admit_new_nodes(client);
     assert_result(REDLOCK_OK, redlock_acquire(client, &spec, 20000, &lock, &report), &report);
     give_back(lock);
     redlock_client_close(client);
@@ -250,6 +252,8 @@ static void majority_killed_under_an_open_client_is_no_quorum(void **state)
     assert_verdicts(&report, 3, REDLOCK_VERDICT_BROKEN);
     assert_string_equal(fleet_leftovers(fleet, 5000), "");
     restart_first(fleet, 3);
+    await_all_nodes(client);
+    admit_new_nodes(client);
     assert_result(REDLOCK_OK, redlock_acquire(client, &spec, 20000, &lock, &report), &report);
     give_back(lock);
     redlock_client_close(client);

@@ -111,6 +111,7 @@ static int work(const struct worker *worker, pid_t parent)
     options.node_timeout_ms = 2000;
     if (redlock_client_open(&options, &client, NULL) != REDLOCK_OK)
         return 1;
+    admit_new_nodes(client);
     while (now_ms() < worker->until_ms)
         take_turn(worker, client);
     redlock_client_close(client);

@@ -493,10 +493,17 @@ void fleet_wipe(struct fleet *fleet, int number)
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* KEYS leaves out what has expired and was not collected yet; DBSIZE would count it. */
+/* KEYS leaves out what has expired and was not collected yet; DBSIZE would count it. The guard's own keys are no
+ * leftovers: they are what it remembers by. */
 static const char *list_keys(struct fleet *fleet, int node)
 {
-    return fleet_command(fleet, node, "KEYS", "*", NULL);
+    static const char script[] =
+        "local kept = {} "
+        "for _, key in ipairs(redis.call('KEYS', '*')) do "
+        "if not string.find(key, '^redlock%-guard:') and not string.find(key, '^redlock%-fence:') "
+        "then kept[#kept + 1] = key end end return kept";
+
+    return fleet_command(fleet, node, "EVAL", script, "0", NULL);
 }
 
 int fleet_key_count(struct fleet *fleet, int node)

@@ -4,6 +4,7 @@
 #include "support/steps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -59,6 +60,19 @@ int quorum_of(const struct fleet *fleet)
     return fleet_size(fleet) / 2 + 1;
 }
 
+bool is_guarded(void)
+{
+    const char *mode = getenv("REDLOCK_TEST_MODE");
+
+    return mode != NULL && strcmp(mode, "guarded") == 0;
+}
+
+void admit_new_nodes(redlock_client *client)
+{
+    if (is_guarded())
+        (void)redlock_init_nodes(client, NULL);
+}
+
 redlock_options options_for(const char *nodes)
 {
     redlock_options options = REDLOCK_OPTIONS_INIT;
@@ -66,6 +80,8 @@ redlock_options options_for(const char *nodes)
     options.nodes = nodes;
     options.host = "test-host";
     options.login = "tester";
+    options.mode = is_guarded() ? REDLOCK_GUARDED : REDLOCK_PLAIN;
+    options.max_ttl_ms = 300000; /* above every TTL in these tests */
     return options;
 }
 
@@ -76,6 +92,8 @@ redlock_client *open_with(const redlock_options *options)
 
     assert_result(REDLOCK_OK, redlock_client_open(options, &client, &report), &report);
     assert_non_null(client);
+    if (options->mode == REDLOCK_GUARDED)
+        admit_new_nodes(client);
     return client;
 }
 

@@ -42,6 +42,12 @@ int quorum_of(const struct fleet *fleet);
 /* Options for these nodes with a host and a login of their own ("test-host", "tester"). */
 redlock_options options_for(const char *nodes);
 
+/* Tests of what both modes share run in both: the build sets REDLOCK_TEST_MODE for the second run. */
+bool is_guarded(void);
+
+/* The nodes of a test are new, or were started anew with nothing held on them: when guarded, they have to be told. */
+void admit_new_nodes(redlock_client *client);
+
 /* Opens a client, and fails the test when that fails. */
 redlock_client *open_client(const char *nodes);
 redlock_client *open_with(const redlock_options *options);

@@ -1,0 +1,317 @@
+/*
+ * The guard: which nodes may vote. Every connection begins with an admission (wire/lua/admit.lua); a node that may have
+ * forgotten locks sits out, one that may have forgotten fences is told the highest one by the others ("sweep"), and one
+ * whose clock misbehaves does not count.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+#include "wire/error_reply.h"
+
+enum { FLOOR_RETRY_MS = 1000, PROBE_EVERY_MS = 1000 };
+
+static struct rl_time after_ms(const redlock_client *client, int64_t ms)
+{
+    return rl_time_add(client->clock.now, rl_span_ms(ms));
+}
+
+void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+
+    guard->cause = cause;
+    rl_text_copy(guard->why, sizeof guard->why, why);
+    rl_client_log(client, REDLOCK_LOG_WARNING, "node %u %s does not vote: %s", node + 1,
+                  client->connections[node].url.display, guard->why);
+}
+
+/* ---- asking ---- */
+
+static struct rl_admission make_admission(redlock_client *client, uint32_t node, const char *word,
+                                          uint64_t floor)
+{
+    const struct rl_connection *connection = &client->connections[node];
+    const struct rl_node_info *info = &connection->handshake.info;
+    struct rl_admission admission = {
+        .run_id = info->run_id,
+        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl, client->config.drift_ppm)),
+        .durable = connection->url.durable,
+        /* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
+        .up_ms = info->promoted || info->up_s < 1 ? 0 : (info->up_s - 1) * 1000,
+        .word = word,
+        .floor = floor,
+        .suspect = client->guards[node].epoch,
+    };
+    uint8_t random[RL_EPOCH_ID / 2] = {0};
+
+    rl_client_random(client, random, sizeof random);
+    rl_hex_write(admission.fresh_id, random, sizeof random);
+    return admission;
+}
+
+static bool send_admission(redlock_client *client, uint32_t node, const struct rl_admission *admission,
+                           redlock_lock *lock, bool full)
+{
+    struct rl_connection *connection = &client->connections[node];
+    struct rl_ticket ticket = {.subject = lock,
+                               .question = lock != NULL ? 1 : 0,
+                               .kind = RL_COMMAND_ADMIT,
+                               .replies = 1,
+                               .number =
+                                   (uint64_t)(uintptr_t)admission->word, /* a literal: said again as it was */
+                               .sent = client->clock.now};
+    struct rl_writer writer;
+
+    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM, &writer))
+        return false;
+    full = full || (connection->loaded & 1U << RL_COMMAND_ADMIT) == 0;
+    connection->loaded |= 1U << RL_COMMAND_ADMIT;
+    ticket.full = full;
+    rl_guard_write_admit(&writer, admission, full);
+    rl_connection_commit(connection, &writer, &ticket);
+    if (lock != NULL)
+        rl_lock_ref(lock);
+    client->guards[node].asking = true;
+    client->dirty |= rl_node_set_one(node);
+    return true;
+}
+
+/* What INFO alone rules out; NONE when it rules out nothing. */
+static enum rl_cause refused_by_info(const struct rl_node_info *info, const char **why)
+{
+    if (info->run_id[0] == '\0') {
+        *why = "it may not be asked for INFO: grant +info to the user, or use plain mode";
+        return RL_CAUSE_RIGHTS;
+    }
+    if (info->evicts) {
+        *why = "maxmemory is set and full memory would evict locks: set maxmemory-policy noeviction";
+        return RL_CAUSE_EVICTING;
+    }
+    return RL_CAUSE_NONE;
+}
+
+bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, redlock_lock *lock, bool full)
+{
+    /* The operator's word comes with a floor by our clock; the node adds its own. */
+    uint64_t floor = lock != NULL ? rl_guard_high(rl_clock_wall_us(), 0) : 0;
+    struct rl_admission admission = make_admission(client, node, word, floor);
+    const char *why;
+
+    /* Not even the operator's word makes up for a node that drops locks, or that cannot be told from another. */
+    if (refused_by_info(&client->connections[node].handshake.info, &why) != RL_CAUSE_NONE)
+        return false;
+    return send_admission(client, node, &admission, lock, full);
+}
+
+void rl_guard_ready(redlock_client *client, uint32_t node)
+{
+    struct rl_connection *connection = &client->connections[node];
+    struct rl_node_guard *guard = &client->guards[node];
+    const char *why = "";
+    enum rl_cause cause = refused_by_info(&connection->handshake.info, &why);
+
+    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->cause = RL_CAUSE_NONE;
+    guard->epoch[0] = '\0';
+    guard->again = RL_TIME_NEVER;
+    guard->by_info = false;
+    if (!client->config.guarded || connection->unfit != RL_CAUSE_NONE)
+        return;
+    guard->by_info = cause != RL_CAUSE_NONE;
+    if (guard->by_info)
+        rl_guard_set_unfit(client, node, cause, why);
+    else if (!rl_guard_admit(client, node, "", NULL, false)) {
+        guard->again = after_ms(client, FLOOR_RETRY_MS);
+        rl_guard_set_unfit(client, node, RL_CAUSE_MEMORY, "no memory to ask it whether it may vote");
+    }
+}
+
+/* ---- the floor ---- */
+
+static bool still_moving(const redlock_client *client, uint32_t node)
+{
+    const struct rl_connection *connection = &client->connections[node];
+
+    if (connection->state == RL_CONNECTION_READY)
+        return client->guards[node].asking;
+    return connection->state != RL_CONNECTION_RESTING;
+}
+
+/* Asks every node anew, so that what they say is younger than the quarantine that has just ended. */
+static void begin_sweep(redlock_client *client)
+{
+    if (client->sweeping)
+        return;
+    client->sweeping = true;
+    client->sweep++;
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        struct rl_connection *connection = &client->connections[node];
+
+        if (connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE &&
+            !client->guards[node].by_info)
+            rl_guard_admit(client, node, "", NULL, false);
+    }
+}
+
+static void give_floor(redlock_client *client, bool found, uint64_t floor)
+{
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        struct rl_node_guard *guard = &client->guards[node];
+        struct rl_admission admission;
+
+        if (guard->fitness != RL_FITNESS_FLOORLESS || client->connections[node].state != RL_CONNECTION_READY)
+            continue;
+        if (found) {
+            admission = make_admission(client, node, "", floor);
+            if (send_admission(client, node, &admission, NULL, false))
+                continue;
+        }
+        guard->again = after_ms(client, FLOOR_RETRY_MS);
+        rl_guard_set_unfit(
+            client, node, RL_CAUSE_FLOOR,
+            "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)");
+        rl_dispatch_settle(client, node);
+    }
+}
+
+/* Ends the sweep once nobody is left to be heard. */
+static void conclude_sweep(redlock_client *client)
+{
+    struct rl_guard_view views[RL_NODES_MAX];
+    uint64_t floor = 0;
+    bool found;
+
+    if (!client->sweeping)
+        return;
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (still_moving(client, node))
+            return;
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        const struct rl_node_guard *guard = &client->guards[node];
+
+        views[node] = (struct rl_guard_view){
+            .heard = guard->sweep == client->sweep, .fitness = guard->fitness, .high = guard->high};
+    }
+    client->sweeping = false;
+    found = rl_guard_floor(views, client->node_count, &floor);
+    give_floor(client, found, floor);
+}
+
+/* ---- answers ---- */
+
+static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
+{
+    snprintf(why, size,
+             "it does not remember what was locked, and sits out for another %" PRId64
+             " s (a new fleet: redlock init)",
+             (wait_ms + 999) / 1000);
+}
+
+static void take_admitted(redlock_client *client, uint32_t node, const struct rl_admitted *admitted)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+    char why[sizeof guard->why];
+
+    guard->fitness = admitted->fitness;
+    guard->high = rl_guard_high(admitted->node_us, admitted->floor);
+    guard->sweep = client->sweep;
+    rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
+    if (admitted->fitness == RL_FITNESS_FIT) {
+        guard->cause = RL_CAUSE_NONE;
+        guard->why[0] = '\0';
+    } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
+        describe_quarantine(why, sizeof why, admitted->wait_ms);
+        guard->again = after_ms(client, admitted->wait_ms + 1);
+        rl_guard_set_unfit(client, node, RL_CAUSE_QUARANTINE, why);
+    }
+}
+
+static void take_error(redlock_client *client, uint32_t node, const struct rl_admitted *admitted)
+{
+    struct rl_answer answer = rl_error_answer(admitted->error, admitted->error_length);
+    char why[sizeof client->guards[node].why];
+    struct rl_text text = rl_text_on(why, sizeof why);
+
+    rl_text_add(&text, "it cannot be asked whether it may vote: ");
+    rl_text_add_printable(&text, admitted->error, admitted->error_length);
+    client->guards[node].again = after_ms(client, FLOOR_RETRY_MS);
+    rl_guard_set_unfit(client, node, answer.cause, why);
+}
+
+void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                    size_t length)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+    redlock_lock *lock = ticket->subject;
+    struct rl_admitted admitted;
+
+    rl_guard_read_admit(bytes, length, &admitted);
+    guard->asking = false;
+    if (admitted.no_script && !ticket->full) {
+        rl_guard_admit(client, node, (const char *)(uintptr_t)ticket->number, lock, true);
+        return;
+    }
+    if (admitted.fitness == RL_FITNESS_UNKNOWN)
+        take_error(client, node, &admitted);
+    else
+        take_admitted(client, node, &admitted);
+    if (admitted.node_us != 0)
+        rl_guard_clock(client, node, ticket->sent, admitted.node_us);
+    if (guard->fitness == RL_FITNESS_FLOORLESS && !guard->asking && !client->sweeping)
+        begin_sweep(client);
+    conclude_sweep(client);
+    if (!guard->asking && guard->fitness != RL_FITNESS_FLOORLESS)
+        rl_dispatch_settle(client, node);
+}
+
+void rl_guard_dropped(redlock_client *client, uint32_t node)
+{
+    client->guards[node].asking = false;
+}
+
+void rl_guard_down(redlock_client *client, uint32_t node)
+{
+    client->guards[node].asking = false;
+    client->guards[node].fitness = RL_FITNESS_UNKNOWN;
+    client->guards[node].cause = RL_CAUSE_NONE;
+    client->guards[node].sweep = 0;
+    conclude_sweep(client);
+}
+
+void rl_guard_refused(redlock_client *client, uint32_t node)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+
+    if (!guard->asking)
+        rl_guard_admit(client, node, "", NULL, false);
+}
+
+/* ---- the right to vote ---- */
+
+enum rl_right rl_guard_right(redlock_client *client, uint32_t node)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+
+    if (!client->config.guarded)
+        return RL_MAY_VOTE;
+    if (guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE)
+        return RL_MAY_VOTE;
+    if (guard->asking || (guard->fitness == RL_FITNESS_FLOORLESS && client->sweeping))
+        return RL_MAY_VOTE_SOON;
+    if (guard->clock_bad && rl_time_before(guard->probed, client->clock.now)) {
+        guard->probed = after_ms(client, PROBE_EVERY_MS);
+        rl_guard_admit(client, node, "", NULL, false); /* its answer has the time in it */
+        return RL_MAY_NOT_VOTE;
+    }
+    if (rl_time_before(client->clock.now, guard->again) || guard->clock_bad)
+        return RL_MAY_NOT_VOTE;
+    if (guard->fitness == RL_FITNESS_FLOORLESS)
+        begin_sweep(client);
+    else
+        rl_guard_admit(client, node, "", NULL, false);
+    return guard->asking ? RL_MAY_VOTE_SOON : RL_MAY_NOT_VOTE;
+}

@@ -1,0 +1,38 @@
+/*
+ * What is known of a node's fitness to vote, and the highest fence a node that forgot has to be told before it votes again.
+ * The record of it lives on the node; wire/lua/admit.lua keeps it.
+ */
+#ifndef RL_CORE_GUARD_H
+#define RL_CORE_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/node_set.h"
+#include "base/time.h"
+
+enum rl_fitness {
+    RL_FITNESS_UNKNOWN, /* not asked yet */
+    RL_FITNESS_FIT,
+    RL_FITNESS_QUARANTINED, /* until every lock it may have forgotten has ended */
+    RL_FITNESS_FLOORLESS    /* until it is told the highest fence it may have forgotten */
+};
+
+/* One node, as heard after the quarantine of the node that needs a floor was over. */
+struct rl_guard_view {
+    bool heard;
+    enum rl_fitness fitness;
+    uint64_t high; /* no fence it stores is above this */
+};
+
+/* How long a node that may have forgotten locks sits out: the longest lock, with its clock as slow as allowed. */
+struct rl_span rl_guard_quarantine(struct rl_span max_ttl, uint32_t drift_ppm);
+
+/* Above this no fence of a node can be: what its clock allows, or its floor. */
+uint64_t rl_guard_high(int64_t node_us, uint64_t floor);
+
+/* The floor for a node that forgot. A quorum of nodes that did not forget has met every fence handed out. Without one
+ * (first start, catastrophe) the clocks of all nodes but one must do. false: too few were heard. */
+bool rl_guard_floor(const struct rl_guard_view *views, uint32_t node_count, uint64_t *floor);
+
+#endif

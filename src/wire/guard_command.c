@@ -1,0 +1,108 @@
+/*
+ * Bytes of the guard's command and the names of its keys; see guard_command.h.
+ */
+#include "wire/guard_command.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "wire/error_reply.h"
+#include "wire/resp_reader.h"
+#include "wire/script.h"
+
+size_t rl_key_fence(char *buffer, const char *key, size_t key_length)
+{
+    bool tagged = memchr(key, '{', key_length) != NULL;
+    size_t length = sizeof RL_KEY_FENCE - 1;
+
+    memcpy(buffer, RL_KEY_FENCE, length);
+    if (!tagged)
+        buffer[length++] = '{';
+    memcpy(buffer + length, key, key_length);
+    length += key_length;
+    if (!tagged)
+        buffer[length++] = '}';
+    return length;
+}
+
+static bool begins_with(const char *key, size_t key_length, const char *word)
+{
+    size_t length = strlen(word);
+
+    return key_length >= length && memcmp(key, word, length) == 0;
+}
+
+bool rl_key_reserved(const char *key, size_t key_length)
+{
+    return begins_with(key, key_length, RL_KEY_GUARD) || begins_with(key, key_length, RL_KEY_FENCE);
+}
+
+void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full)
+{
+    char digits[20];
+
+    rl_write_command(writer, 13);
+    rl_write_script(writer, &rl_script_admit, full);
+    rl_write_text(writer, "2");
+    rl_write_text(writer, RL_KEY_EPOCH);
+    rl_write_text(writer, RL_KEY_FLOOR);
+    rl_write_text(writer, admission->run_id);
+    rl_write_bytes(writer, admission->fresh_id, RL_EPOCH_ID);
+    rl_write_integer(writer, admission->quarantine_ms);
+    rl_write_text(writer, admission->durable ? "1" : "0");
+    rl_write_integer(writer, admission->up_ms);
+    rl_write_text(writer, admission->word);
+    rl_write_bytes(writer, digits, admission->floor != 0 ? rl_decimal_write(digits, admission->floor) : 0);
+    rl_write_text(writer, admission->suspect);
+}
+
+static uint64_t read_unsigned(const char *text, size_t length)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < length && i < 19; i++)
+        if (text[i] >= '0' && text[i] <= '9')
+            value = value * 10 + (uint64_t)(text[i] - '0');
+    return value;
+}
+
+static bool read_fields(const char *bytes, size_t length, size_t offset, struct rl_admitted *admitted)
+{
+    static const enum rl_fitness states[] = {RL_FITNESS_UNKNOWN, RL_FITNESS_FIT, RL_FITNESS_QUARANTINED,
+                                             RL_FITNESS_FLOORLESS};
+    struct rl_resp items[5];
+
+    for (int i = 0; i < 5; i++)
+        if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
+            return false;
+    if (items[0].type != RL_RESP_INTEGER || items[0].integer < 1 || items[0].integer > 3 ||
+        items[1].type != RL_RESP_INTEGER || items[2].type != RL_RESP_STRING ||
+        items[2].text_length > RL_EPOCH_MAX || items[3].type != RL_RESP_INTEGER ||
+        items[4].type != RL_RESP_STRING)
+        return false;
+    admitted->fitness = states[items[0].integer];
+    admitted->node_us = items[1].integer;
+    memcpy(admitted->epoch, items[2].text, items[2].text_length);
+    admitted->wait_ms = items[3].integer;
+    admitted->floor = read_unsigned(items[4].text, items[4].text_length);
+    return true;
+}
+
+void rl_guard_read_admit(const char *bytes, size_t length, struct rl_admitted *admitted)
+{
+    static const char odd[] = "unexpected kind of reply";
+    struct rl_resp head;
+    size_t offset = 0;
+
+    *admitted =
+        (struct rl_admitted){.fitness = RL_FITNESS_UNKNOWN, .error = odd, .error_length = sizeof odd - 1};
+    if (rl_resp_next(bytes, length, &offset, &head) != RL_RESP_OK)
+        return;
+    if (head.type == RL_RESP_ERROR) {
+        admitted->no_script = rl_error_is(head.text, head.text_length, "NOSCRIPT");
+        admitted->error = head.text;
+        admitted->error_length = head.text_length;
+    } else if (head.type == RL_RESP_ARRAY && head.element_count == 5) {
+        read_fields(bytes, length, offset, admitted);
+    }
+}

@@ -1,0 +1,53 @@
+/*
+ * The command that asks a node whether it may vote (wire/lua/admit.lua), as bytes, and what its answer means.
+ */
+#ifndef RL_WIRE_GUARD_COMMAND_H
+#define RL_WIRE_GUARD_COMMAND_H
+
+#include "core/guard.h"
+#include "wire/resp_writer.h"
+
+enum { RL_EPOCH_MAX = 127, RL_EPOCH_ID = 16 };
+
+struct rl_admission {
+    const char *run_id;
+    char fresh_id[RL_EPOCH_ID + 1]; /* random, in hex */
+    int64_t quarantine_ms;
+    bool durable;
+    int64_t up_ms;       /* it has certainly been up that long with nothing but its own memory */
+    const char *word;    /* "", "init" or "suspect" */
+    uint64_t floor;      /* 0: none to take over */
+    const char *suspect; /* the record that is suspected; "" */
+};
+
+void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full);
+
+struct rl_admitted {
+    enum rl_fitness fitness; /* UNKNOWN: an error; see error */
+    int64_t node_us;
+    int64_t wait_ms;
+    uint64_t floor; /* 0 none */
+    char epoch[RL_EPOCH_MAX + 1];
+    bool no_script; /* nothing was executed: send it again in full */
+    const char *error;
+    size_t error_length;
+};
+
+void rl_guard_read_admit(const char *bytes, size_t length, struct rl_admitted *admitted);
+
+/* The side keys: what the guard and the fences keep on a node beside the locks. They carry no prefix: a node has one
+ * memory, whoever uses it. Lock keys must not begin like them. */
+#define RL_KEY_GUARD "redlock-guard:"
+#define RL_KEY_EPOCH RL_KEY_GUARD "epoch"
+#define RL_KEY_FLOOR RL_KEY_GUARD "floor"
+#define RL_KEY_FENCE "redlock-fence:"
+
+/* The fence of a lock shares its hash tag: {key}, or the tag that the key has. Written without a NUL; returns the length,
+ * at most RL_KEY_FENCE_MAX for the longest key. */
+enum { RL_KEY_FENCE_MAX = 1024 + 32 };
+size_t rl_key_fence(char *buffer, const char *key, size_t key_length);
+
+/* Whether a lock may have this key. */
+bool rl_key_reserved(const char *key, size_t key_length);
+
+#endif

@@ -1,0 +1,72 @@
+-- Decides whether a node may vote, and keeps the record of it. A node that may have forgotten locks sits out until every
+-- lock it could have forgotten has ended, and then needs to be told the highest fence it could have forgotten.
+-- Record: "1 run id q until": the server's run_id, a random id that changes whenever memory was lost, the longest
+-- quarantine any client asks for (ms), and the node time (ms) before which it must not vote; 0: it may.
+-- KEYS[1] epoch  KEYS[2] floor
+-- ARGV[1] run_id  ARGV[2] fresh id  ARGV[3] quarantine in ms  ARGV[4] 1: the node keeps its memory over a restart
+-- ARGV[5] ms it has certainly been up  ARGV[6] '', 'init' (nothing can be held: vote now), 'suspect' (its clock stepped)
+-- ARGV[7] '' or a floor to take over (with 'init' it has one)  ARGV[8] with 'suspect': the record the client knew; one suspicion is enough
+-- Answers {state, now (us), record, ms to wait, floor}; state 1 fit, 2 in quarantine, 3 lacks a floor; floor '' none.
+local time = redis.call('TIME')
+local now_us = time[1] * 1000000 + time[2]
+local now = math.floor(now_us / 1000)
+local before = redis.call('GET', KEYS[1])
+local floor = redis.call('GET', KEYS[2])
+local floor_before = floor
+local run, id, q, wait_until = string.match(before or '', '^1 (%S+) (%S+) (%d+) (%d+)$')
+local asked = tonumber(ARGV[3])
+q, wait_until = tonumber(q), tonumber(wait_until)
+
+local function forget(from)
+    id = ARGV[2]
+    floor = false
+    wait_until = math.max(wait_until, from + q)
+end
+
+if not run then
+    -- Fresh, flushed or wiped.
+    run, q, wait_until = ARGV[1], asked, 0
+    forget(now)
+elseif run ~= ARGV[1] then
+    -- Restarted, restored or promoted since the record was written.
+    run = ARGV[1]
+    if ARGV[4] ~= '1' then
+        forget(now - math.min(tonumber(ARGV[5]), q))
+    end
+end
+if q < asked then
+    -- A client with longer locks than were known here: they may have been forgotten too.
+    q = asked
+    wait_until = math.max(wait_until, now + q)
+end
+if ARGV[6] == 'suspect' and before == ARGV[8] then
+    forget(now)
+end
+local told = tonumber(ARGV[7])
+if ARGV[6] == 'init' then
+    wait_until = 0
+    told = math.max(told, now_us + 5000000)
+end
+if wait_until <= now then
+    wait_until = 0
+end
+if wait_until == 0 and told and (not floor or told > tonumber(floor)) then
+    floor = string.format('%.0f', told)
+end
+
+local record = string.format('1 %s %s %.0f %.0f', run, id, q, wait_until)
+if record ~= before then
+    redis.call('SET', KEYS[1], record)
+end
+if not floor then
+    redis.call('DEL', KEYS[2])
+elseif floor ~= floor_before then
+    redis.call('SET', KEYS[2], floor)
+end
+local state = 1
+if wait_until > 0 then
+    state = 2
+elseif not floor then
+    state = 3
+end
+return {state, now_us, record, math.max(wait_until - now, 0), floor or ''}

@@ -1,0 +1,21 @@
+-- The second fence round: lifts this node's number for the name to the one agreed on, while the lock is still ours here.
+-- KEYS[1] lock  KEYS[2] fence  KEYS[3] epoch  KEYS[4] floor
+-- ARGV[1] owner  ARGV[2] fence  ARGV[3] epoch record the client knows
+-- Answers now (us) done, 0 not ours any more, -3 epoch.
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local kept = redis.call('MGET', KEYS[3], KEYS[2], KEYS[4])
+if kept[1] ~= ARGV[3] or not kept[3] then
+    return -3
+end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+    return 0
+end
+local fence = tonumber(ARGV[2])
+if fence > tonumber(kept[2] or kept[3]) then
+    redis.call('SET', KEYS[2], ARGV[2], 'EX', '90000')
+end
+if fence - now > 5000000 and fence > tonumber(kept[3]) then
+    redis.call('SET', KEYS[4], ARGV[2])
+end
+return now

@@ -1,0 +1,15 @@
+/*
+ * How a script is called; see script.h. The scripts themselves are generated from src/wire/lua.
+ */
+#include "wire/script.h"
+
+void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full)
+{
+    if (full) {
+        rl_write_text(writer, "EVAL");
+        rl_write_bytes(writer, script->text, script->text_length);
+    } else {
+        rl_write_text(writer, "EVALSHA");
+        rl_write_bytes(writer, script->digest, sizeof script->digest - 1);
+    }
+}

@@ -1,0 +1,725 @@
+/*
+ * Tests of the guard on real nodes: a node that may have forgotten locks does not vote, says why and for how long, and
+ * comes back by itself. Each way to forget is played twice: guarded, and plain, where it puts one lock into two hands.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/guarded.h"
+#include "support/steps.h"
+
+enum { STORY_TTL_MS = 2000, STORY_WAIT_MS = 700, ALL_THE_TIME_MS = 60000, URLS_MAX = 1024 };
+
+/* ---- a new fleet --------------------------------------------------------------------------------------- */
+
+static void a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *client = open_with(&options);
+    redlock_spec spec = spec_for("lock", 1000);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+
+    await_all_nodes(client);
+    assert_result(REDLOCK_QUARANTINE, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    assert_null(lock);
+    assert_report_is_sound(&report, REDLOCK_QUARANTINE, fleet);
+    assert_non_null(strstr(report.line, "nodes 1, 2 and 3 must not vote"));
+    assert_non_null(strstr(report.line, "redlock init"));
+    for (int i = 0; i < fleet_size(fleet); i++) {
+        int seconds = 0;
+        const char *sits = strstr(report.nodes[i].detail, "sits out for another ");
+
+        assert_int_equal(report.nodes[i].verdict, REDLOCK_VERDICT_UNFIT);
+        assert_int_equal(report.nodes[i].fit, 0);
+        assert_non_null(sits);
+        assert_int_equal(sscanf(sits, "sits out for another %d s", &seconds), 1);
+        assert_in_range(seconds, 20, 32);
+        assert_non_null(strstr(report.nodes[i].detail, "redlock init"));
+    }
+    redlock_client_close(client);
+}
+
+static void a_plain_client_does_not_know_that_a_fleet_is_new(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = options_for(fleet_urls(fleet));
+    redlock_client *client;
+    redlock_lock *lock;
+
+    options.mode = REDLOCK_PLAIN;
+    client = open_with(&options);
+    await_all_nodes(client);
+    lock = take_lock(client, "lock", 1000);
+    assert_int_equal(redlock_lock_fence(lock), 0);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
+static void the_operators_word_ends_the_quarantine(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), 30000);
+    redlock_lock *lock = take_lock(client, "lock", 1000);
+
+    assert_true(redlock_lock_fence(lock) > 0);
+    give_back(lock);
+    /* It was said to the nodes, not to the client. */
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *another = open_with(&options);
+    give_back(take_lock(another, "lock", 1000));
+    redlock_client_close(another);
+    redlock_client_close(client);
+}
+
+static void the_operators_word_is_no_business_of_a_plain_client(void **state)
+{
+    redlock_options options = options_for(fleet_urls(*state));
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_client *client;
+
+    options.mode = REDLOCK_PLAIN;
+    client = open_with(&options);
+    assert_result(REDLOCK_MISUSE, redlock_init_nodes(client, &report), &report);
+    redlock_client_close(client);
+}
+
+/* Waits for a lock and says how long that took. */
+static int64_t time_to_lock(redlock_client *client)
+{
+    redlock_spec spec = spec_for("lock", SHORT_MAX_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+    int64_t start = now_ms();
+
+    assert_result(REDLOCK_OK, redlock_acquire(client, &spec, ALL_THE_TIME_MS, &lock, &report), &report);
+    int64_t took = now_ms() - start;
+    redlock_release(lock, NULL);
+    redlock_lock_free(lock);
+    return took;
+}
+
+static void a_new_fleet_admits_itself_after_the_quarantine_and_not_before(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = guarded_options(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_client *client = open_with(&options);
+
+    assert_true(time_to_lock(client) >= QUARANTINE_MS);
+    await(count_votes(client) == (uint32_t)fleet_size(fleet));
+    redlock_client_close(client);
+}
+
+static void a_fleet_lost_at_once_comes_back_by_itself_after_the_quarantine(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_lock *lock = take_lock(client, "lock", SHORT_MAX_TTL_MS);
+    uint64_t fence = redlock_lock_fence(lock);
+
+    for (int i = 0; i < fleet_size(fleet); i++) {
+        fleet_kill(fleet, i);
+        fleet_wipe(fleet, i);
+    }
+    for (int i = 0; i < fleet_size(fleet); i++)
+        assert_true(fleet_restart(fleet, i));
+    assert_true(time_to_lock(client) >= SHORT_MAX_TTL_MS);
+    redlock_lock_free(lock);
+    await(count_votes(client) == (uint32_t)fleet_size(fleet));
+    lock = take_lock(client, "lock", SHORT_MAX_TTL_MS);
+    assert_true(redlock_lock_fence(lock) > fence);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
+/* ---- ways to forget ------------------------------------------------------------------------------------ */
+
+/* One lock, taken by somebody who reaches nodes 0 and 1 only, while node 0 forgets it. */
+struct story {
+    redlock_mode mode;
+    char urls[URLS_MAX];                  /* of the second client: all three */
+    char narrow_urls[URLS_MAX];           /* of the first: node 2 is out of its reach */
+    void (*prepare)(struct fleet *fleet); /* before it is taken; may be NULL */
+    void (*forget)(struct fleet *fleet);
+};
+
+static void set_urls(struct story *story, const char *first, const char *second, const char *third)
+{
+    snprintf(story->urls, sizeof story->urls, "%s,%s,%s", first, second, third);
+    snprintf(story->narrow_urls, sizeof story->narrow_urls, "%s,%s,unix:///nonexistent/socket", first,
+             second);
+}
+
+static redlock_client *open_story(const struct story *story, const char *urls)
+{
+    redlock_options options = guarded_options(urls, STORY_TTL_MS);
+
+    options.mode = story->mode;
+    return open_with(&options);
+}
+
+/* How many hold the lock at the same time in the end. *other_locks: the rest of the fleet goes on meanwhile. */
+static int play_once(const struct story *story, struct fleet *fleet, bool *other_locks)
+{
+    redlock_client *second = open_story(story, story->urls);
+    redlock_client *first = open_story(story, story->narrow_urls);
+    redlock_spec spec = spec_for("lock", STORY_TTL_MS);
+    redlock_lock *held = NULL, *stolen = NULL, *other = NULL;
+    int holders;
+    bool stole;
+
+    if (story->mode == REDLOCK_GUARDED)
+        admit_all_nodes(second);
+    await_all_nodes(second);
+    if (story->prepare != NULL)
+        story->prepare(fleet);
+    held = take_spec(first, &spec);
+    story->forget(fleet);
+    stole = redlock_acquire(second, &spec, STORY_WAIT_MS, &stolen, NULL) == REDLOCK_OK;
+    holders = (redlock_lock_validity_ms(held) > 0) + stole;
+    spec.name = "other";
+    *other_locks = redlock_acquire(second, &spec, STORY_WAIT_MS, &other, NULL) == REDLOCK_OK;
+    for (int i = 0; i < 3; i++) {
+        redlock_lock *lock = (redlock_lock *[]){held, stolen, other}[i];
+
+        if (lock != NULL)
+            redlock_release(lock, NULL);
+        redlock_lock_free(lock);
+    }
+    redlock_client_close(first);
+    redlock_client_close(second);
+    return holders;
+}
+
+/* A machine that stops for a second may let the first lock end before the second is asked for: play it again. */
+static void expect_holders(const struct story *story, struct fleet *fleet, int expected)
+{
+    bool other_locks = false;
+    int holders = 0;
+
+    for (int tries = 0; tries < 5 && holders != expected; tries++) {
+        for (int i = 0; i < fleet_size(fleet); i++)
+            fleet_command(fleet, i, "FLUSHALL", NULL);
+        holders = play_once(story, fleet, &other_locks);
+        assert_true(holders <= expected);
+    }
+    assert_int_equal(holders, expected);
+    assert_true(other_locks);
+}
+
+static void play(struct fleet *fleet, struct story *story)
+{
+    set_urls(story, fleet_url(fleet, 0), fleet_url(fleet, 1), fleet_url(fleet, 2));
+    story->mode = REDLOCK_GUARDED;
+    expect_holders(story, fleet, 1);
+    story->mode = REDLOCK_PLAIN;
+    expect_holders(story, fleet, 2);
+}
+
+static void wipe_node(struct fleet *fleet)
+{
+    fleet_kill(fleet, 0);
+    fleet_wipe(fleet, 0);
+    assert_true(fleet_restart(fleet, 0));
+}
+
+static void a_wiped_node_does_not_give_a_lock_away_twice(void **state)
+{
+    play(*state, &(struct story){.forget = wipe_node});
+}
+
+static void flush_node(struct fleet *fleet)
+{
+    fleet_command(fleet, 0, "FLUSHALL", NULL);
+}
+
+/* No connection breaks: only the record that is gone tells. */
+static void a_flushed_node_does_not_give_a_lock_away_twice(void **state)
+{
+    play(*state, &(struct story){.forget = flush_node});
+}
+
+static void save_node(struct fleet *fleet)
+{
+    assert_string_equal(fleet_command(fleet, 0, "SAVE", NULL), "OK");
+}
+
+static void restore_node(struct fleet *fleet)
+{
+    fleet_kill(fleet, 0);
+    assert_true(fleet_restart(fleet, 0));
+}
+
+static void a_node_restored_from_an_old_snapshot_does_not_give_a_lock_away_twice(void **state)
+{
+    play(*state, &(struct story){.prepare = save_node, .forget = restore_node});
+}
+
+/* ---- a promoted replica -------------------------------------------------------------------------------- */
+
+/* A master, its replica, and the path behind which the one takes over from the other. */
+static struct fleet *replica_fleet;
+static char link_path[128];
+
+static void point_link_at(const struct fleet *fleet)
+{
+    char target[160];
+
+    snprintf(target, sizeof target, "%s/0/socket", fleet_folder(fleet));
+    unlink(link_path);
+    assert_int_equal(symlink(target, link_path), 0);
+}
+
+static void start_replica(struct fleet *master)
+{
+    char config[64];
+    struct fleet_options options = {.node_count = 1, .transport = FLEET_TCP, .config = config};
+
+    snprintf(config, sizeof config, "replicaof 127.0.0.1 %s", strrchr(fleet_url(master, 0), ':') + 1);
+    replica_fleet = fleet_start(&options);
+    assert_non_null(replica_fleet);
+    await(strstr(fleet_command(replica_fleet, 0, "INFO", "replication", NULL), "master_link_status:up") !=
+          NULL);
+}
+
+/* The replica has everything up to now, and nothing of what comes: it looks for its master where nobody is. */
+static void cut_replica_off(struct fleet *fleet)
+{
+    assert_string_equal(fleet_command(fleet, 0, "WAIT", "1", "0", NULL), "1");
+    assert_string_equal(fleet_command(replica_fleet, 0, "REPLICAOF", "127.0.0.1", "1", NULL), "OK");
+}
+
+static void promote_replica(struct fleet *fleet)
+{
+    fleet_kill(fleet, 0);
+    assert_string_equal(fleet_command(replica_fleet, 0, "REPLICAOF", "NO", "ONE", NULL), "OK");
+    point_link_at(replica_fleet);
+}
+
+static void play_promotion(struct fleet *fleet, redlock_mode mode, int expected)
+{
+    struct story story = {.mode = mode, .prepare = cut_replica_off, .forget = promote_replica};
+    char url[160];
+    bool other_locks;
+
+    snprintf(link_path, sizeof link_path, "%s/link", fleet_folder(fleet));
+    snprintf(url, sizeof url, "unix://%s", link_path);
+    point_link_at(fleet);
+    start_replica(fleet);
+    /* Up for longer than any quarantine: for a promoted node that is no excuse. */
+    sleep_ms(mode == REDLOCK_GUARDED ? 2 * STORY_TTL_MS + 1000 : 0);
+    set_urls(&story, url, fleet_url(fleet, 1), fleet_url(fleet, 2));
+    assert_int_equal(play_once(&story, fleet, &other_locks), expected);
+    assert_true(other_locks);
+    fleet_stop(replica_fleet);
+}
+
+static int start_three_tcp(void **state)
+{
+    struct fleet_options options = {
+        .node_count = 3, .transport = FLEET_TCP, .config = "repl-diskless-sync-delay 0"};
+
+    *state = fleet_start(&options);
+    return *state != NULL ? 0 : -1;
+}
+
+static void a_promoted_replica_does_not_give_a_lock_away_twice(void **state)
+{
+    play_promotion(*state, REDLOCK_GUARDED, 1);
+}
+
+static void without_the_guard_a_promoted_replica_gives_a_lock_away_twice(void **state)
+{
+    play_promotion(*state, REDLOCK_PLAIN, 2);
+}
+
+static void a_replica_does_not_vote(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options;
+    redlock_client *client;
+    char detail[160];
+
+    start_replica(fleet);
+    options = guarded_options(fleet_url(replica_fleet, 0), SHORT_MAX_TTL_MS);
+    client = open_with(&options);
+    assert_false(node_votes(client, 0, detail));
+    assert_non_null(strstr(detail, "replica"));
+    redlock_client_close(client);
+    fleet_stop(replica_fleet);
+}
+
+/* ---- coming back --------------------------------------------------------------------------------------- */
+
+static void a_wiped_node_votes_again_when_its_quarantine_is_over(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    char detail[160];
+
+    assert_true(node_votes(client, 0, NULL));
+    wipe_node(fleet);
+    int64_t restarted = now_ms();
+    /* Reconnecting takes a moment, in which the node is broken; then it is unfit. The others carry on throughout. */
+    while (!node_votes(client, 0, detail)) {
+        assert_true(node_votes(client, 1, NULL));
+        sleep_ms(5);
+    }
+    assert_true(now_ms() - restarted >= QUARANTINE_MS);
+    redlock_client_close(client);
+}
+
+static void a_flushed_node_votes_again_when_its_quarantine_is_over(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    char detail[160];
+
+    assert_true(node_votes(client, 2, NULL));
+    int64_t flushed = now_ms();
+    fleet_wipe(fleet, 2);
+    assert_false(node_votes(client, 2, detail));
+    await(!node_votes(client, 2, detail) && strstr(detail, "sits out") != NULL);
+    await(node_votes(client, 2, NULL));
+    assert_true(now_ms() - flushed >= QUARANTINE_MS);
+    redlock_client_close(client);
+}
+
+/* With one node fit and one in quarantine there is no quorum of intact nodes to learn the floor from, and too few clocks. */
+static void too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    char detail[160];
+
+    for (int i = 2; i < 5; i++) {
+        fleet_kill(fleet, i);
+        fleet_wipe(fleet, i);
+    }
+    assert_true(fleet_restart(fleet, 2));
+    await(!node_votes(client, 2, detail) && strstr(detail, "forgot its fences") != NULL);
+    /* All but one are enough. */
+    assert_true(fleet_restart(fleet, 3));
+    await(node_votes(client, 2, NULL) && node_votes(client, 3, NULL));
+    redlock_client_close(client);
+}
+
+/* ---- nodes that remember ------------------------------------------------------------------------------- */
+
+static struct fleet *start_durable(void)
+{
+    struct fleet_options options = {.node_count = 3, .transport = FLEET_UNIX, .durable = true};
+    struct fleet *fleet = fleet_start(&options);
+
+    assert_non_null(fleet);
+    return fleet;
+}
+
+static void join_urls(struct fleet *fleet, const char *query, char urls[URLS_MAX])
+{
+    size_t used = 0;
+
+    for (int i = 0; i < fleet_size(fleet); i++)
+        used += (size_t)snprintf(urls + used, URLS_MAX - used, "%s%s%s", i > 0 ? "," : "",
+                                 fleet_url(fleet, i), query);
+}
+
+/* Takes a lock, restarts all nodes, and says what another client gets. */
+static redlock_result result_after_restart(const char *query)
+{
+    struct fleet *fleet = start_durable();
+    char urls[URLS_MAX];
+    redlock_spec spec = spec_for("lock", LONG_TTL_MS);
+    redlock_lock *lock = NULL, *held;
+    redlock_client *client, *another;
+    redlock_options options;
+    redlock_result result;
+
+    join_urls(fleet, query, urls);
+    client = open_admitted(urls, LONG_TTL_MS);
+    held = take_lock(client, "lock", LONG_TTL_MS);
+    for (int i = 0; i < 3; i++) {
+        fleet_kill(fleet, i);
+        assert_true(fleet_restart(fleet, i));
+    }
+    options = guarded_options(urls, LONG_TTL_MS);
+    another = open_with(&options);
+    result = redlock_try_acquire(another, &spec, &lock, NULL);
+    assert_null(lock);
+    redlock_client_close(another);
+    redlock_release(held, NULL);
+    redlock_lock_free(held);
+    redlock_client_close(client);
+    fleet_stop(fleet);
+    return result;
+}
+
+static void a_node_declared_durable_goes_on_after_a_restart(void **state)
+{
+    (void)state;
+    assert_int_equal(result_after_restart("?durable=yes"), REDLOCK_BUSY);
+}
+
+/* Settings read after a crash prove nothing: without the operator's word it sits out though it has everything. */
+static void without_that_word_the_same_node_sits_out(void **state)
+{
+    (void)state;
+    assert_int_equal(result_after_restart(""), REDLOCK_QUARANTINE);
+}
+
+/* ---- nodes that cannot be trusted or asked -------------------------------------------------------------- */
+
+/* The report of a client on a fleet of one node with these settings, after the operator's word. */
+static redlock_result report_of(const char *config, redlock_mode mode, const char *user,
+                                redlock_report *report)
+{
+    struct fleet_options fleet_options = {.node_count = 1, .transport = FLEET_UNIX, .config = config};
+    struct fleet *fleet = fleet_start(&fleet_options);
+    redlock_options options;
+    redlock_spec spec = spec_for("lock", 1000);
+    redlock_lock *lock = NULL;
+    redlock_client *client;
+    redlock_result result;
+
+    assert_non_null(fleet);
+    options = guarded_options(fleet_url(fleet, 0), LONG_TTL_MS);
+    options.mode = mode;
+    options.user = user;
+    options.password = user;
+    client = open_with(&options);
+    if (mode == REDLOCK_GUARDED)
+        redlock_init_nodes(client, NULL);
+    result = redlock_try_acquire(client, &spec, &lock, report);
+    if (lock != NULL)
+        give_back(lock);
+    redlock_client_close(client);
+    fleet_stop(fleet);
+    return result;
+}
+
+static void a_node_that_may_evict_locks_is_refused_with_the_setting_to_change(void **state)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_result result =
+        report_of("maxmemory 50mb\nmaxmemory-policy allkeys-lru", REDLOCK_GUARDED, NULL, &report);
+
+    (void)state;
+    assert_result(REDLOCK_QUARANTINE, result, &report);
+    assert_int_equal(report.nodes[0].verdict, REDLOCK_VERDICT_UNFIT);
+    assert_non_null(strstr(report.nodes[0].detail, "maxmemory-policy noeviction"));
+    assert_non_null(strstr(report.line, "noeviction"));
+}
+
+static void limited_memory_without_eviction_is_fine(void **state)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    (void)state;
+    assert_result(REDLOCK_OK,
+                  report_of("maxmemory 50mb\nmaxmemory-policy noeviction", REDLOCK_GUARDED, NULL, &report),
+                  &report);
+    assert_result(REDLOCK_OK, report_of("maxmemory-policy allkeys-lru", REDLOCK_GUARDED, NULL, &report),
+                  &report);
+}
+
+#define WITHOUT_INFO "user limited on >limited ~* &* +@all -info"
+
+static void a_missing_right_to_info_is_named(void **state)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_result result = report_of(WITHOUT_INFO, REDLOCK_GUARDED, "limited", &report);
+
+    (void)state;
+    assert_result(REDLOCK_DENIED, result, &report);
+    assert_non_null(strstr(report.nodes[0].detail, "+info"));
+    assert_non_null(strstr(report.line, "+info"));
+}
+
+static void plain_mode_does_without_info(void **state)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    (void)state;
+    assert_result(REDLOCK_OK, report_of(WITHOUT_INFO, REDLOCK_PLAIN, "limited", &report), &report);
+}
+
+static void a_missing_right_to_scripts_is_named(void **state)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_result result =
+        report_of("user limited on >limited ~* &* +@all -@scripting", REDLOCK_GUARDED, "limited", &report);
+
+    (void)state;
+    assert_result(REDLOCK_DENIED, result, &report);
+    assert_non_null(strstr(report.nodes[0].detail, "NOPERM"));
+}
+
+/* ---- what clients agree on ----------------------------------------------------------------------------- */
+
+static void the_longest_max_ttl_of_any_client_holds_for_all(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *brief = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *lasting;
+    char detail[160];
+
+    assert_true(node_votes(brief, 0, NULL));
+    /* Locks that are longer than the node knew of may have been forgotten too. */
+    lasting = open_with(&options);
+    assert_false(node_votes(lasting, 0, detail));
+    assert_non_null(strstr(detail, "sits out"));
+    assert_false(node_votes(brief, 0, detail));
+    admit_all_nodes(lasting);
+    await(node_votes(brief, 0, NULL));
+    /* From now on the client with short locks waits as long as the other would want it to. */
+    fleet_wipe(fleet, 0);
+    node_votes(lasting, 0, NULL);
+    await(!node_votes(brief, 0, detail) && strstr(detail, "sits out for another ") != NULL);
+    assert_true(atoi(strstr(detail, "another ") + 8) > 20);
+    redlock_client_close(lasting);
+    redlock_client_close(brief);
+}
+
+static void a_lock_longer_than_max_ttl_is_refused(void **state)
+{
+    redlock_client *client = open_admitted(fleet_urls(*state), 1000);
+    redlock_spec spec = spec_for("lock", 1001);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+
+    assert_result(REDLOCK_INVALID, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    assert_non_null(strstr(report.line, "max_ttl_ms"));
+    lock = take_lock(client, "lock", 1000);
+    assert_result(REDLOCK_INVALID, redlock_extend(lock, 1001, &report), &report);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
+static void expect_reserved(const char *urls, const char *prefix, const char *name, redlock_result expected)
+{
+    redlock_options options = guarded_options(urls, 1000);
+    redlock_spec spec = spec_for(name, 1000);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+    redlock_client *client;
+
+    options.key_prefix = prefix;
+    client = open_with(&options);
+    admit_all_nodes(client);
+    assert_result(expected, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    if (expected == REDLOCK_INVALID)
+        assert_non_null(strstr(report.line, "reserved"));
+    else
+        give_back(lock);
+    redlock_client_close(client);
+}
+
+static void names_that_the_guard_needs_are_refused(void **state)
+{
+    const char *urls = fleet_urls(*state);
+
+    expect_reserved(urls, NULL, "redlock-guard:epoch", REDLOCK_INVALID);
+    expect_reserved(urls, NULL, "redlock-guard:", REDLOCK_INVALID);
+    expect_reserved(urls, NULL, "redlock-fence:{lock}", REDLOCK_INVALID);
+    expect_reserved(urls, "redlock-", "guard:floor", REDLOCK_INVALID);
+    expect_reserved(urls, "app:", "redlock-guard:epoch", REDLOCK_OK);
+    expect_reserved(urls, NULL, "redlock-guard", REDLOCK_OK);
+}
+
+/* A node has one memory, whoever uses it. */
+static void a_node_has_one_record_whatever_the_prefix(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = guarded_options(fleet_urls(fleet), 1000);
+    redlock_client *client = open_admitted(fleet_urls(fleet), 1000);
+    redlock_client *prefixed;
+
+    options.key_prefix = "app:";
+    prefixed = open_with(&options);
+    assert_true(node_votes(prefixed, 0, NULL));
+    fleet_wipe(fleet, 0);
+    assert_false(node_votes(prefixed, 0, NULL));
+    assert_false(node_votes(client, 0, NULL));
+    redlock_client_close(prefixed);
+    redlock_client_close(client);
+}
+
+/* ---- for people ---------------------------------------------------------------------------------------- */
+
+static void an_inspection_says_why_a_node_does_not_vote(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), 30000);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    assert_result(REDLOCK_OK, redlock_inspect(client, NULL, 0, &report), &report);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(report.nodes[i].fit, 1);
+        assert_string_equal(report.nodes[i].detail, "");
+    }
+    fleet_wipe(fleet, 1);
+    node_votes(client, 1, NULL);
+    assert_result(REDLOCK_OK, redlock_inspect(client, "lock", 4, &report), &report);
+    assert_int_equal(report.nodes[0].fit, 1);
+    assert_int_equal(report.nodes[1].fit, 0);
+    assert_non_null(strstr(report.nodes[1].detail, "sits out"));
+    assert_int_equal(report.nodes[2].fit, 1);
+    redlock_client_close(client);
+}
+
+/* Somebody who only looks is told too, without having asked for a lock before. */
+static void an_inspection_of_a_new_fleet_says_that_it_does_not_vote(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *client = open_with(&options);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    await_all_nodes(client);
+    assert_result(REDLOCK_OK, redlock_inspect(client, NULL, 0, &report), &report);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(report.nodes[i].fit, 0);
+        assert_non_null(strstr(report.nodes[i].detail, "sits out"));
+    }
+    redlock_client_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_GUARDED(a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type, start_three_guarded),
+        ON_GUARDED(a_plain_client_does_not_know_that_a_fleet_is_new, start_three_guarded),
+        ON_GUARDED(the_operators_word_ends_the_quarantine, start_three_guarded),
+        ON_GUARDED(the_operators_word_is_no_business_of_a_plain_client, start_three_guarded),
+        ON_GUARDED(a_new_fleet_admits_itself_after_the_quarantine_and_not_before, start_three_guarded),
+        ON_GUARDED(a_fleet_lost_at_once_comes_back_by_itself_after_the_quarantine, start_five_guarded),
+        ON_GUARDED(a_wiped_node_does_not_give_a_lock_away_twice, start_three_guarded),
+        ON_GUARDED(a_flushed_node_does_not_give_a_lock_away_twice, start_three_guarded),
+        ON_GUARDED(a_node_restored_from_an_old_snapshot_does_not_give_a_lock_away_twice, start_three_guarded),
+        ON_GUARDED(a_promoted_replica_does_not_give_a_lock_away_twice, start_three_tcp),
+        ON_GUARDED(without_the_guard_a_promoted_replica_gives_a_lock_away_twice, start_three_tcp),
+        ON_GUARDED(a_replica_does_not_vote, start_three_tcp),
+        ON_GUARDED(a_wiped_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
+        ON_GUARDED(a_flushed_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
+        ON_GUARDED(too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason, start_five_guarded),
+        cmocka_unit_test(a_node_declared_durable_goes_on_after_a_restart),
+        cmocka_unit_test(without_that_word_the_same_node_sits_out),
+        cmocka_unit_test(a_node_that_may_evict_locks_is_refused_with_the_setting_to_change),
+        cmocka_unit_test(limited_memory_without_eviction_is_fine),
+        cmocka_unit_test(a_missing_right_to_info_is_named),
+        cmocka_unit_test(plain_mode_does_without_info),
+        cmocka_unit_test(a_missing_right_to_scripts_is_named),
+        ON_GUARDED(the_longest_max_ttl_of_any_client_holds_for_all, start_three_guarded),
+        ON_GUARDED(a_lock_longer_than_max_ttl_is_refused, start_three_guarded),
+        ON_GUARDED(names_that_the_guard_needs_are_refused, start_three_guarded),
+        ON_GUARDED(a_node_has_one_record_whatever_the_prefix, start_three_guarded),
+        ON_GUARDED(an_inspection_says_why_a_node_does_not_vote, start_three_guarded),
+        ON_GUARDED(an_inspection_of_a_new_fleet_says_that_it_does_not_vote, start_three_guarded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/*
+ * Steps with guarded nodes; see guarded.h.
+ */
+#include "support/guarded.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/steps.h"
+
+enum { LEFTOVER_WAIT_MS = 10000, LEFTOVER_PAUSE_MS = 20 };
+
+redlock_options guarded_options(const char *nodes, uint32_t max_ttl_ms)
+{
+    redlock_options options = options_for(nodes);
+
+    options.mode = REDLOCK_GUARDED;
+    options.max_ttl_ms = max_ttl_ms;
+    return options;
+}
+
+void admit_all_nodes(redlock_client *client)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    assert_result(REDLOCK_OK, redlock_init_nodes(client, &report), &report);
+    assert_int_equal(report.granted, report.node_count);
+}
+
+redlock_client *open_admitted(const char *nodes, uint32_t max_ttl_ms)
+{
+    redlock_options options = guarded_options(nodes, max_ttl_ms);
+    redlock_client *client = open_with(&options);
+
+    admit_all_nodes(client);
+    return client;
+}
+
+/* Takes a lock and looks where its key is: a vote that came after the round was decided counts too. What the report says of
+ * a node that did not vote is from the round when that failed, else from the look. */
+static uint32_t ask_all(redlock_client *client, redlock_report *report)
+{
+    redlock_spec spec = spec_for("does it vote", SHORT_MAX_TTL_MS);
+    redlock_lock *lock = NULL;
+    uint32_t votes = 0;
+
+    *report = (redlock_report)REDLOCK_REPORT_INIT;
+    if (redlock_try_acquire(client, &spec, &lock, report) != REDLOCK_OK)
+        return 0;
+    redlock_inspect(client, spec.name, 0, report);
+    for (uint32_t i = 0; i < report->node_count; i++)
+        if (strcmp(report->nodes[i].owner, redlock_lock_owner(lock)) == 0)
+            votes |= (uint32_t)1 << i;
+    redlock_release(lock, NULL);
+    redlock_lock_free(lock);
+    return votes;
+}
+
+bool node_votes(redlock_client *client, uint32_t node, char *detail)
+{
+    static redlock_report report; /* 30 kB of it: not for the stack of every caller */
+    uint32_t votes = ask_all(client, &report);
+
+    if (detail != NULL)
+        memcpy(detail, report.nodes[node].detail, sizeof report.nodes[node].detail);
+    return (votes >> node & 1) != 0;
+}
+
+uint32_t count_votes(redlock_client *client)
+{
+    static redlock_report report;
+
+    return (uint32_t)__builtin_popcount(ask_all(client, &report));
+}
+
+bool is_side_key(const char *key)
+{
+    return strstr(key, "redlock-guard:epoch") != NULL || strstr(key, "redlock-guard:floor") != NULL ||
+           strstr(key, "redlock-fence:") != NULL;
+}
+
+/* Adds the lock keys of one node to text (NULL: nowhere), and counts them. */
+static int collect(struct fleet *fleet, int node, char *text, size_t size)
+{
+    char line[2048];
+    size_t used = text != NULL ? strlen(text) : 0;
+    int count = 0;
+    const char *at = fleet_command(fleet, node, "KEYS", "*", NULL);
+
+    while (*at != '\0') {
+        size_t length = strcspn(at, "\n");
+
+        snprintf(line, sizeof line, "%.*s", (int)length, at);
+        at += length + (at[length] == '\n');
+        if (is_side_key(line))
+            continue;
+        count++;
+        if (text != NULL && used < size)
+            used += (size_t)snprintf(text + used, size - used, "node %d: %.200s\n", node, line);
+    }
+    return count;
+}
+
+int count_lock_keys(struct fleet *fleet, int node)
+{
+    return collect(fleet, node, NULL, 0);
+}
+
+static int collect_all(struct fleet *fleet, char *text, size_t size)
+{
+    int count = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < fleet_size(fleet); i++)
+        if (fleet_pid(fleet, i) != 0)
+            count += collect(fleet, i, text, size);
+    return count;
+}
+
+const char *lock_leftovers(struct fleet *fleet, int wait_ms)
+{
+    static char text[4096];
+
+    while (collect_all(fleet, text, sizeof text) > 0 && wait_ms > 0) {
+        sleep_ms(LEFTOVER_PAUSE_MS);
+        wait_ms -= LEFTOVER_PAUSE_MS;
+    }
+    return text;
+}
+
+static int start_guarded(void **state, int node_count)
+{
+    struct fleet_options options = {.node_count = node_count, .transport = FLEET_UNIX};
+
+    *state = fleet_start(&options);
+    return *state != NULL ? 0 : -1;
+}
+
+int start_one_guarded(void **state)
+{
+    return start_guarded(state, 1);
+}
+
+int start_three_guarded(void **state)
+{
+    return start_guarded(state, 3);
+}
+
+int start_five_guarded(void **state)
+{
+    return start_guarded(state, 5);
+}
+
+int stop_guarded(void **state)
+{
+    struct fleet *fleet = *state;
+
+    if (fleet == NULL)
+        return -1;
+    for (int i = 0; i < fleet_size(fleet); i++)
+        fleet_thaw(fleet, i);
+    const char *leftovers = lock_leftovers(fleet, LEFTOVER_WAIT_MS);
+    bool clean = leftovers[0] == '\0';
+    if (!clean)
+        print_error("locks were left behind:\n%s", leftovers);
+    fleet_stop(fleet);
+    *state = NULL;
+    return clean ? 0 : -1;
+}

@@ -1,0 +1,98 @@
+/*
+ * Tests of wire/error_reply: each class of error has its own cause, and words inside other words are not mistaken for it.
+ */
+#include "wire/error_reply.h"
+
+#include <string.h>
+
+#include "base/prng.h"
+#include "support/check.h"
+
+static const struct {
+    const char *text;
+    enum rl_cause cause;
+    enum rl_verdict verdict;
+} replies[] = {
+    {"NOAUTH Authentication required.", RL_CAUSE_RIGHTS, RL_BROKEN},
+    {"WRONGPASS invalid username-password pair or user is disabled.", RL_CAUSE_RIGHTS, RL_BROKEN},
+    {"NOPERM this user has no permissions to run the 'set' command", RL_CAUSE_RIGHTS, RL_BROKEN},
+    {"WRONGTYPE Operation against a key holding the wrong kind of value", RL_CAUSE_FOREIGN_TYPE, RL_DENIED},
+    {"READONLY You can't write against a read only replica.", RL_CAUSE_REPLICA, RL_UNFIT},
+    {"OOM command not allowed when used memory > 'maxmemory'.", RL_CAUSE_MEMORY, RL_BROKEN},
+    {"LOADING Redis is loading the dataset in memory", RL_CAUSE_LOADING, RL_BROKEN},
+    {"MASTERDOWN Link with MASTER is down", RL_CAUSE_LOADING, RL_BROKEN},
+    {"BUSY Redis is busy running a script.", RL_CAUSE_BUSY, RL_BROKEN},
+    {"MISCONF Redis is configured to save RDB snapshots", RL_CAUSE_DISK, RL_BROKEN},
+    {"NOREPLICAS Not enough good replicas to write.", RL_CAUSE_DISK, RL_BROKEN},
+    {"MOVED 3999 127.0.0.1:6381", RL_CAUSE_CLUSTER, RL_BROKEN},
+    {"ASK 3999 127.0.0.1:6381", RL_CAUSE_CLUSTER, RL_BROKEN},
+    {"CROSSSLOT Keys in request don't hash to the same slot", RL_CAUSE_CLUSTER, RL_BROKEN},
+    {"CLUSTERDOWN The cluster is down", RL_CAUSE_CLUSTER, RL_BROKEN},
+    {"TRYAGAIN Multiple keys request during rehashing of slot", RL_CAUSE_CLUSTER, RL_BROKEN},
+    {"OOM", RL_CAUSE_MEMORY, RL_BROKEN},
+    /* From inside a script, as older nodes say it. */
+    {"ERR Error running script (call to f_0c): @user_script:9: WRONGTYPE Operation against",
+     RL_CAUSE_FOREIGN_TYPE, RL_DENIED},
+    {"ERR @user_script: 3: -READONLY You can't", RL_CAUSE_ERROR, RL_BROKEN},
+    /* Others, and words that only look like one. */
+    {"ERR unknown command 'SET'", RL_CAUSE_ERROR, RL_BROKEN},
+    {"OOMPH", RL_CAUSE_ERROR, RL_BROKEN},
+    {"BUSYGROUP Consumer Group name already exists", RL_CAUSE_ERROR, RL_BROKEN},
+    {"BUSYKEY Target key name already exists.", RL_CAUSE_ERROR, RL_BROKEN},
+    {"ERR not LOADING anything", RL_CAUSE_ERROR, RL_BROKEN},
+    {"", RL_CAUSE_ERROR, RL_BROKEN},
+    {" OOM", RL_CAUSE_ERROR, RL_BROKEN},
+};
+
+static void every_known_error_has_its_cause_and_verdict(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+        struct rl_answer answer = rl_error_answer(replies[i].text, strlen(replies[i].text));
+
+        if (answer.cause != replies[i].cause || answer.verdict != replies[i].verdict)
+            fail_msg("\"%s\": cause %d verdict %d", replies[i].text, answer.cause, answer.verdict);
+        assert_int_equal(answer.ttl_left_ms, -2);
+        assert_int_equal(answer.fence, 0);
+    }
+}
+
+static void a_word_counts_only_as_a_whole_and_within_the_length(void **state)
+{
+    (void)state;
+    assert_true(rl_error_is("NOSCRIPT No matching script", 27, "NOSCRIPT"));
+    assert_true(rl_error_is("NOSCRIPT", 8, "NOSCRIPT"));
+    assert_false(rl_error_is("NOSCRIPT", 7, "NOSCRIPT"));
+    assert_false(rl_error_is("NOSCRIPTS", 9, "NOSCRIPT"));
+    assert_false(rl_error_is("", 0, "NOSCRIPT"));
+}
+
+/* Cut and changed as a broken node might: nothing is read beyond the end, which the sanitizers watch. */
+static void any_bytes_are_some_error(void **state)
+{
+    struct rl_prng prng = rl_prng_seed(3);
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        const char *text = replies[rl_prng_between(&prng, 0, sizeof replies / sizeof replies[0] - 1)].text;
+        size_t length = (size_t)rl_prng_between(&prng, 0, (int64_t)strlen(text));
+        char *exact = test_malloc(length + 1);
+
+        memcpy(exact, text, length);
+        if (length > 0)
+            exact[rl_prng_between(&prng, 0, (int64_t)length - 1)] = (char)rl_prng_between(&prng, 0, 255);
+        assert_in_range(rl_error_cause(exact, length), RL_CAUSE_RIGHTS, RL_CAUSE_ERROR);
+        test_free(exact);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_known_error_has_its_cause_and_verdict),
+        cmocka_unit_test(a_word_counts_only_as_a_whole_and_within_the_length),
+        cmocka_unit_test(any_bytes_are_some_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

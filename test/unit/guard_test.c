@@ -1,0 +1,269 @@
+/*
+ * Tests of core/guard and wire/guard_command: how long a node sits out, which floor it is told, the bytes of an admission,
+ * and answers of any shape. Small fleets are enumerated whole against a twin.
+ */
+#include "core/guard.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/prng.h"
+#include "support/check.h"
+#include "wire/guard_command.h"
+#include "wire/resp_reader.h"
+
+enum { SECOND = 1000000 };
+
+/* ---- how long ------------------------------------------------------------------------------------------ */
+
+static void the_quarantine_outlasts_the_longest_lock_on_the_slowest_clock(void **state)
+{
+    (void)state;
+    assert_int_equal(rl_guard_quarantine(rl_span_ms(300), 10000).us, 300000 + 3000 + 2000 + 1000000);
+    assert_int_equal(rl_guard_quarantine(rl_span_ms(60000), 10000).us, 60000000 + 600000 + 2000 + 1000000);
+    for (int64_t ttl_ms = 50; ttl_ms <= 86400000; ttl_ms = ttl_ms * 3 / 2)
+        assert_true(rl_guard_quarantine(rl_span_ms(ttl_ms), 500000).us >= rl_span_ms(ttl_ms).us * 3 / 2);
+}
+
+/* ---- which floor --------------------------------------------------------------------------------------- */
+
+static void no_fence_is_above_the_clock_and_five_seconds_or_the_floor(void **state)
+{
+    (void)state;
+    assert_int_equal(rl_guard_high(INT64_C(1700000000) * SECOND, 0), INT64_C(1700000005) * SECOND);
+    assert_int_equal(rl_guard_high(10 * SECOND, 15 * SECOND - 1), 15 * SECOND);
+    assert_int_equal(rl_guard_high(10 * SECOND, 15 * SECOND + 1), 15 * SECOND + 1);
+    assert_int_equal(rl_guard_high(-7, 0), 5 * SECOND);
+    assert_int_equal(rl_guard_high(INT64_MAX, 0), (uint64_t)INT64_MAX + 5 * SECOND);
+}
+
+/* Bit k of a word is node k; the definitions, word for word. */
+static bool twin_floor(const struct rl_guard_view *views, uint32_t node_count, uint64_t *floor)
+{
+    uint64_t intact[8], heard[8];
+    uint32_t intact_count = 0, heard_count = 0;
+
+    for (uint32_t i = 0; i < node_count; i++)
+        if (views[i].heard && views[i].fitness == RL_FITNESS_FIT)
+            intact[intact_count++] = views[i].high;
+    for (uint32_t i = 0; i < node_count; i++)
+        if (views[i].heard)
+            heard[heard_count++] = views[i].high;
+    *floor = 0;
+    if (2 * intact_count > node_count) {
+        for (uint32_t i = 0; i < intact_count; i++)
+            *floor = intact[i] > *floor ? intact[i] : *floor;
+        return true;
+    }
+    if (heard_count == 0 || heard_count < node_count - 1)
+        return false;
+    for (uint32_t i = 0; i < heard_count; i++)
+        *floor = heard[i] > *floor ? heard[i] : *floor;
+    return true;
+}
+
+static void compare_floors(const struct rl_guard_view *views, uint32_t node_count)
+{
+    uint64_t floor = 1, expected = 2;
+    bool found = rl_guard_floor(views, node_count, &floor);
+
+    assert_int_equal(found, twin_floor(views, node_count, &expected));
+    if (found)
+        assert_int_equal(floor, expected);
+}
+
+static void every_fleet_of_up_to_six_nodes_finds_the_floor_its_twin_finds(void **state)
+{
+    (void)state;
+    for (uint32_t node_count = 1; node_count <= 6; node_count++) {
+        uint32_t combinations = 1;
+
+        for (uint32_t i = 0; i < node_count; i++)
+            combinations *= 5;
+        for (uint32_t which = 0; which < combinations; which++) {
+            struct rl_guard_view views[6];
+            uint32_t rest = which;
+
+            for (uint32_t i = 0; i < node_count; i++, rest /= 5)
+                views[i] = (struct rl_guard_view){.heard = rest % 5 != 4,
+                                                  .fitness = (enum rl_fitness)(rest % 5 % 4),
+                                                  .high = 100 + (which * 7 + i * 13) % 29};
+            compare_floors(views, node_count);
+        }
+    }
+}
+
+static void a_lone_new_node_starts_by_its_own_clock(void **state)
+{
+    struct rl_guard_view view = {.heard = true, .fitness = RL_FITNESS_FLOORLESS, .high = 7};
+    uint64_t floor;
+
+    (void)state;
+    assert_true(rl_guard_floor(&view, 1, &floor));
+    assert_int_equal(floor, 7);
+    view.heard = false;
+    assert_false(rl_guard_floor(&view, 1, &floor));
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------------- */
+
+static void an_admission_says_everything_the_script_wants_to_know(void **state)
+{
+    static const char *const words[] = {"2", RL_KEY_EPOCH, RL_KEY_FLOOR, "run", "0123456789abcdef", "1305",
+                                        "1", "4000",       "suspect",    "77",  "1 run id 5 0"};
+    struct rl_admission admission = {.run_id = "run",
+                                     .fresh_id = "0123456789abcdef",
+                                     .quarantine_ms = 1305,
+                                     .durable = true,
+                                     .up_ms = 4000,
+                                     .word = "suspect",
+                                     .floor = 77,
+                                     .suspect = "1 run id 5 0"};
+    char bytes[8192];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    struct rl_resp item;
+    size_t offset = 0;
+
+    (void)state;
+    rl_guard_write_admit(&writer, &admission, false);
+    assert_false(writer.overflow);
+    assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
+    assert_int_equal(item.element_count, 13);
+    assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
+    assert_memory_equal(item.text, "EVALSHA", 7);
+    assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
+        assert_int_equal(item.text_length, strlen(words[i]));
+        assert_memory_equal(item.text, words[i], item.text_length);
+    }
+    assert_int_equal(offset, writer.length);
+}
+
+static void fence_keys_share_the_hash_tag_of_their_lock(void **state)
+{
+    char key[RL_KEY_FENCE_MAX];
+
+    (void)state;
+    assert_memory_equal(key, "redlock-fence:{lock}", rl_key_fence(key, "lock", 4));
+    assert_memory_equal(key, "redlock-fence:a{lock}b", rl_key_fence(key, "a{lock}b", 8));
+}
+
+static void reserved_keys_are_told_from_others(void **state)
+{
+    (void)state;
+    assert_true(rl_key_reserved(RL_KEY_EPOCH, strlen(RL_KEY_EPOCH)));
+    assert_true(rl_key_reserved(RL_KEY_FLOOR, strlen(RL_KEY_FLOOR)));
+    assert_true(rl_key_reserved("redlock-fence:", 14));
+    assert_false(rl_key_reserved("redlock-fence", 13));
+    assert_false(rl_key_reserved("app:redlock-guard:", 18));
+    assert_false(rl_key_reserved("", 0));
+}
+
+static struct rl_admitted read_admission(const char *bytes)
+{
+    struct rl_admitted admitted;
+
+    rl_guard_read_admit(bytes, strlen(bytes), &admitted);
+    return admitted;
+}
+
+static void answers_are_read_as_the_script_gives_them(void **state)
+{
+    struct rl_admitted fit =
+        read_admission("*5\r\n:1\r\n:1700000000123456\r\n$5\r\n1 a b\r\n:0\r\n$16\r\n1700000000000001\r\n");
+    struct rl_admitted waits = read_admission("*5\r\n:2\r\n:9\r\n$1\r\nx\r\n:1305\r\n$0\r\n\r\n");
+
+    (void)state;
+    assert_int_equal(fit.fitness, RL_FITNESS_FIT);
+    assert_int_equal(fit.node_us, 1700000000123456);
+    assert_string_equal(fit.epoch, "1 a b");
+    assert_int_equal(fit.floor, 1700000000000001);
+    assert_int_equal(waits.fitness, RL_FITNESS_QUARANTINED);
+    assert_int_equal(waits.wait_ms, 1305);
+    assert_int_equal(waits.floor, 0);
+    assert_int_equal(read_admission("*5\r\n:3\r\n:9\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n").fitness,
+                     RL_FITNESS_FLOORLESS);
+}
+
+static void errors_keep_their_words_and_a_missing_script_is_told(void **state)
+{
+    struct rl_admitted lacks = read_admission("-NOSCRIPT No matching script.\r\n");
+    struct rl_admitted refuses = read_admission("-NOPERM no\r\n");
+
+    (void)state;
+    assert_true(lacks.no_script);
+    assert_int_equal(lacks.fitness, RL_FITNESS_UNKNOWN);
+    assert_false(refuses.no_script);
+    assert_memory_equal(refuses.error, "NOPERM no", refuses.error_length);
+}
+
+static void answers_of_another_shape_admit_nobody(void **state)
+{
+    static const char *const odd[] = {
+        "",
+        "+OK\r\n",
+        ":1\r\n",
+        "*-1\r\n",
+        "*0\r\n",
+        "*4\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n",
+        "*5\r\n:0\r\n:9\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n",
+        "*5\r\n:4\r\n:9\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n",
+        "*5\r\n$1\r\n1\r\n:9\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n",
+        "*5\r\n:1\r\n:9\r\n:7\r\n:0\r\n$0\r\n\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n:0\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n",
+    };
+    char longest[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        assert_int_equal(read_admission(odd[i]).fitness, RL_FITNESS_UNKNOWN);
+        assert_true(read_admission(odd[i]).error_length > 0);
+    }
+    /* A record longer than any of ours. */
+    snprintf(longest, sizeof longest, "*5\r\n:1\r\n:9\r\n$128\r\n%0128d\r\n:0\r\n$0\r\n\r\n", 1);
+    assert_int_equal(read_admission(longest).fitness, RL_FITNESS_UNKNOWN);
+}
+
+static void any_bytes_are_read_without_harm(void **state)
+{
+    static const char good[] =
+        "*5\r\n:1\r\n:1700000000123456\r\n$5\r\n1 a b\r\n:0\r\n$16\r\n1700000000000001\r\n";
+    struct rl_prng prng = rl_prng_seed(5);
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        size_t length = (size_t)rl_prng_between(&prng, 1, sizeof good - 1);
+        char *bytes = test_malloc(length);
+        struct rl_admitted admitted;
+
+        memcpy(bytes, good, length);
+        for (int64_t changes = rl_prng_between(&prng, 0, 3); changes > 0; changes--)
+            bytes[rl_prng_between(&prng, 0, (int64_t)length - 1)] =
+                "\r\n*:$-0123456789\xff_,#%"[rl_prng_between(&prng, 0, 20)];
+        rl_guard_read_admit(bytes, length, &admitted);
+        assert_in_range(admitted.fitness, RL_FITNESS_UNKNOWN, RL_FITNESS_FLOORLESS);
+        assert_in_range(strlen(admitted.epoch), 0, RL_EPOCH_MAX);
+        test_free(bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_quarantine_outlasts_the_longest_lock_on_the_slowest_clock),
+        cmocka_unit_test(no_fence_is_above_the_clock_and_five_seconds_or_the_floor),
+        cmocka_unit_test(every_fleet_of_up_to_six_nodes_finds_the_floor_its_twin_finds),
+        cmocka_unit_test(a_lone_new_node_starts_by_its_own_clock),
+        cmocka_unit_test(an_admission_says_everything_the_script_wants_to_know),
+        cmocka_unit_test(fence_keys_share_the_hash_tag_of_their_lock),
+        cmocka_unit_test(reserved_keys_are_told_from_others),
+        cmocka_unit_test(answers_are_read_as_the_script_gives_them),
+        cmocka_unit_test(errors_keep_their_words_and_a_missing_script_is_told),
+        cmocka_unit_test(answers_of_another_shape_admit_nobody),
+        cmocka_unit_test(any_bytes_are_read_without_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

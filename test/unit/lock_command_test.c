@@ -1,0 +1,278 @@
+/*
+ * Tests of wire/lock_command: the words of every command, the meaning of every reply, and replies of any shape.
+ */
+#include "wire/lock_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/prng.h"
+#include "support/check.h"
+#include "wire/resp_reader.h"
+#include "wire/script.h"
+
+#define EPOCH "1 run id 1000 0"
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+static const char *script_name(const struct rl_resp *item)
+{
+    static const struct rl_script *const scripts[] = {&rl_script_acquire, &rl_script_raise, &rl_script_extend,
+                                                      &rl_script_release, &rl_script_admit};
+
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+        if ((item->text_length == 40 && memcmp(item->text, scripts[i]->digest, 40) == 0) ||
+            (item->text_length == scripts[i]->text_length &&
+             memcmp(item->text, scripts[i]->text, item->text_length) == 0))
+            return scripts[i]->name;
+    return NULL;
+}
+
+/* The words of what was written, separated by spaces; scripts by name, commands by " ; ". */
+static const char *words_of(const struct rl_lock_command *command, unsigned features, bool full)
+{
+    static char text[4096];
+    char bytes[8192];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    size_t offset = 0, used = 0;
+    struct rl_resp item;
+
+    rl_lock_command_write(&writer, command, features, full);
+    assert_false(writer.overflow);
+    while (offset < writer.length) {
+        assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
+        if (item.type == RL_RESP_ARRAY)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s", used > 0 ? " ;" : "");
+        else if (script_name(&item) != NULL)
+            used += (size_t)snprintf(text + used, sizeof text - used, " <%s>", script_name(&item));
+        else
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used > 0 ? " " : "",
+                                     (int)item.text_length, item.text);
+    }
+    return text;
+}
+
+static struct rl_lock_command plain(enum rl_command_kind kind)
+{
+    return (struct rl_lock_command){
+        .kind = kind, .key = "lock", .key_length = 4, .owner = "me", .owner_length = 2, .ttl_ms = 5000};
+}
+
+static struct rl_lock_command guarded(enum rl_command_kind kind)
+{
+    struct rl_lock_command command = plain(kind);
+
+    command.epoch = EPOCH;
+    command.fence = 1700000000123456;
+    command.not_after_us = 1700000000654321;
+    return command;
+}
+
+static void plain_commands_are_what_every_client_sends(void **state)
+{
+    struct rl_lock_command acquire = plain(RL_COMMAND_ACQUIRE), extend = plain(RL_COMMAND_EXTEND);
+    struct rl_lock_command release = plain(RL_COMMAND_RELEASE), peek = plain(RL_COMMAND_PEEK);
+
+    (void)state;
+    assert_string_equal(words_of(&acquire, 0, false), "SET lock me NX PX 5000");
+    assert_string_equal(words_of(&extend, 0, false), "EVALSHA <extend> 1 lock me 5000");
+    assert_string_equal(words_of(&extend, 0, true), "EVAL <extend> 1 lock me 5000");
+    assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
+    assert_string_equal(words_of(&peek, 0, false), "GETRANGE lock 0 510 ; PTTL lock");
+}
+
+static void native_releases_are_used_where_a_node_has_them(void **state)
+{
+    struct rl_lock_command release = plain(RL_COMMAND_RELEASE);
+
+    (void)state;
+    assert_string_equal(words_of(&release, RL_FEATURE_DELEX, false), "DELEX lock IFEQ me");
+    assert_string_equal(words_of(&release, RL_FEATURE_DELIFEQ, false), "DELIFEQ lock me");
+}
+
+#define SIDE_KEYS "redlock-fence:{lock} redlock-guard:epoch redlock-guard:floor"
+
+static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
+{
+    struct rl_lock_command acquire = guarded(RL_COMMAND_ACQUIRE), raise = guarded(RL_COMMAND_RAISE);
+    struct rl_lock_command extend = guarded(RL_COMMAND_EXTEND), release = guarded(RL_COMMAND_RELEASE);
+
+    (void)state;
+    assert_string_equal(words_of(&acquire, 0, false), "EVALSHA <acquire> 4 lock " SIDE_KEYS
+                                                      " me 5000 1700000000123456 " EPOCH " 1700000000654321");
+    assert_string_equal(words_of(&raise, 0, true),
+                        "EVAL <raise> 4 lock " SIDE_KEYS " me 1700000000123456 " EPOCH);
+    assert_string_equal(words_of(&extend, 0, false),
+                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1700000000654321");
+    extend.repair = true;
+    assert_string_equal(words_of(&extend, 0, false),
+                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1700000000654321 " EPOCH);
+    assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+struct expected {
+    enum rl_command_kind kind;
+    const char *bytes;
+    enum rl_reading reading;
+    enum rl_verdict verdict;
+    enum rl_cause cause;
+    uint64_t fence;
+    int64_t ttl_left_ms;
+    int64_t node_us;
+    const char *owner; /* NULL none */
+};
+
+#define ACQ RL_COMMAND_ACQUIRE
+#define EXT RL_COMMAND_EXTEND
+#define REL RL_COMMAND_RELEASE
+#define RAI RL_COMMAND_RAISE
+#define PEEK RL_COMMAND_PEEK
+#define ANSWER RL_READING_ANSWER
+
+/* The proposal is always 77. */
+static const struct expected replies[] = {
+    /* plain acquire */
+    {ACQ, "+OK\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {ACQ, "$-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {ACQ, "_\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {ACQ, "-READONLY no\r\n", ANSWER, RL_UNFIT, RL_CAUSE_REPLICA, 0, -2, 0, NULL},
+    {ACQ, "-WRONGTYPE no\r\n", ANSWER, RL_DENIED, RL_CAUSE_FOREIGN_TYPE, 0, -2, 0, NULL},
+    {ACQ, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},
+    {ACQ, "+QUEUED\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    /* guarded acquire */
+    {ACQ, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 77, -2, 1700, NULL},
+    {ACQ, "*3\r\n:1\r\n:1700\r\n:99\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 99, -2, 1700, NULL},
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 99, 4200,
+     1700, "you"},
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:-1\r\n$0\r\n\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 99, -1, 1700,
+     ""},
+    {ACQ, "*2\r\n:-3\r\n:1700\r\n", ANSWER, RL_UNFIT, RL_CAUSE_EPOCH, 0, -2, 1700, NULL},
+    {ACQ, "*2\r\n:-4\r\n:1700\r\n", ANSWER, RL_BROKEN, RL_CAUSE_LATE, 0, -2, 1700, NULL},
+    {ACQ, ":0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, ":-3\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "*0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "*1\r\n:1\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "%1\r\n:1\r\n:2\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    /* raise, extend and release */
+    {RAI, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 1700, NULL},
+    {RAI, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {RAI, ":-3\r\n", ANSWER, RL_UNFIT, RL_CAUSE_EPOCH, 0, -2, 0, NULL},
+    {EXT, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 1700, NULL},
+    {EXT, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {EXT, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {EXT, ":-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {EXT, ":-4\r\n", ANSWER, RL_BROKEN, RL_CAUSE_LATE, 0, -2, 0, NULL},
+    {EXT, ":-2\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {EXT, ":-5\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {EXT, "+OK\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {EXT, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},
+    {EXT, "-ERR unknown command 'X'\r\n", ANSWER, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},
+    {REL, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {REL, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {REL, ":-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {REL, "-ERR unknown command 'DELEX'\r\n", RL_READING_NO_COMMAND, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0,
+     NULL},
+    {REL, "|1\r\n+ttl\r\n:9\r\n:1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    /* who holds it */
+    {PEEK, "$0\r\n\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {PEEK, "$3\r\nyou\r\n:4200\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, 4200, 0, "you"},
+    {PEEK, "$0\r\n\r\n:-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -1, 0, ""},
+    {PEEK, "-WRONGTYPE no\r\n:-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_FOREIGN_TYPE, 0, -1, 0, NULL},
+    {PEEK, "-NOPERM no\r\n-NOPERM no\r\n", ANSWER, RL_BROKEN, RL_CAUSE_RIGHTS, 0, -2, 0, NULL},
+    {PEEK, "$3\r\nyou\r\n:-3\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {PEEK, "$3\r\nyou\r\n+x\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {PEEK, ":1\r\n:5\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+};
+
+static bool is_as_expected(const struct expected *expected)
+{
+    struct rl_lock_reply reply;
+    enum rl_reading reading =
+        rl_lock_command_read(expected->kind, 77, expected->bytes, strlen(expected->bytes), &reply);
+    bool same_owner =
+        (reply.owner != NULL) == (expected->owner != NULL) &&
+        (reply.owner == NULL || (reply.owner_length == strlen(expected->owner) &&
+                                 memcmp(reply.owner, expected->owner, reply.owner_length) == 0));
+    bool explained = reply.answer.cause == RL_CAUSE_NONE || reply.error_length > 0;
+
+    return reading == expected->reading && reply.answer.verdict == expected->verdict &&
+           reply.answer.cause == expected->cause && reply.answer.fence == expected->fence &&
+           reply.answer.ttl_left_ms == expected->ttl_left_ms && reply.node_us == expected->node_us &&
+           same_owner && explained;
+}
+
+static void every_reply_has_its_meaning(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++)
+        if (!is_as_expected(&replies[i]))
+            fail_msg("kind %d: %s", replies[i].kind, replies[i].bytes);
+}
+
+/* Whatever it reads, a verdict says so and every pointer is inside the reply or static words. */
+static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
+{
+    struct rl_lock_reply reply;
+    enum rl_reading reading = rl_lock_command_read(kind, 77, bytes, length, &reply);
+
+    assert_in_range(reading, RL_READING_ANSWER, RL_READING_NO_COMMAND);
+    assert_in_range(reply.answer.verdict, RL_GRANTED, RL_BROKEN);
+    assert_in_range(reply.answer.cause, RL_CAUSE_NONE, RL_CAUSE_ERROR);
+    if (reply.owner != NULL)
+        assert_true(reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length);
+}
+
+static void changed_replies_are_read_without_harm(void **state)
+{
+    static const char alphabet[] = "\r\n*:$-+_,#%|>~!=(0123456789abc\xff";
+    struct rl_prng prng = rl_prng_seed(9);
+
+    (void)state;
+    for (int i = 0; i < 300000; i++) {
+        const struct expected *good =
+            &replies[rl_prng_between(&prng, 0, sizeof replies / sizeof replies[0] - 1)];
+        size_t length = strlen(good->bytes);
+        char *bytes = test_malloc(length);
+
+        memcpy(bytes, good->bytes, length);
+        for (int64_t changes = rl_prng_between(&prng, 0, 4); changes > 0; changes--)
+            bytes[rl_prng_between(&prng, 0, (int64_t)length - 1)] =
+                alphabet[rl_prng_between(&prng, 0, sizeof alphabet - 2)];
+        if (i % 3 == 0)
+            length = (size_t)rl_prng_between(&prng, 0, (int64_t)length);
+        check_reply(bytes, length, (enum rl_command_kind)rl_prng_between(&prng, ACQ, PEEK));
+        test_free(bytes);
+    }
+}
+
+static void random_bytes_are_read_without_harm(void **state)
+{
+    struct rl_prng prng = rl_prng_seed(10);
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        size_t length = (size_t)rl_prng_between(&prng, 0, 40);
+        char *bytes = test_malloc(length + 1);
+
+        for (size_t k = 0; k < length; k++)
+            bytes[k] = (char)rl_prng_between(&prng, 0, 255);
+        check_reply(bytes, length, (enum rl_command_kind)rl_prng_between(&prng, ACQ, PEEK));
+        test_free(bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_commands_are_what_every_client_sends),
+        cmocka_unit_test(native_releases_are_used_where_a_node_has_them),
+        cmocka_unit_test(guarded_commands_carry_fence_epoch_and_not_after),
+        cmocka_unit_test(every_reply_has_its_meaning),
+        cmocka_unit_test(changed_replies_are_read_without_harm),
+        cmocka_unit_test(random_bytes_are_read_without_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
