@@ -121,4 +121,23 @@ ok 'without the password' lacks "$out" sesame
 REDLOCK_NODES=$(with_password wrong) exits 'errors name the nodes' 77 run -nv a -- true
 ok 'without the password' lacks "$err" wrong@
 
+# ---- TLS
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+    -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
+redis-server --port 0 --tls-port "$port" --bind 127.0.0.1 --save '' --dir "$work" --tls-auth-clients yes \
+    --tls-cert-file "$work/cert.pem" --tls-key-file "$work/key.pem" --tls-ca-cert-file "$work/cert.pem" \
+    >"$work/tls.log" 2>&1 &
+node_pids[8]=$!
+until_true grep -q 'Ready to accept' "$work/tls.log"
+tls_lines=("node = rediss://localhost:$port" "tls_ca = $work/cert.pem")
+lines "${tls_lines[@]}" "tls_cert = $work/cert.pem" "tls_key = $work/key.pem" >"$work/tls.conf"
+exits 'a node is reached over TLS, with a client certificate' 0 run -q --config "$work/tls.conf" a -- true
+lines "${tls_lines[@]}" >"$work/tls.conf"
+exits 'without the certificate it refuses us' 69 run -qn --config "$work/tls.conf" a -- true
+exits 'without its CA we refuse it' 69 run -n --nodes "rediss://localhost:$port" a -- true
+says 'and say so' certificate
+lines "${tls_lines[@]/localhost/127.0.0.1}" "tls_cert = $work/cert.pem" "tls_key = $work/key.pem" >"$work/tls.conf"
+exits 'its name is checked' 69 run -qn --config "$work/tls.conf" a -- true
+
 done_testing
