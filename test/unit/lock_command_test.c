@@ -113,7 +113,7 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct expected {
-    enum rl_command_kind kind;
+    int kind; /* enum rl_command_kind, or PLAIN */
     const char *bytes;
     enum rl_reading reading;
     enum rl_verdict verdict;
@@ -125,23 +125,28 @@ struct expected {
 };
 
 #define ACQ RL_COMMAND_ACQUIRE
+#define PLAIN 99 /* an acquire without a proposal */
 #define EXT RL_COMMAND_EXTEND
 #define REL RL_COMMAND_RELEASE
 #define RAI RL_COMMAND_RAISE
 #define PEEK RL_COMMAND_PEEK
 #define ANSWER RL_READING_ANSWER
 
-/* The proposal is always 77. */
+/* The proposal is 77, but for plain acquires. */
 static const struct expected replies[] = {
     /* plain acquire */
-    {ACQ, "+OK\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
-    {ACQ, "$-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
-    {ACQ, "_\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
-    {ACQ, "-READONLY no\r\n", ANSWER, RL_UNFIT, RL_CAUSE_REPLICA, 0, -2, 0, NULL},
-    {ACQ, "-WRONGTYPE no\r\n", ANSWER, RL_DENIED, RL_CAUSE_FOREIGN_TYPE, 0, -2, 0, NULL},
-    {ACQ, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},
-    {ACQ, "+QUEUED\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {PLAIN, "+OK\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {PLAIN, "$-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {PLAIN, "_\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {PLAIN, "-READONLY no\r\n", ANSWER, RL_UNFIT, RL_CAUSE_REPLICA, 0, -2, 0, NULL},
+    {PLAIN, "-WRONGTYPE no\r\n", ANSWER, RL_DENIED, RL_CAUSE_FOREIGN_TYPE, 0, -2, 0, NULL},
+    {PLAIN, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},
+    {PLAIN, "+QUEUED\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {PLAIN, ":1700\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     /* guarded acquire */
+    {ACQ, "+OK\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "$-1\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "*3\r\n:1\r\n:1700\r\n:0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 77, -2, 1700, NULL},
     {ACQ, "*3\r\n:1\r\n:1700\r\n:99\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 99, -2, 1700, NULL},
     {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 99, 4200,
@@ -189,8 +194,10 @@ static const struct expected replies[] = {
 static bool is_as_expected(const struct expected *expected)
 {
     struct rl_lock_reply reply;
+    bool plain = expected->kind == PLAIN;
     enum rl_reading reading =
-        rl_lock_command_read(expected->kind, 77, expected->bytes, strlen(expected->bytes), &reply);
+        rl_lock_command_read(plain ? RL_COMMAND_ACQUIRE : (enum rl_command_kind)expected->kind,
+                             plain ? 0 : 77, expected->bytes, strlen(expected->bytes), &reply);
     bool same_owner =
         (reply.owner != NULL) == (expected->owner != NULL) &&
         (reply.owner == NULL || (reply.owner_length == strlen(expected->owner) &&
