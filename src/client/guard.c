@@ -220,7 +220,13 @@ static void take_admitted(redlock_client *client, uint32_t node, const struct rl
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     guard->sweep = client->sweep;
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
-    if (admitted->fitness == RL_FITNESS_FIT) {
+    if (admitted->fitness == RL_FITNESS_FIT && guard->clock_bad) {
+        /* Asked for the time only: what its record says does not mend its clock. */
+        snprintf(why, sizeof why, "its clock runs at another rate than ours: %+" PRId64 " ppm",
+                 guard->watch.rate_ppm);
+        if (guard->cause != RL_CAUSE_CLOCK)
+            rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, why);
+    } else if (admitted->fitness == RL_FITNESS_FIT) {
         guard->cause = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
