@@ -343,7 +343,7 @@ static void an_extension_that_waited_does_not_pass_the_limit(void **state)
     extend(&holding, RENEW_MS + 1, 5000);
     grant_on_quorum(&holding, RENEW_MS + 2);
     tell(&holding, RL_EVENT_TIMER, RENEW_MS + 2);
-    assert_extended(&holding, RL_OUTCOME_DENIED, true);
+    assert_extended(&holding, RL_OUTCOME_MISUSE, true);
     assert_int_equal(holding.effects.extend, 0);
     assert_int_equal(holding.lease.ended_question, 2);
     assert_int_equal(holding.lease.extensions, 1);
@@ -360,7 +360,7 @@ static void an_extension_beyond_the_limit_is_refused_and_settles_nobody_else(voi
     extend(&holding, 10, 2000);
     grant_on_quorum(&holding, 11);
     extend(&holding, 12, 3000);
-    assert_extended(&holding, RL_OUTCOME_DENIED, true);
+    assert_extended(&holding, RL_OUTCOME_MISUSE, true);
     assert_int_equal(holding.lease.ended_question, 0);
     assert_int_equal(holding.effects.extend, 0);
     assert_true(rl_lease_held(&holding.lease, at(13)));

@@ -194,10 +194,14 @@ static void each_mistake_gets_its_own_advice(void **state)
         {"redis://b/1/", "database is not a number between 0 and 65535"},
         {"redis://b/65536", "database is not a number between 0 and 65535"},
         {"redis://b/4294967296", "database is not a number between 0 and 65535"},
-        {"redis://b?db=2", "unknown query parameter; a database is written as redis://host:port/2"},
-        {"redis://b/2?", "unknown query parameter; a database is written as redis://host:port/2"},
-        {"unix:///x?", "unknown query parameter; only ?db=N is known"},
-        {"unix:///x?timeout=3", "unknown query parameter; only ?db=N is known"},
+        {"redis://b?db=2",
+         "unknown query parameter; only ?durable=yes is known (a database: redis://host:port/2)"},
+        {"redis://b/2?",
+         "unknown query parameter; only ?durable=yes is known (a database: redis://host:port/2)"},
+        {"redis://b/2?durable=no",
+         "unknown query parameter; only ?durable=yes is known (a database: redis://host:port/2)"},
+        {"unix:///x?", "unknown query parameter; only ?db=N and ?durable=yes are known"},
+        {"unix:///x?timeout=3", "unknown query parameter; only ?db=N and ?durable=yes are known"},
         {"unix:///x?db=", "database is not a number between 0 and 65535"},
         {"unix:///x?db=1&db=2", "database is not a number between 0 and 65535"},
         {"unix://", "a socket is written with its whole path: unix:///path/to/socket"},
@@ -238,6 +242,30 @@ static void each_mistake_gets_its_own_advice(void **state)
         assert_string_equal(wrong, mistakes[i].wrong);
         /* Nothing is left of a wrong URL: it may hold a password. */
         assert_memory_equal(&url, &nothing, sizeof(url));
+    }
+}
+
+static void a_durable_node_is_declared_in_its_url(void **state)
+{
+    static const struct {
+        const char *text;
+        bool durable;
+        unsigned db;
+    } urls[] = {{"redis://b", false, 0},
+                {"redis://b?durable=yes", true, 0},
+                {"rediss://b:6380/3?durable=yes", true, 3},
+                {"unix:///x?durable=yes", true, 0},
+                {"unix:///x?db=2&durable=yes", true, 2},
+                {"unix:///x?durable=yes&db=2", true, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(urls); i++) {
+        struct rl_node_url url;
+
+        assert_null(parse(urls[i].text, &url));
+        assert_int_equal(url.durable, urls[i].durable);
+        assert_int_equal(url.db, urls[i].db);
+        assert_null(strstr(url.display, "durable")); /* the same node, declared or not */
     }
 }
 
@@ -335,6 +363,7 @@ int main(void)
         cmocka_unit_test(a_password_needs_no_user_and_may_be_empty),
         cmocka_unit_test(brackets_are_not_part_of_the_host),
         cmocka_unit_test(each_mistake_gets_its_own_advice),
+        cmocka_unit_test(a_durable_node_is_declared_in_its_url),
         cmocka_unit_test(a_nul_byte_is_refused),
         cmocka_unit_test(parts_may_be_as_long_as_they_fit_and_no_longer),
         cmocka_unit_test(credentials_are_never_shown),
