@@ -119,19 +119,34 @@ static void warn_if_public(const char *path)
         cli_output_warn("%s carries a password and can be read by everybody; chmod 600 it", path);
 }
 
-/* Reads the first line of a password file, which is named from the folder of the configuration or absolutely. */
-static int read_password(const struct file *file, const char *key, const char *value, char **password)
+/* Files are named absolutely or from the folder of the configuration. */
+static void find_file(const struct file *file, const char *value, char path[PATH_MAX])
 {
     const char *slash = strrchr(file->path, '/');
+
+    if (*value == '/' || slash == NULL)
+        snprintf(path, PATH_MAX, "%s", value);
+    else
+        snprintf(path, PATH_MAX, "%.*s%s", (int)(slash - file->path + 1), file->path, value);
+}
+
+static int set_path(const struct file *file, const char *key, const char *value, char **text)
+{
+    char path[PATH_MAX];
+
+    find_file(file, value, path);
+    return set_text(file, key, *value == '\0' ? value : path, text);
+}
+
+/* Reads the first line of a password file. */
+static int read_password(const struct file *file, const char *key, const char *value, char **password)
+{
     char path[PATH_MAX], line[1024];
     FILE *stream;
 
     if (*password != NULL)
         return 0;
-    if (*value == '/' || slash == NULL)
-        snprintf(path, sizeof path, "%s", value);
-    else
-        snprintf(path, sizeof path, "%.*s%s", (int)(slash - file->path + 1), file->path, value);
+    find_file(file, value, path);
     stream = fopen(path, "re");
     if (stream == NULL)
         return refuse_value(file, key, path, strerror(errno));
@@ -173,19 +188,17 @@ static int set_key(struct file *file, const char *key, const char *value)
     const struct {
         const char *key;
         char **text;
-    } texts[] = {{"prefix", &config->prefix},
-                 {"user", &config->user},
-                 {"tls_ca", &config->tls_ca},
-                 {"tls_cert", &config->tls_cert},
-                 {"tls_key", &config->tls_key}};
+        int (*set)(const struct file *file, const char *key, const char *value, char **text);
+    } texts[] = {
+        {"prefix", &config->prefix, set_text},   {"user", &config->user, set_text},
+        {"tls_ca", &config->tls_ca, set_path},   {"tls_cert", &config->tls_cert, set_path},
+        {"tls_key", &config->tls_key, set_path}, {"password_file", &config->password, read_password}};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(key, texts[i].key) == 0)
-            return set_text(file, key, value, texts[i].text);
+            return texts[i].set(file, key, value, texts[i].text);
     if (strcmp(key, "node") == 0 || strcmp(key, "nodes") == 0)
         return add_nodes(file, key, value);
-    if (strcmp(key, "password_file") == 0)
-        return read_password(file, key, value, &config->password);
     if (strcmp(key, "ttl") == 0)
         return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->ttl_ms);
     if (strcmp(key, "max_ttl") == 0)

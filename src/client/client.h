@@ -252,6 +252,16 @@ void rl_client_log(redlock_client *client, redlock_log_level level, const char *
     __attribute__((format(printf, 3, 4)));
 void rl_client_trace(redlock_client *client, const char *text);
 
+/* ---- fork.c ---------------------------------------------------------------------------------------------- */
+
+void rl_fork_enlist(redlock_client *client); /* from now on it is known to fork(); not with its mutex held */
+void rl_fork_delist(redlock_client *client);
+
+/* ---- close.c --------------------------------------------------------------------------------------------- */
+
+/* Gives back what only a working client needs. */
+void rl_client_tear_down(redlock_client *client);
+
 /* ---- options.c ----------------------------------------------------------------------------------------- */
 
 /* Checks and copies; on failure *error says what is wrong and with which option, and nothing is kept. */
@@ -292,29 +302,48 @@ void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look a
 void rl_holding_discard(redlock_lock *lock); /* release it everywhere without waiting for anybody */
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);
 
-/* ---- dispatch.c: questions out, answers in --------------------------------------------------------------- */
+/* ---- dispatch.c: questions out --------------------------------------------------------------- */
+
+enum { RL_DISPATCH_ROOM = 8192 }; /* bytes that any command fits in, but for its keys */
 
 /* Sends a question to nodes; those that cannot be asked end up in lock->instant, those that are on their way to being
  * ready in lock->owed. */
-enum { RL_DISPATCH_ROOM = 8192 }; /* bytes that any command fits in, but for its keys */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
 /* Releases the lock's present owner on nodes; what cannot be sent goes to the reaper. Question 0: nobody waits. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
+
 /* Nobody waits for the nodes in lock->owed any more; releases among them go to the reaper. */
 void rl_dispatch_forget_owed(redlock_lock *lock);
+
+/* Puts one command for one node on its connection; false: it cannot be sent now. */
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full);
 
 /* Brings locks whose round is under way up to date with a node that became ready or fit, or that will not. */
 void rl_dispatch_settle(redlock_client *client, uint32_t node);
 
-/* A round ended because time did: those who have not answered were silent. */
-void rl_dispatch_count_silent(redlock_lock *lock, const struct rl_tally *tally);
+/* ---- record.c: what nodes said, for reports and statistics ------------------------------------------------ */
 
-/* The answer of a node that could not be asked. */
-struct rl_answer rl_dispatch_refusal(redlock_client *client, uint32_t node);
-void rl_dispatch_users(redlock_client *client); /* fills in client->user */
+/* The answer of a node that could not be asked, or whose vote is withheld. */
+struct rl_answer rl_record_refusal_answer(redlock_client *client, uint32_t node);
+
+/* Write down what a node said, or why it was not asked, for whoever waits for the lock's present question. */
+void rl_record_refusal(redlock_lock *lock, uint32_t node);
+void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
+                     const struct rl_lock_reply *reply);
+
+/* A round ended because time did: those who have not answered were silent. */
+void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
+void rl_record_count(redlock_client *client, uint32_t node, struct rl_answer answer);
+
+/* ---- answers.c: answers in ------------------------------------------------------------------------------- */
+
+void rl_answers_connect(redlock_client *client); /* fills in client->user */
+
+/* Brings an answer to whoever it is for; drops it when nobody waits for it any more. */
+void rl_answers_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                        const struct rl_answer *answer);
 
 /* ---- guard.c: may a node vote ---------------------------------------------------------------------------- */
 

@@ -163,7 +163,7 @@ static void step(redlock_lock *lock, const struct rl_event *event)
     if (was_asking && (effects.extended || effects.done))
         lock->timed_out = event->kind == RL_EVENT_TIMER;
     if (event->kind == RL_EVENT_TIMER && was_asking && (effects.extended || effects.done))
-        rl_dispatch_count_silent(lock, &lock->lease.tally);
+        rl_record_silence(lock, &lock->lease.tally);
     carry_out(lock, &effects, was_releasing);
     if (lock->stage == RL_LOCK_HELD)
         rl_timers_set(&lock->client->timers, &lock->timer, lock->lease.wake_at);
@@ -196,7 +196,7 @@ void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
                                    .now = event->now,
                                    .question = lock->owed_question,
                                    .node = node,
-                                   .answer = rl_dispatch_refusal(lock->client, node)};
+                                   .answer = rl_record_refusal_answer(lock->client, node)};
 
         lock->instant &= lock->instant - 1;
         step(lock, &refusal);

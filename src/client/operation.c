@@ -222,7 +222,7 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
     rl_acquire_step(&operation->acquire, event, &effects);
     trace_acquisition(operation, event, &effects);
     if (asking && event->kind == RL_EVENT_TIMER && effects.release != 0)
-        rl_dispatch_count_silent(lock, &operation->acquire.tally);
+        rl_record_silence(lock, &operation->acquire.tally);
     if (effects.release != 0)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.acquire != 0)
@@ -259,7 +259,7 @@ static void step_survey(struct rl_operation *operation, const struct rl_event *e
     if (event->kind == RL_EVENT_TIMER && rl_time_before(event->now, operation->timer.at))
         return;
     if (event->kind == RL_EVENT_TIMER)
-        rl_dispatch_count_silent(lock, tally);
+        rl_record_silence(lock, tally);
     lock->asking = NULL;
     lock->owed = 0;
     lock->stage = RL_LOCK_OVER;
@@ -294,7 +294,7 @@ void rl_operation_event(struct rl_operation *operation, const struct rl_event *e
                                    .now = event->now,
                                    .question = lock->owed_question,
                                    .node = node,
-                                   .answer = rl_dispatch_refusal(lock->client, node)};
+                                   .answer = rl_record_refusal_answer(lock->client, node)};
 
         lock->instant &= lock->instant - 1;
         step(operation, &refusal);
@@ -328,7 +328,7 @@ void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_k
             .kind = RL_EVENT_ANSWER, .now = operation->started, .question = 1, .node = node};
 
         lock->instant &= lock->instant - 1;
-        event.answer = rl_dispatch_refusal(client, node);
+        event.answer = rl_record_refusal_answer(client, node);
         rl_operation_event(operation, &event);
     }
 }

@@ -242,13 +242,15 @@ static const char *read_address(struct piece piece, struct rl_node_url *url)
 static const char *read_query(struct piece query, bool with_db, struct rl_node_url *url)
 {
     const char *wrong = NULL;
+    bool has_db = false;
 
     while (query.length > 0 && wrong == NULL) {
         struct piece field = first_part(rest_from(query, 1), find_char(rest_from(query, 1), '&'));
 
-        if (with_db && starts_with(field, "db="))
-            wrong = read_db(rest_from(field, strlen("db=")), url);
-        else if (starts_with(field, "durable=yes") && field.length == strlen("durable=yes"))
+        if (with_db && starts_with(field, "db=")) {
+            wrong = has_db ? "the database is given twice" : read_db(rest_from(field, strlen("db=")), url);
+            has_db = true;
+        } else if (starts_with(field, "durable=yes") && field.length == strlen("durable=yes"))
             url->durable = true;
         else
             wrong =

@@ -132,7 +132,16 @@ node_pids[8]=$!
 until_true grep -q 'Ready to accept' "$work/tls.log"
 tls_lines=("node = rediss://localhost:$port" "tls_ca = $work/cert.pem")
 lines "${tls_lines[@]}" "tls_cert = $work/cert.pem" "tls_key = $work/key.pem" >"$work/tls.conf"
+"$REDLOCK" init --yes -q --config "$work/tls.conf"
 exits 'a node is reached over TLS, with a client certificate' 0 run -q --config "$work/tls.conf" a -- true
+mkdir "$work/tls"
+cp "$work/cert.pem" "$work/key.pem" "$work/tls"
+lines "${tls_lines[0]}" 'tls_ca = tls/cert.pem' 'tls_cert = tls/cert.pem' 'tls_key = tls/key.pem' >"$work/tls.conf"
+exits 'its files are looked for from the folder of the configuration' 0 run -q --config "$work/tls.conf" a -- true
+is 'wherever we are' "$(cd / && "$REDLOCK" run -q --config "$work/tls.conf" a -- echo ran)" ran
+is 'also when that has no folder in its name' "$(cd "$work" && "$REDLOCK" run -q --config tls.conf a -- echo ran)" ran
+lines "${tls_lines[0]}" 'tls_ca = tls/missing.pem' >"$work/tls.conf"
+exits 'one that is missing is wrong configuration' 78 run -n --config "$work/tls.conf" a -- true
 lines "${tls_lines[@]}" >"$work/tls.conf"
 exits 'without the certificate it refuses us' 69 run -qn --config "$work/tls.conf" a -- true
 exits 'without its CA we refuse it' 69 run -n --nodes "rediss://localhost:$port" a -- true

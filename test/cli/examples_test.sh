@@ -64,8 +64,9 @@ ok 'by renewing' has "$err" 'extended it'
 started=$!
 started_pids+=("$started")
 until_true is_held import
-vacate import
+steal import
 finish
+vacate import
 is 'renew stops when the lock is lost' "$code" 1
 ok 'because it was told' has "$err" 'import: lost'
 ok 'before it was done' lacks "$out" '30 steps'

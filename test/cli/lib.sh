@@ -101,8 +101,13 @@ is_up() {
     [ "$(node "$1" PING)" = PONG ]
 }
 
-# start_nodes: five of them; REDLOCK_NODES names them.
-start_nodes() {
+# admit: the nodes of the fleet, new or started again, may vote at once: nothing is locked that matters.
+admit() {
+    "$REDLOCK" init --yes -q
+}
+
+# start_new_nodes: five of them that sit out; REDLOCK_NODES names them.
+start_new_nodes() {
     local number
     for number in 1 2 3 4 5; do
         start_node "$number"
@@ -112,7 +117,24 @@ start_nodes() {
     done
     REDLOCK_NODES=$(printf 'unix://%s ' "$work"/n{1,2,3,4,5}.sock)
     export REDLOCK_NODES
-    "$REDLOCK" init --yes -q
+}
+
+# start_nodes: the same, and they vote.
+start_nodes() {
+    start_new_nodes
+    admit
+}
+
+# restart_nodes NUMBER...: starts nodes that were killed, which have forgotten everything, and admits them.
+restart_nodes() {
+    local number
+    for number; do
+        start_node "$number"
+    done
+    for number; do
+        until_true is_up "$number"
+    done
+    admit
 }
 
 # kill_nodes NUMBER...
@@ -138,6 +160,14 @@ vacate() {
     local number
     for number in 1 2 3 4 5; do
         node "$number" DEL "$1" >/dev/null
+    done
+}
+
+# steal NAME: the holder's key is in somebody else's hands on all nodes. (Removed keys a holder plants again.)
+steal() {
+    local number
+    for number in 1 2 3 4 5; do
+        node "$number" SET "$1" thief PX 600000 >/dev/null
     done
 }
 

@@ -67,12 +67,7 @@ for who in pid daemon orphan; do
 done
 ok 'renewals that failed are told of' has_event degraded
 is 'what the living nodes had was given back' "$(copies a)" 0
-for number in 1 2 3; do
-    start_node "$number"
-done
-for number in 1 2 3; do
-    until_true is_up "$number"
-done
+restart_nodes 1 2 3
 
 # ---- the majority does not answer
 rm -f "$work/pid"
@@ -99,21 +94,26 @@ touch "$work/go"
 finish
 is 'and CMD runs to its end' "$code" 5
 ok 'nothing is lost' lacks "$(events)" lost
-for number in 4 5; do
-    start_node "$number"
-done
-for number in 4 5; do
-    until_true is_up "$number"
-done
+restart_nodes 4 5
 
-# ---- somebody removed the key
+# ---- somebody took the key
 rm -f "$work/pid"
 start run --status-fd 3 --ttl 1500ms a -- sh -c 'echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
 until_true has_content "$work/pid"
-vacate a
+steal a
 finish
-is 'a lock that was removed is lost' "$code" 79
+is 'a lock that somebody else has taken is lost' "$code" 79
 ok 'and CMD is stopped' is_dead "$(<"$work/pid")"
+is 'the other keeps it' "$(node 1 GET a)$(node 5 GET a)" thiefthief
+vacate a
+
+start run --status-fd 3 --ttl 3s --renew 300ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go1"
+until_true has_event acquired
+vacate a
+ok 'one that was removed is planted again while it is valid' until_true is_held a
+touch "$work/go1"
+finish
+is 'so nothing is lost' "$code" 0
 
 start run --status-fd 3 --ttl 60s a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go2"
 until_true has_event acquired

@@ -21,16 +21,16 @@ longest() {
 }
 
 # ---- acquire
-exits 'acquire takes a lock' 0 acquire a --ttl 600s --why 'for a test' --who me
+exits 'acquire takes a lock' 0 acquire a --ttl 30s --why 'for a test' --who me
 owner=$(value owner)
 is 'the name is printed' "$(value name)" a
 ok 'so is the owner value' matches "$owner" '^[0-9a-f]{32}'
 ok 'the nodes have it' has "$(for number in 1 2 3; do node "$number" GET a; done)" "$owner"
-is 'and the TTL' "$(value ttl_ms)" 600000
-ok 'validity is less than that' below "$(value validity_ms)" 599999
+is 'and the TTL' "$(value ttl_ms)" 30000
+ok 'validity is less than that' below "$(value validity_ms)" 29999
 ok 'the lock stays' is_held a
 is 'nothing is said' "$err" ''
-exits 'nobody else gets it' 75 acquire a --ttl 600s -n
+exits 'nobody else gets it' 75 acquire a --ttl 30s -n
 exits 'run does not get it' 75 run -n a -- true
 
 # ---- status
@@ -42,7 +42,7 @@ ok 'but not the owner value' lacks "$out" "$owner"
 exits 'status as JSON' 0 status a --json
 is 'has the holder' "$(json 'j["holder"]["why"] + "," + j["holder"]["user"]')" 'for a test,me'
 is 'the nodes' "$(json '[n["verdict"] for n in j["nodes"]].count("denied") >= 3')" True
-is 'and what is left' "$(json '300000 < j["ttl_left_ms"] <= 600000')" True
+is 'and what is left' "$(json '15000 < j["ttl_left_ms"] <= 30000')" True
 exits 'status of a free name' 0 status free
 ok 'says so' has "$out" 'free is free'
 exits 'in JSON' 0 status free --json
@@ -51,16 +51,16 @@ exits 'status alone shows the nodes' 0 status
 is 'all of them' "$(grep -c ' up ' "$work/out")" 5
 
 # ---- extend
-exits 'extend lengthens it' 0 extend a --owner-token "$owner" --ttl 1200s
-ok 'as it says' below 1000000 "$(value validity_ms)"
-ok 'and as the nodes say' below 1000000 "$(longest a)"
-REDLOCK_OWNER=$owner exits 'REDLOCK_OWNER does as well' 0 extend a --ttl 1300s --json
-is 'in JSON' "$(json 'j["validity_ms"] > 1200000')" True
+exits 'extend lengthens it' 0 extend a --owner-token "$owner" --ttl 45s
+ok 'as it says' below 40000 "$(value validity_ms)"
+ok 'and as the nodes say' below 40000 "$(longest a)"
+REDLOCK_OWNER=$owner exits 'REDLOCK_OWNER does as well' 0 extend a --ttl 50s --json
+is 'in JSON' "$(json 'j["validity_ms"] > 45000')" True
 exits 'extend never shortens' 0 extend a --owner-token "$owner" --ttl 1s
-ok 'as the nodes say' below 1000000 "$(longest a)"
+ok 'as the nodes say' below 40000 "$(longest a)"
 exits 'another owner cannot extend' 79 extend a --owner-token "${owner/[0-9a-f]/x}" --ttl 60s
 says 'and is told so' 'not held by this owner'
-exits 'nor a free lock' 79 extend free --owner-token "$owner" --ttl 1200s
+exits 'nor a free lock' 79 extend free --owner-token "$owner" --ttl 45s
 is 'which is not created by it' "$(copies free)" 0
 
 # ---- release
@@ -70,7 +70,7 @@ exits 'release gives it back' 0 release a --owner-token "$owner"
 is 'everywhere' "$(copies a)" 0
 is 'in silence' "$out$err" ''
 exits 'twice is told' 79 release a --owner-token "$owner"
-exits 'acquire as JSON' 0 acquire b --ttl 600s --json
+exits 'acquire as JSON' 0 acquire b --ttl 30s --json
 owner=$(json 'j["owner"]')
 exits 'its owner value can be used' 0 release b --owner-token "$owner" --json
 is 'and the answer is JSON' "$(json 'j["released"]')" True
@@ -81,11 +81,11 @@ ok 'as JSON on stderr' has "$err" '"exit_code":79'
 exits 'a short lease' 0 acquire c --ttl 300ms
 owner=$(value owner)
 until_true copies_are c 0
-exits 'cannot be extended when it is over' 79 extend c --owner-token "$owner" --ttl 1200s
+exits 'cannot be extended when it is over' 79 extend c --owner-token "$owner" --ttl 45s
 is 'and is not taken back' "$(copies c)" 0
 
 # ---- inside run
-try run d --ttl 600s -- "$REDLOCK" extend d --ttl 60s
+try run d --ttl 30s -- "$REDLOCK" extend d --ttl 60s
 is 'CMD can extend the lock it runs under' "$code" 0
 exits 'run with --json ends with a summary' 0 run --json d -- true
 out=$err

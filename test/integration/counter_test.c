@@ -6,7 +6,7 @@
 
 static void sixteen_processes_lose_no_increment(void **state)
 {
-    struct counters_result result = counters_run(*state, 16, 4000, NULL);
+    struct counters_result result = counters_run(*state, 16, 2500, NULL);
 
     assert_int_equal(result.crashes, 0);
     assert_int_equal(result.overlaps, 0);

@@ -125,7 +125,7 @@ static void assert_parent_survives(struct fleet *fleet, int (*steps)(redlock_cli
     redlock_lock *lock = take_spec(client, &spec);
     await(fleet_key_count(fleet, 0) == 1);
     assert_int_equal(in_child(steps, client, lock), 0);
-    for (int i = 0; i < 18; i++) {
+    for (int i = 0; i < 12; i++) {
         assert_true(redlock_lock_validity_ms(lock) > 0);
         assert_int_equal(fleet_key_count(fleet, 0), 1);
         sleep_ms(100);

@@ -203,7 +203,7 @@ static void each_mistake_gets_its_own_advice(void **state)
         {"unix:///x?", "unknown query parameter; only ?db=N and ?durable=yes are known"},
         {"unix:///x?timeout=3", "unknown query parameter; only ?db=N and ?durable=yes are known"},
         {"unix:///x?db=", "database is not a number between 0 and 65535"},
-        {"unix:///x?db=1&db=2", "database is not a number between 0 and 65535"},
+        {"unix:///x?db=1&db=2", "the database is given twice"},
         {"unix://", "a socket is written with its whole path: unix:///path/to/socket"},
         {"unix:///", "a socket is written with its whole path: unix:///path/to/socket"},
         {"unix:///run/", "a socket is written with its whole path: unix:///path/to/socket"},

@@ -1,0 +1,254 @@
+/*
+ * Answers in: brings replies, silences and breaks of connections back to the operation or the lease they belong to, and sees
+ * to what a broken connection may have left behind.
+ */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+
+enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
+
+static bool is_current(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    bool of_lease = ticket->kind == RL_COMMAND_EXTEND || ticket->kind == RL_COMMAND_RELEASE;
+
+    if (ticket->question == 0)
+        return false;
+    if (lock->asking != NULL && lock->asking->kind != RL_OPERATION_ADOPT)
+        return !of_lease;
+    return of_lease && lock->stage != RL_LOCK_OVER;
+}
+
+void rl_answers_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                        const struct rl_answer *answer)
+{
+    struct rl_event event = {.kind = RL_EVENT_ANSWER,
+                             .now = lock->client->clock.now,
+                             .question = ticket->question,
+                             .node = node,
+                             .answer = *answer};
+
+    if (!is_current(lock, ticket))
+        return;
+    if (ticket->kind == RL_COMMAND_EXTEND || ticket->kind == RL_COMMAND_RELEASE)
+        rl_holding_event(lock, &event);
+    else
+        rl_operation_event(lock->asking, &event);
+}
+
+/* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always wanted. */
+static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket)
+{
+    bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_current(lock, ticket);
+
+    if (wanted && rl_dispatch_send(lock, node, (enum rl_command_kind)ticket->kind, ticket->question,
+                                   ticket->random, true))
+        return;
+    if (ticket->kind == RL_COMMAND_RELEASE)
+        rl_reaper_add(lock, node, ticket->random, rl_span_us(0));
+}
+
+/* Once per request: a node that does not know what it was just told is broken, not forgetful. */
+static bool needs_another_form(struct rl_connection *connection, const struct rl_ticket *ticket,
+                               enum rl_reading reading)
+{
+    if (reading == RL_READING_NO_COMMAND) {
+        bool was_native = connection->handshake.info.features != 0;
+
+        connection->handshake.info.features = 0;
+        return was_native;
+    }
+    return reading == RL_READING_NO_SCRIPT && !ticket->full;
+}
+
+/* The guard takes what it says; whoever asked for it is told whether the node is fit. */
+static void on_admission(redlock_client *client, struct rl_connection *connection,
+                         const struct rl_ticket *ticket, const char *bytes, size_t length)
+{
+    redlock_lock *lock = ticket->subject;
+    const struct rl_node_guard *guard = &client->guards[connection->node];
+    struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
+
+    rl_guard_reply(client, connection->node, ticket, bytes, length);
+    if (lock == NULL)
+        return;
+    if (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE)
+        answer = rl_record_refusal_answer(client, connection->node);
+    if (is_current(lock, ticket)) {
+        rl_record_refusal(lock, connection->node);
+        lock->asking->record.nodes[connection->node].answer = answer;
+        if (answer.verdict == RL_GRANTED)
+            lock->asking->record.nodes[connection->node].detail[0] = '\0';
+        rl_answers_deliver(lock, connection->node, ticket, &answer);
+    }
+    rl_lock_unref(lock);
+}
+
+/* What a reply tells beside the verdict: the node's time, its epoch, the highest fence. */
+static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                  struct rl_lock_reply *reply)
+{
+    static const char off[] = "its clock cannot be trusted";
+    redlock_client *client = lock->client;
+
+    if (reply->answer.fence > lock->seen)
+        lock->seen = reply->answer.fence;
+    if (reply->answer.cause == RL_CAUSE_EPOCH)
+        rl_guard_refused(client, node);
+    if (reply->node_us == 0 || rl_guard_clock(client, node, ticket->sent, reply->node_us) ||
+        reply->answer.verdict != RL_GRANTED)
+        return;
+    reply->answer.verdict = RL_UNFIT;
+    reply->answer.cause = RL_CAUSE_CLOCK;
+    reply->error = off;
+    reply->error_length = sizeof off - 1;
+}
+
+static void on_reply(void *context, struct rl_connection *connection, const struct rl_ticket *ticket,
+                     const char *bytes, size_t length)
+{
+    redlock_client *client = context;
+    redlock_lock *lock = ticket->subject;
+    redlock_node_stats *stats = &client->stats.nodes[connection->node];
+    struct rl_span latency = rl_time_since(client->clock.now, ticket->sent);
+    struct rl_lock_reply reply;
+    enum rl_reading reading;
+
+    if (!client->looked_away)
+        rl_histogram_add((struct rl_histogram *)&stats->latency, latency);
+    if (ticket->kind == RL_COMMAND_ADMIT) {
+        on_admission(client, connection, ticket, bytes, length);
+        return;
+    }
+    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
+    if (needs_another_form(connection, ticket, reading)) {
+        send_again(lock, connection->node, ticket);
+    } else {
+        learn(lock, connection->node, ticket, &reply);
+        if (ticket->kind == RL_COMMAND_RELEASE && reply.answer.verdict == RL_BROKEN)
+            rl_reaper_add(lock, connection->node, ticket->random,
+                          rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
+        rl_record_count(client, connection->node, reply.answer);
+        if (is_current(lock, ticket))
+            rl_record_reply(lock, connection->node, (enum rl_command_kind)ticket->kind, latency.us, &reply);
+        rl_answers_deliver(lock, connection->node, ticket, &reply.answer);
+    }
+    rl_lock_unref(lock);
+}
+
+/* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
+static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    bool same_owner = memcmp(lock->random, ticket->random, sizeof lock->random) == 0;
+
+    if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_ADMIT)
+        return true;
+    if (ticket->kind == RL_COMMAND_RELEASE || !same_owner)
+        return false;
+    return lock->stage != RL_LOCK_OVER || lock->left;
+}
+
+static void on_dropped(void *context, struct rl_connection *connection, const struct rl_ticket *ticket)
+{
+    redlock_client *client = context;
+    redlock_lock *lock = ticket->subject;
+    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = connection->cause, .ttl_left_ms = -2};
+
+    rl_record_count(client, connection->node, answer);
+    if (ticket->kind == RL_COMMAND_ADMIT)
+        rl_guard_dropped(client, connection->node);
+    if (lock == NULL)
+        return;
+    if (!looked_after(lock, ticket))
+        rl_reaper_add(lock, connection->node, ticket->random, rl_span_us(0));
+    if (is_current(lock, ticket)) {
+        rl_record_refusal(lock, connection->node);
+        rl_answers_deliver(lock, connection->node, ticket, &answer);
+    }
+    rl_lock_unref(lock);
+}
+
+/* Two nodes with one run_id are one node under two names: counting it twice would break every majority. */
+static void refuse_duplicates(redlock_client *client, struct rl_connection *connection)
+{
+    const char *run_id = connection->handshake.info.run_id;
+
+    connection->unfit = connection->handshake.info.replica ? RL_CAUSE_REPLICA : RL_CAUSE_NONE;
+    if (connection->unfit == RL_CAUSE_REPLICA)
+        rl_text_copy(connection->error, sizeof connection->error,
+                     "it is a replica, and only masters may vote");
+    for (uint32_t node = 0; node < client->node_count && run_id[0] != '\0'; node++) {
+        struct rl_connection *other = &client->connections[node];
+        struct rl_text why;
+
+        if (other == connection || other->state != RL_CONNECTION_READY ||
+            strcmp(other->handshake.info.run_id, run_id) != 0)
+            continue;
+        connection->unfit = RL_CAUSE_DUPLICATE;
+        why = rl_text_on(connection->error, sizeof connection->error);
+        rl_text_add(&why, "the same server as ");
+        rl_text_add(&why, other->url.display);
+        rl_client_log(client, REDLOCK_LOG_ERROR,
+                      "node %u %s is the same server as node %u %s: name each node once",
+                      connection->node + 1, connection->url.display, node + 1, other->url.display);
+        return;
+    }
+}
+
+static void on_ready(void *context, struct rl_connection *connection)
+{
+    redlock_client *client = context;
+
+    client->stats.nodes[connection->node].connects++;
+    connection->loaded = 0;
+    connection->look_again = rl_time_add(client->clock.now, rl_span_ms(LOOK_AGAIN_MS));
+    refuse_duplicates(client, connection);
+    rl_guard_ready(client, connection->node);
+    rl_client_log(client, REDLOCK_LOG_DEBUG, "node %u %s: connected", connection->node + 1,
+                  connection->url.display);
+    rl_reaper_pay(client, client->clock.now);
+    rl_dispatch_settle(client, connection->node);
+}
+
+static void on_down(void *context, struct rl_connection *connection)
+{
+    redlock_client *client = context;
+
+    client->stats.nodes[connection->node].disconnects = connection->disconnects;
+    connection->unfit = RL_CAUSE_NONE;
+    rl_guard_down(client, connection->node);
+    rl_client_log(client, REDLOCK_LOG_INFO, "node %u %s: %s", connection->node + 1, connection->url.display,
+                  connection->error);
+    rl_dispatch_settle(client, connection->node);
+}
+
+static void on_push(void *context, struct rl_connection *connection, const char *bytes, size_t length)
+{
+    (void)context; /* nothing is subscribed to: a push is somebody else's idea */
+    (void)connection;
+    (void)bytes;
+    (void)length;
+}
+
+static void *on_allocate(void *context, size_t size)
+{
+    return rl_client_allocate(context, size);
+}
+
+static void on_release(void *context, void *memory, size_t size)
+{
+    rl_client_release(context, memory, size);
+}
+
+void rl_answers_connect(redlock_client *client)
+{
+    client->user = (struct rl_connection_user){.ready = on_ready,
+                                               .reply = on_reply,
+                                               .push = on_push,
+                                               .dropped = on_dropped,
+                                               .down = on_down,
+                                               .allocate = on_allocate,
+                                               .release = on_release,
+                                               .context = client};
+}

@@ -1,0 +1,239 @@
+/*
+ * Opening a client: from options to connections on their way. Nothing is waited for.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+
+static const char *parse_nodes(redlock_client *client, const redlock_options *options, uint32_t *node)
+{
+    const char *cursor = options->nodes, *text, *wrong;
+    size_t length;
+
+    for (*node = 0; (text = rl_node_url_next(&cursor, &length)) != NULL; ++*node) {
+        struct rl_node_url url;
+
+        wrong = rl_node_url_parse(text, length, &url);
+        if (wrong != NULL)
+            return wrong;
+        for (uint32_t other = 0; other < *node; other++)
+            if (strcmp(client->connections[other].url.display, url.display) == 0)
+                return "is named twice: each node may vote only once";
+        if (!url.has_password && options->password != NULL) {
+            url.has_password = true;
+            rl_text_copy(url.password, sizeof url.password, options->password);
+            if (url.user[0] == '\0' && options->user != NULL)
+                rl_text_copy(url.user, sizeof url.user, options->user);
+        }
+        if (!rl_connection_init(&client->connections[*node], &client->connection_config, *node, &url))
+            return "out of memory";
+        client->node_count = *node + 1;
+    }
+    return NULL;
+}
+
+static uint32_t count_urls(const char *nodes)
+{
+    uint32_t count = 0;
+    size_t length;
+
+    while (rl_node_url_next(&nodes, &length) != NULL)
+        count++;
+    return count;
+}
+
+static bool wants_tls(const redlock_client *client)
+{
+    for (uint32_t i = 0; i < client->node_count; i++)
+        if (client->connections[i].url.transport == RL_TRANSPORT_TLS)
+            return true;
+    return false;
+}
+
+static void ring_bell(void *context)
+{
+    rl_poller_ring(&((redlock_client *)context)->poller);
+}
+
+static void init_conditions(redlock_client *client)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&client->carrier_wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&client->notifier_wake, NULL);
+    pthread_cond_init(&client->callback_ended, NULL);
+    pthread_cond_init(&client->callers_gone, NULL);
+    pthread_mutex_init(&client->mutex, NULL);
+}
+
+static void init_lists(redlock_client *client)
+{
+    rl_list_init(&client->operations);
+    rl_list_init(&client->rounds);
+    rl_list_init(&client->completions);
+    rl_list_init(&client->notices);
+    rl_list_init(&client->spare_operations);
+    rl_list_init(&client->spare_locks);
+    rl_list_init(&client->followers);
+}
+
+static void init_connection_config(redlock_client *client)
+{
+    rl_answers_connect(client);
+    client->connection_config = (struct rl_connection_config){
+        .user = &client->user,
+        .poller = &client->poller,
+        .prng = &client->prng,
+        .client_name = client->config.client_name,
+        .connect_timeout = client->config.connect_timeout,
+        .node_timeout = client->config.node_timeout,
+    };
+}
+
+/* A client without connections: nothing in it can fail later for want of these. */
+static redlock_client *create(const struct rl_config *config, uint32_t node_count)
+{
+    redlock_allocator allocator = config->allocator;
+    redlock_client *client = allocator.allocate(allocator.context, sizeof *client);
+
+    if (client == NULL)
+        return NULL;
+    memset(client, 0, sizeof *client);
+    client->config = *config;
+    client->connections = rl_client_allocate(client, node_count * sizeof *client->connections);
+    client->guards = rl_client_allocate(client, node_count * sizeof *client->guards);
+    if (client->connections == NULL || client->guards == NULL) {
+        rl_client_release(client, client->guards, node_count * sizeof *client->guards);
+        rl_client_release(client, client->connections, node_count * sizeof *client->connections);
+        allocator.release(allocator.context, client, sizeof *client);
+        return NULL;
+    }
+    memset(client->connections, 0, node_count * sizeof *client->connections);
+    memset(client->guards, 0, node_count * sizeof *client->guards);
+    client->connection_capacity = node_count;
+    client->refs = 1;
+    client->outer_fd = client->timer_fd = client->ready_fd = -1;
+    client->poller.epoll_fd = client->poller.bell_fd = -1;
+    client->stats.size = sizeof client->stats;
+    init_lists(client);
+    init_conditions(client);
+    init_connection_config(client);
+    rl_clock_start(&client->clock);
+    return client;
+}
+
+static redlock_result abandon_open(redlock_client *client, redlock_report *report, redlock_result result,
+                                   const char *words)
+{
+    rl_report_error(report, result, "%s", words);
+    client->closed = true;
+    rl_client_tear_down(client);
+    pthread_mutex_lock(&client->mutex);
+    rl_client_unref(client);
+    return result;
+}
+
+static redlock_result open_nodes(redlock_client *client, const redlock_options *options,
+                                 redlock_report *report)
+{
+    char words[320];
+    uint32_t node = 0;
+    const char *wrong = parse_nodes(client, options, &node);
+
+    if (wrong != NULL && strcmp(wrong, "out of memory") == 0)
+        return abandon_open(client, report, REDLOCK_NOMEM, wrong);
+    if (wrong != NULL) {
+        snprintf(words, sizeof words, "node %u: %s", node + 1, wrong);
+        return abandon_open(client, report, REDLOCK_INVALID, words);
+    }
+    return REDLOCK_OK;
+}
+
+static redlock_result open_system(redlock_client *client, const redlock_options *options,
+                                  redlock_report *report)
+{
+    char error[256];
+    uint64_t seed;
+
+    if (!rl_poller_open(&client->poller))
+        return abandon_open(client, report, REDLOCK_SYSTEM, "cannot open epoll: too many open files?");
+    if (!rl_client_random(client, (uint8_t *)&seed, sizeof seed))
+        return abandon_open(client, report, REDLOCK_SYSTEM, "the system has no randomness to give");
+    client->prng = rl_prng_seed(seed);
+    client->resolver =
+        rl_resolver_create(client->user.allocate, client->user.release, client, ring_bell, client);
+    if (client->resolver == NULL)
+        return abandon_open(client, report, REDLOCK_NOMEM, "out of memory");
+    client->connection_config.resolver = client->resolver;
+    if (!wants_tls(client))
+        return REDLOCK_OK;
+    client->tls = rl_tls_create(options->tls_ca_file, options->tls_cert_file, options->tls_key_file, error,
+                                sizeof error);
+    client->connection_config.tls = client->tls;
+    return client->tls != NULL ? REDLOCK_OK : abandon_open(client, report, REDLOCK_INVALID, error);
+}
+
+static void start_connecting(redlock_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+    if (client->node_count % 2 == 0)
+        rl_client_log(client, REDLOCK_LOG_WARNING,
+                      "%u nodes survive no more failures than %u would: use an odd number",
+                      client->node_count, client->node_count - 1);
+    for (uint32_t i = 0; i < client->node_count; i++)
+        rl_connection_wake(&client->connections[i], rl_client_now(client));
+    rl_driver_flush(client);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+redlock_result redlock_client_open(const redlock_options *options, redlock_client **client,
+                                   redlock_report *report)
+{
+    struct rl_config config;
+    char error[256];
+    redlock_result result;
+    uint32_t node_count;
+
+    if (client == NULL || !rl_call_check_report(report))
+        return REDLOCK_INVALID;
+    *client = NULL;
+    if (options == NULL || options->size != sizeof *options) {
+        rl_report_error(report, REDLOCK_INVALID,
+                        "options.size is not sizeof(redlock_options): start from REDLOCK_OPTIONS_INIT");
+        return REDLOCK_INVALID;
+    }
+    node_count = options->nodes != NULL ? count_urls(options->nodes) : 0;
+    if (node_count < 1 || node_count > REDLOCK_NODES_MAX) {
+        rl_report_error(report, REDLOCK_INVALID, "%u nodes given: 1 to %d are allowed", node_count,
+                        REDLOCK_NODES_MAX);
+        return REDLOCK_INVALID;
+    }
+    result = rl_config_make(&config, options, error, sizeof error);
+    if (result != REDLOCK_OK) {
+        rl_report_error(report, result, "%s", error);
+        return result;
+    }
+    *client = create(&config, node_count);
+    if (*client == NULL) {
+        rl_config_free(&config);
+        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
+        return REDLOCK_NOMEM;
+    }
+    result = open_nodes(*client, options, report);
+    if (result == REDLOCK_OK)
+        result = open_system(*client, options, report);
+    if (result != REDLOCK_OK) {
+        *client = NULL;
+        return result;
+    }
+    rl_fork_enlist(*client);
+    start_connecting(*client);
+    rl_report_open(report, *client);
+    return REDLOCK_OK;
+}

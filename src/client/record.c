@@ -1,0 +1,149 @@
+/*
+ * What nodes said, written down for the caller's report and for the statistics. Nothing here changes what happens.
+ */
+#include "base/bytes.h"
+#include "client/client.h"
+
+static void count_verdict(redlock_node_stats *stats, enum rl_verdict verdict)
+{
+    switch (verdict) {
+    case RL_SILENT:
+        stats->silent++;
+        break;
+    case RL_GRANTED:
+        stats->granted++;
+        break;
+    case RL_DENIED:
+        stats->denied++;
+        break;
+    case RL_UNFIT:
+        stats->unfit++;
+        break;
+    case RL_BROKEN:
+        stats->broken++;
+    }
+}
+
+/* A node that was not asked because it still owes answers is silent to people, though the round need not wait for it. */
+static enum rl_verdict shown_verdict(struct rl_answer answer)
+{
+    return answer.cause == RL_CAUSE_SILENT ? RL_SILENT : answer.verdict;
+}
+
+/* The record that the lock's present question fills in; NULL when nobody wants it. */
+static struct rl_record *find_record(redlock_lock *lock)
+{
+    struct rl_link *link;
+
+    if (lock->asking != NULL)
+        return &lock->asking->record;
+    link = rl_list_first(&lock->releasing);
+    if (link == NULL)
+        link = rl_list_first(&lock->extending);
+    return link != NULL ? &RL_CONTAINER(link, struct rl_operation, on_lock)->record : NULL;
+}
+
+/* Whether it is connected, but the guard keeps its vote back. */
+static bool withheld(const redlock_client *client, uint32_t node)
+{
+    return client->connections[node].state == RL_CONNECTION_READY &&
+           client->guards[node].cause != RL_CAUSE_NONE;
+}
+
+struct rl_answer rl_record_refusal_answer(redlock_client *client, uint32_t node)
+{
+    const struct rl_connection *connection = &client->connections[node];
+    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = connection->cause, .ttl_left_ms = -2};
+
+    if (connection->unfit != RL_CAUSE_NONE) {
+        answer.verdict = RL_UNFIT;
+        answer.cause = connection->unfit;
+    } else if (withheld(client, node)) {
+        answer.cause = client->guards[node].cause;
+        answer.verdict =
+            answer.cause == RL_CAUSE_RIGHTS || answer.cause == RL_CAUSE_MEMORY ? RL_BROKEN : RL_UNFIT;
+    } else if (connection->state == RL_CONNECTION_READY) {
+        answer.cause =
+            rl_connection_silent(connection, client->clock.now) ? RL_CAUSE_SILENT : RL_CAUSE_MEMORY;
+    }
+    return answer;
+}
+
+static const char *refusal_words(const redlock_client *client, const struct rl_connection *connection)
+{
+    if (connection->state != RL_CONNECTION_READY || connection->unfit != RL_CAUSE_NONE)
+        return connection->error;
+    if (withheld(client, connection->node))
+        return client->guards[connection->node].why;
+    if (rl_connection_silent(connection, client->clock.now))
+        return "it has not answered earlier questions yet";
+    return "too much is waiting to be sent to it, or memory ran out";
+}
+
+void rl_record_refusal(redlock_lock *lock, uint32_t node)
+{
+    redlock_client *client = lock->client;
+    struct rl_record *record = find_record(lock);
+
+    if (record == NULL)
+        return;
+    record->nodes[node].answer = rl_record_refusal_answer(client, node);
+    record->nodes[node].latency_us = -1;
+    rl_text_copy(record->nodes[node].detail, sizeof record->nodes[node].detail,
+                 refusal_words(client, &client->connections[node]));
+}
+
+static void record_holder(struct rl_record *record, uint32_t node, const struct rl_lock_reply *reply)
+{
+    if (reply->answer.verdict != RL_DENIED)
+        return;
+    record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
+    if (reply->owner == NULL)
+        return;
+    redlock_holder_parse(reply->owner, reply->owner_length, &record->holder);
+    if (record->inspected != NULL) {
+        struct rl_text text = rl_text_on(record->inspected->nodes[node].owner, REDLOCK_OWNER_MAX + 1);
+
+        rl_text_add_bytes(&text, reply->owner, reply->owner_length);
+    }
+}
+
+void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
+                     const struct rl_lock_reply *reply)
+{
+    struct rl_record *record = find_record(lock);
+    struct rl_text detail;
+
+    if (record == NULL)
+        return;
+    record_holder(record, node, reply);
+    /* A peek after a lost round adds to the vote's verdict; it does not replace it. */
+    if (kind == RL_COMMAND_PEEK && lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE) {
+        if (reply->answer.verdict == RL_DENIED)
+            record->nodes[node].answer.ttl_left_ms = reply->answer.ttl_left_ms;
+    } else {
+        record->nodes[node].answer = reply->answer;
+        record->nodes[node].latency_us = latency_us;
+    }
+    detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
+    if (reply->error != NULL && reply->error_length > 0)
+        rl_text_add_printable(&detail, reply->error, reply->error_length);
+    else if (reply->error != NULL)
+        rl_text_add(&detail, "it answered with an empty error");
+}
+
+void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)
+{
+    rl_node_set silent = rl_node_set_all(tally->node_count) & ~rl_tally_answered(tally);
+    struct rl_record *record = find_record(lock);
+
+    for (rl_node_set left = silent; left != 0; left &= left - 1)
+        lock->client->stats.nodes[rl_node_set_first(left)].silent++;
+    if (record != NULL)
+        record->timed_out = true;
+}
+
+void rl_record_count(redlock_client *client, uint32_t node, struct rl_answer answer)
+{
+    count_verdict(&client->stats.nodes[node], shown_verdict(answer));
+}
