@@ -22,10 +22,12 @@ static const char run_text[] =
     "\n"
     "Exit codes: CMD's own, 128+n for signal n;\n"
     "  75 busy                         79 the lock was lost and CMD was stopped\n"
-    "  69 no quorum of nodes           77 the nodes refused the credentials or the rights\n"
+    "  69 too few nodes can be reached or may vote (redlock status says why)\n"
+    "  77 the nodes refused the credentials or the rights\n"
     "  64 wrong usage                  78 wrong configuration\n"
     "  124 --max-time                  126, 127 CMD cannot be executed, is not found\n"
-    "  130, 143 interrupted            70, 71 internal error, the system refused\n";
+    "  129, 130, 131, 143 HUP, INT, QUIT, TERM came while waiting\n"
+    "  70, 71 internal error, the system refused\n";
 
 static const char acquire_text[] =
     "Prints the lease, one \"key value\" line each: name, owner, ttl_ms, validity_ms, fence.\n"
@@ -34,8 +36,9 @@ static const char acquire_text[] =
 
 static const char owner_text[] = "Exit code 79 when this owner does not hold NAME any more.\n";
 
-static const char status_text[] = "Exit code 0 when a quorum of nodes answered, 69 when not.\n"
-                                  "Without NAME: how the nodes are.\n";
+static const char status_text[] =
+    "Exit code 0 when a quorum of nodes answered; 69 when not, 77 when they refused the\n"
+    "credentials or the rights. Without NAME: how the nodes are, and which of them may vote.\n";
 
 static const char init_text[] =
     "A node that does not remember what was locked does not vote until every lock it may have\n"

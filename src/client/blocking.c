@@ -226,13 +226,34 @@ static void find_main_holder(redlock_report *report)
     }
 }
 
+/* Puts one question about a name (or about no name) to every node and waits for all of them. */
+static redlock_result survey(redlock_client *client, enum rl_operation_kind kind, const redlock_spec *spec,
+                             redlock_report *report)
+{
+    bool inspects = kind == RL_OPERATION_INSPECT;
+    struct rl_operation *operation = NULL;
+    redlock_lock *lock;
+
+    rl_driver_settle(client, client->node_count);
+    lock = rl_lock_create(client, spec, spec->name_length, "nobody");
+    if (lock != NULL)
+        operation = rl_operation_create(client, kind, lock);
+    if (operation == NULL) {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
+        return REDLOCK_NOMEM;
+    }
+    operation->record.inspected = inspects ? report : NULL;
+    rl_operation_start_survey(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
+    return conclude(client, operation, NULL, report);
+}
+
 redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                redlock_report *report)
 {
     redlock_spec spec = REDLOCK_SPEC_INIT;
-    struct rl_operation *operation = NULL;
-    redlock_result result = REDLOCK_NOMEM;
-    redlock_lock *lock;
+    redlock_result result = REDLOCK_INVALID;
 
     if (report == NULL || !rl_call_check_report(report))
         return REDLOCK_INVALID;
@@ -240,29 +261,15 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
         return misuse(report);
     spec.name = name;
     spec.name_length = name == NULL ? 0 : name_length != 0 ? name_length : strlen(name);
-    if (client->config.key_prefix_length + spec.name_length > REDLOCK_NAME_MAX) {
-        rl_client_leave(client);
-        rl_report_error(report, REDLOCK_INVALID,
-                        "name is too long: prefix and name together may have 1024 bytes");
-        return REDLOCK_INVALID;
-    }
     rl_report_clear(report);
     for (uint32_t i = 0; i < client->node_count; i++)
         report->nodes[i].owner[0] = '\0';
-    rl_driver_settle(client, client->node_count);
-    lock = rl_lock_create(client, &spec, spec.name_length, "inspect");
-    if (lock != NULL)
-        operation = rl_operation_create(client, RL_OPERATION_INSPECT, lock);
-    if (operation != NULL) {
-        operation->record.inspected = report;
-        rl_operation_start_survey(operation, RL_COMMAND_PEEK);
-        result = conclude(client, operation, NULL, report);
+    if (client->config.key_prefix_length + spec.name_length > REDLOCK_NAME_MAX)
+        rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
+    else
+        result = survey(client, RL_OPERATION_INSPECT, &spec, report);
+    if (result != REDLOCK_INVALID && result != REDLOCK_NOMEM)
         find_main_holder(report);
-    } else {
-        if (lock != NULL)
-            rl_lock_unref(lock);
-        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
-    }
     rl_client_leave(client);
     return result;
 }
@@ -270,31 +277,16 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
 redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
 {
     redlock_spec spec = REDLOCK_SPEC_INIT;
-    struct rl_operation *operation = NULL;
-    redlock_result result = REDLOCK_NOMEM;
-    redlock_lock *lock;
+    redlock_result result = REDLOCK_MISUSE;
 
     if (!rl_call_check_report(report))
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return misuse(report);
-    if (!client->config.guarded) {
-        rl_client_leave(client);
-        rl_report_error(report, REDLOCK_MISUSE, "a plain client has no guard to admit nodes to");
-        return REDLOCK_MISUSE;
-    }
-    rl_driver_settle(client, client->node_count);
-    lock = rl_lock_create(client, &spec, 0, "init");
-    if (lock != NULL)
-        operation = rl_operation_create(client, RL_OPERATION_INIT, lock);
-    if (operation != NULL) {
-        rl_operation_start_survey(operation, RL_COMMAND_ADMIT);
-        result = conclude(client, operation, NULL, report);
-    } else {
-        if (lock != NULL)
-            rl_lock_unref(lock);
-        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
-    }
+    if (client->config.guarded)
+        result = survey(client, RL_OPERATION_INIT, &spec, report);
+    else
+        rl_report_error(report, result, "a plain client has no guard to admit nodes to");
     rl_client_leave(client);
     return result;
 }

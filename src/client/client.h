@@ -310,6 +310,9 @@ enum { RL_DISPATCH_ROOM = 8192 }; /* bytes that any command fits in, but for its
  * ready in lock->owed. */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
+/* The answer of a node that could not be asked, one at a time; false: there are no more. */
+bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event);
+
 /* Releases the lock's present owner on nodes; what cannot be sent goes to the reaper. Question 0: nobody waits. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
 

@@ -122,6 +122,22 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
         ask_node(lock, rl_node_set_first(left), kind, question);
 }
 
+bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)
+{
+    uint32_t node;
+
+    if (lock->instant == 0)
+        return false;
+    node = rl_node_set_first(lock->instant);
+    lock->instant &= lock->instant - 1;
+    *event = (struct rl_event){.kind = RL_EVENT_ANSWER,
+                               .now = lock->client->clock.now,
+                               .question = lock->owed_question,
+                               .node = node,
+                               .answer = rl_record_refusal_answer(lock->client, node)};
+    return true;
+}
+
 /* A release that cannot be sent now is the reaper's, where there may be something to release. */
 static void owe_release(redlock_lock *lock, uint32_t node)
 {

@@ -179,6 +179,8 @@ static bool orphaned(const redlock_lock *lock)
 
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
 {
+    struct rl_event refusal;
+
     rl_lock_ref(lock); /* ending a call may let go of the last one */
     if (event->kind == RL_EVENT_TIMER && orphaned(lock)) {
         rl_client_log(
@@ -190,17 +192,8 @@ void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
         step(lock, &(struct rl_event){.kind = RL_EVENT_ABANDON, .now = event->now});
     }
     step(lock, event);
-    while (lock->instant != 0 && lock->stage == RL_LOCK_HELD) {
-        uint32_t node = rl_node_set_first(lock->instant);
-        struct rl_event refusal = {.kind = RL_EVENT_ANSWER,
-                                   .now = event->now,
-                                   .question = lock->owed_question,
-                                   .node = node,
-                                   .answer = rl_record_refusal_answer(lock->client, node)};
-
-        lock->instant &= lock->instant - 1;
+    while (lock->stage == RL_LOCK_HELD && rl_dispatch_take_instant(lock, &refusal))
         step(lock, &refusal);
-    }
     lock->instant = 0;
     rl_lock_unref(lock);
 }

@@ -285,20 +285,12 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
 void rl_operation_event(struct rl_operation *operation, const struct rl_event *event)
 {
     redlock_lock *lock = operation->lock;
+    struct rl_event refusal;
 
     step(operation, event);
     /* Nodes that could not even be asked answer after the question has gone to all the others. */
-    while (lock->instant != 0 && !operation->done) {
-        uint32_t node = rl_node_set_first(lock->instant);
-        struct rl_event refusal = {.kind = RL_EVENT_ANSWER,
-                                   .now = event->now,
-                                   .question = lock->owed_question,
-                                   .node = node,
-                                   .answer = rl_record_refusal_answer(lock->client, node)};
-
-        lock->instant &= lock->instant - 1;
+    while (!operation->done && rl_dispatch_take_instant(lock, &refusal))
         step(operation, &refusal);
-    }
     lock->instant = 0;
 }
 
@@ -316,19 +308,13 @@ void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_k
 {
     redlock_client *client = operation->lock->client;
     redlock_lock *lock = operation->lock;
+    struct rl_event refusal;
 
     lock->asking = operation;
     operation->tally = rl_tally_start(client->node_count);
     rl_timers_set(&client->timers, &operation->timer,
                   rl_time_add(operation->started, client->config.node_timeout));
     rl_dispatch_ask(lock, rl_node_set_all(client->node_count), kind, 1);
-    if (lock->instant != 0) {
-        uint32_t node = rl_node_set_first(lock->instant);
-        struct rl_event event = {
-            .kind = RL_EVENT_ANSWER, .now = operation->started, .question = 1, .node = node};
-
-        lock->instant &= lock->instant - 1;
-        event.answer = rl_record_refusal_answer(client, node);
-        rl_operation_event(operation, &event);
-    }
+    if (rl_dispatch_take_instant(lock, &refusal))
+        rl_operation_event(operation, &refusal);
 }

@@ -14,7 +14,7 @@ ok 'without a guess' lacks "$err" 'did you mean'
 exits 'options come after the command' 64 --nodes x status
 
 exits 'help succeeds' 0 help
-for command in run acquire extend release status local completion version; do
+for command in run acquire extend release status init local completion version; do
     ok "help lists $command" has "$out" "redlock $command"
 done
 for command in list watch wait break doctor bench serve; do
@@ -27,6 +27,9 @@ for option in --nonblock --wait --conflict-exit-code --skip-ok --ttl --renew --g
     ok "help run explains $option" has "$out" "$option"
 done
 ok 'help run does not offer other kinds' lacks "$out" '--kind'
+for number in 64 69 70 71 75 77 78 79 124 126 127 129 130 131 143; do
+    ok "help run explains the exit code $number" matches "$out" "[ ,;]$number[ ,]"
+done
 exits 'run --help is the same' 0 run --help
 ok 'to the letter' has "$out" '--conflict-exit-code'
 exits 'help of an unknown command is wrong usage' 64 help rum
@@ -95,7 +98,8 @@ ok 'with its exit code' has "$err" '"exit_code":64'
 # ---- completion
 for shell in bash zsh fish; do
     exits "completion for $shell is printed" 0 completion $shell
-    ok "it knows --conflict-exit-code" has "$out" 'conflict-exit-code'
+    ok 'it knows --conflict-exit-code' has "$out" 'conflict-exit-code'
+    ok 'it knows init' matches "$out" "[ ']init[ :)]"
 done
 exits 'completion for another shell is wrong usage' 64 completion tcsh
 # complete WORD...: what bash would offer for the last word.
@@ -105,6 +109,8 @@ complete_words() {
 }
 export REDLOCK
 is 'bash completes commands' "$(complete_words redlock re)" 'release'
+is 'also init' "$(complete_words redlock in)" 'init'
+is 'with its options' "$(complete_words redlock init --y)" '--yes'
 is 'bash completes options' "$(complete_words redlock run --sk)" '--skip-ok'
 is 'bash completes values' "$(complete_words redlock run --on-lost k)" 'kill'
 is 'bash completes the words of local' "$(complete_words redlock local sta)" 'start status'
