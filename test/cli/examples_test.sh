@@ -114,6 +114,18 @@ is 'extend makes time for each step' "$code" 0
 ok 'by extending' matches "$out" 'extended it, 3 needed, valid [0-9]+ ms'
 ok 'and releases in the end' has "$out" 'released it'
 
+# ---- fenced_sqlite
+"$BUILD/examples/example-fenced_sqlite" "$work/documents" old 3 >"$work/overslept" 2>&1 </dev/null &
+overslept=$!
+ok 'fenced_sqlite takes the lock before it writes' until_true is_held 'document 1'
+example fenced_sqlite "$work/documents" new
+is 'another one writes once the lease of the first has ended' "$code:$out" 0:written
+wait "$overslept"
+is 'the first wakes up and is refused by the database' "$?:$(<"$work/overslept")" \
+    '1:refused: a newer holder has written already'
+example fenced_sqlite
+is 'it wants a database and a text' "$code" 64
+
 # ---- inspect
 example inspect hello
 is 'inspect asks who holds a name' "$code" 0
