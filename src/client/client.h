@@ -147,7 +147,7 @@ struct rl_node_guard {
     char why[128]; /* in words */
 };
 
-enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512 };
+enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512, RL_WAKES_MAX = 64 };
 
 /* Options, checked and with defaults filled in. Texts are owned. */
 struct rl_config {
@@ -215,6 +215,10 @@ struct redlock_client {
     uint32_t debt_count;
 
     /* Who does the I/O; see driver.c. */
+    pthread_t driver;                    /* while driving: who */
+    bool rung;                           /* the poller was rung to have something written */
+    pthread_cond_t *wakes[RL_WAKES_MAX]; /* of threads to be woken once the mutex is free */
+    uint32_t wake_count;
     bool driving;               /* a thread waits on the poller */
     uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
@@ -390,6 +394,9 @@ void rl_reaper_drop_all(redlock_client *client);
 
 /* Does I/O or sleeps until the operation is done. */
 void rl_driver_wait(redlock_client *client, struct rl_operation *operation);
+
+/* The operation has ended: wakes the thread that waits for it. */
+void rl_driver_wake(redlock_client *client, struct rl_operation *operation);
 
 /* One turn of I/O: flush, wait at most until `until`, handle what came, run timers. Lets go of the mutex meanwhile. */
 void rl_driver_turn(redlock_client *client, struct rl_time until);

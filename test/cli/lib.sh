@@ -219,6 +219,13 @@ finish() {
     err=$(<"$work/err")
 }
 
+# talk COMMAND THEN WORD...: runs a command on a terminal, see talk.py; sets $code and $out, which has all that was shown.
+talk() {
+    out=$(python3 "$(dirname "${BASH_SOURCE[0]}")/talk.py" "$@")
+    code=$?
+    err=''
+}
+
 has_event() {
     grep -q "\"event\":\"$1\"" "$work/events"
 }
