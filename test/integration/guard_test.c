@@ -639,7 +639,7 @@ static void a_node_has_one_record_whatever_the_prefix(void **state)
 
     options.key_prefix = "app:";
     prefixed = open_with(&options);
-    assert_true(node_votes(prefixed, 0, NULL));
+    await(node_votes(prefixed, 0, NULL));
     fleet_wipe(fleet, 0);
     assert_false(node_votes(prefixed, 0, NULL));
     assert_false(node_votes(client, 0, NULL));
