@@ -143,6 +143,7 @@ struct rl_node_guard {
     struct rl_time seen_good; /* the last good look at its clock was asked for then */
     struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
     enum rl_cause cause;      /* why it is not fit */
+    enum rl_cause told;       /* what the log was told of that */
     char epoch[RL_EPOCH_MAX + 1];
     char why[128]; /* in words */
 };

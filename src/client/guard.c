@@ -12,7 +12,7 @@
 #include "client/client.h"
 #include "wire/error_reply.h"
 
-enum { FLOOR_RETRY_MS = 1000, PROBE_EVERY_MS = 1000 };
+enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
 
 static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 {
@@ -22,11 +22,13 @@ static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why)
 {
     struct rl_node_guard *guard = &client->guards[node];
+    bool news = guard->told != cause;
 
-    guard->cause = cause;
+    guard->cause = guard->told = cause;
     rl_text_copy(guard->why, sizeof guard->why, why);
-    rl_client_log(client, REDLOCK_LOG_WARNING, "node %u %s does not vote: %s", node + 1,
-                  client->connections[node].url.display, guard->why);
+    if (news)
+        rl_client_log(client, REDLOCK_LOG_WARNING, "node %u %s does not vote: %s", node + 1,
+                      client->connections[node].url.display, guard->why);
 }
 
 /* ---- asking ---- */
@@ -220,18 +222,18 @@ static void take_admitted(redlock_client *client, uint32_t node, const struct rl
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     guard->sweep = client->sweep;
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
-    if (admitted->fitness == RL_FITNESS_FIT && guard->clock_bad) {
+    if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
         /* Asked for the time only: what its record says does not mend its clock. */
-        snprintf(why, sizeof why, "its clock runs at another rate than ours: %+" PRId64 " ppm",
-                 guard->watch.rate_ppm);
         if (guard->cause != RL_CAUSE_CLOCK)
-            rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, why);
+            rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock cannot be trusted");
     } else if (admitted->fitness == RL_FITNESS_FIT) {
-        guard->cause = RL_CAUSE_NONE;
+        guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
         describe_quarantine(why, sizeof why, admitted->wait_ms);
-        guard->again = after_ms(client, admitted->wait_ms + 1);
+        /* Somebody may give the operator's word before the time is up: ask now and then. */
+        guard->again =
+            after_ms(client, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);
         rl_guard_set_unfit(client, node, RL_CAUSE_QUARANTINE, why);
     }
 }

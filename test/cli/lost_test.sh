@@ -48,7 +48,7 @@ echo $! >"$1/daemon"
 echo $$ >"$1/pid"
 while :; do date +%s%3N >>"$1/stamps.pid"; sleep 0.02; done
 SCRIPT
-start run --status-fd 3 --ttl 6s --renew 1s a -- bash "$work/tree" "$work"
+start run --status-fd 3 --ttl 4s --renew 700ms a -- bash "$work/tree" "$work"
 until_true has_content "$work/pid"
 until_true has_content "$work/orphan"
 until_true has_event renewed
@@ -71,7 +71,7 @@ restart_nodes 1 2 3
 
 # ---- the majority does not answer
 rm -f "$work/pid"
-start run --status-fd 3 --ttl 5s --grace 200ms a -- \
+start run --status-fd 3 --ttl 3s --grace 200ms a -- \
     sh -c 'trap "" TERM; echo $$ >"$0"; while :; do date +%s%3N >>"$0.stamps"; sleep 0.02; done' "$work/pid"
 until_true has_content "$work/pid"
 freeze_nodes 1 2 3

@@ -360,12 +360,12 @@ static void a_wiped_node_votes_again_when_its_quarantine_is_over(void **state)
     redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
     char detail[160];
 
-    assert_true(node_votes(client, 0, NULL));
+    await(node_votes(client, 0, NULL));
     wipe_node(fleet);
     int64_t restarted = now_ms();
     /* Reconnecting takes a moment, in which the node is broken; then it is unfit. The others carry on throughout. */
     while (!node_votes(client, 0, detail)) {
-        assert_true(node_votes(client, 1, NULL));
+        await(node_votes(client, 1, NULL));
         sleep_ms(5);
     }
     assert_true(now_ms() - restarted >= QUARANTINE_MS);
@@ -378,7 +378,7 @@ static void a_flushed_node_votes_again_when_its_quarantine_is_over(void **state)
     redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
     char detail[160];
 
-    assert_true(node_votes(client, 2, NULL));
+    await(node_votes(client, 2, NULL));
     int64_t flushed = now_ms();
     fleet_wipe(fleet, 2);
     assert_false(node_votes(client, 2, detail));
@@ -567,7 +567,7 @@ static void the_longest_max_ttl_of_any_client_holds_for_all(void **state)
     redlock_client *lasting;
     char detail[160];
 
-    assert_true(node_votes(brief, 0, NULL));
+    await(node_votes(brief, 0, NULL));
     /* Locks that are longer than the node knew of may have been forgotten too. */
     lasting = open_with(&options);
     await(!node_votes(lasting, 0, detail) && strstr(detail, "sits out") != NULL);
@@ -639,7 +639,7 @@ static void a_node_has_one_record_whatever_the_prefix(void **state)
 
     options.key_prefix = "app:";
     prefixed = open_with(&options);
-    assert_true(node_votes(prefixed, 0, NULL));
+    await(node_votes(prefixed, 0, NULL));
     fleet_wipe(fleet, 0);
     assert_false(node_votes(prefixed, 0, NULL));
     assert_false(node_votes(client, 0, NULL));
