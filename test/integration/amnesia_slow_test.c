@@ -50,7 +50,7 @@ static struct history *run(struct fleet *fleet, redlock_mode mode, int wanted)
     kills = 0;
     kills_wanted = wanted;
     history = holders_run(fleet, &config);
-    print_message("%d kills, %u grants, %u overlaps\n", kills, history_count(history),
+    print_message("# %d kills, %u grants, %u overlaps\n", kills, history_count(history),
                   history_overlaps(history));
     assert_true(kills >= wanted);
     return history;

@@ -65,7 +65,7 @@ static void expect_rising_fences(struct fleet *fleet, const struct holders_confi
     redlock_client *operator_client = open_admitted(fleet_urls(fleet), config->ttl_ms);
     struct history *history = holders_run(fleet, config);
 
-    print_message("%u holds\n", history_count(history));
+    print_message("# %u holds\n", history_count(history));
     assert_true(history_count(history) >= at_least);
     assert_int_equal(history_repeats(history), 0);
     assert_int_equal(history_setbacks(history), 0);

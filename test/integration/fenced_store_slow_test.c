@@ -252,7 +252,7 @@ static void a_fenced_store_loses_nothing_to_holders_that_overslept(void **state)
 
     prepare_crowd(&crowd, *state);
     run_crowd(&crowd);
-    print_message("%d holders paused past their lease, %d wrote after a newer one; new writes lost: "
+    print_message("# %d holders paused past their lease, %d wrote after a newer one; new writes lost: "
                   "sqlite fenced %d unfenced %d, redis fenced %d unfenced %d\n",
                   crowd.paused, crowd.late, crowd.lost[SQLITE_FENCED], crowd.lost[SQLITE_PLAIN],
                   crowd.lost[REDIS_FENCED], crowd.lost[REDIS_PLAIN]);

@@ -119,7 +119,7 @@ static void two_of_five_frozen_nodes_keep_nothing(void **state)
         fleet_thaw(fleet, first);
         fleet_thaw(fleet, second);
     }
-    print_message("%d of %d operations won\n", won, operations);
+    print_message("# %d of %d operations won\n", won, operations);
     assert_true(won > operations * 9 / 10);
     expect_no_orphan(fleet);
     redlock_client_close(client);
