@@ -32,7 +32,7 @@ static void must(const char *what, redlock_result result)
         bench_die("%s: %s", what, redlock_result_name(result));
 }
 
-/* Lets new nodes vote. A fleet needs it once; the fences of the next 5 s take two rounds. */
+/* Lets new nodes vote. A fleet needs it once; fences of the next 5 s may take two rounds. */
 static void init_nodes(redlock_client *client)
 {
     static redlock_report report = REDLOCK_REPORT_INIT;
