@@ -8,7 +8,7 @@ sits_out="sock(: |  unfit .*)it does not remember what was locked, and sits out 
 
 # sitting_out: how many nodes the last redlock named as sitting out, for how long and why.
 sitting_out() {
-    cat "$work/out" "$work/err" | grep -cE "$sits_out"
+    cat "$work/out" "$work/err" | grep -cE "^  node .*$sits_out"
 }
 # value KEY: from the last output of "key value" lines.
 value() {
@@ -41,12 +41,12 @@ exits 'nor is --skip-ok' 69 run -n --skip-ok a -- true
 exits 'acquire says the same' 69 acquire -n --ttl 5s a
 exits 'so does a wait that runs out' 69 run -w 600ms a -- true
 is 'by then all nodes are known' "$(sitting_out)" 5
-says 'in one line that it waits' '; waiting'
 start run --status-fd 3 a -- touch "$work/ran"
 until_true has_event waiting
 until_true has_content "$work/err"
 ok 'without -n it waits' is_alive "$started"
-ok 'and says so' has "$(<"$work/err")" '; waiting'
+ok 'and says so, with the reason and what to do' matches "$(<"$work/err")" \
+    "redlock: a: 0 of 5 nodes may vote, 3 are needed; node [1-5] .*$sits_out.*redlock init.*; waiting"
 kill -TERM "$started"
 finish
 is 'until it is interrupted' "$code" 143
@@ -92,8 +92,13 @@ is 'on a terminal it asks' "$code" 0
 asks_init '?[y/N]' '!\n' '?nothing was changed' '?code-64'
 is 'without an answer it is no' "$code" 0
 exits 'nothing was changed by these' 69 run -qn a -- true
+start run --status-fd 3 a -- echo ran
+until_true has_event waiting
 asks_init '?[y/N]' '!y\n' '?5 of 5 nodes may vote' '?code-0'
 is 'with a yes the nodes are admitted' "$code" 0
+finish
+is 'and who waited goes on' "$code/$out" 0/ran
+ok 'soon' below "$(event acquired waited_ms)" 20000
 exits 'and there are locks' 0 run -n a -- true
 is 'without a word' "$err" ''
 exits 'init --yes does not ask' 0 init --yes
@@ -188,6 +193,27 @@ wrong 'mode =' 'mode'
 wrong 'max_ttl = soon' 'max_ttl "soon"'
 wrong 'max_ttl = 0' 'max_ttl "0" is too short'
 wrong 'max_ttl = 25h' 'max_ttl "25h" is too long'
+
+# ---- the rights that redlock.conf.5 names are enough
+read -ra rights < <(sed -nE 's/\\//g; s/^\tACL SETUSER //p' "$SOURCE/man/redlock.conf.5.scd")
+ok 'the page names rights' equals "${rights[0]-}" locks
+for number in 1 2 3 4 5; do
+    node "$number" ACL SETUSER "${rights[@]}" >/dev/null
+done
+config 'prefix = lock:' 'user = locks'
+export REDLOCK_PASSWORD=password
+exits 'they are enough for init' 0 init -yq --config "$work/redlock.conf"
+exits 'for a lock' 0 run -n --config "$work/redlock.conf" a -- sh -c 'echo "$REDLOCK_FENCE"'
+ok 'with a fence' matches "$out" '^[0-9]+$'
+exits 'and for status' 0 status --config "$work/redlock.conf" a
+exits 'another prefix is not for this user' 77 run -n --prefix other: --config "$work/redlock.conf" a -- true
+for number in 1 2 3 4 5; do
+    node "$number" ACL SETUSER locks resetkeys '~lock:*' -info >/dev/null
+done
+exits 'guarded mode needs them' 77 run -n --config "$work/redlock.conf" a -- true
+says 'as it says' 'grant +info to the user, or use plain mode'
+exits 'plain mode does not' 0 run -n --plain --config "$work/redlock.conf" a -- true
+unset REDLOCK_PASSWORD
 
 # ---- nodes that forget one by one
 node 2 FLUSHALL >/dev/null
