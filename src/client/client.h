@@ -132,6 +132,7 @@ struct rl_debt {
 /* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
 struct rl_node_guard {
     enum rl_fitness fitness;
+    bool awaits_floor;     /* it lacked a floor when the present sweep began */
     bool asking;           /* an admission is on its way */
     bool by_info;          /* what INFO told in the handshake rules it out */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */

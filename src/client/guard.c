@@ -46,7 +46,7 @@ static struct rl_admission make_admission(redlock_client *client, uint32_t node,
         .up_ms = info->promoted || info->up_s < 1 ? 0 : (info->up_s - 1) * 1000,
         .word = word,
         .floor = floor,
-        .suspect = client->guards[node].epoch,
+        .known = client->guards[node].epoch,
     };
     uint8_t random[RL_EPOCH_ID / 2] = {0};
 
@@ -150,6 +150,8 @@ static void begin_sweep(redlock_client *client)
         return;
     client->sweeping = true;
     client->sweep++;
+    for (uint32_t node = 0; node < client->node_count; node++)
+        client->guards[node].awaits_floor = client->guards[node].fitness == RL_FITNESS_FLOORLESS;
     for (uint32_t node = 0; node < client->node_count; node++) {
         struct rl_connection *connection = &client->connections[node];
 
@@ -165,7 +167,8 @@ static void give_floor(redlock_client *client, bool found, uint64_t floor)
         struct rl_node_guard *guard = &client->guards[node];
         struct rl_admission admission;
 
-        if (guard->fitness != RL_FITNESS_FLOORLESS || client->connections[node].state != RL_CONNECTION_READY)
+        if (guard->fitness != RL_FITNESS_FLOORLESS || !guard->awaits_floor ||
+            client->connections[node].state != RL_CONNECTION_READY)
             continue;
         if (found) {
             admission = make_admission(client, node, "", floor);
@@ -201,6 +204,10 @@ static void conclude_sweep(redlock_client *client)
     client->sweeping = false;
     found = rl_guard_floor(views, client->node_count, &floor);
     give_floor(client, found, floor);
+    /* A node that came to lack a floor while the others were being heard needs what they say after that. */
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (client->guards[node].fitness == RL_FITNESS_FLOORLESS && !client->guards[node].awaits_floor)
+            begin_sweep(client);
 }
 
 /* ---- answers ---- */

@@ -53,7 +53,7 @@ void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *a
     rl_write_integer(writer, admission->up_ms);
     rl_write_text(writer, admission->word);
     rl_write_bytes(writer, digits, admission->floor != 0 ? rl_decimal_write(digits, admission->floor) : 0);
-    rl_write_text(writer, admission->suspect);
+    rl_write_text(writer, admission->known);
 }
 
 static uint64_t read_unsigned(const char *text, size_t length)

@@ -14,10 +14,10 @@ struct rl_admission {
     char fresh_id[RL_EPOCH_ID + 1]; /* random, in hex */
     int64_t quarantine_ms;
     bool durable;
-    int64_t up_ms;       /* it has certainly been up that long with nothing but its own memory */
-    const char *word;    /* "", "init" or "suspect" */
-    uint64_t floor;      /* 0: none to take over */
-    const char *suspect; /* the record that is suspected; "" */
+    int64_t up_ms;     /* it has certainly been up that long with nothing but its own memory */
+    const char *word;  /* "", "init" or "suspect" */
+    uint64_t floor;    /* 0: none to take over */
+    const char *known; /* the record this is about: a suspicion or a floor for another one does not count */
 };
 
 void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full);
