@@ -276,7 +276,8 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 /* Time the holder may still rely on; 0 when it is not held. Reads a clock, no network. */
 REDLOCK_API int64_t redlock_lock_validity_ms(const redlock_lock *lock);
 
-/* A number higher than that of every earlier holder of this name; 0 when the lock has none. */
+/* A number higher than that of every lock of this name that was handed out before this one was asked for; 0 when the
+ * lock has none (plain mode, adopted). */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
 /* Its name and its owner value, valid until redlock_lock_free(). Whoever knows the owner value can release it. */
