@@ -156,7 +156,7 @@ static void load_script(struct node *node, enum rl_command_kind kind)
 static void admit(struct node *node)
 {
     struct rl_admission admission = {
-        .run_id = node->info.run_id, .fresh_id = "0000000000000000", .word = "", .suspect = ""};
+        .run_id = node->info.run_id, .fresh_id = "0000000000000000", .word = "", .known = ""};
     struct rl_writer writer = rl_writer_on(node->out, sizeof node->out);
     struct rl_admitted admitted;
 

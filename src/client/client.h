@@ -199,6 +199,8 @@ struct redlock_client {
     uint32_t connection_capacity;
     struct rl_connection *connections; /* node_count of them */
     struct rl_node_guard *guards;      /* node_count of them */
+    bool voting;                       /* locks have been asked for: before that nodes are only looked at */
+    int64_t quarantine_ms;             /* the longest this client, or another one any node knows of, wants */
     uint32_t sweep;                    /* number of the latest sweep for a floor */
     bool sweeping;
     rl_node_set dirty; /* connections with something to flush */
@@ -373,6 +375,9 @@ void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cau
 /* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
 bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, int64_t node_us);
 
+/* Finds out who may vote without changing anything at the nodes, for an inspection. */
+void rl_guard_look(redlock_client *client);
+
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);
 
@@ -410,7 +415,7 @@ void rl_driver_refresh(redlock_client *client);
 void rl_driver_settle(redlock_client *client, uint32_t wanted);
 
 /* Whether too few nodes are connected for a quorum, and some are on their way. */
-bool rl_driver_connecting(const redlock_client *client);
+bool rl_driver_connecting(redlock_client *client);
 void rl_driver_flush(redlock_client *client);
 void rl_driver_run_timers(redlock_client *client);
 

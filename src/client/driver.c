@@ -168,15 +168,24 @@ void rl_driver_refresh(redlock_client *client)
     client->last_turn = client->clock.now;
 }
 
-static uint32_t count_ready(const redlock_client *client, uint32_t *on_the_way)
+/* Whether a node is connected and, if its vote is wanted, has said whether it may vote. */
+static bool has_arrived(redlock_client *client, uint32_t node)
+{
+    if (client->connections[node].state != RL_CONNECTION_READY)
+        return false;
+    return !client->voting || rl_guard_right(client, node) != RL_MAY_VOTE_SOON;
+}
+
+static uint32_t count_ready(redlock_client *client, uint32_t *on_the_way)
 {
     uint32_t ready = 0;
 
     *on_the_way = 0;
     for (uint32_t node = 0; node < client->node_count; node++) {
-        ready += client->connections[node].state == RL_CONNECTION_READY;
-        *on_the_way += client->connections[node].state != RL_CONNECTION_READY &&
-                       client->connections[node].state != RL_CONNECTION_RESTING;
+        bool arrived = has_arrived(client, node);
+
+        ready += arrived;
+        *on_the_way += !arrived && client->connections[node].state != RL_CONNECTION_RESTING;
     }
     return ready;
 }
@@ -220,7 +229,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
     client->settled = true;
 }
 
-bool rl_driver_connecting(const redlock_client *client)
+bool rl_driver_connecting(redlock_client *client)
 {
     uint32_t on_the_way;
 

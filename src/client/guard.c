@@ -12,6 +12,9 @@
 #include "client/client.h"
 #include "wire/error_reply.h"
 
+/* A question that changes nothing at the node. */
+static const char looks[] = "look";
+
 enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
 
 static struct rl_time after_ms(const redlock_client *client, int64_t ms)
@@ -33,6 +36,14 @@ void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cau
 
 /* ---- asking ---- */
 
+/* What one node knows of clients with longer locks than ours counts for all: another may have forgotten it. */
+static int64_t longest_quarantine(const redlock_client *client)
+{
+    int64_t own = rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl, client->config.drift_ppm));
+
+    return own > client->quarantine_ms ? own : client->quarantine_ms;
+}
+
 static struct rl_admission make_admission(redlock_client *client, uint32_t node, const char *word,
                                           uint64_t floor)
 {
@@ -40,7 +51,7 @@ static struct rl_admission make_admission(redlock_client *client, uint32_t node,
     const struct rl_node_info *info = &connection->handshake.info;
     struct rl_admission admission = {
         .run_id = info->run_id,
-        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl, client->config.drift_ppm)),
+        .quarantine_ms = longest_quarantine(client),
         .durable = connection->url.durable,
         /* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
         .up_ms = info->promoted || info->up_s < 1 ? 0 : (info->up_s - 1) * 1000,
@@ -124,6 +135,10 @@ void rl_guard_ready(redlock_client *client, uint32_t node)
     if (!client->config.guarded || connection->unfit != RL_CAUSE_NONE)
         return;
     guard->by_info = cause != RL_CAUSE_NONE;
+    if (!client->voting && !guard->by_info) {
+        guard->again = client->clock.now;
+        return;
+    }
     if (guard->by_info)
         rl_guard_set_unfit(client, node, cause, why);
     else if (!rl_guard_admit(client, node, "", NULL, false)) {
@@ -228,6 +243,8 @@ static void take_admitted(redlock_client *client, uint32_t node, const struct rl
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     guard->sweep = client->sweep;
+    if (admitted->quarantine_ms > client->quarantine_ms)
+        client->quarantine_ms = admitted->quarantine_ms;
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
     if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
         /* Asked for the time only: what its record says does not mend its clock. */
@@ -274,6 +291,12 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
         take_error(client, node, &admitted);
     else
         take_admitted(client, node, &admitted);
+    if (ticket->number == (uint64_t)(uintptr_t)looks) {
+        /* For people to read; whoever wants its vote has to ask for that. */
+        guard->fitness = RL_FITNESS_UNKNOWN;
+        guard->again = client->clock.now;
+        return;
+    }
     if (admitted.node_us != 0)
         rl_guard_clock(client, node, ticket->sent, admitted.node_us);
     if (guard->fitness == RL_FITNESS_FLOORLESS && !guard->asking && !client->sweeping)
@@ -305,6 +328,20 @@ void rl_guard_refused(redlock_client *client, uint32_t node)
         rl_guard_admit(client, node, "", NULL, false);
 }
 
+/* ---- looking ---- */
+
+void rl_guard_look(redlock_client *client)
+{
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        const struct rl_node_guard *guard = &client->guards[node];
+
+        if (client->config.guarded && client->connections[node].state == RL_CONNECTION_READY &&
+            client->connections[node].unfit == RL_CAUSE_NONE && !guard->by_info && !guard->asking &&
+            guard->fitness == RL_FITNESS_UNKNOWN)
+            rl_guard_admit(client, node, looks, NULL, false);
+    }
+}
+
 /* ---- the right to vote ---- */
 
 enum rl_right rl_guard_right(redlock_client *client, uint32_t node)
@@ -313,6 +350,8 @@ enum rl_right rl_guard_right(redlock_client *client, uint32_t node)
 
     if (!client->config.guarded)
         return RL_MAY_VOTE;
+    if (!client->voting)
+        return RL_MAY_NOT_VOTE; /* nobody has asked for a vote: do not bother the nodes */
     if (guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE)
         return RL_MAY_VOTE;
     if (guard->asking || (guard->fitness == RL_FITNESS_FLOORLESS && client->sweeping))

@@ -66,6 +66,24 @@ static uint64_t read_unsigned(const char *text, size_t length)
     return value;
 }
 
+/* The fourth word of a record: "1 run id q until". */
+static int64_t read_quarantine(const char *record, size_t length)
+{
+    size_t start = 0;
+
+    for (int word = 0; word < 3; word++) {
+        const char *space = memchr(record + start, ' ', length - start);
+
+        if (space == NULL)
+            return 0;
+        start = (size_t)(space - record) + 1;
+    }
+    for (size_t end = start; end < length; end++)
+        if (record[end] == ' ')
+            return (int64_t)read_unsigned(record + start, end - start);
+    return 0;
+}
+
 static bool read_fields(const char *bytes, size_t length, size_t offset, struct rl_admitted *admitted)
 {
     static const enum rl_fitness states[] = {RL_FITNESS_UNKNOWN, RL_FITNESS_FIT, RL_FITNESS_QUARANTINED,
@@ -85,6 +103,7 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
     memcpy(admitted->epoch, items[2].text, items[2].text_length);
     admitted->wait_ms = items[3].integer;
     admitted->floor = read_unsigned(items[4].text, items[4].text_length);
+    admitted->quarantine_ms = read_quarantine(items[2].text, items[2].text_length);
     return true;
 }
 

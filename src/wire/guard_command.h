@@ -26,7 +26,8 @@ struct rl_admitted {
     enum rl_fitness fitness; /* UNKNOWN: an error; see error */
     int64_t node_us;
     int64_t wait_ms;
-    uint64_t floor; /* 0 none */
+    uint64_t floor;        /* 0 none */
+    int64_t quarantine_ms; /* the longest any client asked of this node */
     char epoch[RL_EPOCH_MAX + 1];
     bool no_script; /* nothing was executed: send it again in full */
     const char *error;
