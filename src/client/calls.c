@@ -174,7 +174,7 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
     if (wait_ms < REDLOCK_WAIT_FOREVER)
         return refuse(result, report, REDLOCK_INVALID,
                       "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end");
-    client->voting = true;
+    rl_guard_begin(client);
     if (has_duplicate(client, report)) {
         *result = REDLOCK_INVALID;
         return NULL;

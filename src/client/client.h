@@ -358,6 +358,8 @@ void rl_answers_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticke
 
 /* ---- guard.c: may a node vote ---------------------------------------------------------------------------- */
 
+/* Votes are wanted from now on: nodes will be asked whether they may. */
+void rl_guard_begin(redlock_client *client);
 void rl_guard_ready(redlock_client *client, uint32_t node);
 void rl_guard_down(redlock_client *client, uint32_t node);
 

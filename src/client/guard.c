@@ -120,6 +120,14 @@ bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, red
     return send_admission(client, node, &admission, lock, full);
 }
 
+void rl_guard_begin(redlock_client *client)
+{
+    if (client->voting)
+        return;
+    client->voting = true;
+    client->settled = false; /* being connected is one thing, being admitted another */
+}
+
 void rl_guard_ready(redlock_client *client, uint32_t node)
 {
     struct rl_connection *connection = &client->connections[node];
