@@ -163,7 +163,7 @@ vacate() {
     done
 }
 
-# steal NAME: the holder's key is in somebody else's hands on all nodes. (Removed keys a holder plants again.)
+# steal NAME: the holder's key is in somebody else's hands on all nodes. (Keys removed from a minority a holder plants again.)
 steal() {
     local number
     for number in 1 2 3 4 5; do
