@@ -57,13 +57,13 @@ static int end_scene(void **state)
 #test, test, start_scene, end_scene, NULL \
     }
 
-static redlock_client *open_scene(const struct scene *scene, redlock_mode mode)
+static redlock_client *open_patient(const struct scene *scene, redlock_mode mode, uint32_t node_timeout_ms)
 {
     redlock_options options = guarded_options(scene->urls, LONG_TTL_MS);
     redlock_client *client;
 
     options.mode = mode;
-    options.node_timeout_ms = NODE_TIMEOUT_MS;
+    options.node_timeout_ms = node_timeout_ms;
     client = open_with(&options);
     if (mode == REDLOCK_GUARDED)
         admit_all_nodes(client);
@@ -71,6 +71,11 @@ static redlock_client *open_scene(const struct scene *scene, redlock_mode mode)
     give_back(take_lock(client, "warm", LONG_TTL_MS)); /* scripts are loaded, the clock is known */
     await_all_nodes(client);
     return client;
+}
+
+static redlock_client *open_scene(const struct scene *scene, redlock_mode mode)
+{
+    return open_patient(scene, mode, NODE_TIMEOUT_MS);
 }
 
 static void let_go(struct scene *scene)
@@ -413,6 +418,24 @@ static void words_that_come_after_the_first_release_leave_no_orphan(void **state
     redlock_client_close(client);
 }
 
+/* The node is back before the lock is given up, so the release goes out in the usual way, and finds nothing. Only then do
+ * the cut connection's last words arrive, and not too late to be carried out: somebody has to come back for them. */
+static void words_that_come_after_a_release_on_the_next_connection_leave_no_orphan(void **state)
+{
+    struct scene *scene = *state;
+    redlock_client *client = open_patient(scene, REDLOCK_GUARDED, 2000);
+    redlock_lock *lock;
+
+    proxy_cut_and_keep_next(scene->proxy);
+    lock = take_lock(client, "lock", LONG_TTL_MS);
+    await(proxy_has_cut(scene->proxy));
+    await_all_nodes(client);
+    give_back(lock);
+    let_go(scene);
+    expect_no_orphan(scene->fleet);
+    redlock_client_close(client);
+}
+
 /* ---- resets ------------------------------------------------------------------------------------------------ */
 
 /* A connection that says nothing for five seconds is given up, and with a reset: closed in the usual way, the kernel would
@@ -450,6 +473,7 @@ int main(void)
         ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_mode),
         ON_SCENE(without_a_release_on_the_next_connection_the_key_stays),
         ON_SCENE(words_that_come_after_the_first_release_leave_no_orphan),
+        ON_SCENE(words_that_come_after_a_release_on_the_next_connection_leave_no_orphan),
         ON_SCENE(a_silent_connection_is_given_up_with_a_reset),
     };
 
