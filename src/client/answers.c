@@ -162,6 +162,8 @@ static void on_dropped(void *context, struct rl_connection *connection, const st
         return;
     if (!looked_after(lock, ticket))
         rl_reaper_add(lock, connection->node, ticket->random, rl_span_us(0));
+    else if (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND)
+        lock->stray |= rl_node_set_one(connection->node);
     if (is_current(lock, ticket)) {
         rl_record_refusal(lock, connection->node);
         rl_answers_deliver(lock, connection->node, ticket, &answer);

@@ -100,6 +100,7 @@ struct redlock_lock {
     enum rl_outcome renewed_outcome;
     bool timed_out;      /* its latest round ended because time did */
     rl_node_set touched; /* nodes that were sent something that may have left a key there */
+    rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
     rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
     enum rl_command_kind owed_kind;

@@ -145,6 +145,13 @@ static void owe_release(redlock_lock *lock, uint32_t node)
         rl_reaper_add(lock, node, lock->random, rl_span_us(0));
 }
 
+/* The release went out on another connection than what it undoes: once more when that would come too late. */
+static void owe_another(redlock_lock *lock, uint32_t node)
+{
+    if ((lock->stray & rl_node_set_one(node)) != 0)
+        rl_reaper_add(lock, node, lock->random, lock->client->config.node_timeout);
+}
+
 /* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question)
 {
@@ -157,8 +164,10 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
         uint32_t node = rl_node_set_first(left);
         rl_node_set one = rl_node_set_one(node);
 
-        if (rl_dispatch_send(lock, node, RL_COMMAND_RELEASE, question, lock->random, false))
+        if (rl_dispatch_send(lock, node, RL_COMMAND_RELEASE, question, lock->random, false)) {
+            owe_another(lock, node);
             continue;
+        }
         rl_connection_wake(&client->connections[node], client->clock.now);
         if (question != 0 && client->connections[node].state != RL_CONNECTION_RESTING) {
             lock->owed |= one;
@@ -204,6 +213,8 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
             rl_dispatch_send(lock, connection->node, lock->owed_kind, lock->owed_question, lock->random,
                              false)) {
             lock->touched |= one;
+            if (lock->owed_kind == RL_COMMAND_RELEASE)
+                owe_another(lock, connection->node);
             continue;
         }
         if (lock->owed_kind == RL_COMMAND_RELEASE)

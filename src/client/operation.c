@@ -182,7 +182,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
         operation->record.nodes[node] =
             (struct rl_node_record){.answer = {.ttl_left_ms = -2}, .latency_us = -1};
     operation->record.timed_out = false;
-    lock->touched = 0;
+    lock->touched = lock->stray = 0;
     if (rl_lock_renew_owner(lock)) {
         propose_fence(lock);
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
