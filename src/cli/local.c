@@ -30,23 +30,6 @@
 
 /* ---- the directory ---------------------------------------------------------------------------------------- */
 
-static int choose_directory(char *path, size_t size)
-{
-    const char *chosen = getenv("REDLOCK_LOCAL_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
-    unsigned user = (unsigned)geteuid();
-    char users[64];
-    struct stat info;
-
-    snprintf(users, sizeof users, "/run/user/%u", user);
-    if (chosen != NULL && *chosen != '\0')
-        return snprintf(path, size, "%s", chosen);
-    if (runtime != NULL && *runtime == '/')
-        return snprintf(path, size, "%s/redlock", runtime);
-    if (stat(users, &info) == 0 && S_ISDIR(info.st_mode))
-        return snprintf(path, size, "%s/redlock", users);
-    return snprintf(path, size, "/tmp/redlock-%u", user);
-}
-
 /* Somebody else's directory, or one that others can enter, could hold servers that lie to us. */
 static int check_directory(const char *path)
 {
@@ -66,12 +49,73 @@ static int check_directory(const char *path)
     return 0;
 }
 
+/* Ours alone, as check_directory() wants it, without a word. */
+static bool is_private(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+           (info.st_mode & 077) == 0;
+}
+
+/* How much speaks for a place: nodes that run there most, then what nodes leave behind that may have locks to end. */
+static int rate_place(const char *path)
+{
+    static const char *const traces[] = {"admitted", "held-until"};
+    struct cli_local local;
+    char trace[160];
+    pid_t pid;
+
+    if (strlen(path) + strlen("/node5.sock") >= sizeof local.directory || !is_private(path))
+        return 0;
+    snprintf(local.directory, sizeof local.directory, "%s", path);
+    for (int node = 0; node < CLI_LOCAL_NODES; node++)
+        if (cli_local_probe(&local, node, &pid) != CLI_LOCAL_DOWN)
+            return 2;
+    for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++) {
+        snprintf(trace, sizeof trace, "%s/%s", local.directory, traces[i]);
+        if (access(trace, F_OK) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Which places there are depends on whether the user is logged in, but the locks must not: so all of them are looked
+ * at, and nodes are only started in the first one when there are none in any. */
+static void choose_directory(char *path, size_t size)
+{
+    const char *chosen = getenv("REDLOCK_LOCAL_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
+    unsigned user = (unsigned)geteuid();
+    char places[3][4096] = {"", "", ""}, users[64];
+    struct stat info;
+    int best = -1;
+
+    if (chosen != NULL && *chosen != '\0') {
+        snprintf(path, size, "%s", chosen);
+        return;
+    }
+    if (runtime != NULL && *runtime == '/')
+        snprintf(places[0], sizeof places[0], "%s/redlock", runtime);
+    snprintf(users, sizeof users, "/run/user/%u", user);
+    if (stat(users, &info) == 0 && S_ISDIR(info.st_mode))
+        snprintf(places[1], sizeof places[1], "%s/redlock", users);
+    snprintf(places[2], sizeof places[2], "/tmp/redlock-%u", user);
+    for (int i = 0; i < 3; i++) {
+        int rate = places[i][0] == '\0' ? -1 : rate_place(places[i]);
+        if (rate <= best)
+            continue;
+        best = rate;
+        snprintf(path, size, "%s", places[i]);
+    }
+}
+
 int cli_local_open(struct cli_local *local, bool make)
 {
     char path[4096];
     struct stat info;
-    int length = choose_directory(path, sizeof path);
 
+    choose_directory(path, sizeof path);
+    size_t length = strlen(path);
     if (path[0] != '/')
         return cli_output_fail(CLI_EXIT_SYSTEM, "%s: the directory of local nodes has to start with /", path);
     if (length + strlen("/node5.sock") >= sizeof local->directory)
@@ -81,7 +125,7 @@ int cli_local_open(struct cli_local *local, bool make)
         return -1;
     if (make && mkdir(path, 0700) != 0 && errno != EEXIST)
         return cli_output_fail(CLI_EXIT_SYSTEM, "%s: %s", path, strerror(errno));
-    memcpy(local->directory, path, (size_t)length + 1);
+    memcpy(local->directory, path, length + 1);
     return check_directory(path);
 }
 

@@ -149,6 +149,49 @@ mkdir -m 700 "$work/runtime"
 REDLOCK_LOCAL_DIR='' XDG_RUNTIME_DIR=$work/runtime exits 'the runtime folder of the user is the usual place' 0 run a -- true
 says 'as it says' "$work/runtime/redlock"
 REDLOCK_LOCAL_DIR='' XDG_RUNTIME_DIR=$work/runtime exits 'and is cleaned up there' 0 local stop
+
+# ---- the place does not depend on who is logged in
+# A user of our own, so that nobody's nodes are in the way: /tmp/redlock-UID is the place without a login.
+user=$((1000000 + $$))
+as_user() {
+    env REDLOCK_LOCAL_DIR= unshare --map-user="$user" "$@"
+}
+# logged_in NAME CODE ARGUMENT...: as exits, for this user with a runtime folder.
+logged_in() {
+    local name=$1 expected=$2
+    shift 2
+    XDG_RUNTIME_DIR=$work/runtime as_user "$REDLOCK" "$@" >"$work/out" 2>"$work/err" </dev/null
+    code=$?
+    out=$(<"$work/out")
+    err=$(<"$work/err")
+    is "$name" "$code" "$expected"
+}
+if as_user true 2>/dev/null && [ ! -e "/run/user/$user" ]; then
+    as_user "$REDLOCK" run -q --ttl 3s nightly -- sh -c 'echo >"$0.runs"; while [ ! -e "$0" ]; do sleep 0.05; done' "$work/enough" &
+    job=$!
+    until_true has_content "$work/enough.runs"
+    ok 'without a runtime folder the nodes are in /tmp' test -S "/tmp/redlock-$user/node1.sock"
+    logged_in 'a lock taken before the login is held after it' 75 run -qn nightly -- true
+    logged_in 'status finds the nodes too' 0 local status
+    ok 'where they run' has "$out" "/tmp/redlock-$user/node1.sock"
+    logged_in 'and stop' 0 local stop
+    touch "$work/enough"
+    wait "$job"
+    logged_in 'what was held when they were stopped is heeded' 0 run -n nightly -- true
+    says 'from any place' 'locks were held when the local nodes were stopped'
+    logged_in 'they are stopped' 0 local stop
+    ok 'and gone from there' test ! -e "/tmp/redlock-$user"
+    logged_in 'now they start' 0 run nightly -- true
+    says 'in the runtime folder' "$work/runtime/redlock"
+    logged_in 'to the end' 0 local stop
+    ln -s "$work/private" "/tmp/redlock-$user"
+    logged_in 'a place that is not ours alone is not looked at' 0 run nightly -- true
+    rm "/tmp/redlock-$user"
+    logged_in 'indeed' 0 local stop
+else
+    ok 'the place does not depend on the login # SKIP this needs user namespaces' true
+fi
+
 mkdir -m 700 "$work/od%d, #?"
 REDLOCK_LOCAL_DIR="$work/od%d, #?" exits 'a folder with an odd name works' 0 run a -- true
 REDLOCK_LOCAL_DIR="$work/od%d, #?" exits 'to the end' 0 local stop
