@@ -26,6 +26,14 @@ static int confirm(const struct cli_session *session)
     return cli_output_fail(CLI_EXIT_USAGE, "nothing was changed");
 }
 
+static int refuse_plain(void)
+{
+    cli_output_fail(CLI_EXIT_USAGE, "plain mode is configured, in which nodes need not be admitted");
+    cli_output_hint("fix",
+                    "leave init out; or, for guarded mode, remove mode = plain from the configuration");
+    return CLI_EXIT_USAGE;
+}
+
 static int admit(const struct cli_session *session)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
@@ -46,6 +54,8 @@ int cli_command_init(const struct cli_options *options)
     struct cli_session session = {0};
     int code = cli_session_open(&session, options);
 
+    if (code == 0 && session.config.plain)
+        code = refuse_plain();
     if (code == 0 && !options->yes)
         code = confirm(&session);
     if (code == 0)

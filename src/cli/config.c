@@ -23,6 +23,7 @@
 
 #define MACHINE_FILE "/etc/redlock.conf"
 #define TIMEOUT_MAX_MS 600000
+#define DEFAULT_MAX_TTL_MS 60000
 #define BLANKS " \t\r\n"
 
 static int no_memory(void)
@@ -182,6 +183,18 @@ static int set_mode(const struct file *file, const char *key, const char *value,
     return 0;
 }
 
+/* Whether it is too long is known when max_ttl and the mode are, so its place is kept. */
+static int set_ttl(const struct file *file, const char *key, const char *value)
+{
+    struct cli_config *config = file->config;
+
+    if (config->ttl_place == NULL && asprintf(&config->ttl_place, "%s:%d", file->path, file->line) < 0) {
+        config->ttl_place = NULL;
+        return no_memory();
+    }
+    return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->ttl_ms);
+}
+
 static int set_key(struct file *file, const char *key, const char *value)
 {
     struct cli_config *config = file->config;
@@ -200,7 +213,7 @@ static int set_key(struct file *file, const char *key, const char *value)
     if (strcmp(key, "node") == 0 || strcmp(key, "nodes") == 0)
         return add_nodes(file, key, value);
     if (strcmp(key, "ttl") == 0)
-        return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->ttl_ms);
+        return set_ttl(file, key, value);
     if (strcmp(key, "max_ttl") == 0)
         return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->max_ttl_ms);
     if (strcmp(key, "mode") == 0)
@@ -363,6 +376,23 @@ static int take_prefix(const struct cli_options *options, struct cli_config *con
     return config->prefix == NULL ? no_memory() : 0;
 }
 
+int64_t cli_config_max_ttl(const struct cli_config *config)
+{
+    if (config->plain)
+        return REDLOCK_TTL_MAX_MS;
+    return config->max_ttl_ms != 0 ? config->max_ttl_ms : DEFAULT_MAX_TTL_MS;
+}
+
+static int check_ttl(const struct cli_config *config)
+{
+    int64_t most = cli_config_max_ttl(config);
+
+    if (config->ttl_ms <= most)
+        return 0;
+    return cli_output_fail(CLI_EXIT_CONFIG, "%s: ttl is above max_ttl (%s)", config->ttl_place,
+                           cli_text_span(most).text);
+}
+
 int cli_config_load(const struct cli_options *options, struct cli_config *config)
 {
     *config = (struct cli_config){0};
@@ -377,13 +407,15 @@ int cli_config_load(const struct cli_options *options, struct cli_config *config
     if (code == 0)
         code = take_password(config);
     config->plain = config->plain || options->plain;
+    if (code == 0)
+        code = check_ttl(config);
     return code != 0 ? code : take_prefix(options, config);
 }
 
 void cli_config_free(struct cli_config *config)
 {
-    char *texts[] = {config->nodes,  config->prefix,   config->user,   config->password,
-                     config->tls_ca, config->tls_cert, config->tls_key};
+    char *texts[] = {config->nodes,  config->prefix,   config->user,    config->password,
+                     config->tls_ca, config->tls_cert, config->tls_key, config->ttl_place};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);

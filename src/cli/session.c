@@ -4,6 +4,7 @@
  */
 #include "cli/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,6 @@
 #include "cli/output.h"
 
 #define DEFAULT_TTL_MS 15000
-#define DEFAULT_MAX_TTL_MS 60000
 
 /* No nodes are configured: uses our own, and says so when they had to be started. */
 static int use_local_nodes(struct cli_session *session)
@@ -107,17 +107,18 @@ void cli_session_close(struct cli_session *session)
 
 int cli_session_ttl(const struct cli_session *session, const struct cli_options *options, uint32_t *ttl_ms)
 {
-    int64_t ttl = options->ttl_ms;
+    int64_t ttl = options->ttl_ms, most = cli_config_max_ttl(&session->config);
 
-    if (ttl == CLI_NOT_GIVEN)
-        ttl = session->config.ttl_ms != 0 ? session->config.ttl_ms : DEFAULT_TTL_MS;
+    if (ttl == CLI_NOT_GIVEN && session->config.ttl_ms != 0)
+        ttl = session->config.ttl_ms;
+    else if (ttl == CLI_NOT_GIVEN)
+        ttl = DEFAULT_TTL_MS < most ? DEFAULT_TTL_MS : most;
     if (ttl < REDLOCK_TTL_MIN_MS)
         return cli_output_fail(CLI_EXIT_USAGE, "--ttl is too short: at least %dms", REDLOCK_TTL_MIN_MS);
     if (ttl > REDLOCK_TTL_MAX_MS)
         return cli_output_fail(CLI_EXIT_USAGE, "--ttl is too long: at most %dh",
                                REDLOCK_TTL_MAX_MS / 3600000);
-    if (!session->config.plain &&
-        ttl > (session->config.max_ttl_ms != 0 ? session->config.max_ttl_ms : DEFAULT_MAX_TTL_MS)) {
+    if (ttl > most) {
         cli_output_fail(CLI_EXIT_USAGE,
                         "--ttl is above max_ttl, which is how long a node that forgot sits out");
         cli_output_hint(
@@ -131,10 +132,20 @@ int cli_session_ttl(const struct cli_session *session, const struct cli_options 
 
 int cli_session_check_name(const struct cli_session *session, const char *name)
 {
-    size_t prefix = session->config.prefix == NULL ? 0 : strlen(session->config.prefix);
+    static const char *const reserved[] = {"redlock-guard:", "redlock-fence:"};
+    const char *prefix = session->config.prefix == NULL ? "" : session->config.prefix;
+    char key[REDLOCK_NAME_MAX + 1];
 
-    if (prefix + strlen(name) <= REDLOCK_NAME_MAX)
-        return 0;
-    return cli_output_fail(CLI_EXIT_USAGE, "the name is too long: with its prefix at most %d bytes",
-                           REDLOCK_NAME_MAX);
+    if (snprintf(key, sizeof key, "%s%s", prefix, name) > REDLOCK_NAME_MAX)
+        return cli_output_fail(CLI_EXIT_USAGE, "the name is too long: with its prefix at most %d bytes",
+                               REDLOCK_NAME_MAX);
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
+        if (strncmp(key, reserved[i], strlen(reserved[i])) != 0)
+            continue;
+        cli_output_fail(CLI_EXIT_USAGE, "%s: names that begin with %s are reserved for what nodes remember",
+                        key, reserved[i]);
+        cli_output_hint("fix", "choose another name or --prefix");
+        return CLI_EXIT_USAGE;
+    }
+    return 0;
 }

@@ -81,6 +81,9 @@ is 'without a fence' "$out" none
 exits 'status tells' 0 status --config "$work/redlock.conf"
 says_mode 'which mode that is' plain
 
+exits 'init has nothing to do there' 64 init --yes --config "$work/redlock.conf"
+says 'as it says' 'plain mode'
+
 # ---- init asks
 exits 'init needs --yes when nobody can be asked' 64 init
 says 'and says so' '--yes'
@@ -176,6 +179,9 @@ config 'max_ttl = 5s' 'ttl = 4s'
 exits 'max_ttl in the configuration' 0 run -n --config "$work/redlock.conf" a -- sh -c 'echo "$REDLOCK_TTL_MS"'
 is 'lets shorter ones pass' "$out" 4000
 too_long 'and refuses longer ones' run -n --config "$work/redlock.conf" --ttl 6s a -- true
+config 'max_ttl = 5s'
+exits 'the usual TTL is no longer than max_ttl' 0 run -n --config "$work/redlock.conf" a -- sh -c 'echo "$REDLOCK_TTL_MS"'
+is 'without a word' "$out$err" 5000
 config 'max_ttl = 2m'
 exits 'a client with a longer one' 69 run -n --config "$work/redlock.conf" --ttl 100s a -- true
 ok 'makes the nodes sit out: they may have forgotten its locks' matches "$err" 'another 12[0-9] s'
@@ -193,6 +199,10 @@ wrong 'mode =' 'mode'
 wrong 'max_ttl = soon' 'max_ttl "soon"'
 wrong 'max_ttl = 0' 'max_ttl "0" is too short'
 wrong 'max_ttl = 25h' 'max_ttl "25h" is too long'
+wrong 'ttl = 90s' 'ttl is above max_ttl (1m00s)'
+wrong $'ttl = 6s\nmax_ttl = 5s' 'ttl is above max_ttl (5s)'
+config 'ttl = 90s' 'mode = plain'
+exits 'in plain mode it may be longer' 0 status --config "$work/redlock.conf"
 
 # ---- the rights that redlock.conf.5 names are enough
 read -ra rights < <(sed -nE 's/\\//g; s/^\tACL SETUSER //p' "$SOURCE/man/redlock.conf.5.scd")

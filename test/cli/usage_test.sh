@@ -69,6 +69,16 @@ exits 'extend needs an owner' 64 extend a
 exits 'release needs an owner' 64 release a
 says 'and says where from' 'REDLOCK_OWNER'
 exits 'a name that is too long is refused' 64 run "$(printf 'x%.0s' {1..1025})" -- true
+for name in redlock-guard:x redlock-fence:a; do
+    for command in status 'run -n' 'acquire -n --ttl 5s' 'release --owner-token x' 'extend --owner-token x'; do
+        # shellcheck disable=SC2046,SC2086 # several words, or none
+        exits "a reserved name is refused by ${command%% *}" 64 $command "$name" $([ "$command" != "run -n" ] || echo true)
+        says 'and it says so' "names that begin with ${name%:*}: are reserved"
+    done
+done
+exits 'a prefix may make a name a reserved one' 64 status --prefix redlock- guard:x
+says 'which is said' 'redlock-guard:x: names that begin with redlock-guard: are reserved'
+exits 'or keep it from being one' 69 run -qn --prefix my: redlock-guard:x -- true
 
 # ---- durations
 for duration in '' x 5x -1 1.2.3 5mss ' 5' '5 s' 0x10 1e3 99999999999999999999 9999999999h 1.2345s inf; do
