@@ -82,7 +82,8 @@ static bool write_json(json_t *object, FILE *to)
 }
 
 /* Says one line in the form that was asked for. */
-static void say(const char *level, const char *color, json_t *more, const char *format, va_list arguments)
+__attribute__((format(printf, 4, 0))) static void say(const char *level, const char *color, json_t *more,
+                                                      const char *format, va_list arguments)
 {
     char words[LINE_MAX_BYTES], clean[LINE_MAX_BYTES], line[LINE_MAX_BYTES + 64];
 
