@@ -13,6 +13,20 @@
 #include "cli/session.h"
 #include "cli/text.h"
 
+/* Owner values are bytes, JSON is text: one that is no UTF-8 (the name of a user may not be) is shown as well as it can
+ * be, and exactly in hexadecimal digits beside it. */
+static void set_owner(json_t *lease, const char *owner)
+{
+    char hex[2 * REDLOCK_OWNER_MAX + 1] = "";
+
+    if (json_object_set_new(lease, "owner", json_string(owner)) == 0)
+        return;
+    for (size_t i = 0; owner[i] != '\0' && i < REDLOCK_OWNER_MAX; i++)
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned)(unsigned char)owner[i]);
+    json_object_set_new(lease, "owner", cli_output_string(owner));
+    json_object_set_new(lease, "owner_hex", json_string(hex));
+}
+
 /* Prints the lease; false when stdout did not take it. */
 static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl_ms)
 {
@@ -21,9 +35,10 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
     char clean[REDLOCK_NAME_MAX + 1];
 
     if (cli_output_is_json()) {
-        json_t *lease = json_pack("{s:o, s:s, s:I, s:I}", "name", cli_output_string(name), "owner",
-                                  redlock_lock_owner(lock), "ttl_ms", (json_int_t)ttl_ms, "validity_ms",
-                                  (json_int_t)validity);
+        json_t *lease = json_pack("{s:o, s:I, s:I}", "name", cli_output_string(name), "ttl_ms",
+                                  (json_int_t)ttl_ms, "validity_ms", (json_int_t)validity);
+        if (lease != NULL)
+            set_owner(lease, redlock_lock_owner(lock));
         if (lease != NULL && fence != 0)
             json_object_set_new(lease, "fence", json_integer((json_int_t)fence));
         return cli_output_answer(lease) && cli_output_flush();
@@ -40,6 +55,7 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
                           const struct cli_signals *signals, uint32_t ttl_ms)
 {
     const char *name = options->words[0];
+    char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
     redlock_spec spec = REDLOCK_SPEC_INIT;
     struct cli_acquiring acquiring = {.client = session->client,
                                       .spec = &spec,
@@ -49,7 +65,7 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
 
     spec.name = name;
     spec.ttl_ms = ttl_ms;
-    spec.why = options->why;
+    spec.why = cli_text_fit(options->why, why, sizeof why);
     cli_acquiring_run(&acquiring);
     if (acquiring.signal != 0)
         return CLI_EXIT_SIGNAL + acquiring.signal;

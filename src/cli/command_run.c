@@ -139,6 +139,7 @@ static int prepare(struct run *run)
 static int take_lock(struct run *run, redlock_lock **lock)
 {
     const struct cli_options *options = run->options;
+    char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
     redlock_spec spec = REDLOCK_SPEC_INIT;
     struct cli_acquiring acquiring = {.client = run->session.client,
                                       .spec = &spec,
@@ -150,7 +151,7 @@ static int take_lock(struct run *run, redlock_lock **lock)
     spec.ttl_ms = run->ttl_ms;
     spec.renew_ms = run->renew_ms;
     spec.auto_extend = 1;
-    spec.why = options->why;
+    spec.why = cli_text_fit(options->why, why, sizeof why);
     spec.on_lost = cli_lease_on_lost;
     spec.on_renewed = cli_lease_on_renewed;
     spec.context = &run->lease;

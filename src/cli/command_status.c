@@ -82,6 +82,15 @@ static void print_holder(const char *name, const redlock_report *report)
     printf("  id      %s\n", clean);
 }
 
+/* What is said of a name that nobody holds. */
+static const char *free_words(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count; i++)
+        if (strncmp(report->nodes[i].detail, "WRONGTYPE", strlen("WRONGTYPE")) == 0)
+            return "holds something that is not a lock of this kind";
+    return report->denied == 0 ? "is free" : "is not held by a quorum of nodes";
+}
+
 static void print_words(const char *name, const redlock_report *report, bool plain)
 {
     char clean[REDLOCK_NAME_MAX + 1] = "";
@@ -91,7 +100,7 @@ static void print_words(const char *name, const redlock_report *report, bool pla
         if (report->holder.id[0] != '\0')
             print_holder(clean, report);
         else if (report->result == REDLOCK_OK)
-            printf("%s is %s\n", clean, report->denied == 0 ? "free" : "not held by a quorum of nodes");
+            printf("%s %s\n", clean, free_words(report));
     }
     print_nodes(report, name != NULL);
     if (name == NULL)

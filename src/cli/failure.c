@@ -167,6 +167,29 @@ static uint32_t count_answers(const redlock_report *report)
     return answers;
 }
 
+/* Waiting or an init helps nodes that have forgotten, and no others. */
+static bool somebody_sits_out(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
+        if (strstr(report->nodes[i].detail, "sits out") != NULL)
+            return true;
+    return false;
+}
+
+/* A round that is decided early knows nothing of the nodes that had not answered. */
+static void say_no_quorum(const char *subject, const redlock_report *report, json_t *more)
+{
+    bool decided_early = false;
+
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
+        decided_early = decided_early || report->nodes[i].verdict == REDLOCK_VERDICT_PENDING;
+    cli_output_fail_with(more, CLI_EXIT_NODES, "%sno quorum: %u of %u nodes %s, %u are needed%s", subject,
+                         decided_early ? report->granted : count_answers(report), report->node_count,
+                         decided_early ? "agreed" : "answered", report->quorum, waited(report).text);
+    say_nodes(report);
+    cli_output_hint("see", "redlock status");
+}
+
 int cli_failure_asking(const char *name, const redlock_report *report)
 {
     int code = cli_failure_code(report->result);
@@ -177,16 +200,17 @@ int cli_failure_asking(const char *name, const redlock_report *report)
         snprintf(subject, sizeof subject, "%.300s: ", name);
     switch (report->result) {
     case REDLOCK_NO_QUORUM:
-        cli_output_fail_with(more, code, "%sno quorum: %u of %u nodes answered, %u are needed%s", subject,
-                             count_answers(report), report->node_count, report->quorum, waited(report).text);
-        say_nodes(report);
-        cli_output_hint("see", "redlock status");
+        say_no_quorum(subject, report, more);
         break;
     case REDLOCK_QUARANTINE:
         cli_output_fail_with(more, code, "%stoo few nodes may vote: %u are needed%s", subject, report->quorum,
                              waited(report).text);
         say_nodes(report);
-        cli_output_hint("fix", "wait; or, if no lock can be held by anybody yet (a new fleet): redlock init");
+        if (somebody_sits_out(report))
+            cli_output_hint("fix",
+                            "wait; or, if no lock can be held by anybody yet (a new fleet): redlock init");
+        else
+            cli_output_hint("see", "redlock status");
         break;
     case REDLOCK_DENIED:
         cli_output_fail_with(more, code, "%sthe nodes refused the credentials or the rights", subject);
@@ -213,12 +237,38 @@ int cli_failure_asking(const char *name, const redlock_report *report)
     return code;
 }
 
+/* The round ended as soon as it could not be won, before all nodes had answered: they are asked anew how they are. What
+ * they say now is only used when it is the same trouble. */
+static redlock_report look_again(const struct cli_session *session, const char *name,
+                                 const redlock_report *report)
+{
+    redlock_report now = REDLOCK_REPORT_INIT;
+    uint32_t fit = 0;
+
+    if (report->result != REDLOCK_NO_QUORUM && report->result != REDLOCK_QUARANTINE)
+        return *report;
+    redlock_result result = redlock_inspect(session->client, name, 0, &now);
+    for (uint32_t i = 0; i < now.node_count && i < REDLOCK_NODES_MAX; i++) {
+        redlock_node_report *node = &now.nodes[i];
+        bool answered = node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_DENIED;
+        fit += answered && node->fit;
+        if (report->result == REDLOCK_QUARANTINE && answered && !node->fit)
+            node->verdict = REDLOCK_VERDICT_UNFIT;
+    }
+    bool same = report->result == REDLOCK_NO_QUORUM ? result == REDLOCK_NO_QUORUM
+                                                    : result == REDLOCK_OK && fit < report->quorum;
+    if (!same)
+        return *report;
+    now.result = report->result;
+    now.waited_ms = report->waited_ms;
+    return now;
+}
+
 int cli_failure_taking(const struct cli_session *session, const struct cli_options *options, const char *name,
                        const redlock_report *report)
 {
     bool busy = report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT;
     int code = cli_failure_code(report->result);
-    redlock_report now = REDLOCK_REPORT_INIT;
 
     if (busy && options->skip_ok)
         return CLI_EXIT_OK;
@@ -226,11 +276,7 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
         code = (int)options->conflict_exit_code;
     if (busy)
         return say_busy(session, name, report, code);
-    /* The round ended as soon as it could not be won, before all nodes had answered. */
-    if (report->result != REDLOCK_NO_QUORUM ||
-        redlock_inspect(session->client, name, 0, &now) != REDLOCK_NO_QUORUM)
-        now = *report;
-    now.waited_ms = report->waited_ms;
+    redlock_report now = look_again(session, name, report);
     int usual = cli_failure_asking(name, &now);
     return usual == CLI_EXIT_BUSY ? code : usual;
 }

@@ -11,6 +11,7 @@
 #include "cli/exits.h"
 #include "cli/local.h"
 #include "cli/output.h"
+#include "cli/text.h"
 
 #define DEFAULT_TTL_MS 15000
 
@@ -58,6 +59,7 @@ static void warn_of_fleet(const struct cli_session *session)
 int cli_session_connect(struct cli_session *session, const struct cli_options *options)
 {
     const struct cli_config *config = &session->config;
+    char who[sizeof((redlock_holder *)NULL)->user];
     redlock_report report = REDLOCK_REPORT_INIT;
     redlock_options settings = REDLOCK_OPTIONS_INIT;
 
@@ -69,7 +71,7 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
     settings.tls_ca_file = config->tls_ca;
     settings.tls_cert_file = config->tls_cert;
     settings.tls_key_file = config->tls_key;
-    settings.login = options->who;
+    settings.login = cli_text_fit(options->who, who, sizeof who);
     settings.connect_timeout_ms = config->connect_timeout_ms;
     settings.node_timeout_ms = config->node_timeout_ms;
     settings.drift_ppm = config->drift_ppm;

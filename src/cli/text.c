@@ -188,6 +188,14 @@ void cli_text_clean(const char *from, char *to, size_t size)
     to[used] = '\0';
 }
 
+const char *cli_text_fit(const char *from, char *to, size_t size)
+{
+    if (from == NULL)
+        return NULL;
+    cli_text_clean(from, to, size);
+    return to;
+}
+
 char *cli_text_percent_encode(const char *from, const char *keep)
 {
     char *encoded = malloc(strlen(from) * 3 + 1);

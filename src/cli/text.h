@@ -30,6 +30,9 @@ struct cli_span cli_text_since(int64_t wall_ms,
  * the cursor or break JSON. Anything else becomes '?'. The copy is cut to size, never inside a character. */
 void cli_text_clean(const char *from, char *to, size_t size);
 
+/* The same for a text that may be NULL, and then stays it. Returns the copy. */
+const char *cli_text_fit(const char *from, char *to, size_t size);
+
 /* Encodes all bytes but letters, digits and those in `keep` as %XX. The caller frees it; NULL without memory. */
 char *cli_text_percent_encode(const char *from, const char *keep);
 

@@ -29,7 +29,7 @@ start_new_nodes
 exits 'without nodes that may vote there is no lock: 69' 69 run -n a -- touch "$work/ran"
 ok 'and CMD did not run' test ! -e "$work/ran"
 says 'it says how many are needed' 'redlock: a: too few nodes may vote: 3 are needed'
-ok 'which sit out, why and for how long' below 3 "$(sitting_out)"
+is 'which sit out, why and for how long, all of them' "$(sitting_out)" 5
 ok 'which is a little longer than the longest lock' matches "$err" 'another 6[0-9] s'
 ok 'and what to do' matches "$err" '  fix     wait; or, .*new fleet.*: redlock init'
 is 'nothing was taken' "$(copies a)" 0
@@ -250,6 +250,15 @@ exits 'a node that would evict locks' 0 status
 ok 'is unfit for that reason' matches "$out" 'n5.sock  unfit .*maxmemory'
 exits 'which init does not change' 0 init --yes
 says 'as it says' '4 of 5 nodes may vote'
+for number in 3 4; do
+    node "$number" CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru >/dev/null
+done
+exits 'with three of that kind there is no lock' 69 run -n a -- true
+is 'all of them are named' "$(grep -cE '^  node .*n[345].sock: .*maxmemory' "$work/err")" 3
+ok 'and init, which does not help, is not advised' lacks "$err" 'redlock init'
+for number in 3 4; do
+    node "$number" CONFIG SET maxmemory 0 maxmemory-policy noeviction >/dev/null
+done
 kill_nodes 1 2 3
 exits 'init without a quorum of nodes is 69' 69 init --yes
 says 'and says so' 'n1.sock'

@@ -77,6 +77,32 @@ is 'and the answer is JSON' "$(json 'j["released"]')" True
 exits 'release with nothing there is told' 79 release b --owner-token "$owner" --json
 ok 'as JSON on stderr' has "$err" '"exit_code":79'
 
+# ---- words that do not fit
+# lease NAME WHY...: acquires with this --why (and options) as JSON, and gives it back by what was printed.
+lease() {
+    exits "$1" 0 acquire e --ttl 30s --json --why "${@:2}"
+    "$REDLOCK" release e --owner-token "$(json 'j["owner"]')"
+    is 'the owner value that is printed is the right one' "$?" 0
+}
+long=x$(printf 'é%.0s' {1..70})
+lease 'a --why that is too long is cut between characters' "$long"
+ok 'as far as it fits' matches "$out" 'why=xé{63}"'
+lease 'one that is not UTF-8 is mended' $'a\xffb'
+ok 'with question marks' has "$out" 'why=a?b"'
+lease '--who likewise' x --who $'\xfe'"$long"
+ok 'indeed' matches "$out" 'user=\?xé{15}\|'
+exits 'run likewise' 0 run e --why "$long" -- "$REDLOCK" status e --json
+is 'so others can read it' "$(json 'j["holder"]["why"]')" "x$(printf 'é%.0s' {1..63})"
+
+# ---- keys that are no locks
+for number in 1 2 3 4 5; do
+    node "$number" RPUSH list x >/dev/null
+done
+exits 'status of something else' 0 status list
+ok 'says that it is something else' has "$out" 'list holds something that is not a lock of this kind'
+exits 'run does too' 75 run -n list -- true
+says 'in the same words' 'holds something that is not a lock of this kind'
+
 # ---- a lease that ends by itself
 exits 'a short lease' 0 acquire c --ttl 300ms
 owner=$(value owner)
