@@ -298,7 +298,7 @@ REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *n
 
 /* REDLOCK_OK from an _async call means: the callback will run exactly once. Anything else: it never will.
  * Callbacks run on a thread of the library, or inside redlock_client_process() once redlock_client_fd() was
- * asked for. The report and, unless result is REDLOCK_OK, nothing else is theirs to keep after they return. */
+ * asked for. The report is gone when they return; the lock that comes with REDLOCK_OK is theirs to keep and to free. */
 typedef void (*redlock_acquired_fn)(void *context, redlock_result result, redlock_lock *lock,
                                     const redlock_report *report);
 typedef void (*redlock_done_fn)(void *context, redlock_result result, const redlock_report *report);
