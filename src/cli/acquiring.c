@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/clock.h"
@@ -97,6 +98,10 @@ void cli_acquiring_run(struct cli_acquiring *acquiring)
                                               take_result, &attempt, &attempt.request);
     if (result != REDLOCK_OK) {
         acquiring->report.result = result;
+        /* Everything else that can be wrong with a lock is checked before. */
+        if (result == REDLOCK_INVALID && acquiring->spec->auto_extend)
+            snprintf(acquiring->report.line, sizeof acquiring->report.line,
+                     "--renew is too close to the TTL: the lock would be lost before it is renewed");
         return;
     }
     wait_for_result(&attempt, &waiting, client_fd);

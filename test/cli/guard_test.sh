@@ -200,7 +200,9 @@ wrong 'max_ttl = soon' 'max_ttl "soon"'
 wrong 'max_ttl = 0' 'max_ttl "0" is too short'
 wrong 'max_ttl = 25h' 'max_ttl "25h" is too long'
 wrong 'ttl = 90s' 'ttl is above max_ttl (1m00s)'
-wrong $'ttl = 6s\nmax_ttl = 5s' 'ttl is above max_ttl (5s)'
+config 'ttl = 6s' 'max_ttl = 5s'
+exits 'ttl above max_ttl is wrong configuration' 78 run -n --config "$work/redlock.conf" a -- true
+says 'with its line' 'redlock.conf:2: ttl is above max_ttl (5s)'
 config 'ttl = 90s' 'mode = plain'
 exits 'in plain mode it may be longer' 0 status --config "$work/redlock.conf"
 

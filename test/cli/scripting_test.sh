@@ -94,6 +94,20 @@ ok 'indeed' matches "$out" 'user=\?xé{15}\|'
 exits 'run likewise' 0 run e --why "$long" -- "$REDLOCK" status e --json
 is 'so others can read it' "$(json 'j["holder"]["why"]')" "x$(printf 'é%.0s' {1..63})"
 
+# A host may be called anything.
+odd_host() {
+    unshare --map-root-user --uts sh -c 'printf "h\377" >/proc/sys/kernel/hostname && exec "$@"' _ "$@" 2>/dev/null
+}
+if odd_host true; then
+    out=$(odd_host "$REDLOCK" acquire e --ttl 30s --json)
+    is 'an owner value that is no UTF-8 is printed as well as it can be' "$(json '"host=h?|" in j["owner"]')" True
+    is 'and exactly, in hexadecimal digits' "$(json 'b"host=h\xff|" in bytes.fromhex(j["owner_hex"])')" True
+    "$REDLOCK" release e --owner-token "$(json 'j["owner_hex"]' | xxd -r -p)"
+    is 'which are the right ones' "$?" 0
+else
+    ok 'owner values that are no UTF-8 # SKIP this needs user namespaces' true
+fi
+
 # ---- keys that are no locks
 for number in 1 2 3 4 5; do
     node "$number" RPUSH list x >/dev/null
@@ -116,5 +130,15 @@ is 'CMD can extend the lock it runs under' "$code" 0
 exits 'run with --json ends with a summary' 0 run --json d -- true
 out=$err
 is 'as one object' "$(json 'j["exit_code"]')" 0
+
+# ---- too few nodes
+exits 'a lease' 0 acquire f --ttl 60s
+owner=$(value owner)
+spread f
+kill_nodes 1 2 3
+for command in extend release; do
+    exits "$command without a quorum is 69" 69 "$command" f --owner-token "$owner"
+    ok 'and says no more than is known' matches "$err" 'f: no quorum: [0-2] of 5 nodes (agreed|answered), 3 are needed'
+done
 
 done_testing

@@ -90,6 +90,8 @@ says 'with the least one' '50ms'
 exits 'a TTL of months is refused' 64 run --ttl 2000h a -- true
 says 'with the longest one' '24h'
 exits 'a renewal slower than the lease is refused' 64 run --ttl 1s --renew 1s a -- true
+exits 'one that comes when the validity is over too' 64 run --ttl 2s --renew 1999ms a -- true
+says 'with the reason' '--renew is too close to the TTL'
 exits 'a --max-time of nothing is refused' 64 run --max-time 0 a -- true
 
 # Good ones get as far as the nodes, of which there are none.
