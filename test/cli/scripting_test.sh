@@ -102,7 +102,7 @@ if odd_host true; then
     out=$(odd_host "$REDLOCK" acquire e --ttl 30s --json)
     is 'an owner value that is no UTF-8 is printed as well as it can be' "$(json '"host=h?|" in j["owner"]')" True
     is 'and exactly, in hexadecimal digits' "$(json 'b"host=h\xff|" in bytes.fromhex(j["owner_hex"])')" True
-    "$REDLOCK" release e --owner-token "$(json 'j["owner_hex"]' | xxd -r -p)"
+    "$REDLOCK" release e --owner-token "$(json 'j["owner_hex"]' | python3 -c "import sys; sys.stdout.buffer.write(bytes.fromhex(input()))")"
     is 'which are the right ones' "$?" 0
 else
     ok 'owner values that are no UTF-8 # SKIP this needs user namespaces' true
