@@ -26,9 +26,11 @@ void bench_die(const char *format, ...)
 
 static enum bench_mode read_mode(const char *word)
 {
-    if (strcmp(word, "plain") != 0)
-        bench_die("there is no mode %s: use plain", word);
-    return BENCH_PLAIN;
+    if (strcmp(word, "plain") == 0)
+        return BENCH_PLAIN;
+    if (strcmp(word, "guarded") != 0)
+        bench_die("there is no mode %s: use plain or guarded", word);
+    return BENCH_GUARDED;
 }
 
 struct bench bench_options(int argc, char **argv)

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 enum bench_mode {
-    BENCH_PLAIN /* SET NX PX and compare-and-delete */
+    BENCH_PLAIN, /* SET NX PX and compare-and-delete */
+    BENCH_GUARDED /* the acquire script with its fence, and compare-and-delete; wants nodes that were admitted */
 };
 
 struct bench {

@@ -11,9 +11,12 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "bench.h"
+#include "wire/guard_command.h"
 #include "wire/handshake.h"
 #include "wire/lock_command.h"
 #include "wire/node_url.h"
@@ -23,6 +26,7 @@
 enum {
     NODES_MAX = 31,
     TTL_MS = 15000,
+    NODE_TIMEOUT_US = 500000,
     IN_SIZE = 65536,
     OUT_SIZE = 1048576,
     TICKETS = 65536,
@@ -38,7 +42,8 @@ struct ticket {
 /* One connection. Tickets are a ring of the questions that were not answered yet, oldest first. */
 struct node {
     int fd;
-    unsigned features;
+    struct rl_node_info info;
+    char epoch[RL_EPOCH_MAX + 1]; /* guarded: the record it was admitted with */
     size_t in_length, out_length;
     uint32_t asked, answered;
     struct ticket tickets[TICKETS];
@@ -53,10 +58,11 @@ struct fleet {
     struct node *nodes[NODES_MAX];
 };
 
-/* What a client says, made once: the same text each time. */
+/* What a client says, made once: the same text each time, but for what is stamped on a guarded acquire. */
 struct client {
     char acquire[TEXT_SIZE], release[TEXT_SIZE];
     size_t acquire_length, release_length;
+    size_t fence_at, epoch_at, not_after_at; /* in acquire; 0: plain */
     uint32_t round;
     unsigned granted;
     bool holds;
@@ -132,20 +138,36 @@ static void greet(struct node *node)
     }
     if (handshake.step == RL_HANDSHAKE_FAILED)
         bench_die("%s", handshake.error);
-    node->features = handshake.info.features;
+    node->info = handshake.info;
 }
 
-static void load_script(struct node *node)
+/* Sends the whole script once, so that EVALSHA will do. The epoch is no node's and the owner nobody: it changes nothing. */
+static void load_script(struct node *node, enum rl_command_kind kind)
 {
-    struct rl_lock_command release = {
-        .kind = RL_COMMAND_RELEASE, .key = "bench", .key_length = 5, .owner = "-", .owner_length = 1};
+    struct rl_lock_command command = {
+        .kind = kind, .key = "bench", .key_length = 5, .owner = "-", .owner_length = 1, .epoch = "-"};
     struct rl_writer writer = rl_writer_on(node->out, sizeof node->out);
 
-    rl_lock_command_write(&writer, &release, node->features, true);
+    rl_lock_command_write(&writer, &command, node->info.features, true);
     converse(node, &writer);
 }
 
-static struct node *open_node(const char *text, size_t length)
+/* Learns the epoch of a node that may vote. */
+static void admit(struct node *node)
+{
+    struct rl_admission admission = {
+        .run_id = node->info.run_id, .fresh_id = "0000000000000000", .word = "", .known = ""};
+    struct rl_writer writer = rl_writer_on(node->out, sizeof node->out);
+    struct rl_admitted admitted;
+
+    rl_guard_write_admit(&writer, &admission, true);
+    rl_guard_read_admit(node->in, converse(node, &writer), &admitted);
+    if (admitted.fitness != RL_FITNESS_FIT)
+        bench_die("the nodes may not vote yet: run redlock_bench -m guarded init");
+    memcpy(node->epoch, admitted.epoch, sizeof node->epoch);
+}
+
+static struct node *open_node(const char *text, size_t length, enum bench_mode mode)
 {
     struct node *node = calloc(1, sizeof *node);
     struct rl_node_url url;
@@ -155,20 +177,26 @@ static struct node *open_node(const char *text, size_t length)
         bench_die("node %.*s: %s", (int)length, text, wrong != NULL ? wrong : "out of memory");
     node->fd = url.transport == RL_TRANSPORT_UNIX ? connect_unix(&url) : connect_tcp(&url);
     greet(node);
-    load_script(node);
+    load_script(node, RL_COMMAND_RELEASE);
+    if (mode == BENCH_GUARDED) {
+        load_script(node, RL_COMMAND_ACQUIRE);
+        admit(node);
+    }
     return node;
 }
 
-static struct fleet open_fleet(const char *nodes)
+static struct fleet open_fleet(const struct bench *bench)
 {
     struct fleet fleet = {.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
-    const char *text;
+    const char *text, *nodes = bench->nodes;
     size_t length;
 
     while (fleet.node_count < NODES_MAX && (text = rl_node_url_next(&nodes, &length)) != NULL) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = fleet.node_count};
-        struct node *node = open_node(text, length);
+        struct node *node = open_node(text, length, bench->mode);
 
+        if (fleet.node_count > 0 && strlen(node->epoch) != strlen(fleet.nodes[0]->epoch))
+            bench_die("the epochs differ in length");
         epoll_ctl(fleet.epoll_fd, EPOLL_CTL_ADD, node->fd, &event);
         fleet.nodes[fleet.node_count++] = node;
     }
@@ -211,23 +239,70 @@ static size_t write_command(char *bytes, struct rl_lock_command command, enum rl
     return writer.length;
 }
 
+static size_t write_delete(char *bytes, const char *name)
+{
+    struct rl_writer writer = rl_writer_on(bytes, TEXT_SIZE);
+
+    rl_write_command(&writer, 2);
+    rl_write_text(&writer, "DEL");
+    rl_write_text(&writer, name);
+    return writer.length;
+}
+
+static size_t find(const struct client *client, const char *word)
+{
+    const char *found = memmem(client->acquire, client->acquire_length, word, strlen(word));
+
+    if (found == NULL)
+        bench_die("the acquire script is not called as this program knows it");
+    return (size_t)(found - client->acquire);
+}
+
+static void make_acquire(struct client *client, struct rl_lock_command command, const struct node *node,
+                         enum bench_mode mode)
+{
+    if (mode == BENCH_GUARDED) {
+        command.fence = 1111111111111111;
+        command.epoch = node->epoch;
+        command.not_after_us = 2222222222222222;
+    }
+    client->acquire_length = write_command(client->acquire, command, RL_COMMAND_ACQUIRE, node->info.features);
+    if (mode == BENCH_GUARDED) {
+        client->fence_at = find(client, "1111111111111111");
+        client->epoch_at = find(client, node->epoch);
+        client->not_after_at = find(client, "2222222222222222");
+    }
+}
+
 static struct client make_client(const struct fleet *fleet, const struct bench *bench, unsigned number)
 {
     char name[BENCH_NAME_SIZE], owner[RL_OWNER_MAX + 1];
     struct rl_lock_command command = {
         .key = name, .owner = owner, .owner_length = make_owner(owner, number), .ttl_ms = TTL_MS};
-    unsigned features = fleet->nodes[0]->features;
+    const struct node *node = fleet->nodes[0];
     struct client client = {0};
 
     bench_name(name, number);
     command.key_length = strlen(name);
-    switch (bench->mode) {
-    case BENCH_PLAIN:
-        client.acquire_length = write_command(client.acquire, command, RL_COMMAND_ACQUIRE, features);
-        client.release_length = write_command(client.release, command, RL_COMMAND_RELEASE, features);
-        break;
-    }
+    make_acquire(&client, command, node, bench->mode);
+    if (strcmp(bench->workload, "acquires") == 0)
+        client.release_length = write_delete(client.release, name);
+    else
+        client.release_length =
+            write_command(client.release, command, RL_COMMAND_RELEASE, node->info.features);
     return client;
+}
+
+/* The proposal is the time, and so is above every earlier one for the name. The nodes' clock is this machine's. */
+static void stamp(struct client *client)
+{
+    struct timespec now;
+    uint64_t now_us;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    now_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    rl_decimal_write(client->acquire + client->fence_at, now_us);
+    rl_decimal_write(client->acquire + client->not_after_at, now_us + NODE_TIMEOUT_US);
 }
 
 /* ---- the loop ---- */
@@ -241,6 +316,8 @@ static void ask(struct fleet *fleet, struct client *client, uint32_t number)
     client->round++;
     client->granted = 0;
     client->asked_ns = client->holds ? 0 : bench_now_ns();
+    if (client->fence_at > 0 && !client->holds)
+        stamp(client);
     for (unsigned i = 0; i < fleet->node_count; i++) {
         struct node *node = fleet->nodes[i];
 
@@ -248,6 +325,8 @@ static void ask(struct fleet *fleet, struct client *client, uint32_t number)
             bench_die("node %u is too far behind", i + 1);
         node->tickets[node->asked++ % TICKETS] = (struct ticket){number, client->round};
         memcpy(node->out + node->out_length, text, length);
+        if (client->epoch_at > 0 && !client->holds)
+            memcpy(node->out + node->out_length + client->epoch_at, node->epoch, strlen(node->epoch));
         node->out_length += length;
     }
 }
@@ -283,7 +362,7 @@ static void count_grant(struct pass *pass, struct ticket ticket)
         client->round++;
 }
 
-/* Every good answer is one line: +OK to an acquire, :1 to a release. */
+/* Every good answer is one line: to an acquire +OK or the node's time (it took the proposed fence), to a release :1. */
 static void take_answers(struct pass *pass, struct node *node)
 {
     ssize_t got = recv(node->fd, node->in + node->in_length, sizeof node->in - node->in_length, 0);
@@ -334,12 +413,13 @@ static void run_pairs(void *subject, const struct bench *bench, int64_t until_ns
     free(pass.clients);
 }
 
-static const struct bench_workload workloads[] = {{"pairs", run_pairs}, {0}};
+/* "acquires" releases with DEL, whoever holds it: then the node's statistics tell the two commands apart. */
+static const struct bench_workload workloads[] = {{"pairs", run_pairs}, {"acquires", run_pairs}, {0}};
 
 int main(int argc, char **argv)
 {
     struct bench bench = bench_options(argc, argv);
-    struct fleet fleet = open_fleet(bench.nodes);
+    struct fleet fleet = open_fleet(&bench);
 
     bench_run(&bench, workloads, &fleet);
     close_fleet(&fleet);

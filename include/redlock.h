@@ -164,8 +164,9 @@ typedef struct redlock_options {
     const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
     const char *key_prefix; /* put before every name; default none */
     redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
-    uint32_t
-        max_ttl_ms; /* longest TTL of this client, and how long a node that forgot sits out; default 60000 */
+    /* Longest TTL of this client, and how long a node that forgot sits out. The same for all clients of a fleet: a lower one
+     * may end another's quarantine early. Default 60000. */
+    uint32_t max_ttl_ms;
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
     const char *user;        /* with password, for URLs that carry no credentials; default none */
     const char *password;
@@ -276,7 +277,8 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 /* Time the holder may still rely on; 0 when it is not held. Reads a clock, no network. */
 REDLOCK_API int64_t redlock_lock_validity_ms(const redlock_lock *lock);
 
-/* A number higher than that of every earlier holder of this name; 0 when the lock has none. */
+/* A number higher than that of every lock of this name that was handed out before this one was asked for; 0 when the
+ * lock has none (plain mode, adopted). */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
 /* Its name and its owner value, valid until redlock_lock_free(). Whoever knows the owner value can release it. */

@@ -242,6 +242,9 @@ static int hold_lock(struct run *run, redlock_lock *lock)
     int code = supervision.code;
     if (lost_under_command && run->plan.on_lost == CLI_ON_LOST_IGNORE)
         cli_output_warn("%s was lost while CMD ran; its exit code is passed on as asked", run->name);
+    else if (lost_under_command)
+        code =
+            CLI_EXIT_LOST; /* even if CMD ended by itself before it could be stopped: it did not end under the lock */
     return release(run, lock, supervision.lost || !supervision.started, code);
 }
 

@@ -20,6 +20,7 @@
 
 #include "cli/clock.h"
 #include "cli/exits.h"
+#include "cli/leftover.h"
 #include "cli/output.h"
 #include "cli/server.h"
 #include "cli/text.h"
@@ -270,8 +271,8 @@ static bool admitted(const struct cli_local *local)
     return access(path, F_OK) == 0;
 }
 
-/* Nodes that have never run before, or were stopped in order, have no lock to forget. Nodes that died have: they sit out
- * their quarantine like any other. */
+/* Nodes that have never run before have no lock to forget, and those that were stopped in order left a note until when
+ * theirs last. Nodes that died have: they sit out their quarantine like any other. */
 static int admit(const struct cli_local *local)
 {
     redlock_options settings = REDLOCK_OPTIONS_INIT;
@@ -303,8 +304,10 @@ int cli_local_start(const struct cli_local *local, bool on_demand, int *started)
     if (lock < 0)
         return fail_lock(local);
     int code = start_missing(local, on_demand, started);
-    if (code == 0 && !admitted(local))
+    if (code == 0 && !admitted(local)) {
+        cli_leftover_wait(local->directory);
         code = admit(local);
+    }
     close(lock);
     return code;
 }
@@ -320,20 +323,47 @@ static void remove_files(const struct cli_local *local, int node)
     }
 }
 
+/* Until when the longest lock of a node lasts; 0 when it has none. */
+static int64_t ask_leftover(const struct cli_local *local, int node)
+{
+    int fd = connect_node(local, node);
+    int64_t left = fd < 0 ? 0 : cli_leftover_ask(fd);
+
+    if (fd >= 0)
+        close(fd);
+    return left == 0 ? 0 : cli_clock_now() + left;
+}
+
+/* Ends one node and returns until when its locks last. */
+static int64_t end_node(const struct cli_local *local, int node, int *ended)
+{
+    pid_t pid;
+    int64_t until = 0;
+
+    if (cli_local_probe(local, node, &pid) != CLI_LOCAL_DOWN) {
+        until = ask_leftover(local, node);
+        *ended += cli_server_end(pid);
+    }
+    remove_files(local, node);
+    return until;
+}
+
+/* Each node is asked right before it ends, one after the other: whatever a quorum grants meanwhile is still seen at the
+ * next one. */
 int cli_local_stop(const struct cli_local *local, int *ended)
 {
     char path[160];
-    pid_t pid;
+    int64_t until = 0;
     int lock = take_lock(local);
 
     *ended = 0;
     if (lock < 0)
         return fail_lock(local);
     for (int node = 0; node < CLI_LOCAL_NODES; node++) {
-        if (cli_local_probe(local, node, &pid) != CLI_LOCAL_DOWN)
-            *ended += cli_server_end(pid);
-        remove_files(local, node);
+        int64_t node_until = end_node(local, node, ended);
+        until = node_until > until ? node_until : until;
     }
+    cli_leftover_keep(local->directory, until);
     admitted_path(local, path);
     unlink(path);
     snprintf(path, sizeof path, "%s/lock", local->directory);

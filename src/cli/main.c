@@ -12,12 +12,13 @@
 #include "cli/output.h"
 
 /* A descriptor that the caller closed must not be handed out again for one of ours: CMD would write into it.
- * The stand-ins are closed on exec, so that CMD finds what the caller left. */
+ * The stand-ins are closed on exec, so that CMD finds what the caller left. What cannot be printed must fail, so the one
+ * for stdout takes no words. */
 static void fill_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
-            (void)!open("/dev/null", O_RDWR | O_CLOEXEC);
+            (void)!open("/dev/null", (fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 }
 
 /* redlock --help and redlock --version are what people try first. */

@@ -56,6 +56,27 @@ static void add(char *text, size_t size, const char *words)
     snprintf(text + used, size - used, "%s", words);
 }
 
+/* "nightly-backup: 1 of 5 nodes may vote, 3 are needed; node 2 …: it does not remember …"; false when enough may. */
+static bool describe_unfit(const struct cli_waiting *waiting, char *text, size_t size)
+{
+    const redlock_report *report = &waiting->report;
+    const redlock_node_report *example = NULL;
+    uint32_t fit = 0, number = 0;
+
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        fit += report->nodes[i].fit;
+        if (!report->nodes[i].fit && example == NULL && report->nodes[i].detail[0] != '\0') {
+            example = &report->nodes[i];
+            number = i + 1;
+        }
+    }
+    if (fit >= report->quorum || example == NULL)
+        return false;
+    snprintf(text, size, "%s: %u of %u nodes may vote, %u are needed; node %u %s: %s", waiting->name, fit,
+             report->node_count, report->quorum, number, example->url, example->detail);
+    return true;
+}
+
 /* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing", or why nobody can tell. */
 static void describe(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
 {
@@ -66,6 +87,8 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
         snprintf(text, size, "%s", report->line);
         return;
     }
+    if (describe_unfit(waiting, text, size))
+        return;
     if (report->holder.id[0] == '\0') {
         snprintf(text, size, "%s is wanted by others too", waiting->name);
         return;

@@ -47,6 +47,7 @@ redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec,
         return misuse(report);
     result = rl_call_check_spec(client, spec, &checked, report);
     if (result == REDLOCK_OK) {
+        rl_guard_begin(client);
         rl_driver_settle(client, rl_quorum(client->node_count));
         operation = rl_call_acquire(client, &checked, wait_ms, 0, &result, report);
     }
@@ -234,7 +235,11 @@ static redlock_result survey(redlock_client *client, enum rl_operation_kind kind
     struct rl_operation *operation = NULL;
     redlock_lock *lock;
 
+    if (!inspects)
+        rl_guard_begin(client);
     rl_driver_settle(client, client->node_count);
+    if (inspects)
+        rl_guard_look(client);
     lock = rl_lock_create(client, spec, spec->name_length, "nobody");
     if (lock != NULL)
         operation = rl_operation_create(client, kind, lock);

@@ -122,7 +122,7 @@ redlock_lock *rl_call_make_lock(redlock_client *client, const redlock_spec *spec
     return lock;
 }
 
-static struct rl_acquire_config acquire_config(const redlock_client *client, const redlock_spec *spec,
+static struct rl_acquire_config acquire_config(redlock_client *client, const redlock_spec *spec,
                                                int64_t wait_ms, bool peek)
 {
     struct rl_time now = client->clock.now;
@@ -174,6 +174,7 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
     if (wait_ms < REDLOCK_WAIT_FOREVER)
         return refuse(result, report, REDLOCK_INVALID,
                       "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end");
+    rl_guard_begin(client);
     if (has_duplicate(client, report)) {
         *result = REDLOCK_INVALID;
         return NULL;

@@ -132,6 +132,7 @@ struct rl_debt {
 /* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
 struct rl_node_guard {
     enum rl_fitness fitness;
+    bool awaits_floor;     /* it lacked a floor when the present sweep began */
     bool asking;           /* an admission is on its way */
     bool by_info;          /* what INFO told in the handshake rules it out */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
@@ -143,11 +144,12 @@ struct rl_node_guard {
     struct rl_time seen_good; /* the last good look at its clock was asked for then */
     struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
     enum rl_cause cause;      /* why it is not fit */
+    enum rl_cause told;       /* what the log was told of that */
     char epoch[RL_EPOCH_MAX + 1];
     char why[128]; /* in words */
 };
 
-enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512 };
+enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512, RL_WAKES_MAX = 64 };
 
 /* Options, checked and with defaults filled in. Texts are owned. */
 struct rl_config {
@@ -197,6 +199,8 @@ struct redlock_client {
     uint32_t connection_capacity;
     struct rl_connection *connections; /* node_count of them */
     struct rl_node_guard *guards;      /* node_count of them */
+    bool voting;                       /* locks have been asked for: before that nodes are only looked at */
+    int64_t quarantine_ms;             /* the longest this client, or another one any node knows of, wants */
     uint32_t sweep;                    /* number of the latest sweep for a floor */
     bool sweeping;
     rl_node_set dirty; /* connections with something to flush */
@@ -215,6 +219,10 @@ struct redlock_client {
     uint32_t debt_count;
 
     /* Who does the I/O; see driver.c. */
+    pthread_t driver;                    /* while driving: who */
+    bool rung;                           /* the poller was rung to have something written */
+    pthread_cond_t *wakes[RL_WAKES_MAX]; /* of threads to be woken once the mutex is free */
+    uint32_t wake_count;
     bool driving;               /* a thread waits on the poller */
     uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
@@ -350,6 +358,8 @@ void rl_answers_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticke
 
 /* ---- guard.c: may a node vote ---------------------------------------------------------------------------- */
 
+/* Votes are wanted from now on: nodes will be asked whether they may. */
+void rl_guard_begin(redlock_client *client);
 void rl_guard_ready(redlock_client *client, uint32_t node);
 void rl_guard_down(redlock_client *client, uint32_t node);
 
@@ -366,6 +376,9 @@ void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cau
 
 /* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
 bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, int64_t node_us);
+
+/* Finds out who may vote without changing anything at the nodes, for an inspection. */
+void rl_guard_look(redlock_client *client);
 
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);
@@ -391,6 +404,9 @@ void rl_reaper_drop_all(redlock_client *client);
 /* Does I/O or sleeps until the operation is done. */
 void rl_driver_wait(redlock_client *client, struct rl_operation *operation);
 
+/* The operation has ended: wakes the thread that waits for it. */
+void rl_driver_wake(redlock_client *client, struct rl_operation *operation);
+
 /* One turn of I/O: flush, wait at most until `until`, handle what came, run timers. Lets go of the mutex meanwhile. */
 void rl_driver_turn(redlock_client *client, struct rl_time until);
 
@@ -401,7 +417,7 @@ void rl_driver_refresh(redlock_client *client);
 void rl_driver_settle(redlock_client *client, uint32_t wanted);
 
 /* Whether too few nodes are connected for a quorum, and some are on their way. */
-bool rl_driver_connecting(const redlock_client *client);
+bool rl_driver_connecting(redlock_client *client);
 void rl_driver_flush(redlock_client *client);
 void rl_driver_run_timers(redlock_client *client);
 

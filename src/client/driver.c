@@ -11,10 +11,24 @@
 
 #include "client/client.h"
 
-enum { READY_MAX = 32, REFRESH_AFTER_US = 5000, FROZEN_LOOK_MS = 50 };
+enum { READY_MAX = 32, REFRESH_AFTER_US = 5000, FROZEN_LOOK_MS = 50, CROWD = 4 };
+
+/* In a crowd only the driver writes: what many threads ask for travels together. */
+static bool leave_to_driver(redlock_client *client)
+{
+    if (!client->driving || client->callers < CROWD || pthread_equal(client->driver, pthread_self()))
+        return false;
+    if (client->pollers > 0 && !client->rung) {
+        client->rung = true;
+        rl_poller_ring(&client->poller);
+    }
+    return true;
+}
 
 void rl_driver_flush(redlock_client *client)
 {
+    if (client->dirty != 0 && leave_to_driver(client))
+        return;
     while (client->dirty != 0) {
         uint32_t node = rl_node_set_first(client->dirty);
 
@@ -85,20 +99,55 @@ static void handle_ready(redlock_client *client, const struct rl_ready *ready, i
     }
 }
 
+/* Threads whose calls have ended are woken once the mutex is free: earlier they would only run into it. Their conditions
+ * stay in place until the client is closed, so a late signal finds at worst nobody. */
+static uint32_t take_wakes(redlock_client *client, pthread_cond_t **wakes)
+{
+    uint32_t count = client->wake_count;
+
+    memcpy(wakes, client->wakes, count * sizeof *wakes);
+    client->wake_count = 0;
+    return count;
+}
+
+static void wake_all(pthread_cond_t **wakes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        pthread_cond_signal(wakes[i]);
+}
+
+void rl_driver_wake(redlock_client *client, struct rl_operation *operation)
+{
+    if (!rl_link_used(&operation->following)) {
+        if (client->pollers > 0)
+            rl_poller_ring(
+                &client->poller); /* its thread may be in the poller, and another one took its answer */
+    } else if (client->driving && client->wake_count < RL_WAKES_MAX) {
+        client->wakes[client->wake_count++] = &operation->wake;
+    } else {
+        pthread_cond_signal(&operation->wake);
+    }
+}
+
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_ready ready[READY_MAX];
+    pthread_cond_t *wakes[RL_WAKES_MAX];
+    uint32_t wake_count;
     struct rl_span timeout;
     int count;
 
     rl_driver_flush(client);
+    wake_count = take_wakes(client, wakes);
     until = rl_time_min(until, next_due(client));
     timeout = rl_time_since(until, client->clock.now);
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     pthread_mutex_unlock(&client->mutex);
+    wake_all(wakes, wake_count);
     count = rl_poller_wait(&client->poller, timeout, ready, READY_MAX);
     pthread_mutex_lock(&client->mutex);
+    client->rung = false;
     if (--client->pollers == 0)
         client->sleep_until = (struct rl_time){0};
     handle_ready(client, ready, count);
@@ -119,15 +168,24 @@ void rl_driver_refresh(redlock_client *client)
     client->last_turn = client->clock.now;
 }
 
-static uint32_t count_ready(const redlock_client *client, uint32_t *on_the_way)
+/* Whether a node is connected and, if its vote is wanted, has said whether it may vote. */
+static bool has_arrived(redlock_client *client, uint32_t node)
+{
+    if (client->connections[node].state != RL_CONNECTION_READY)
+        return false;
+    return !client->voting || rl_guard_right(client, node) != RL_MAY_VOTE_SOON;
+}
+
+static uint32_t count_ready(redlock_client *client, uint32_t *on_the_way)
 {
     uint32_t ready = 0;
 
     *on_the_way = 0;
     for (uint32_t node = 0; node < client->node_count; node++) {
-        ready += client->connections[node].state == RL_CONNECTION_READY;
-        *on_the_way += client->connections[node].state != RL_CONNECTION_READY &&
-                       client->connections[node].state != RL_CONNECTION_RESTING;
+        bool arrived = has_arrived(client, node);
+
+        ready += arrived;
+        *on_the_way += !arrived && client->connections[node].state != RL_CONNECTION_RESTING;
     }
     return ready;
 }
@@ -137,10 +195,18 @@ static void take_turn(redlock_client *client, struct rl_time until)
 {
     bool drives = !client->driving;
 
-    client->driving = true;
+    if (drives) {
+        client->driving = true;
+        client->driver = pthread_self();
+    }
     rl_driver_turn(client, until);
-    if (drives)
+    if (drives) {
+        pthread_cond_t *wakes[RL_WAKES_MAX];
+
         client->driving = false;
+        if (client->wake_count > 0)
+            wake_all(wakes, take_wakes(client, wakes));
+    }
 }
 
 /* A new client gives the slower nodes a moment too, so that its first lock is not on a bare quorum. */
@@ -163,7 +229,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
     client->settled = true;
 }
 
-bool rl_driver_connecting(const redlock_client *client)
+bool rl_driver_connecting(redlock_client *client)
 {
     uint32_t on_the_way;
 

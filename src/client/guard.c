@@ -12,7 +12,10 @@
 #include "client/client.h"
 #include "wire/error_reply.h"
 
-enum { FLOOR_RETRY_MS = 1000, PROBE_EVERY_MS = 1000 };
+/* A question that changes nothing at the node. */
+static const char looks[] = "look";
+
+enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
 
 static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 {
@@ -22,14 +25,24 @@ static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why)
 {
     struct rl_node_guard *guard = &client->guards[node];
+    bool news = guard->told != cause;
 
-    guard->cause = cause;
+    guard->cause = guard->told = cause;
     rl_text_copy(guard->why, sizeof guard->why, why);
-    rl_client_log(client, REDLOCK_LOG_WARNING, "node %u %s does not vote: %s", node + 1,
-                  client->connections[node].url.display, guard->why);
+    if (news)
+        rl_client_log(client, REDLOCK_LOG_WARNING, "node %u %s does not vote: %s", node + 1,
+                      client->connections[node].url.display, guard->why);
 }
 
 /* ---- asking ---- */
+
+/* What one node knows of clients with longer locks than ours counts for all: another may have forgotten it. */
+static int64_t longest_quarantine(const redlock_client *client)
+{
+    int64_t own = rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl, client->config.drift_ppm));
+
+    return own > client->quarantine_ms ? own : client->quarantine_ms;
+}
 
 static struct rl_admission make_admission(redlock_client *client, uint32_t node, const char *word,
                                           uint64_t floor)
@@ -38,13 +51,13 @@ static struct rl_admission make_admission(redlock_client *client, uint32_t node,
     const struct rl_node_info *info = &connection->handshake.info;
     struct rl_admission admission = {
         .run_id = info->run_id,
-        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl, client->config.drift_ppm)),
+        .quarantine_ms = longest_quarantine(client),
         .durable = connection->url.durable,
         /* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
         .up_ms = info->promoted || info->up_s < 1 ? 0 : (info->up_s - 1) * 1000,
         .word = word,
         .floor = floor,
-        .suspect = client->guards[node].epoch,
+        .known = client->guards[node].epoch,
     };
     uint8_t random[RL_EPOCH_ID / 2] = {0};
 
@@ -107,6 +120,14 @@ bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, red
     return send_admission(client, node, &admission, lock, full);
 }
 
+void rl_guard_begin(redlock_client *client)
+{
+    if (client->voting)
+        return;
+    client->voting = true;
+    client->settled = false; /* being connected is one thing, being admitted another */
+}
+
 void rl_guard_ready(redlock_client *client, uint32_t node)
 {
     struct rl_connection *connection = &client->connections[node];
@@ -122,6 +143,10 @@ void rl_guard_ready(redlock_client *client, uint32_t node)
     if (!client->config.guarded || connection->unfit != RL_CAUSE_NONE)
         return;
     guard->by_info = cause != RL_CAUSE_NONE;
+    if (!client->voting && !guard->by_info) {
+        guard->again = client->clock.now;
+        return;
+    }
     if (guard->by_info)
         rl_guard_set_unfit(client, node, cause, why);
     else if (!rl_guard_admit(client, node, "", NULL, false)) {
@@ -148,6 +173,8 @@ static void begin_sweep(redlock_client *client)
         return;
     client->sweeping = true;
     client->sweep++;
+    for (uint32_t node = 0; node < client->node_count; node++)
+        client->guards[node].awaits_floor = client->guards[node].fitness == RL_FITNESS_FLOORLESS;
     for (uint32_t node = 0; node < client->node_count; node++) {
         struct rl_connection *connection = &client->connections[node];
 
@@ -163,7 +190,8 @@ static void give_floor(redlock_client *client, bool found, uint64_t floor)
         struct rl_node_guard *guard = &client->guards[node];
         struct rl_admission admission;
 
-        if (guard->fitness != RL_FITNESS_FLOORLESS || client->connections[node].state != RL_CONNECTION_READY)
+        if (guard->fitness != RL_FITNESS_FLOORLESS || !guard->awaits_floor ||
+            client->connections[node].state != RL_CONNECTION_READY)
             continue;
         if (found) {
             admission = make_admission(client, node, "", floor);
@@ -199,6 +227,10 @@ static void conclude_sweep(redlock_client *client)
     client->sweeping = false;
     found = rl_guard_floor(views, client->node_count, &floor);
     give_floor(client, found, floor);
+    /* A node that came to lack a floor while the others were being heard needs what they say after that. */
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (client->guards[node].fitness == RL_FITNESS_FLOORLESS && !client->guards[node].awaits_floor)
+            begin_sweep(client);
 }
 
 /* ---- answers ---- */
@@ -219,13 +251,21 @@ static void take_admitted(redlock_client *client, uint32_t node, const struct rl
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     guard->sweep = client->sweep;
+    if (admitted->quarantine_ms > client->quarantine_ms)
+        client->quarantine_ms = admitted->quarantine_ms;
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
-    if (admitted->fitness == RL_FITNESS_FIT) {
-        guard->cause = RL_CAUSE_NONE;
+    if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
+        /* Asked for the time only: what its record says does not mend its clock. */
+        if (guard->cause != RL_CAUSE_CLOCK)
+            rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock cannot be trusted");
+    } else if (admitted->fitness == RL_FITNESS_FIT) {
+        guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
         describe_quarantine(why, sizeof why, admitted->wait_ms);
-        guard->again = after_ms(client, admitted->wait_ms + 1);
+        /* Somebody may give the operator's word before the time is up: ask now and then. */
+        guard->again =
+            after_ms(client, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);
         rl_guard_set_unfit(client, node, RL_CAUSE_QUARANTINE, why);
     }
 }
@@ -259,6 +299,12 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
         take_error(client, node, &admitted);
     else
         take_admitted(client, node, &admitted);
+    if (ticket->number == (uint64_t)(uintptr_t)looks) {
+        /* For people to read; whoever wants its vote has to ask for that. */
+        guard->fitness = RL_FITNESS_UNKNOWN;
+        guard->again = client->clock.now;
+        return;
+    }
     if (admitted.node_us != 0)
         rl_guard_clock(client, node, ticket->sent, admitted.node_us);
     if (guard->fitness == RL_FITNESS_FLOORLESS && !guard->asking && !client->sweeping)
@@ -290,6 +336,20 @@ void rl_guard_refused(redlock_client *client, uint32_t node)
         rl_guard_admit(client, node, "", NULL, false);
 }
 
+/* ---- looking ---- */
+
+void rl_guard_look(redlock_client *client)
+{
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        const struct rl_node_guard *guard = &client->guards[node];
+
+        if (client->config.guarded && client->connections[node].state == RL_CONNECTION_READY &&
+            client->connections[node].unfit == RL_CAUSE_NONE && !guard->by_info && !guard->asking &&
+            guard->fitness == RL_FITNESS_UNKNOWN)
+            rl_guard_admit(client, node, looks, NULL, false);
+    }
+}
+
 /* ---- the right to vote ---- */
 
 enum rl_right rl_guard_right(redlock_client *client, uint32_t node)
@@ -298,6 +358,8 @@ enum rl_right rl_guard_right(redlock_client *client, uint32_t node)
 
     if (!client->config.guarded)
         return RL_MAY_VOTE;
+    if (!client->voting)
+        return RL_MAY_NOT_VOTE; /* nobody has asked for a vote: do not bother the nodes */
     if (guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE)
         return RL_MAY_VOTE;
     if (guard->asking || (guard->fitness == RL_FITNESS_FLOORLESS && client->sweeping))

@@ -47,10 +47,17 @@ static void end_holding(redlock_lock *lock)
     rl_dispatch_forget_owed(lock);
 }
 
+/* A release that is under way goes on: it was asked for, and whoever asked will be told. */
 void rl_holding_abandon(redlock_lock *lock)
 {
+    struct rl_link *link;
+
+    if (lock->lease.phase == RL_LEASE_RELEASING && !lock->client->closing)
+        return;
     end_holding(lock);
     lock->left = true;
+    while ((link = rl_list_first(&lock->extending)) != NULL)
+        rl_operation_finish(RL_CONTAINER(link, struct rl_operation, on_lock), REDLOCK_CANCELED);
 }
 
 void rl_holding_discard(redlock_lock *lock)

@@ -139,8 +139,8 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
     count_operation(client, operation);
     if (operation->request != 0)
         rl_notify_completion(operation);
-    else if (rl_link_used(&operation->following))
-        pthread_cond_signal(&operation->wake);
+    else
+        rl_driver_wake(client, operation);
 }
 
 /* ---- acquisitions ---- */

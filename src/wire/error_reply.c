@@ -36,8 +36,18 @@ static bool mentions_after_colon(const char *text, size_t length, const char *wo
     return false;
 }
 
+/* A right that a script lacks is told in words instead of a class of its own. */
+static bool lacks_rights_in_script(const char *text, size_t length)
+{
+    static const char words[] = "ERR The user executing the script can't";
+
+    return length >= sizeof words - 1 && memcmp(text, words, sizeof words - 1) == 0;
+}
+
 enum rl_cause rl_error_cause(const char *text, size_t length)
 {
+    if (lacks_rights_in_script(text, length))
+        return RL_CAUSE_RIGHTS;
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
         if (rl_error_is(text, length, classes[i].word) || mentions_after_colon(text, length, classes[i].word))
             return classes[i].cause;

@@ -53,7 +53,7 @@ void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *a
     rl_write_integer(writer, admission->up_ms);
     rl_write_text(writer, admission->word);
     rl_write_bytes(writer, digits, admission->floor != 0 ? rl_decimal_write(digits, admission->floor) : 0);
-    rl_write_text(writer, admission->suspect);
+    rl_write_text(writer, admission->known);
 }
 
 static uint64_t read_unsigned(const char *text, size_t length)
@@ -64,6 +64,24 @@ static uint64_t read_unsigned(const char *text, size_t length)
         if (text[i] >= '0' && text[i] <= '9')
             value = value * 10 + (uint64_t)(text[i] - '0');
     return value;
+}
+
+/* The fourth word of a record: "1 run id q until". */
+static int64_t read_quarantine(const char *record, size_t length)
+{
+    size_t start = 0;
+
+    for (int word = 0; word < 3; word++) {
+        const char *space = memchr(record + start, ' ', length - start);
+
+        if (space == NULL)
+            return 0;
+        start = (size_t)(space - record) + 1;
+    }
+    for (size_t end = start; end < length; end++)
+        if (record[end] == ' ')
+            return (int64_t)read_unsigned(record + start, end - start);
+    return 0;
 }
 
 static bool read_fields(const char *bytes, size_t length, size_t offset, struct rl_admitted *admitted)
@@ -85,6 +103,7 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
     memcpy(admitted->epoch, items[2].text, items[2].text_length);
     admitted->wait_ms = items[3].integer;
     admitted->floor = read_unsigned(items[4].text, items[4].text_length);
+    admitted->quarantine_ms = read_quarantine(items[2].text, items[2].text_length);
     return true;
 }
 

@@ -14,10 +14,10 @@ struct rl_admission {
     char fresh_id[RL_EPOCH_ID + 1]; /* random, in hex */
     int64_t quarantine_ms;
     bool durable;
-    int64_t up_ms;       /* it has certainly been up that long with nothing but its own memory */
-    const char *word;    /* "", "init" or "suspect" */
-    uint64_t floor;      /* 0: none to take over */
-    const char *suspect; /* the record that is suspected; "" */
+    int64_t up_ms;     /* it has certainly been up that long with nothing but its own memory */
+    const char *word;  /* "", "init" or "suspect" */
+    uint64_t floor;    /* 0: none to take over */
+    const char *known; /* the record this is about: a suspicion or a floor for another one does not count */
 };
 
 void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full);
@@ -26,7 +26,8 @@ struct rl_admitted {
     enum rl_fitness fitness; /* UNKNOWN: an error; see error */
     int64_t node_us;
     int64_t wait_ms;
-    uint64_t floor; /* 0 none */
+    uint64_t floor;        /* 0 none */
+    int64_t quarantine_ms; /* the longest any client asked of this node */
     char epoch[RL_EPOCH_MAX + 1];
     bool no_script; /* nothing was executed: send it again in full */
     const char *error;

@@ -230,13 +230,20 @@ static void read_acquire(const struct rl_resp *item, uint64_t proposal, const ch
     }
 }
 
-/* Extend, raise and release: above 0 done (1, or the node's time), 0 another's, -1 not there. */
+/* Extend, raise and release: above 0 done (1, or the node's time), 0 another's, -1 not there, -2 was not there and is
+ * planted again, which tells nobody that it was ours all the time. */
 static void read_compared(const struct rl_resp *item, struct rl_lock_reply *reply)
 {
-    if (item->type != RL_RESP_INTEGER || item->integer < -4 || item->integer == -2) {
+    static const char planted[] = "it had lost the lock, and was given it again";
+
+    if (item->type != RL_RESP_INTEGER || item->integer < -4) {
         answer_protocol(reply);
     } else if (item->integer <= -3) {
         answer_code(reply, item->integer);
+    } else if (item->integer == -2) {
+        reply->answer.verdict = RL_DENIED;
+        reply->error = planted;
+        reply->error_length = sizeof planted - 1;
     } else {
         reply->answer.verdict = item->integer > 0 ? RL_GRANTED : RL_DENIED;
         reply->node_us = item->integer > 1 ? item->integer : 0;

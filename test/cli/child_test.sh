@@ -142,10 +142,13 @@ rm -f "$work/pid"
 start run a -- sh -c 'setsid sleep 61 & (sleep 62 &); echo $$ >"$0"; sleep 63' "$work/pid"
 until_true has_content "$work/pid"
 child=$(<"$work/pid")
-mapfile -t tree < <(pgrep -f '^sleep 6[123]$' | while read -r pid; do
-    grep -qz "^REDLOCK_LOCAL_DIR=$REDLOCK_LOCAL_DIR$" "/proc/$pid/environ" && echo "$pid"
-done)
-is 'CMD has started three others, one of them in a session of its own' "${#tree[@]}" 3
+find_tree() {
+    mapfile -t tree < <(pgrep -f '^sleep 6[123]$' | while read -r pid; do
+        grep -qz "^REDLOCK_LOCAL_DIR=$REDLOCK_LOCAL_DIR$" "/proc/$pid/environ" && echo "$pid"
+    done)
+    [ "${#tree[@]}" -eq 3 ]
+}
+ok 'CMD has started three others, one of them in a session of its own' until_true find_tree
 kill -9 "$started"
 finish
 is 'redlock is killed' "$code" 137

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2317 # checks are called by name
 . "$(dirname "$0")/lib.sh"
 
-start_nodes
+start_new_nodes
 PATH=$(dirname "$REDLOCK"):$PATH
 tested=''
 
@@ -27,6 +27,15 @@ script() {
 
 # A lock need not be on all nodes.
 is_held() { [ "$(copies "$1")" -ge 3 ]; }
+
+# ---- init, with nodes that are new
+example hello
+is 'new nodes do not vote' "$code" 1
+ok 'and say why' has "$err" 'does not remember what was locked'
+example init
+is 'init admits them' "$code" 0
+is 'each of them' "$(grep -c 'sock: may vote$' "$work/out")" 5
+admit # for locks up to the usual max_ttl
 
 # ---- hello
 example hello
@@ -114,6 +123,18 @@ is 'extend makes time for each step' "$code" 0
 ok 'by extending' matches "$out" 'extended it, 3 needed, valid [0-9]+ ms'
 ok 'and releases in the end' has "$out" 'released it'
 
+# ---- fenced_sqlite
+"$BUILD/examples/example-fenced_sqlite" "$work/documents" old 3 >"$work/overslept" 2>&1 </dev/null &
+overslept=$!
+ok 'fenced_sqlite takes the lock before it writes' until_true is_held 'document 1'
+example fenced_sqlite "$work/documents" new
+is 'another one writes once the lease of the first has ended' "$code:$out" 0:written
+wait "$overslept"
+is 'the first wakes up and is refused by the database' "$?:$(<"$work/overslept")" \
+    '1:refused: a newer holder has written already'
+example fenced_sqlite
+is 'it wants a database and a text' "$code" 64
+
 # ---- inspect
 example inspect hello
 is 'inspect asks who holds a name' "$code" 0
@@ -170,6 +191,10 @@ ok 'and gives the lock back all the same' until_true copies_are import 0
 kill_nodes 1 2 3
 example wait
 is 'without a quorum wait fails' "$code" 1
+example init
+is 'so does init' "$code" 1
+ok 'and says why' matches "$out" 'n1.sock: broken, [a-z]+'
+example wait
 ok 'says how many are needed' has "$err" 'too few nodes, 3 are needed'
 ok 'and what is wrong with them' matches "$err" 'n1.sock: broken [a-z]+'
 

@@ -163,7 +163,7 @@ vacate() {
     done
 }
 
-# steal NAME: the holder's key is in somebody else's hands on all nodes. (Removed keys a holder plants again.)
+# steal NAME: the holder's key is in somebody else's hands on all nodes. (Keys removed from a minority a holder plants again.)
 steal() {
     local number
     for number in 1 2 3 4 5; do
@@ -217,6 +217,13 @@ finish() {
     code=$?
     out=$(<"$work/out")
     err=$(<"$work/err")
+}
+
+# talk COMMAND THEN WORD...: runs a command on a terminal, see talk.py; sets $code and $out, which has all that was shown.
+talk() {
+    out=$(python3 "$(dirname "${BASH_SOURCE[0]}")/talk.py" "$@")
+    code=$?
+    err=''
 }
 
 has_event() {

@@ -97,6 +97,21 @@ ok 'the files are gone' test ! -e "$REDLOCK_LOCAL_DIR"
 exits 'stopping twice is fine' 0 local stop
 says 'and says so' 'no local nodes'
 
+# ---- stopped while a lock is held
+rm -f "$work/pid"
+start run --status-fd 3 --ttl 3s held -- sh -c 'echo $$ >"$0"; exec sleep 60' "$work/pid"
+until_true has_content "$work/pid"
+exits 'nodes can be stopped while a lock is held' 0 local stop
+exits 'whoever comes next gets it' 0 run -n held -- sh -c 'kill -0 "$0"; echo $?' "$(<"$work/pid")"
+is 'when the last holder has ended' "$(tail -n 1 "$work/out")" 1
+says 'after waiting for that' 'locks were held when the local nodes were stopped'
+finish
+is 'who had lost it' "$code" 79
+exits 'without a lock nothing is waited for' 0 local stop
+exits 'the next time' 0 run a -- true
+ok 'indeed' lacks "$err" 'locks were held'
+exits 'to the end' 0 local stop
+
 # ---- leftovers
 mkdir -m 700 "$REDLOCK_LOCAL_DIR"
 echo $$ >"$REDLOCK_LOCAL_DIR/node1.pid"

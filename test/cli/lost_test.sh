@@ -48,7 +48,7 @@ echo $! >"$1/daemon"
 echo $$ >"$1/pid"
 while :; do date +%s%3N >>"$1/stamps.pid"; sleep 0.02; done
 SCRIPT
-start run --status-fd 3 --ttl 6s --renew 1s a -- bash "$work/tree" "$work"
+start run --status-fd 3 --ttl 4s --renew 700ms a -- bash "$work/tree" "$work"
 until_true has_content "$work/pid"
 until_true has_content "$work/orphan"
 until_true has_event renewed
@@ -71,7 +71,7 @@ restart_nodes 1 2 3
 
 # ---- the majority does not answer
 rm -f "$work/pid"
-start run --status-fd 3 --ttl 5s --grace 200ms a -- \
+start run --status-fd 3 --ttl 3s --grace 200ms a -- \
     sh -c 'trap "" TERM; echo $$ >"$0"; while :; do date +%s%3N >>"$0.stamps"; sleep 0.02; done' "$work/pid"
 until_true has_content "$work/pid"
 freeze_nodes 1 2 3
@@ -109,11 +109,22 @@ vacate a
 
 start run --status-fd 3 --ttl 3s --renew 300ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go1"
 until_true has_event acquired
-vacate a
-ok 'one that was removed is planted again while it is valid' until_true is_held a
+spread a
+node 1 DEL a >/dev/null
+node 2 DEL a >/dev/null
+all_hold() { [ "$(copies a)" = 5 ]; }
+ok 'removed from a minority it is planted again while it is valid' until_true all_hold
 touch "$work/go1"
 finish
 is 'so nothing is lost' "$code" 0
+
+rm -f "$work/pid"
+start run --status-fd 3 --ttl 3s --renew 300ms a -- sh -c 'echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
+until_true has_content "$work/pid"
+vacate a
+finish
+is 'removed from all nodes it is lost: somebody else may have had it meanwhile' "$code" 79
+is 'and is not planted again' "$(copies a)" 0
 
 start run --status-fd 3 --ttl 60s a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go2"
 until_true has_event acquired

@@ -28,7 +28,7 @@ for option in --nonblock --wait --conflict-exit-code --skip-ok --ttl --renew --g
 done
 ok 'help run does not offer other kinds' lacks "$out" '--kind'
 for number in 64 69 70 71 75 77 78 79 124 126 127 129 130 131 143; do
-    ok "help run explains the exit code $number" matches "$out" "[ ,;]$number[ ,]"
+    ok "help run explains the exit code $number" matches "$out" "[ ,;]${number}[ ,]"
 done
 exits 'run --help is the same' 0 run --help
 ok 'to the letter' has "$out" '--conflict-exit-code'

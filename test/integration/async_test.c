@@ -92,6 +92,32 @@ static void acquire_extend_and_release_call_back_once(void **state)
     redlock_client_close(client);
 }
 
+/* Whoever has asked for the release needs the handle no more; the callback comes all the same. */
+static void handle_may_be_freed_while_its_calls_are_under_way(void **state)
+{
+    static struct outcome released, extended;
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+
+    memset(&released, 0, sizeof(released));
+    redlock_lock *lock = take_lock(client, "given", LONG_TTL_MS);
+    assert_result(REDLOCK_OK, redlock_release_async(lock, note_done, &released, NULL), NULL);
+    redlock_lock_free(lock);
+    assert_outcome(&released, REDLOCK_OK);
+
+    memset(&extended, 0, sizeof(extended));
+    lock = take_lock(client, "left", 500);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        fleet_freeze(fleet, i);
+    assert_result(REDLOCK_OK, redlock_extend_async(lock, 1000, note_done, &extended, NULL), NULL);
+    redlock_lock_free(lock);
+    assert_outcome(&extended, REDLOCK_CANCELED);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        fleet_thaw(fleet, i);
+    assert_string_equal(fleet_leftovers(fleet, 5000), ""); /* by its TTL */
+    redlock_client_close(client);
+}
+
 static void busy_and_timeout_call_back_once(void **state)
 {
     static struct outcome busy, late;
@@ -537,6 +563,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_1_3_5_NODES(acquire_extend_and_release_call_back_once),
+        ON_NODES(handle_may_be_freed_while_its_calls_are_under_way, start_three_nodes),
         ON_NODES(busy_and_timeout_call_back_once, start_three_nodes),
         ON_NODES(no_quorum_calls_back_once, start_three_nodes),
         ON_NODES(bad_arguments_never_call_back, start_one_node),

@@ -360,12 +360,12 @@ static void a_wiped_node_votes_again_when_its_quarantine_is_over(void **state)
     redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
     char detail[160];
 
-    assert_true(node_votes(client, 0, NULL));
+    await(node_votes(client, 0, NULL));
     wipe_node(fleet);
     int64_t restarted = now_ms();
     /* Reconnecting takes a moment, in which the node is broken; then it is unfit. The others carry on throughout. */
     while (!node_votes(client, 0, detail)) {
-        assert_true(node_votes(client, 1, NULL));
+        await(node_votes(client, 1, NULL));
         sleep_ms(5);
     }
     assert_true(now_ms() - restarted >= QUARANTINE_MS);
@@ -378,7 +378,7 @@ static void a_flushed_node_votes_again_when_its_quarantine_is_over(void **state)
     redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
     char detail[160];
 
-    assert_true(node_votes(client, 2, NULL));
+    await(node_votes(client, 2, NULL));
     int64_t flushed = now_ms();
     fleet_wipe(fleet, 2);
     assert_false(node_votes(client, 2, detail));
@@ -567,7 +567,7 @@ static void the_longest_max_ttl_of_any_client_holds_for_all(void **state)
     redlock_client *lasting;
     char detail[160];
 
-    assert_true(node_votes(brief, 0, NULL));
+    await(node_votes(brief, 0, NULL));
     /* Locks that are longer than the node knew of may have been forgotten too. */
     lasting = open_with(&options);
     await(!node_votes(lasting, 0, detail) && strstr(detail, "sits out") != NULL);
@@ -639,7 +639,7 @@ static void a_node_has_one_record_whatever_the_prefix(void **state)
 
     options.key_prefix = "app:";
     prefixed = open_with(&options);
-    assert_true(node_votes(prefixed, 0, NULL));
+    await(node_votes(prefixed, 0, NULL));
     fleet_wipe(fleet, 0);
     assert_false(node_votes(prefixed, 0, NULL));
     assert_false(node_votes(client, 0, NULL));
@@ -687,9 +687,45 @@ static void an_inspection_of_a_new_fleet_says_that_it_does_not_vote(void **state
     redlock_client_close(client);
 }
 
+/* ---- repair ------------------------------------------------------------------------------------------------ */
+
+static void a_minority_that_lost_the_lock_is_given_it_again(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), 30000);
+    redlock_lock *lock = take_lock(client, "repaired", 30000);
+
+    await(count_lock_keys(fleet, 0) + count_lock_keys(fleet, 1) + count_lock_keys(fleet, 2) == 3);
+    fleet_command(fleet, 0, "DEL", "repaired", NULL);
+    assert_result(REDLOCK_OK, redlock_extend(lock, 0, NULL), NULL);
+    await(count_lock_keys(fleet, 0) == 1);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
+/* Gone from a quorum, somebody else may have had it and given it back: nothing on the nodes would tell. Once a renewal
+ * planted it again on all of them, and its holder never knew. */
+static void a_lock_that_a_quorum_lost_is_lost_though_nobody_has_it(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), 30000);
+    redlock_lock *lock = take_lock(client, "gone", 30000);
+
+    await(count_lock_keys(fleet, 0) + count_lock_keys(fleet, 1) + count_lock_keys(fleet, 2) == 3);
+    fleet_command(fleet, 0, "DEL", "gone", NULL);
+    fleet_command(fleet, 1, "DEL", "gone", NULL);
+    assert_result(REDLOCK_NOT_HELD, redlock_extend(lock, 0, NULL), NULL);
+    assert_int_equal(redlock_lock_validity_ms(lock), 0);
+    assert_result(REDLOCK_LOST, redlock_release(lock, NULL), NULL);
+    redlock_lock_free(lock);
+    redlock_client_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_GUARDED(a_minority_that_lost_the_lock_is_given_it_again, start_three_guarded),
+        ON_GUARDED(a_lock_that_a_quorum_lost_is_lost_though_nobody_has_it, start_three_guarded),
         ON_GUARDED(a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type, start_three_guarded),
         ON_GUARDED(a_plain_client_does_not_know_that_a_fleet_is_new, start_three_guarded),
         ON_GUARDED(the_operators_word_ends_the_quarantine, start_three_guarded),

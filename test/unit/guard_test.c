@@ -118,7 +118,7 @@ static void an_admission_says_everything_the_script_wants_to_know(void **state)
                                      .up_ms = 4000,
                                      .word = "suspect",
                                      .floor = 77,
-                                     .suspect = "1 run id 5 0"};
+                                     .known = "1 run id 5 0"};
     char bytes[8192];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     struct rl_resp item;

@@ -169,7 +169,7 @@ static const struct expected replies[] = {
     {EXT, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {EXT, ":-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {EXT, ":-4\r\n", ANSWER, RL_BROKEN, RL_CAUSE_LATE, 0, -2, 0, NULL},
-    {EXT, ":-2\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {EXT, ":-2\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {EXT, ":-5\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {EXT, "+OK\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {EXT, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},

@@ -4,8 +4,10 @@
 -- quarantine any client asks for (ms), and the node time (ms) before which it must not vote; 0: it may.
 -- KEYS[1] epoch  KEYS[2] floor
 -- ARGV[1] run_id  ARGV[2] fresh id  ARGV[3] quarantine in ms  ARGV[4] 1: the node keeps its memory over a restart
--- ARGV[5] ms it has certainly been up  ARGV[6] '', 'init' (nothing can be held: vote now), 'suspect' (its clock stepped)
--- ARGV[7] '' or a floor to take over (with 'init' it has one)  ARGV[8] with 'suspect': the record the client knew; one suspicion is enough
+-- ARGV[5] ms it has certainly been up  ARGV[6] '', 'look' (change nothing),
+-- 'init' (nothing can be held: vote now), 'suspect' (its clock stepped)
+-- ARGV[7] '' or a floor to take over (with 'init' it has one)
+-- ARGV[8] the record the client knows: a suspicion and a floor count only for the record they were meant for
 -- Answers {state, now (us), record, ms to wait, floor}; state 1 fit, 2 in quarantine, 3 lacks a floor; floor '' none.
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
@@ -34,7 +36,7 @@ elseif run ~= ARGV[1] then
         forget(now - math.min(tonumber(ARGV[5]), q))
     end
 end
-if q < asked then
+if q < asked and ARGV[6] ~= 'look' then
     -- A client with longer locks than were known here: they may have been forgotten too.
     q = asked
     wait_until = math.max(wait_until, now + q)
@@ -42,10 +44,10 @@ end
 if ARGV[6] == 'suspect' and before == ARGV[8] then
     forget(now)
 end
-local told = tonumber(ARGV[7])
+local told = before == ARGV[8] and tonumber(ARGV[7])
 if ARGV[6] == 'init' then
     wait_until = 0
-    told = math.max(told, now_us + 5000000)
+    told = math.max(tonumber(ARGV[7]), now_us + 5000000)
 end
 if wait_until <= now then
     wait_until = 0
@@ -55,13 +57,15 @@ if wait_until == 0 and told and (not floor or told > tonumber(floor)) then
 end
 
 local record = string.format('1 %s %s %.0f %.0f', run, id, q, wait_until)
-if record ~= before then
-    redis.call('SET', KEYS[1], record)
-end
-if not floor then
-    redis.call('DEL', KEYS[2])
-elseif floor ~= floor_before then
-    redis.call('SET', KEYS[2], floor)
+if ARGV[6] ~= 'look' then
+    if record ~= before then
+        redis.call('SET', KEYS[1], record)
+    end
+    if not floor then
+        redis.call('DEL', KEYS[2])
+    elseif floor ~= floor_before then
+        redis.call('SET', KEYS[2], floor)
+    end
 end
 local state = 1
 if wait_until > 0 then

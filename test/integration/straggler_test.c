@@ -1,0 +1,457 @@
+/*
+ * Tests of what is still under way when a round is decided: frozen nodes, bytes that arrive late, connections cut at the
+ * worst moment. TTLs are long, so a key that stays is an orphan and not a matter of time. The other half shows what leaves
+ * orphans: a release on another connection, no not-after, no second release.
+ */
+#include <hiredis/hiredis.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/guarded.h"
+#include "support/proxy.h"
+#include "support/steps.h"
+
+enum { PROXIED = 2, NODE_TIMEOUT_MS = 200, SETTLE_MS = 10000 };
+
+/* ---- a fleet of three, the last of them behind a bad network -------------------------------------------- */
+
+struct scene {
+    struct fleet *fleet;
+    struct proxy *proxy;
+    char urls[512];
+};
+
+static int start_scene(void **state)
+{
+    static struct scene scene;
+    struct fleet_options options = {.node_count = 3, .transport = FLEET_UNIX};
+
+    scene.fleet = fleet_start(&options);
+    if (scene.fleet == NULL)
+        return -1;
+    scene.proxy = proxy_start(scene.fleet, PROXIED);
+    if (scene.proxy == NULL)
+        return -1;
+    snprintf(scene.urls, sizeof scene.urls, "%s,%s,%s", fleet_url(scene.fleet, 0), fleet_url(scene.fleet, 1),
+             proxy_url(scene.proxy));
+    *state = &scene;
+    return 0;
+}
+
+static int end_scene(void **state)
+{
+    struct scene *scene = *state;
+    void *fleet = scene->fleet;
+
+    proxy_stop(scene->proxy);
+    return stop_guarded(&fleet);
+}
+
+#define ON_SCENE(test)                            \
+    {                                             \
+#test, test, start_scene, end_scene, NULL \
+    }
+
+static redlock_client *open_scene(const struct scene *scene, redlock_mode mode)
+{
+    redlock_options options = guarded_options(scene->urls, LONG_TTL_MS);
+    redlock_client *client;
+
+    options.mode = mode;
+    options.node_timeout_ms = NODE_TIMEOUT_MS;
+    client = open_with(&options);
+    if (mode == REDLOCK_GUARDED)
+        admit_all_nodes(client);
+    await_all_nodes(client);
+    give_back(take_lock(client, "warm", LONG_TTL_MS)); /* scripts are loaded, the clock is known */
+    await_all_nodes(client);
+    return client;
+}
+
+static void let_go(struct scene *scene)
+{
+    proxy_hold(scene->proxy, false);
+    proxy_deliver(scene->proxy);
+    await(proxy_keeps_nothing(scene->proxy));
+    fleet_command(scene->fleet, PROXIED, "PING", NULL);
+    sleep_ms(50);
+}
+
+static void expect_no_orphan(struct fleet *fleet)
+{
+    const char *leftovers = lock_leftovers(fleet, SETTLE_MS);
+
+    if (leftovers[0] != '\0')
+        fail_msg("orphans:\n%s", leftovers);
+}
+
+/* ---- frozen nodes ---------------------------------------------------------------------------------------- */
+
+static void two_of_five_frozen_nodes_keep_nothing(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    int operations = 0, won = 0;
+    char name[32];
+
+    await_all_nodes(client);
+    for (int turn = 0; turn < 80; turn++) {
+        int first = turn % 5, second = (turn + 1 + turn % 3) % 5;
+
+        fleet_freeze(fleet, first);
+        fleet_freeze(fleet, second);
+        for (int i = 0; i < 50; i++) {
+            redlock_spec spec = spec_for(name, LONG_TTL_MS);
+            redlock_lock *lock = NULL;
+
+            snprintf(name, sizeof name, "name %d", operations++);
+            if (redlock_acquire(client, &spec, 1000, &lock, NULL) == REDLOCK_OK) {
+                redlock_release(lock, NULL);
+                won++;
+            }
+            redlock_lock_free(lock);
+        }
+        fleet_thaw(fleet, first);
+        fleet_thaw(fleet, second);
+    }
+    print_message("# %d of %d operations won\n", won, operations);
+    assert_true(won > operations * 9 / 10);
+    expect_no_orphan(fleet);
+    redlock_client_close(client);
+}
+
+/* ---- late bytes ------------------------------------------------------------------------------------------ */
+
+static void expect_no_orphan_after_a_black_hole(struct scene *scene, redlock_mode mode)
+{
+    redlock_client *client = open_scene(scene, mode);
+
+    for (int turn = 0; turn < 5; turn++) {
+        proxy_hold(scene->proxy, true);
+        for (int i = 0; i < 20; i++)
+            give_back(take_lock(client, "lock", LONG_TTL_MS));
+        sleep_ms(turn % 2 == 0 ? 2 * NODE_TIMEOUT_MS : 0);
+        let_go(scene);
+        expect_no_orphan(scene->fleet);
+    }
+    redlock_client_close(client);
+}
+
+static void a_black_hole_that_heals_leaves_no_orphan(void **state)
+{
+    expect_no_orphan_after_a_black_hole(*state, REDLOCK_GUARDED);
+}
+
+static void a_black_hole_that_heals_leaves_no_orphan_in_plain_mode(void **state)
+{
+    expect_no_orphan_after_a_black_hole(*state, REDLOCK_PLAIN);
+}
+
+static redisContext *connect_raw(const char *url)
+{
+    int port = 0;
+    redisContext *link;
+
+    assert_int_equal(sscanf(url, "redis://127.0.0.1:%d", &port), 1);
+    link = redisConnect("127.0.0.1", port);
+    assert_non_null(link);
+    assert_int_equal(link->err, 0);
+    return link;
+}
+
+static void send_raw(redisContext *link, const char *command)
+{
+    int done = 0;
+
+    assert_int_equal(redisAppendCommand(link, command), REDIS_OK);
+    while (done == 0)
+        assert_int_equal(redisBufferWrite(link, &done), REDIS_OK);
+}
+
+/* Planted: what many clients do, and ours must not. */
+static void a_release_on_another_connection_leaves_an_orphan(void **state)
+{
+    struct scene *scene = *state;
+    redisContext *carrier = connect_raw(proxy_url(scene->proxy));
+
+    freeReplyObject(redisCommand(carrier, "PING"));
+    proxy_hold(scene->proxy, true);
+    send_raw(carrier, "SET lock me NX PX 60000");
+    sleep_ms(20);
+    fleet_command(scene->fleet, PROXIED, "DEL", "lock", NULL);
+    let_go(scene);
+    assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 1);
+    fleet_command(scene->fleet, PROXIED, "DEL", "lock", NULL);
+    redisFree(carrier);
+}
+
+static void on_the_same_connection_it_does_not(void **state)
+{
+    struct scene *scene = *state;
+    redisContext *carrier = connect_raw(proxy_url(scene->proxy));
+
+    freeReplyObject(redisCommand(carrier, "PING"));
+    proxy_hold(scene->proxy, true);
+    send_raw(carrier, "SET lock me NX PX 60000");
+    sleep_ms(20);
+    send_raw(carrier, "DEL lock");
+    let_go(scene);
+    assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 0);
+    redisFree(carrier);
+}
+
+/* ---- clients that die with words under way ---------------------------------------------------------------- */
+
+/* A client in a process of its own, that does one thing when told and is killed after it. */
+struct mortal {
+    pid_t pid;
+    int go, done;
+};
+
+static void say(int fd)
+{
+    if (write(fd, "x", 1) != 1)
+        _exit(1);
+}
+
+static void hear(int fd)
+{
+    char byte;
+
+    assert_int_equal(read(fd, &byte, 1), 1);
+}
+
+/* In the child: a warm client; the lock too, when it is to be extended. */
+static void live_and_die(const struct scene *scene, redlock_mode mode, bool extends, int go, int done)
+{
+    redlock_client *client = open_scene(scene, mode);
+    redlock_lock *lock = extends ? take_lock(client, "lock", 3000) : NULL;
+    char byte;
+
+    if (extends)
+        await_all_nodes(client); /* node 2 has answered too */
+    say(done);
+    if (read(go, &byte, 1) != 1)
+        _exit(1);
+    if (extends)
+        redlock_extend(lock, LONG_TTL_MS, NULL);
+    else
+        lock = take_lock(client, "lock", LONG_TTL_MS);
+    say(done);
+    for (;;)
+        pause();
+}
+
+static struct mortal give_birth(const struct scene *scene, redlock_mode mode, bool extends)
+{
+    struct mortal mortal;
+    int go[2], done[2];
+
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe(done), 0);
+    fflush(NULL);
+    mortal.pid = fork();
+    if (mortal.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm(60);
+        live_and_die(scene, mode, extends, go[0], done[1]);
+    }
+    close(go[0]);
+    close(done[1]);
+    mortal.go = go[1];
+    mortal.done = done[0];
+    hear(mortal.done);
+    return mortal;
+}
+
+static void end_life(const struct mortal *mortal)
+{
+    kill(mortal->pid, SIGKILL);
+    waitpid(mortal->pid, NULL, 0);
+    close(mortal->go);
+    close(mortal->done);
+}
+
+/* What its last words did to the node once they came through, long after anybody waited for them. */
+static void speak_late(struct scene *scene, redlock_mode mode, bool extends)
+{
+    struct mortal mortal = give_birth(scene, mode, extends);
+
+    proxy_hold(scene->proxy, true);
+    say(mortal.go);
+    hear(mortal.done);
+    end_life(&mortal);
+    sleep_ms(3 * NODE_TIMEOUT_MS);
+    let_go(scene);
+}
+
+static void clear_locks(struct scene *scene)
+{
+    for (int i = 0; i < 3; i++)
+        fleet_command(scene->fleet, i, "DEL", "lock", NULL);
+}
+
+static int64_t ttl_on(struct scene *scene, int node)
+{
+    return strtoll(fleet_command(scene->fleet, node, "PTTL", "lock", NULL), NULL, 10);
+}
+
+static void an_acquire_that_comes_too_late_is_refused(void **state)
+{
+    struct scene *scene = *state;
+
+    speak_late(scene, REDLOCK_GUARDED, false);
+    assert_int_equal(count_lock_keys(scene->fleet, 0), 1);
+    assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 0);
+    clear_locks(scene);
+}
+
+static void without_a_not_after_it_is_carried_out(void **state)
+{
+    struct scene *scene = *state;
+
+    speak_late(scene, REDLOCK_PLAIN, false);
+    assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 1);
+    clear_locks(scene);
+}
+
+static void an_extension_that_comes_too_late_is_refused(void **state)
+{
+    struct scene *scene = *state;
+
+    speak_late(scene, REDLOCK_GUARDED, true);
+    assert_true(ttl_on(scene, 0) > 3000);
+    assert_true(ttl_on(scene, PROXIED) <= 3000);
+    clear_locks(scene);
+}
+
+static void without_a_not_after_it_is_carried_out_too(void **state)
+{
+    struct scene *scene = *state;
+
+    speak_late(scene, REDLOCK_PLAIN, true);
+    assert_true(ttl_on(scene, PROXIED) > 3000);
+    clear_locks(scene);
+}
+
+/* ---- connections that are cut ----------------------------------------------------------------------------- */
+
+/* The answer to an acquire is lost with its connection; the lock is released while the node has yet to come back. */
+static void lose_the_answer(struct scene *scene, redlock_mode mode)
+{
+    redlock_client *client = open_scene(scene, mode);
+
+    for (int i = 0; i < 10; i++) {
+        redlock_lock *lock;
+
+        proxy_cut_after_next(scene->proxy);
+        lock = take_lock(client, "lock", LONG_TTL_MS);
+        await(proxy_has_cut(scene->proxy));
+        if (i % 2 == 0)
+            sleep_ms(20);
+        redlock_release(lock, NULL);
+        redlock_lock_free(lock);
+        expect_no_orphan(scene->fleet);
+        await_all_nodes(client);
+    }
+    redlock_client_close(client);
+}
+
+static void a_connection_cut_right_after_the_acquire_leaves_no_orphan(void **state)
+{
+    lose_the_answer(*state, REDLOCK_GUARDED);
+}
+
+static void a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_mode(void **state)
+{
+    lose_the_answer(*state, REDLOCK_PLAIN);
+}
+
+/* Planted: a client that is content with its connection being gone. */
+static void without_a_release_on_the_next_connection_the_key_stays(void **state)
+{
+    struct scene *scene = *state;
+    redisContext *carrier = connect_raw(proxy_url(scene->proxy));
+    redisReply *reply;
+
+    freeReplyObject(redisCommand(carrier, "PING"));
+    proxy_cut_after_next(scene->proxy);
+    reply = redisCommand(carrier, "SET lock me NX PX 60000");
+    assert_null(reply);
+    await(proxy_has_cut(scene->proxy));
+    await(count_lock_keys(scene->fleet, PROXIED) == 1);
+    sleep_ms(500);
+    assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 1);
+    redisFree(carrier);
+    clear_locks(scene);
+}
+
+/* The cut connection's last words reach the node after the release on the new one: the second release is for them. */
+static void words_that_come_after_the_first_release_leave_no_orphan(void **state)
+{
+    struct scene *scene = *state;
+    redlock_client *client = open_scene(scene, REDLOCK_GUARDED);
+
+    for (int i = 0; i < 4; i++) {
+        redlock_lock *lock;
+
+        proxy_cut_and_keep_next(scene->proxy);
+        lock = take_lock(client, "lock", LONG_TTL_MS);
+        await(proxy_has_cut(scene->proxy));
+        redlock_release(lock, NULL);
+        redlock_lock_free(lock);
+        sleep_ms(i % 2 == 0 ? NODE_TIMEOUT_MS / 2 : 2 * NODE_TIMEOUT_MS);
+        let_go(scene);
+        expect_no_orphan(scene->fleet);
+        await_all_nodes(client);
+    }
+    redlock_client_close(client);
+}
+
+/* ---- resets ------------------------------------------------------------------------------------------------ */
+
+/* A connection that says nothing for five seconds is given up, and with a reset: closed in the usual way, the kernel would
+ * go on delivering what was said on it. */
+static void a_silent_connection_is_given_up_with_a_reset(void **state)
+{
+    struct scene *scene = *state;
+    redlock_client *client = open_scene(scene, REDLOCK_GUARDED);
+
+    assert_int_equal(proxy_resets(scene->proxy), 0);
+    proxy_hold(scene->proxy, true);
+    for (int i = 0; i < 3000 && proxy_resets(scene->proxy) == 0; i++) {
+        give_back(take_lock(client, "lock", LONG_TTL_MS));
+        sleep_ms(10);
+    }
+    assert_true(proxy_resets(scene->proxy) > 0);
+    let_go(scene);
+    expect_no_orphan(scene->fleet);
+    redlock_client_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_GUARDED(two_of_five_frozen_nodes_keep_nothing, start_five_guarded),
+        ON_SCENE(a_black_hole_that_heals_leaves_no_orphan),
+        ON_SCENE(a_black_hole_that_heals_leaves_no_orphan_in_plain_mode),
+        ON_SCENE(a_release_on_another_connection_leaves_an_orphan),
+        ON_SCENE(on_the_same_connection_it_does_not),
+        ON_SCENE(an_acquire_that_comes_too_late_is_refused),
+        ON_SCENE(without_a_not_after_it_is_carried_out),
+        ON_SCENE(an_extension_that_comes_too_late_is_refused),
+        ON_SCENE(without_a_not_after_it_is_carried_out_too),
+        ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan),
+        ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_mode),
+        ON_SCENE(without_a_release_on_the_next_connection_the_key_stays),
+        ON_SCENE(words_that_come_after_the_first_release_leave_no_orphan),
+        ON_SCENE(a_silent_connection_is_given_up_with_a_reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
