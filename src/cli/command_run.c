@@ -104,7 +104,8 @@ static int prepare_warden(struct run *run)
     plan->grace_ms = options->grace_ms == CLI_NOT_GIVEN ? DEFAULT_GRACE_MS : options->grace_ms;
     if (!cli_warden_open(plan, &run->warden))
         return cli_output_fail(CLI_EXIT_SYSTEM, "the system refused a process");
-    if (!cli_lease_open(&run->lease, &run->warden, run->ttl_ms, run->renew_ms, plan->grace_ms))
+    int64_t grace = plan->on_lost == CLI_ON_LOST_KILL ? 0 : plan->grace_ms;
+    if (!cli_lease_open(&run->lease, &run->warden, run->ttl_ms, run->renew_ms, grace))
         return cli_output_fail(CLI_EXIT_SYSTEM, "the system refused a descriptor");
     return 0;
 }

@@ -9,6 +9,9 @@
 
 #include "cli/clock.h"
 
+/* What is left of the grace when the lock is gone already. */
+#define LAST_GRACE_MS 1000
+
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -30,6 +33,7 @@ bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, ui
     *lease = (struct cli_lease){.warden = warden,
                                 .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                                 .margin_ms = margin,
+                                .kill_at_ms = CLI_NEVER,
                                 .grace_ms = spare > 0 ? least(grace_ms, spare / 2) : 0};
     pthread_mutex_init(&lease->mutex, NULL);
     return lease->fd >= 0;
@@ -41,10 +45,20 @@ static int64_t send_deadline(struct cli_lease *lease, const redlock_lock *lock)
 {
     int64_t now = cli_clock_now();
     int64_t validity = redlock_lock_validity_ms(lock);
-    int64_t kill_at = now + validity - lease->margin_ms;
 
-    cli_warden_set_deadline(lease->warden, kill_at - lease->grace_ms, kill_at);
+    lease->kill_at_ms = now + validity - lease->margin_ms;
+    cli_warden_set_deadline(lease->warden, lease->kill_at_ms - lease->grace_ms, lease->kill_at_ms);
     return validity;
+}
+
+/* With the mutex held. The nodes say that the lock is gone: nothing is left to wait for, but CMD may still put its things
+ * in order, for a moment and never longer than it could rely on the lock before. */
+static void send_last_deadline(struct cli_lease *lease)
+{
+    int64_t now = cli_clock_now();
+
+    lease->kill_at_ms = least(lease->kill_at_ms, now + least(lease->grace_ms, LAST_GRACE_MS));
+    cli_warden_set_deadline(lease->warden, now, lease->kill_at_ms);
 }
 
 void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock)
@@ -71,10 +85,12 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
 
     pthread_mutex_lock(&lease->mutex);
     /* Not when a renewal failed: deadlines may only move on with proof. */
-    if (lost || report->result == REDLOCK_OK)
+    if (!lost && report->result == REDLOCK_OK)
         news->validity_ms = send_deadline(lease, lock);
     else
         news->validity_ms = redlock_lock_validity_ms(lock);
+    if (lost)
+        send_last_deadline(lease);
     news->lost = news->lost || lost;
     news->renewed = !lost && report->result == REDLOCK_OK;
     news->failed = !lost && report->result != REDLOCK_OK;

@@ -27,8 +27,9 @@ struct cli_lease {
     int fd; /* readable when there is news; -1 before it is open */
     const struct cli_warden *warden;
     int64_t grace_ms, margin_ms;
+    int64_t kill_at_ms; /* as the warden was told last */
     pthread_mutex_t mutex;
-    struct cli_lease_news news; /* under the mutex, as is the order of deadlines */
+    struct cli_lease_news news; /* under the mutex, as are the deadlines and their order */
 };
 
 /* How long before validity ends TERM and KILL are sent. `grace_ms` is shortened so that a renewal that is on time never

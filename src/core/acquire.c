@@ -171,14 +171,15 @@ static void agree_on_fence(struct rl_acquire *acquire, struct rl_time now, struc
     effects->question = ++acquire->question;
 }
 
-/* Why a round was lost before all have answered: nodes that had no time to answer yet are not to blame. Otherwise one
- * node that is down, which is known at once, would make a busy lock look like a missing quorum. */
-static enum rl_outcome early_reason(const struct rl_acquire *acquire)
+/* Whether the nodes that have not answered yet decide why a round is lost: with them others may be at it, without them there
+ * may be no quorum. One node that is down, which is known at once, must not make a busy lock look like a missing quorum, nor
+ * two and a frozen one a missing quorum like a busy lock. */
+static bool reason_open(const struct rl_acquire *acquire)
 {
     struct rl_tally tally = acquire->tally;
 
     tally.denied |= all_nodes(acquire) & ~rl_tally_answered(&tally);
-    return rl_tally_reason(&tally);
+    return rl_tally_reason(&tally) != rl_tally_reason(&acquire->tally);
 }
 
 static void count_vote(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
@@ -191,7 +192,8 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
     case RL_OPEN:
         return;
     case RL_LOST:
-        lose_round(acquire, early_reason(acquire), event->now, effects);
+        if (!reason_open(acquire))
+            lose_round(acquire, rl_tally_reason(&acquire->tally), event->now, effects);
         return;
     case RL_WON:
         if (acquire->config.fenced)

@@ -107,6 +107,49 @@ ok 'and CMD is stopped' is_dead "$(<"$work/pid")"
 is 'the other keeps it' "$(node 1 GET a)$(node 5 GET a)" thiefthief
 vacate a
 
+# hears_of NAME COMMAND...: CMD gets TERM when the command has taken the lock away, and is left alone for a moment.
+hears_of() {
+    local name=$1
+    shift
+    rm -f "$work/pid" "$work/got"
+    start run --status-fd 3 --ttl 30s --renew 300ms a -- \
+        bash -c 'trap "sleep 0.1; echo TERM >$0/got; exit 0" TERM; echo $$ >"$0/pid"; while :; do sleep 0.05; done' "$work"
+    until_true has_content "$work/pid"
+    "$@"
+    finish
+    is "$name" "$code" 79
+    ok 'CMD gets TERM and can put its things in order' has_content "$work/got"
+    is 'so it ends by itself' "$(event child_exit code)" 0
+}
+flush() {
+    local number
+    for number in 1 2 3 4 5; do
+        node "$number" FLUSHALL >/dev/null
+    done
+}
+hears_of 'one that somebody took at the nodes is lost' steal a
+vacate a
+hears_of 'one whose nodes forgot everything is lost' flush
+admit
+
+# does_not_end OPTION...: CMD does not care about TERM when its lock is taken away.
+does_not_end() {
+    rm -f "$work/pid"
+    start run --status-fd 3 --ttl 30s --renew 300ms "$@" a -- \
+        sh -c 'trap "" TERM; echo $$ >"$0"; while :; do sleep 0.02; done' "$work/pid"
+    until_true has_content "$work/pid"
+    steal a
+    finish
+    vacate a
+    is 'CMD that does not end is killed' "$code/$(event child_exit signal)" 79/9
+}
+does_not_end
+ok 'after a second, not after the whole grace' below "$(($(event child_exit time_ms) - $(event lost time_ms)))" 3000
+does_not_end --grace 0
+ok 'with no grace at once' below "$(($(event child_exit time_ms) - $(event lost time_ms)))" 900
+does_not_end --on-lost kill
+ok 'with --on-lost kill too' below "$(($(event child_exit time_ms) - $(event lost time_ms)))" 900
+
 start run --status-fd 3 --ttl 3s --renew 300ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go1"
 until_true has_event acquired
 spread a

@@ -217,7 +217,25 @@ static void a_busy_lock_is_busy_though_one_node_is_down(void **state)
     start_once(&attempt, 3);
     vote(&attempt, 1, 0, RL_BROKEN);
     vote(&attempt, 0, 3, RL_DENIED);
+    assert_nothing(&attempt); /* lost, but the last node decides what to call it */
+    vote(&attempt, 2, 4, RL_DENIED);
     assert_ended_undone(&attempt, RL_OUTCOME_BUSY);
+}
+
+/* Two nodes down and a frozen one are no quorum, though the living ones say that it is held. */
+static void a_missing_quorum_is_not_called_busy(void **state)
+{
+    struct attempt attempt;
+
+    (void)state;
+    start_once(&attempt, 5);
+    vote(&attempt, 0, 0, RL_BROKEN);
+    vote(&attempt, 1, 0, RL_BROKEN);
+    vote(&attempt, 3, 1, RL_DENIED);
+    vote(&attempt, 4, 1, RL_DENIED);
+    assert_nothing(&attempt);
+    tell(&attempt, RL_EVENT_TIMER, TIMEOUT_MS);
+    assert_ended_undone(&attempt, RL_OUTCOME_NO_QUORUM);
 }
 
 static void too_few_nodes_up_is_no_quorum_before_the_others_answer(void **state)
@@ -240,6 +258,7 @@ static void unfit_nodes_are_to_blame_before_the_others_answer(void **state)
     vote(&attempt, 0, 0, RL_BROKEN);
     vote(&attempt, 1, 1, RL_UNFIT);
     vote(&attempt, 2, 1, RL_UNFIT);
+    vote(&attempt, 3, 1, RL_DENIED);
     assert_ended_undone(&attempt, RL_OUTCOME_QUARANTINE);
 }
 
@@ -792,6 +811,7 @@ int main(void)
         cmocka_unit_test(one_node_answering_twice_counts_once),
         cmocka_unit_test(lost_as_soon_as_no_quorum_is_possible),
         cmocka_unit_test(a_busy_lock_is_busy_though_one_node_is_down),
+        cmocka_unit_test(a_missing_quorum_is_not_called_busy),
         cmocka_unit_test(too_few_nodes_up_is_no_quorum_before_the_others_answer),
         cmocka_unit_test(unfit_nodes_are_to_blame_before_the_others_answer),
         cmocka_unit_test(silent_at_the_deadline_is_no_quorum_and_undone_everywhere),
