@@ -203,7 +203,7 @@ void sim_faults_event(struct sim_world *world)
     while (!sim_plan_has(&world->plan, fault));
     strike(world, fault);
     /* What a snapshot would have in it. */
-    if (sim_plan_has(&world->plan, SIM_FAULT_SNAPSHOT) && sim_chance(world, 30))
+    if (sim_plan_has(&world->plan, SIM_FAULT_SNAPSHOT) && sim_chance(world, 50))
         memcpy(world->nodes[node].kept, world->nodes[node].keys, sizeof world->nodes[node].kept);
     plan_next(world);
 }

@@ -7,7 +7,7 @@
 
 #include "sim/world.h"
 
-enum { FLOOR_RETRY_MS = 1000, PROBE_EVERY_MS = 1000 };
+enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
 
 static struct rl_time after_ms(const struct sim_client *client, int64_t ms)
 {
@@ -19,14 +19,15 @@ static struct rl_admission make_admission(struct sim_world *world, struct sim_cl
 {
     const struct sim_plan *plan = &world->plan;
     const struct sim_connection *connection = &client->connections[node];
+    int64_t quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm));
     struct rl_admission admission = {
         .run_id = connection->run_id,
-        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm)),
+        .quarantine_ms = quarantine_ms > client->quarantine_ms ? quarantine_ms : client->quarantine_ms,
         .durable = plan->durable,
         .up_ms = connection->up_s < 1 ? 0 : (connection->up_s - 1) * 1000,
         .word = word,
         .floor = floor,
-        .suspect = client->guards[node].epoch,
+        .known = client->guards[node].epoch,
     };
 
     snprintf(admission.fresh_id, sizeof admission.fresh_id, "%016llx",
@@ -86,6 +87,8 @@ static void begin_sweep(struct sim_world *world, struct sim_client *client)
     client->sweeping = true;
     client->sweep++;
     for (uint32_t node = 0; node < world->plan.node_count; node++)
+        client->guards[node].awaits_floor = client->guards[node].fitness == RL_FITNESS_FLOORLESS;
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
         if (client->connections[node].state == SIM_READY)
             sim_guard_admit(world, client, node, "", false);
 }
@@ -96,7 +99,8 @@ static void give_floor(struct sim_world *world, struct sim_client *client, bool 
         struct sim_guard *guard = &client->guards[node];
         struct rl_admission admission;
 
-        if (guard->fitness != RL_FITNESS_FLOORLESS || client->connections[node].state != SIM_READY)
+        if (guard->fitness != RL_FITNESS_FLOORLESS || !guard->awaits_floor ||
+            client->connections[node].state != SIM_READY)
             continue;
         if (found) {
             admission = make_admission(world, client, node, "", floor);
@@ -129,6 +133,9 @@ static void conclude_sweep(struct sim_world *world, struct sim_client *client)
     client->sweeping = false;
     found = rl_guard_floor(views, world->plan.node_count, &floor);
     give_floor(world, client, found, floor);
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (client->guards[node].fitness == RL_FITNESS_FLOORLESS && !client->guards[node].awaits_floor)
+            begin_sweep(world, client);
 }
 
 /* ---- answers ---- */
@@ -142,10 +149,13 @@ static void take_admitted(struct sim_world *world, struct sim_client *client, ui
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     guard->sweep = client->sweep;
     memcpy(guard->epoch, admitted->epoch, sizeof guard->epoch);
+    if (admitted->quarantine_ms > client->quarantine_ms)
+        client->quarantine_ms = admitted->quarantine_ms;
     if (admitted->fitness == RL_FITNESS_FIT) {
-        guard->cause = RL_CAUSE_NONE;
+        guard->cause = guard->clock_bad || guard->suspected.us != 0 ? RL_CAUSE_CLOCK : RL_CAUSE_NONE;
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
-        guard->again = after_ms(client, admitted->wait_ms + 1);
+        guard->again =
+            after_ms(client, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);
         guard->cause = RL_CAUSE_QUARANTINE;
         sim_say(world, "client %u > node %u sits out for %lld ms", client->index + 1, node + 1,
                 (long long)admitted->wait_ms);

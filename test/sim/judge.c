@@ -32,6 +32,63 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
     }
 }
 
+/* Where this acquisition's fence is known to be stored while the lock was held. */
+static rl_node_set nodes_at_fence(const struct sim_worker *worker)
+{
+    const struct rl_acquire *acquire = &worker->acquire;
+    rl_node_set at = 0;
+
+    for (uint32_t node = 0; node < acquire->config.node_count; node++)
+        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
+            at |= rl_node_set_one(node);
+    return at | (acquire->raising & acquire->second.granted);
+}
+
+/* What holds whatever clocks do: no fence twice; whoever asks after one was handed out gets a higher one; and on every node
+ * that counted for two locks, the one that was held there first has the lower fence. */
+static void check_order(struct sim_world *world, const struct sim_worker *worker,
+                        const struct sim_grant *mine, const struct sim_grant *other)
+{
+    const struct sim_attempt *a = &world->attempts[other->attempt], *b = &world->attempts[mine->attempt];
+    unsigned long long lower = mine->fence, higher = other->fence;
+
+    if (mine->fence == other->fence)
+        sim_fail(world, "fence order: %llu was handed out twice", lower);
+    if (other->at_us < worker->asked_us && mine->fence < other->fence)
+        sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
+    if (world->plan.bug == SIM_BUG_SAME_OWNER)
+        return; /* it cannot be told when which of its rounds was there */
+    for (rl_node_set both = mine->nodes & other->nodes; both != 0; both &= both - 1) {
+        uint32_t node = rl_node_set_first(both);
+
+        if ((a->held[node] < b->held[node]) != (other->fence < mine->fence))
+            sim_fail(world, "fence order: %llu and %llu are the wrong way round on node %u", lower, higher,
+                     node + 1);
+    }
+}
+
+static void judge_fence(struct sim_world *world, const struct sim_worker *worker)
+{
+    uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
+    struct sim_grant mine = {.name = worker->name,
+                             .attempt = worker->attempt,
+                             .nodes = nodes_at_fence(worker),
+                             .fence = worker->fence,
+                             .at_us = world->now_us};
+
+    for (uint32_t i = 0; i < kept; i++)
+        if (world->grants[i].name == mine.name)
+            check_order(world, worker, &mine, &world->grants[i]);
+    world->grants[world->grant_count++ % SIM_GRANTS_KEPT] = mine;
+    /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
+    if (worker->fence <= world->highest[worker->name] && !world->plan.beyond)
+        sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
+                 worker->client + 1, worker->index + 1, worker->fence, 'a' + (int)worker->name,
+                 world->highest[worker->name]);
+    if (worker->fence > world->highest[worker->name])
+        world->highest[worker->name] = worker->fence;
+}
+
 void sim_judge_handed_out(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
 {
     struct sim_holding *holding = holding_of(world, client, worker);
@@ -51,12 +108,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_client *client, st
     if (until_us <= world->now_us)
         sim_fail(world, "client %u.%u was handed out what is over", client->index + 1, worker->index + 1);
     check_alone(world, holding);
-    if (worker->fence <= world->highest[worker->name])
-        sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
-                 client->index + 1, worker->index + 1, worker->fence, 'a' + (int)worker->name,
-                 world->highest[worker->name]);
-    else
-        world->highest[worker->name] = worker->fence;
+    judge_fence(world, worker);
 }
 
 void sim_judge_extended(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
@@ -106,6 +158,8 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     if (strncmp(key, "lock-", 5) != 0)
         return;
     attempt = (uint32_t)strtoul(owner + 16, NULL, 16);
+    if (world->attempts[attempt].held[place] == 0)
+        world->attempts[attempt].held[place] = ++world->hold_count;
     left_ms = sim_node_pttl(node, now_us, key);
     if (left_ms < 0 || left_ms > world->plan.max_ttl_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);

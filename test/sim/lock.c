@@ -91,6 +91,7 @@ static void ask_for_lock(struct sim_world *world, struct sim_client *client, str
     if (world->plan.bug != SIM_BUG_SAME_OWNER || worker->acquire.round == 1)
         worker->attempt = make_attempt(world, client, worker);
     worker->touched = 0;
+    worker->asked_us = world->now_us;
     worker->fence = wall_us > 0 ? (uint64_t)wall_us : 0;
     if (worker->fence <= worker->seen)
         worker->fence = worker->seen + 1;

@@ -12,7 +12,7 @@
 
 static void usage(FILE *file)
 {
-    fputs("usage: redlock-sim [-n SEEDS] [-f FIRST] [-b BUG] [-k] [-v]\n"
+    fputs("usage: redlock-sim [-n SEEDS] [-f FIRST] [-b BUG] [-k] [-w] [-v]\n"
           "  -n SEEDS  how many seeds to run (1000)\n"
           "  -f FIRST  the first of them (1)\n"
           "  -b BUG    plant a bug, and stop at the first seed that finds it:\n           ",
@@ -20,6 +20,7 @@ static void usage(FILE *file)
     for (int bug = 1; bug < SIM_BUGS; bug++)
         fprintf(file, " %s", sim_bug_name((enum sim_bug)bug));
     fputs("\n  -k        go on after a failure\n"
+          "  -w        faults together that are known not to be covered together\n"
           "  -v        print what happens in each run\n",
           file);
 }
@@ -49,12 +50,12 @@ int main(int argc, char **argv)
     struct sim_world *world = calloc(1, sizeof *world);
     uint64_t count = 1000, first = 1, failed = 0, done = 0;
     enum sim_bug bug = SIM_BUG_NONE;
-    bool verbose = false, keep_going = false;
+    bool verbose = false, keep_going = false, wide = false;
     clock_t started = clock();
     char text[1024];
     int option;
 
-    while ((option = getopt(argc, argv, "n:f:b:kvh")) != -1) {
+    while ((option = getopt(argc, argv, "n:f:b:kwvh")) != -1) {
         switch (option) {
         case 'n':
             count = strtoull(optarg, NULL, 10);
@@ -68,6 +69,9 @@ int main(int argc, char **argv)
         case 'k':
             keep_going = true;
             break;
+        case 'w':
+            wide = true;
+            break;
         case 'v':
             verbose = true;
             break;
@@ -79,15 +83,15 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + count && world != NULL; seed++, done++) {
         struct sim_plan plan;
 
-        sim_plan_draw(&plan, seed, bug);
+        sim_plan_draw(&plan, seed, bug, wide);
         sim_plan_describe(&plan, text, sizeof text);
         if (verbose)
             puts(text);
-        if (sim_run(world, seed, bug, verbose ? stdout : NULL))
+        if (sim_run(world, &plan, verbose ? stdout : NULL))
             continue;
         failed++;
-        printf("%s\nFAILED: %s\nagain: redlock-sim -v -n 1 -f %" PRIu64 " -b %s\n", text, world->failure,
-               seed, sim_bug_name(bug));
+        printf("%s\nFAILED: %s\nagain: redlock-sim -v -n 1 -f %" PRIu64 " -b %s%s\n", text, world->failure,
+               seed, sim_bug_name(bug), wide ? " -w" : "");
         if (!keep_going) {
             done++;
             break;

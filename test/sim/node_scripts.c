@@ -144,7 +144,7 @@ void sim_script_extend(struct sim_call *call)
         sim_reply_integer(call->reply, 0);
     } else if (repair || call->node->bug == SIM_BUG_EXTEND_RECREATES) {
         sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
-        sim_reply_integer(call->reply, call->now_us);
+        sim_reply_integer(call->reply, call->node->bug == SIM_BUG_EXTEND_RECREATES ? call->now_us : -2);
     } else {
         sim_reply_integer(call->reply, -1);
     }
@@ -196,7 +196,7 @@ static void look_back(struct sim_call *call, struct record *record, const char *
         if (strcmp(argv[3], "1") != 0)
             forget(record, argv[1], now - (up_ms < record->q ? up_ms : record->q));
     }
-    if (record->q < asked) {
+    if (record->q < asked && strcmp(argv[5], "look") != 0) {
         record->q = asked;
         record->until = larger(record->until, now + asked);
     }
@@ -218,21 +218,30 @@ static void answer_admission(struct sim_call *call, const struct record *record,
     sim_reply_text(call->reply, floor);
 }
 
-/* KEYS epoch floor  ARGV run fresh_id q durable up_ms word told suspect */
+static void keep(struct sim_call *call, const struct record *record, const char *text)
+{
+    sim_node_set(call->node, call->arguments[0], text, 0);
+    if (record->has_floor)
+        set_number(call, call->arguments[1], record->floor, 0);
+    else
+        sim_node_remove(call->node, call->arguments[1]);
+}
+
+/* KEYS epoch floor  ARGV run fresh_id q durable up_ms word told known */
 void sim_script_admit(struct sim_call *call)
 {
     const char *const *argv = call->arguments + 2;
-    const char *epoch_key = call->arguments[0], *floor_key = call->arguments[1];
-    const char *before = get(call, epoch_key), *floor = get(call, floor_key);
+    const char *before = get(call, call->arguments[0]), *floor = get(call, call->arguments[1]);
     struct record record = {.has_floor = floor != NULL, .floor = floor != NULL ? number(floor) : 0};
-    bool has_told = argv[6][0] != '\0';
-    int64_t told = has_told ? number(argv[6]) : 0;
+    bool has_told = argv[6][0] != '\0' && before != NULL && strcmp(before, argv[7]) == 0;
+    int64_t told = number(argv[6]);
     char text[SIM_VALUE_SIZE];
 
     look_back(call, &record, before);
     if (strcmp(argv[5], "init") == 0) {
         record.until = 0;
         told = larger(told, call->now_us + AHEAD_US);
+        has_told = true;
     }
     if (record.until <= ms_of(call))
         record.until = 0;
@@ -247,10 +256,7 @@ void sim_script_admit(struct sim_call *call)
     }
     snprintf(text, sizeof text, "1 %s %s %" PRId64 " %" PRId64, record.run, record.id, record.q,
              record.until);
-    sim_node_set(call->node, epoch_key, text, 0);
-    if (record.has_floor)
-        set_number(call, floor_key, record.floor, 0);
-    else
-        sim_node_remove(call->node, floor_key);
+    if (strcmp(argv[5], "look") != 0)
+        keep(call, &record, text);
     answer_admission(call, &record, text);
 }

@@ -44,31 +44,64 @@ static bool chance(struct rl_prng *prng, int percent)
     return rl_prng_between(prng, 1, 100) <= percent;
 }
 
-static void draw_faults(struct sim_plan *plan, struct rl_prng *prng)
-{
-    uint32_t memory =
-        1U << SIM_FAULT_WIPE | 1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_FLUSH | 1U << SIM_FAULT_GUARD_KEY;
-    int percent = (int)PICK(prng, 10, 25, 50);
+enum {
+    FORGETTING =
+        1 << SIM_FAULT_WIPE | 1 << SIM_FAULT_SNAPSHOT | 1 << SIM_FAULT_FLUSH | 1 << SIM_FAULT_GUARD_KEY,
+    BEYOND = 1 << SIM_FAULT_STEP_AHEAD | 1 << SIM_FAULT_RATE | 1 << SIM_FAULT_EVICT,
+    EVERYTHING = (1 << SIM_FAULTS) - 1
+};
 
-    plan->beyond = chance(prng, 15);
+static uint32_t draw_some(struct rl_prng *prng, uint32_t among, int percent)
+{
+    uint32_t some = 0;
+
     for (int fault = 0; fault < SIM_FAULTS; fault++)
-        if (chance(prng, percent) && (plan->beyond || fault < SIM_FAULT_STEP_AHEAD))
-            plan->faults |= 1U << fault;
-    /* What a node forgot is made up for by waiting, which wild clocks cut short: the two together are beyond even fences. */
+        if ((among >> fault & 1) != 0 && chance(prng, percent))
+            some |= 1U << fault;
+    return some;
+}
+
+/* What is promised nothing about when it comes together. */
+static void keep_promises_apart(struct sim_plan *plan)
+{
+    /* What a node forgot is made up for by waiting, which wild clocks cut short. */
     if (plan->beyond)
-        plan->faults &= ~memory;
-    /* A node whose clock was set back may hold fences above what its clock now vouches for. */
-    if ((plan->faults & memory) != 0)
-        plan->faults &= ~(1U << SIM_FAULT_STEP_BACK);
-    /* Where too few intact nodes can be heard, clocks tell the floor: they must be closer than a quarantine is long. */
-    if ((plan->faults & (memory | 1U << SIM_FAULT_RESTART)) != 0 && plan->node_skew_us > 50000)
-        plan->node_skew_us = 50000;
-    plan->started_by_hand = chance(prng, 70);
-    plan->durable = chance(prng, 50);
+        plan->faults &= ~(uint32_t)FORGETTING;
     /* Whoever declares a node durable vouches that it does not come back with an older memory. */
     if (plan->durable)
         plan->faults &= ~(1U << SIM_FAULT_SNAPSHOT);
+    if (plan->wide || (plan->faults & (FORGETTING | 1U << SIM_FAULT_RESTART)) == 0)
+        return;
+    /* A node whose clock was set back may hold fences above what its clock now vouches for. */
+    plan->faults &= ~(1U << SIM_FAULT_STEP_BACK);
+    /* Where too few intact nodes can be heard, clocks tell the floor: they must be closer than a quarantine is long. */
+    if (plan->node_skew_us > 50000)
+        plan->node_skew_us = 50000;
+}
+
+static void draw_faults(struct sim_plan *plan, struct rl_prng *prng)
+{
+    int theme = (int)rl_prng_between(prng, 1, 100);
+
+    plan->started_by_hand = chance(prng, 70);
+    plan->durable = chance(prng, theme <= 20 ? 10 : 50);
     plan->fault_every_us = PICK(prng, 100000, 400000, 1500000);
+    plan->beyond = theme > 85;
+    plan->faults = draw_some(prng, EVERYTHING & ~BEYOND, (int)PICK(prng, 10, 25, 50));
+    /* Few nodes that forget much, and clients that disagree about the time: what floors are for. */
+    if (theme <= 20) {
+        plan->faults |= draw_some(prng, FORGETTING, 60);
+        plan->node_count = (uint32_t)PICK(prng, 1, 2, 3, 3);
+        plan->wall_skew_us = 3000000;
+    }
+    if (plan->beyond)
+        plan->faults |= draw_some(prng, BEYOND, 60);
+    /* Locks that vanish all the time, while a fence is being agreed on: what the second round has to stand. */
+    if (theme > 96) {
+        plan->faults = 1U << SIM_FAULT_EVICT | 1U << SIM_FAULT_DELAY;
+        plan->fault_every_us = 3000;
+    }
+    keep_promises_apart(plan);
 }
 
 static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
@@ -95,17 +128,17 @@ static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
 {
     struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm);
 
-    plan->faults_end_us = PICK(prng, 2000000, 5000000, 12000000);
+    plan->faults_end_us = plan->fault_every_us < 10000 ? 2000000 : PICK(prng, 2000000, 5000000, 12000000);
     /* Connections that hang are given up, nodes sit out, fetch a floor, and somebody's back-off ends. */
     plan->stop_us = plan->faults_end_us + 2 * quarantine.us + 15000000 + plan->ttl_ms * 2000;
     plan->end_us = plan->stop_us + 8000000;
 }
 
-void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug)
+void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide)
 {
     struct rl_prng prng = rl_prng_seed(seed);
 
-    *plan = (struct sim_plan){.seed = seed, .bug = bug};
+    *plan = (struct sim_plan){.seed = seed, .bug = bug, .wide = wide};
     plan->node_count = (uint32_t)PICK(&prng, 1, 2, 3, 3, 3, 3, 4, 5, 5, 7);
     plan->client_count = (uint32_t)PICK(&prng, 2, 2, 3, 4);
     plan->worker_count = (uint32_t)PICK(&prng, 1, 1, 2);

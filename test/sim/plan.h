@@ -54,6 +54,7 @@ enum sim_bug {
 struct sim_plan {
     uint64_t seed;
     enum sim_bug bug;
+    bool wide;
     uint32_t node_count, client_count, worker_count, name_count;
     uint32_t faults;      /* bits of enum sim_fault */
     bool beyond;          /* faults beyond the promise: only the order of fences counts */
@@ -74,7 +75,8 @@ struct sim_plan {
     int64_t node_skew_us;  /* of nodes' clocks, at most */
 };
 
-void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug);
+/* wide: also what is known not to be covered; see keep_promises_apart() in plan.c. */
+void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide);
 
 /* One line for people, without the line end. */
 void sim_plan_describe(const struct sim_plan *plan, char *text, int size);

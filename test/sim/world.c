@@ -45,7 +45,7 @@ static void vouch(struct sim_world *world, struct sim_node *node)
         .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm)),
         .word = "init",
         .floor = rl_guard_high(INT64_C(1700000000000000), 0),
-        .suspect = "",
+        .known = "",
     };
     char bytes[8192], answer[SIM_REPLY_SIZE];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes), reply = rl_writer_on(answer, sizeof answer);
@@ -111,7 +111,7 @@ static void run_until(struct sim_world *world, int64_t until_us)
         world->now_us = until_us;
 }
 
-static void begin(struct sim_world *world, uint64_t seed, enum sim_bug bug, FILE *transcript)
+static void begin(struct sim_world *world, const struct sim_plan *plan, FILE *transcript)
 {
     struct sim_queue queue = world->queue;
     struct sim_attempt *attempts = world->attempts;
@@ -127,8 +127,8 @@ static void begin(struct sim_world *world, uint64_t seed, enum sim_bug bug, FILE
     world->attempt_count = 1; /* 0 is nobody's */
     world->stats = stats;
     world->transcript = transcript;
-    sim_plan_draw(&world->plan, seed, bug);
-    world->prng = rl_prng_seed(seed ^ UINT64_C(0x5eed));
+    world->plan = *plan;
+    world->prng = rl_prng_seed(plan->seed ^ UINT64_C(0x5eed));
 }
 
 /* Frees what is still under way. */
@@ -145,9 +145,9 @@ static void end(struct sim_world *world)
             sim_network_drop(world, &world->clients[i], node);
 }
 
-bool sim_run(struct sim_world *world, uint64_t seed, enum sim_bug bug, FILE *transcript)
+bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcript)
 {
-    begin(world, seed, bug, transcript);
+    begin(world, plan, transcript);
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         start_node(world, node);
     for (uint32_t client = 0; client < world->plan.client_count; client++)

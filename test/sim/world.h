@@ -94,7 +94,7 @@ struct sim_connection {
 
 struct sim_guard {
     enum rl_fitness fitness;
-    bool asking, clock_bad;
+    bool asking, clock_bad, awaits_floor;
     struct rl_time again, probed, seen_good, suspected;
     uint32_t sweep;
     uint64_t high;
@@ -136,6 +136,7 @@ struct sim_worker {
     bool told_lost;
     bool revived; /* planted bug: extends what is lost */
     int64_t ttl_ms;
+    int64_t asked_us; /* true time when the present round began */
     uint64_t fence, seen;
 };
 
@@ -150,6 +151,7 @@ struct sim_client {
     struct sim_guard guards[SIM_NODES_MAX];
     uint32_t sweep;
     bool sweeping;
+    int64_t quarantine_ms; /* the longest that any node knows of */
     struct sim_worker workers[SIM_WORKERS_MAX];
     struct sim_debt debts[SIM_DEBTS_MAX];
     uint32_t debt_count;
@@ -159,8 +161,9 @@ struct sim_client {
 struct sim_attempt {
     uint32_t client, worker, name;
     int64_t ttl_ms;
-    rl_node_set broken;  /* a connection with something of it under way broke */
-    rl_node_set settled; /* its last release was carried out there: it must never be seen again */
+    rl_node_set broken;           /* a connection with something of it under way broke */
+    rl_node_set settled;          /* its last release was carried out there: it must never be seen again */
+    uint64_t held[SIM_NODES_MAX]; /* when it was first planted there, counted over all of them; 0 never */
 };
 
 /* What is relied upon. */
@@ -170,6 +173,16 @@ struct sim_holding {
     int64_t until_us; /* true time */
     uint64_t fence;
 };
+
+/* A lock that was handed out, for the order of fences. */
+struct sim_grant {
+    uint32_t name, attempt;
+    rl_node_set nodes; /* where its fence was stored while it was held */
+    uint64_t fence;
+    int64_t at_us;
+};
+
+enum { SIM_GRANTS_KEPT = 64 };
 
 struct sim_stats {
     uint64_t steps, messages, grants, raises, extensions, losses, releases, too_slow, faults, orphans;
@@ -187,6 +200,9 @@ struct sim_world {
     struct sim_attempt *attempts;
     uint32_t attempt_count, attempt_capacity;
     struct sim_holding holdings[SIM_CLIENTS_MAX * SIM_WORKERS_MAX];
+    struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
+    uint32_t grant_count;
+    uint64_t hold_count;
     uint64_t highest[SIM_NAMES_MAX];   /* fence handed out */
     int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
     uint64_t messages_alive;
@@ -197,11 +213,8 @@ struct sim_world {
     struct sim_stats stats;
 };
 
-/* Runs one seed. false: a rule was broken, and world->failure says which. */
-bool sim_run(struct sim_world *world, uint64_t seed, enum sim_bug bug, FILE *transcript);
-
-/* One thing that happens, to a world that has begun; false: it has ended. */
-void sim_world_event(struct sim_world *world, const struct sim_event *event);
+/* Runs one plan. false: a rule was broken, and world->failure says which. */
+bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcript);
 
 void sim_say(struct sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sim_fail(struct sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
