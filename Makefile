@@ -3,6 +3,8 @@ BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS ?= 60
+SEEDS ?= 20000
+FIRST ?= 1
 
 all:
 	@tools/setup build
@@ -18,6 +20,7 @@ help:
 	@echo 'make format                lay out all C files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about three minutes'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
+	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
 	@echo 'make clean                 remove build/'
 
 test:
@@ -58,7 +61,13 @@ fuzz:
 	@ninja -C $(BUILD)/fuzz
 	@FUZZ_SECONDS=$(SECONDS) meson test -C $(BUILD)/fuzz --no-rebuild --suite fuzz --print-errorlogs
 
+sim:
+	@tools/setup test
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) test/redlock-sim
+	@$(BUILD)/test/redlock-sim -n $(SEEDS) -f $(FIRST)
+
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install lint format bench fuzz clean
+.PHONY: all help test demo install lint format bench fuzz sim clean

@@ -1,0 +1,219 @@
+/*
+ * What goes wrong and when: each fault of the plan strikes at random until the plan says that all is well again. Whatever was
+ * broken is repaired then, so that somebody must get the lock in the end.
+ */
+#include <string.h>
+
+#include "sim/world.h"
+
+static struct sim_client *any_client(struct sim_world *world)
+{
+    return &world->clients[sim_draw(world, 0, world->plan.client_count - 1)];
+}
+
+static uint32_t any_node(struct sim_world *world)
+{
+    return (uint32_t)sim_draw(world, 0, world->plan.node_count - 1);
+}
+
+static void push_down(struct sim_world *world, struct sim_client *client, uint32_t node)
+{
+    sim_queue_push(&world->queue, (struct sim_event){.kind = SIM_DOWN,
+                                                     .at_us = world->now_us + sim_delay(world),
+                                                     .client = client->index,
+                                                     .node = node,
+                                                     .generation = client->connections[node].generation});
+}
+
+static void cut(struct sim_world *world, bool both)
+{
+    struct sim_connection *connection = &any_client(world)->connections[any_node(world)];
+    int64_t until_us = world->now_us + sim_draw(world, 1000, 8000000);
+    bool there = sim_chance(world, 50);
+
+    if (until_us > world->plan.faults_end_us)
+        until_us = world->plan.faults_end_us;
+    if (both || there)
+        connection->to_node.cut_until_us = until_us;
+    if (both || !there)
+        connection->to_client.cut_until_us = until_us;
+}
+
+static void pause(struct sim_world *world, bool suspend)
+{
+    struct sim_client *client = any_client(world);
+    int64_t length_us = sim_draw(world, 1000, suspend ? 6000000 : 2000 * world->plan.ttl_ms);
+
+    client->paused_until_us = world->now_us + length_us;
+    if (client->paused_until_us > world->plan.faults_end_us)
+        client->paused_until_us = world->plan.faults_end_us;
+    for (uint32_t node = 0; suspend && node < world->plan.node_count; node++)
+        if (sim_chance(world, 50))
+            push_down(world, client, node);
+    sim_client_plan_wake(world, client);
+}
+
+/* A node goes down, with what it will remember decided by the kind of crash, and comes back a little later. */
+static void crash(struct sim_world *world, uint32_t index, enum sim_fault how)
+{
+    struct sim_node *node = &world->nodes[index];
+
+    if (!node->up)
+        return;
+    node->up = false;
+    if (how == SIM_FAULT_WIPE)
+        sim_node_flush(node);
+    if (how == SIM_FAULT_SNAPSHOT)
+        memcpy(node->keys, node->kept, sizeof node->keys);
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        push_down(world, &world->clients[i], index);
+    sim_queue_push(&world->queue,
+                   (struct sim_event){.kind = SIM_START,
+                                      .at_us = world->now_us +
+                                               sim_draw(world, 1000, sim_chance(world, 50) ? 50000 : 3000000),
+                                      .node = index});
+}
+
+static void remove_guard_key(struct sim_world *world, struct sim_node *node)
+{
+    sim_node_remove(node, sim_chance(world, 50) ? RL_KEY_EPOCH : RL_KEY_FLOOR);
+}
+
+static void evict_lock(struct sim_world *world, struct sim_node *node)
+{
+    char key[16];
+
+    snprintf(key, sizeof key, "lock-%u", (unsigned)sim_draw(world, 0, world->plan.name_count - 1));
+    sim_node_remove(node, key);
+}
+
+static void step_clock(struct sim_world *world, struct sim_node *node, int64_t low_us, int64_t high_us)
+{
+    int64_t shown_us = sim_clock_at(&node->clock, world->now_us);
+    int64_t step_us = sim_draw(world, low_us, high_us);
+
+    sim_clock_set(&node->clock, world->now_us, shown_us + step_us, node->clock.rate_ppm);
+    if (step_us < 0)
+        world->set_back_us -= step_us; /* whoever sits out by that clock sits out for so much longer */
+}
+
+static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t index)
+{
+    struct sim_node *node = &world->nodes[index];
+    int64_t shown_us = sim_clock_at(&node->clock, world->now_us);
+
+    switch (fault) {
+    case SIM_FAULT_FREEZE:
+        node->frozen_until_us = world->now_us + sim_draw(world, 1000, 3000 * world->plan.ttl_ms);
+        if (node->frozen_until_us > world->plan.faults_end_us)
+            node->frozen_until_us = world->plan.faults_end_us;
+        return;
+    case SIM_FAULT_RESTART:
+    case SIM_FAULT_WIPE:
+    case SIM_FAULT_SNAPSHOT:
+        crash(world, index, fault);
+        return;
+    case SIM_FAULT_FLUSH:
+        sim_node_flush(node);
+        return;
+    case SIM_FAULT_GUARD_KEY:
+        remove_guard_key(world, node);
+        return;
+    case SIM_FAULT_SCRIPTS:
+        node->loaded = 0;
+        return;
+    case SIM_FAULT_STEP_BACK:
+        step_clock(world, node, sim_chance(world, 80) ? -200000 : -3000000, -1000);
+        return;
+    case SIM_FAULT_STEP_AHEAD:
+        step_clock(world, node, 1000, 10000000);
+        return;
+    case SIM_FAULT_RATE:
+        sim_clock_set(&node->clock, world->now_us, shown_us, sim_draw(world, -300000, 300000));
+        return;
+    case SIM_FAULT_EVICT:
+        evict_lock(world, node);
+        return;
+    default:
+        return;
+    }
+}
+
+static void strike(struct sim_world *world, enum sim_fault fault)
+{
+    uint32_t node = any_node(world);
+    struct sim_client *client;
+
+    world->stats.faults++;
+    switch (fault) {
+    case SIM_FAULT_BREAK:
+        client = any_client(world);
+        sim_say(world, "fault %s between client %u and node %u", sim_fault_name(fault), client->index + 1,
+                node + 1);
+        push_down(world, client, node);
+        return;
+    case SIM_FAULT_CUT:
+    case SIM_FAULT_CUT_ONE:
+        cut(world, fault == SIM_FAULT_CUT);
+        return;
+    case SIM_FAULT_PAUSE:
+    case SIM_FAULT_SUSPEND:
+        pause(world, fault == SIM_FAULT_SUSPEND);
+        return;
+    case SIM_FAULT_WALL:
+        client = any_client(world);
+        sim_clock_set(&client->wall, world->now_us,
+                      INT64_C(1700000000000000) + world->now_us +
+                          sim_draw(world, -world->plan.wall_skew_us, world->plan.wall_skew_us),
+                      0);
+        return;
+    case SIM_FAULT_STRAY:
+    case SIM_FAULT_DELAY:
+    case SIM_FAULT_HAND_OUT:
+        return; /* these strike by themselves */
+    default:
+        sim_say(world, "fault %s on node %u", sim_fault_name(fault), node + 1);
+        strike_node(world, fault, node);
+    }
+}
+
+static void plan_next(struct sim_world *world)
+{
+    sim_queue_push(
+        &world->queue,
+        (struct sim_event){.kind = SIM_FAULT,
+                           .at_us = world->now_us + sim_draw(world, 1, 2 * world->plan.fault_every_us)});
+}
+
+void sim_faults_start(struct sim_world *world)
+{
+    if (world->plan.faults != 0)
+        plan_next(world);
+}
+
+void sim_faults_event(struct sim_world *world)
+{
+    enum sim_fault fault;
+    uint32_t node = any_node(world);
+
+    if (world->now_us >= world->plan.faults_end_us)
+        return;
+    do
+        fault = (enum sim_fault)sim_draw(world, 0, SIM_FAULTS - 1);
+    while (!sim_plan_has(&world->plan, fault));
+    strike(world, fault);
+    /* What a snapshot would have in it. */
+    if (sim_plan_has(&world->plan, SIM_FAULT_SNAPSHOT) && sim_chance(world, 50))
+        memcpy(world->nodes[node].kept, world->nodes[node].keys, sizeof world->nodes[node].kept);
+    plan_next(world);
+}
+
+void sim_faults_end(struct sim_world *world)
+{
+    for (uint32_t i = 0; i < world->plan.node_count; i++) {
+        struct sim_node *node = &world->nodes[i];
+
+        if (sim_plan_has(&world->plan, SIM_FAULT_RATE))
+            sim_clock_set(&node->clock, world->now_us, sim_clock_at(&node->clock, world->now_us), 0);
+    }
+}

@@ -1,0 +1,218 @@
+/*
+ * What must hold, checked whenever something changes that could break it: nobody relies on what another relies on, fences rise in
+ * the order in which they are handed out, what is lost stays lost, and what was given back does not come back.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/world.h"
+
+static struct sim_holding *holding_of(struct sim_world *world, const struct sim_client *client,
+                                      const struct sim_worker *worker)
+{
+    return &world->holdings[client->index * SIM_WORKERS_MAX + worker->index];
+}
+
+/* Nobody else may rely on this name now. Only the clocks of the holders themselves say how long they do. */
+static void check_alone(struct sim_world *world, const struct sim_holding *mine)
+{
+    for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
+        const struct sim_holding *other = &world->holdings[i];
+
+        if (other == mine || !other->active || other->name != mine->name || other->until_us <= world->now_us)
+            continue;
+        if (world->plan.beyond)
+            continue;
+        sim_fail(world,
+                 "exclusion: client %u.%u and client %u.%u both rely on %c, the other one for %" PRId64
+                 " us more",
+                 mine->client + 1, mine->worker + 1, other->client + 1, other->worker + 1,
+                 'a' + (int)mine->name, other->until_us - world->now_us);
+    }
+}
+
+/* Where this acquisition's fence is known to be stored while the lock was held. */
+static rl_node_set nodes_at_fence(const struct sim_worker *worker)
+{
+    const struct rl_acquire *acquire = &worker->acquire;
+    rl_node_set at = 0;
+
+    for (uint32_t node = 0; node < acquire->config.node_count; node++)
+        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
+            at |= rl_node_set_one(node);
+    return at | (acquire->raising & acquire->second.granted);
+}
+
+/* What holds whatever clocks do: no fence twice; whoever asks after one was handed out gets a higher one; and on every node
+ * that counted for two locks, the one that was held there first has the lower fence. */
+static void check_order(struct sim_world *world, const struct sim_worker *worker,
+                        const struct sim_grant *mine, const struct sim_grant *other)
+{
+    const struct sim_attempt *a = &world->attempts[other->attempt], *b = &world->attempts[mine->attempt];
+    unsigned long long lower = mine->fence, higher = other->fence;
+
+    if (mine->fence == other->fence)
+        sim_fail(world, "fence order: %llu was handed out twice", lower);
+    if (other->at_us < worker->asked_us && mine->fence < other->fence)
+        sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
+    if (world->plan.bug == SIM_BUG_SAME_OWNER)
+        return; /* it cannot be told when which of its rounds was there */
+    for (rl_node_set both = mine->nodes & other->nodes; both != 0; both &= both - 1) {
+        uint32_t node = rl_node_set_first(both);
+
+        if ((a->held[node] < b->held[node]) != (other->fence < mine->fence))
+            sim_fail(world, "fence order: %llu and %llu are the wrong way round on node %u", lower, higher,
+                     node + 1);
+    }
+}
+
+static void judge_fence(struct sim_world *world, const struct sim_worker *worker)
+{
+    uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
+    struct sim_grant mine = {.name = worker->name,
+                             .attempt = worker->attempt,
+                             .nodes = nodes_at_fence(worker),
+                             .fence = worker->fence,
+                             .at_us = world->now_us};
+
+    for (uint32_t i = 0; i < kept; i++)
+        if (world->grants[i].name == mine.name)
+            check_order(world, worker, &mine, &world->grants[i]);
+    world->grants[world->grant_count++ % SIM_GRANTS_KEPT] = mine;
+    /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
+    if (worker->fence <= world->highest[worker->name] && !world->plan.beyond)
+        sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
+                 worker->client + 1, worker->index + 1, worker->fence, 'a' + (int)worker->name,
+                 world->highest[worker->name]);
+    if (worker->fence > world->highest[worker->name])
+        world->highest[worker->name] = worker->fence;
+}
+
+void sim_judge_handed_out(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+{
+    struct sim_holding *holding = holding_of(world, client, worker);
+    int64_t until_us = sim_clock_when(&client->clock, worker->lease.valid_until.us);
+
+    *holding = (struct sim_holding){.active = true,
+                                    .client = client->index,
+                                    .worker = worker->index,
+                                    .name = worker->name,
+                                    .attempt = worker->attempt,
+                                    .until_us = until_us,
+                                    .fence = worker->fence};
+    world->stats.grants++;
+    world->granted_us[worker->name] = world->now_us;
+    sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", client->index + 1,
+            worker->index + 1, 'a' + (int)worker->name, worker->fence, until_us - world->now_us);
+    if (until_us <= world->now_us)
+        sim_fail(world, "client %u.%u was handed out what is over", client->index + 1, worker->index + 1);
+    check_alone(world, holding);
+    judge_fence(world, worker);
+}
+
+void sim_judge_extended(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+{
+    struct sim_holding *holding = holding_of(world, client, worker);
+
+    world->stats.extensions++;
+    if (!holding->active) {
+        sim_fail(world, "client %u.%u holds %c again after it was told that it was lost", client->index + 1,
+                 worker->index + 1, 'a' + (int)worker->name);
+        return;
+    }
+    if (holding->until_us < world->now_us)
+        sim_fail(world, "client %u.%u extended what was over", client->index + 1, worker->index + 1);
+    holding->until_us = sim_clock_when(&client->clock, worker->lease.valid_until.us);
+    check_alone(world, holding);
+}
+
+void sim_judge_ended(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+{
+    holding_of(world, client, worker)->active = false;
+    sim_say(world, "client %u.%u no longer has %c", client->index + 1, worker->index + 1,
+            'a' + (int)worker->name);
+}
+
+/* ---- what is left on nodes ---- */
+
+static bool judges_orphans(const struct sim_world *world)
+{
+    return !world->plan.beyond && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) &&
+           world->plan.bug != SIM_BUG_SAME_OWNER;
+}
+
+void sim_judge_settled(struct sim_world *world, uint32_t node, const struct sim_message *message)
+{
+    if (message->kind == RL_COMMAND_RELEASE && message->last)
+        world->attempts[message->attempt].settled |= rl_node_set_one(node);
+}
+
+/* No key of a lock without an end, none that outlives the longest TTL, none that comes back after its last release. */
+void sim_judge_wrote(void *context, struct sim_node *node, const char *key, const char *owner)
+{
+    struct sim_world *world = context;
+    uint32_t place = (uint32_t)(node - world->nodes), attempt;
+    int64_t now_us = sim_clock_at(&node->clock, world->now_us), left_ms;
+
+    if (strncmp(key, "lock-", 5) != 0)
+        return;
+    attempt = (uint32_t)strtoul(owner + 16, NULL, 16);
+    if (world->attempts[attempt].held[place] == 0)
+        world->attempts[attempt].held[place] = ++world->hold_count;
+    left_ms = sim_node_pttl(node, now_us, key);
+    if (left_ms < 0 || left_ms > world->plan.max_ttl_ms)
+        sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
+    if (rl_node_set_has(world->attempts[attempt].settled, place)) {
+        world->stats.orphans++;
+        if (judges_orphans(world))
+            sim_fail(world, "orphan: attempt %u of client %u.%u came back to node %u after its last release",
+                     attempt, world->attempts[attempt].client + 1, world->attempts[attempt].worker + 1,
+                     place + 1);
+    }
+}
+
+/* Everybody has stopped, and had the time to clean up. */
+static void check_clean(struct sim_world *world)
+{
+    char key[16];
+
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        for (uint32_t name = 0; name < world->plan.name_count; name++) {
+            int64_t now_us = sim_clock_at(&world->nodes[node].clock, world->now_us);
+            const char *owner;
+
+            snprintf(key, sizeof key, "lock-%u", name);
+            owner = sim_node_get(&world->nodes[node], now_us, key);
+            if (owner != NULL)
+                sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key, owner);
+        }
+    for (uint32_t i = 0; i < world->plan.client_count; i++) {
+        const struct sim_client *client = &world->clients[i];
+
+        if (client->debt_count != 0)
+            sim_fail(world, "leak: client %u still owes %u releases", i + 1, client->debt_count);
+        for (uint32_t node = 0; node < world->plan.node_count; node++)
+            if (client->connections[node].ticket_count != 0)
+                sim_fail(world, "leak: client %u still waits for node %u", i + 1, node + 1);
+        for (uint32_t j = 0; j < world->plan.worker_count; j++)
+            if (client->workers[j].stage != SIM_IDLE)
+                sim_fail(world, "leak: client %u.%u has not ended", i + 1, j + 1);
+    }
+    if (world->messages_alive != 0)
+        sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);
+}
+
+void sim_judge_end(struct sim_world *world)
+{
+    int64_t calm_us = world->plan.stop_us - world->plan.ttl_ms * 2000 - 7000000;
+
+    if (world->plan.beyond)
+        return;
+    for (uint32_t name = 0; name < world->plan.name_count; name++)
+        if (world->granted_us[name] < calm_us)
+            sim_fail(world,
+                     "liveness: all was well since %" PRId64 " ms, and nobody got %c after %" PRId64 " ms",
+                     world->plan.faults_end_us / 1000, 'a' + (int)name, world->granted_us[name] / 1000);
+    check_clean(world);
+}

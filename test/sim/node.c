@@ -1,0 +1,257 @@
+/*
+ * The modelled node's clock, keys and commands; see node.h. Expiry is the node's own business and works in whole
+ * milliseconds of its own clock, as it does in a real one.
+ */
+#include "sim/node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "wire/resp_reader.h"
+#include "wire/script.h"
+
+int64_t sim_clock_at(const struct sim_clock *clock, int64_t true_us)
+{
+    int64_t passed = true_us - clock->since_us;
+
+    return clock->base_us + passed + passed * clock->rate_ppm / 1000000;
+}
+
+void sim_clock_set(struct sim_clock *clock, int64_t true_us, int64_t shown_us, int64_t rate_ppm)
+{
+    *clock = (struct sim_clock){.since_us = true_us, .base_us = shown_us, .rate_ppm = rate_ppm};
+}
+
+int64_t sim_clock_when(const struct sim_clock *clock, int64_t shown_us)
+{
+    int64_t wanted = shown_us - clock->base_us;
+    int64_t at;
+
+    if (wanted > INT64_MAX / 1000000)
+        return INT64_MAX;
+    at = clock->since_us + wanted * 1000000 / (1000000 + clock->rate_ppm) - 2;
+    while (sim_clock_at(clock, at) < shown_us)
+        at++;
+    return at;
+}
+
+void sim_node_start(struct sim_node *node, uint64_t serial, int64_t true_us)
+{
+    node->up = true;
+    node->boot++;
+    node->loaded = 0;
+    node->started_us = sim_clock_at(&node->clock, true_us);
+    snprintf(node->run_id, sizeof node->run_id, "%040" PRIx64, serial);
+}
+
+void sim_node_flush(struct sim_node *node)
+{
+    memset(node->keys, 0, sizeof node->keys);
+}
+
+int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us)
+{
+    int64_t up = sim_clock_at(&node->clock, true_us) / 1000000 - node->started_us / 1000000;
+
+    return up > 0 ? up : 0;
+}
+
+/* ---- keys ---- */
+
+static struct sim_key *find(struct sim_node *node, const char *key)
+{
+    for (int i = 0; i < SIM_KEYS_MAX; i++)
+        if (node->keys[i].key[0] != '\0' && strcmp(node->keys[i].key, key) == 0)
+            return &node->keys[i];
+    return NULL;
+}
+
+const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
+{
+    struct sim_key *found = find(node, key);
+
+    if (found == NULL)
+        return NULL;
+    if (found->end_ms != 0 && now_us / 1000 > found->end_ms) {
+        found->key[0] = '\0';
+        return NULL;
+    }
+    return found->value;
+}
+
+int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key)
+{
+    struct sim_key *found;
+
+    if (sim_node_get(node, now_us, key) == NULL)
+        return -2;
+    found = find(node, key);
+    return found->end_ms == 0 ? -1 : found->end_ms - now_us / 1000;
+}
+
+void sim_node_set(struct sim_node *node, const char *key, const char *value, int64_t end_ms)
+{
+    struct sim_key *place = find(node, key);
+
+    for (int i = 0; place == NULL && i < SIM_KEYS_MAX; i++)
+        if (node->keys[i].key[0] == '\0')
+            place = &node->keys[i];
+    if (place == NULL)
+        abort(); /* the table was born with room for every name there is */
+    if (place->value != value)
+        snprintf(place->value, sizeof place->value, "%s", value);
+    if (place->key != key)
+        snprintf(place->key, sizeof place->key, "%s", key);
+    place->end_ms = end_ms;
+    if (node->wrote != NULL)
+        node->wrote(node->context, node, key, place->value);
+}
+
+bool sim_node_remove(struct sim_node *node, const char *key)
+{
+    struct sim_key *found = find(node, key);
+
+    if (found != NULL)
+        found->key[0] = '\0';
+    return found != NULL;
+}
+
+/* ---- replies ---- */
+
+void sim_reply_integer(struct rl_writer *reply, int64_t value)
+{
+    char line[32];
+
+    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, ":%" PRId64 "\r\n", value));
+}
+
+void sim_reply_text(struct rl_writer *reply, const char *text)
+{
+    char line[32];
+    size_t length = strlen(text);
+
+    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, "$%zu\r\n", length));
+    rl_write_raw(reply, text, length);
+    rl_write_raw(reply, "\r\n", 2);
+}
+
+void sim_reply_array(struct rl_writer *reply, uint32_t count)
+{
+    char line[32];
+
+    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, "*%u\r\n", count));
+}
+
+static void reply_line(struct rl_writer *reply, const char *line)
+{
+    rl_write_raw(reply, line, strlen(line));
+}
+
+/* ---- commands ---- */
+
+static const struct {
+    const struct rl_script *script;
+    void (*run)(struct sim_call *call);
+} scripts[] = {
+    {&rl_script_acquire, sim_script_acquire}, {&rl_script_raise, sim_script_raise},
+    {&rl_script_extend, sim_script_extend},   {&rl_script_release, sim_script_release},
+    {&rl_script_admit, sim_script_admit},
+};
+
+static bool is_text(const struct rl_resp *item, const char *text, size_t length)
+{
+    return item->text_length == length && memcmp(item->text, text, length) == 0;
+}
+
+/* Which script it is, -1 none of ours. */
+static int find_script(const struct rl_resp *item, bool full)
+{
+    for (int i = 0; i < (int)(sizeof scripts / sizeof scripts[0]); i++) {
+        const struct rl_script *script = scripts[i].script;
+
+        if (full ? is_text(item, script->text, script->text_length)
+                 : is_text(item, script->digest, sizeof script->digest - 1))
+            return i;
+    }
+    return -1;
+}
+
+/* EVAL and EVALSHA: script, number of keys, keys and arguments. */
+static void run_script(struct sim_call *call, const struct rl_resp *items, uint32_t count)
+{
+    bool full = is_text(&items[0], "EVAL", 4);
+    int script = find_script(&items[1], full);
+    char texts[1024];
+    size_t used = 0;
+
+    if (script < 0 || (!full && (call->node->loaded & 1U << script) == 0)) {
+        reply_line(call->reply, "-NOSCRIPT No matching script. Please use EVAL.\r\n");
+        return;
+    }
+    call->node->loaded |= 1U << script;
+    call->count = count - 3;
+    for (uint32_t i = 3; i < count; i++) {
+        if (used + items[i].text_length + 1 > sizeof texts)
+            abort(); /* all that a client of the simulator sends is short */
+        call->arguments[i - 3] = memcpy(texts + used, items[i].text, items[i].text_length);
+        texts[used + items[i].text_length] = '\0';
+        used += items[i].text_length + 1;
+    }
+    scripts[script].run(call);
+}
+
+static void copy_text(char *target, size_t size, const struct rl_resp *item)
+{
+    size_t length = item->text_length < size - 1 ? item->text_length : size - 1;
+
+    memcpy(target, item->text, length);
+    target[length] = '\0';
+}
+
+/* SET key value NX PX ttl, GETRANGE key 0 n, PTTL key. */
+static void run_plain(struct sim_call *call, const struct rl_resp *items, uint32_t count)
+{
+    char key[SIM_KEY_SIZE], value[SIM_VALUE_SIZE];
+    const char *held;
+
+    copy_text(key, sizeof key, &items[1]);
+    held = sim_node_get(call->node, call->now_us, key);
+    if (is_text(&items[0], "PTTL", 4)) {
+        sim_reply_integer(call->reply, sim_node_pttl(call->node, call->now_us, key));
+    } else if (is_text(&items[0], "GETRANGE", 8)) {
+        sim_reply_text(call->reply, held != NULL ? held : "");
+    } else if (is_text(&items[0], "SET", 3) && count == 6 && held != NULL) {
+        reply_line(call->reply, "$-1\r\n");
+    } else if (is_text(&items[0], "SET", 3) && count == 6) {
+        copy_text(value, sizeof value, &items[2]);
+        sim_node_set(call->node, key, value, call->now_us / 1000 + strtoll(items[5].text, NULL, 10));
+        reply_line(call->reply, "+OK\r\n");
+    } else {
+        reply_line(call->reply, "-ERR unknown command\r\n");
+    }
+}
+
+void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size_t length,
+                  struct rl_writer *reply)
+{
+    struct rl_resp head, items[20];
+    size_t offset = 0;
+
+    while (offset < length) {
+        struct sim_call call = {.node = node, .now_us = now_us, .reply = reply};
+
+        if (rl_resp_next(bytes, length, &offset, &head) != RL_RESP_OK || head.type != RL_RESP_ARRAY ||
+            head.element_count < 2 || head.element_count > 20)
+            abort(); /* the client wrote something that is not a command */
+        for (uint32_t i = 0; i < head.element_count; i++)
+            if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
+                abort();
+        if (is_text(&items[0], "EVAL", 4) || is_text(&items[0], "EVALSHA", 7))
+            run_script(&call, items, head.element_count);
+        else
+            run_plain(&call, items, head.element_count);
+    }
+}

@@ -1,0 +1,262 @@
+/*
+ * The scripts of src/wire/lua, line by line in C; see there for why. Planted bugs that live on a node are in here, each behind
+ * its switch.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/node.h"
+
+enum { AHEAD_US = 5000000, FENCE_LIFE_S = 90000 };
+#define HOUR_US INT64_C(3600000000)
+
+static int64_t number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t ms_of(const struct sim_call *call)
+{
+    return call->now_us / 1000;
+}
+
+static const char *get(struct sim_call *call, const char *key)
+{
+    return sim_node_get(call->node, call->now_us, key);
+}
+
+static void set_number(struct sim_call *call, const char *key, int64_t value, int64_t end_ms)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, value);
+    sim_node_set(call->node, key, text, end_ms);
+}
+
+static void refuse(struct sim_call *call, int64_t code)
+{
+    sim_reply_array(call->reply, 2);
+    sim_reply_integer(call->reply, code);
+    sim_reply_integer(call->reply, call->now_us);
+}
+
+static void deny(struct sim_call *call, const char *lock, int64_t stored)
+{
+    sim_reply_array(call->reply, 5);
+    sim_reply_integer(call->reply, 0);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_integer(call->reply, stored);
+    sim_reply_integer(call->reply, sim_node_pttl(call->node, call->now_us, lock));
+    sim_reply_text(call->reply, get(call, lock));
+}
+
+/* KEYS lock fence epoch floor  ARGV owner ttl proposal epoch not_after */
+void sim_script_acquire(struct sim_call *call)
+{
+    const char *const *at = call->arguments;
+    const char *lock = at[0], *fence_key = at[1], *floor_key = at[3], *owner = at[4];
+    const char *epoch = get(call, at[2]), *kept = get(call, fence_key), *floor_text = get(call, floor_key);
+    int64_t now = call->now_us, proposed = number(at[6]), fence = proposed, floor, known, stored, end_ms;
+
+    if (epoch == NULL || strcmp(epoch, at[7]) != 0 || floor_text == NULL) {
+        refuse(call, -3);
+        return;
+    }
+    if (now > number(at[8])) {
+        refuse(call, -4);
+        return;
+    }
+    floor = number(floor_text);
+    known = kept != NULL ? number(kept) : floor;
+    stored = call->node->bug == SIM_BUG_FENCE_OR_FLOOR ? known : larger(known, floor);
+    if (get(call, lock) != NULL) {
+        deny(call, lock, stored);
+        return;
+    }
+    if (fence - now > AHEAD_US || now - fence > AHEAD_US)
+        fence = now;
+    if (fence <= stored)
+        fence = stored + 1;
+    end_ms = ms_of(call) + FENCE_LIFE_S * INT64_C(1000);
+    if (kept != NULL && fence / HOUR_US == known / HOUR_US)
+        end_ms = ms_of(call) + sim_node_pttl(call->node, now, fence_key);
+    set_number(call, fence_key, fence, end_ms);
+    if (fence - now > AHEAD_US && fence > floor)
+        set_number(call, floor_key, fence, 0);
+    sim_node_set(call->node, lock, owner, ms_of(call) + number(at[5]));
+    if (fence != proposed) {
+        sim_reply_array(call->reply, 3);
+        sim_reply_integer(call->reply, 1);
+    }
+    sim_reply_integer(call->reply, now);
+    if (fence != proposed)
+        sim_reply_integer(call->reply, fence);
+}
+
+/* KEYS lock fence epoch floor  ARGV owner fence epoch */
+void sim_script_raise(struct sim_call *call)
+{
+    const char *const *at = call->arguments;
+    const char *epoch = get(call, at[2]), *kept = get(call, at[1]), *floor = get(call, at[3]);
+    const char *held = get(call, at[0]);
+    int64_t fence = number(at[5]), floor_number;
+
+    if (epoch == NULL || strcmp(epoch, at[6]) != 0 || floor == NULL) {
+        sim_reply_integer(call->reply, -3);
+        return;
+    }
+    if ((held == NULL || strcmp(held, at[4]) != 0) && call->node->bug != SIM_BUG_RAISE_UNOWNED) {
+        sim_reply_integer(call->reply, 0);
+        return;
+    }
+    floor_number = number(floor);
+    if (fence > number(kept != NULL ? kept : floor))
+        set_number(call, at[1], fence, ms_of(call) + FENCE_LIFE_S * INT64_C(1000));
+    if (fence - call->now_us > AHEAD_US && fence > floor_number)
+        set_number(call, at[3], fence, 0);
+    sim_reply_integer(call->reply, call->now_us);
+}
+
+/* KEYS lock [epoch]  ARGV owner ttl [not_after] [epoch]; guarded calls have the second key. */
+void sim_script_extend(struct sim_call *call)
+{
+    const char *const *at = call->arguments;
+    bool guarded = call->count >= 5;
+    const char *const *rest = at + (guarded ? 2 : 1);
+    const char *held = get(call, at[0]), *epoch = guarded ? get(call, at[1]) : NULL;
+    int64_t ttl_ms = number(rest[1]);
+    bool repair = call->count == 6 && epoch != NULL && strcmp(epoch, rest[3]) == 0;
+
+    if (guarded && call->now_us > number(rest[2])) {
+        sim_reply_integer(call->reply, -4);
+    } else if (held != NULL && strcmp(held, rest[0]) == 0) {
+        if (sim_node_pttl(call->node, call->now_us, at[0]) < ttl_ms)
+            sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
+        sim_reply_integer(call->reply, call->now_us);
+    } else if (held != NULL) {
+        sim_reply_integer(call->reply, 0);
+    } else if (repair || call->node->bug == SIM_BUG_EXTEND_RECREATES) {
+        sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
+        sim_reply_integer(call->reply, call->node->bug == SIM_BUG_EXTEND_RECREATES ? call->now_us : -2);
+    } else {
+        sim_reply_integer(call->reply, -1);
+    }
+}
+
+/* KEYS lock  ARGV owner */
+void sim_script_release(struct sim_call *call)
+{
+    const char *held = get(call, call->arguments[0]);
+
+    if (held == NULL)
+        sim_reply_integer(call->reply, -1);
+    else if (strcmp(held, call->arguments[1]) != 0)
+        sim_reply_integer(call->reply, 0);
+    else
+        sim_reply_integer(call->reply, sim_node_remove(call->node, call->arguments[0]));
+}
+
+/* What the guard remembers, taken apart. */
+struct record {
+    char run[48], id[48];
+    int64_t q, until;
+    bool has_floor;
+    int64_t floor;
+};
+
+static void forget(struct record *record, const char *fresh_id, int64_t from)
+{
+    snprintf(record->id, sizeof record->id, "%s", fresh_id);
+    record->has_floor = false;
+    record->until = larger(record->until, from + record->q);
+}
+
+/* What has changed since the record was written. */
+static void look_back(struct sim_call *call, struct record *record, const char *before)
+{
+    const char *const *argv = call->arguments + 2;
+    int64_t now = ms_of(call), asked = number(argv[2]), up_ms = number(argv[4]);
+    bool known = before != NULL && sscanf(before, "1 %47s %47s %" SCNd64 " %" SCNd64, record->run, record->id,
+                                          &record->q, &record->until) == 4;
+
+    if (!known) {
+        snprintf(record->run, sizeof record->run, "%s", argv[0]);
+        record->q = asked;
+        record->until = 0;
+        forget(record, argv[1], now);
+    } else if (strcmp(record->run, argv[0]) != 0) {
+        snprintf(record->run, sizeof record->run, "%s", argv[0]);
+        if (strcmp(argv[3], "1") != 0)
+            forget(record, argv[1], now - (up_ms < record->q ? up_ms : record->q));
+    }
+    if (record->q < asked && strcmp(argv[5], "look") != 0) {
+        record->q = asked;
+        record->until = larger(record->until, now + asked);
+    }
+    if (strcmp(argv[5], "suspect") == 0 && before != NULL && strcmp(before, argv[7]) == 0)
+        forget(record, argv[1], now);
+}
+
+static void answer_admission(struct sim_call *call, const struct record *record, const char *text)
+{
+    char floor[24] = "";
+
+    if (record->has_floor)
+        snprintf(floor, sizeof floor, "%" PRId64, record->floor);
+    sim_reply_array(call->reply, 5);
+    sim_reply_integer(call->reply, record->until > 0 ? 2 : record->has_floor ? 1 : 3);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_text(call->reply, text);
+    sim_reply_integer(call->reply, record->until > 0 ? larger(record->until - ms_of(call), 0) : 0);
+    sim_reply_text(call->reply, floor);
+}
+
+static void keep(struct sim_call *call, const struct record *record, const char *text)
+{
+    sim_node_set(call->node, call->arguments[0], text, 0);
+    if (record->has_floor)
+        set_number(call, call->arguments[1], record->floor, 0);
+    else
+        sim_node_remove(call->node, call->arguments[1]);
+}
+
+/* KEYS epoch floor  ARGV run fresh_id q durable up_ms word told known */
+void sim_script_admit(struct sim_call *call)
+{
+    const char *const *argv = call->arguments + 2;
+    const char *before = get(call, call->arguments[0]), *floor = get(call, call->arguments[1]);
+    struct record record = {.has_floor = floor != NULL, .floor = floor != NULL ? number(floor) : 0};
+    bool has_told = argv[6][0] != '\0' && before != NULL && strcmp(before, argv[7]) == 0;
+    int64_t told = number(argv[6]);
+    char text[SIM_VALUE_SIZE];
+
+    look_back(call, &record, before);
+    if (strcmp(argv[5], "init") == 0) {
+        record.until = 0;
+        told = larger(told, call->now_us + AHEAD_US);
+        has_told = true;
+    }
+    if (record.until <= ms_of(call))
+        record.until = 0;
+    if (call->node->bug == SIM_BUG_NO_GUARD) {
+        record.until = 0;
+        record.floor = record.has_floor ? record.floor : 1;
+        record.has_floor = true;
+    }
+    if (record.until == 0 && has_told && (!record.has_floor || told > record.floor)) {
+        record.has_floor = true;
+        record.floor = told;
+    }
+    snprintf(text, sizeof text, "1 %s %s %" PRId64 " %" PRId64, record.run, record.id, record.q,
+             record.until);
+    if (strcmp(argv[5], "look") != 0)
+        keep(call, &record, text);
+    answer_admission(call, &record, text);
+}

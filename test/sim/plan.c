@@ -1,0 +1,178 @@
+/*
+ * Draws a plan from a seed; see plan.h. Swarm style: a run with few kinds of faults goes deeper into each than one with all.
+ */
+#include "sim/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/prng.h"
+#include "core/guard.h"
+
+static const char *const fault_names[SIM_FAULTS] = {
+    "break",   "stray",     "delay",   "cut",        "cut-one",  "freeze", "pause",
+    "suspend", "hand-out",  "restart", "wipe",       "snapshot", "flush",  "guard-key",
+    "scripts", "step-back", "wall",    "step-ahead", "rate",     "evict",
+};
+
+static const char *const bug_names[SIM_BUGS] = {
+    "none",          "no-guard", "no-second-round",  "raise-unowned",  "release-unordered",
+    "late-hand-out", "no-drift", "extend-recreates", "fence-or-floor", "same-owner",
+};
+
+const char *sim_fault_name(enum sim_fault fault)
+{
+    return fault_names[fault];
+}
+
+const char *sim_bug_name(enum sim_bug bug)
+{
+    return bug_names[bug];
+}
+
+static int64_t pick(struct rl_prng *prng, const int64_t *choices, uint32_t count)
+{
+    return choices[rl_prng_between(prng, 0, count - 1)];
+}
+
+#define PICK(prng, ...) \
+    pick(prng, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+static bool chance(struct rl_prng *prng, int percent)
+{
+    return rl_prng_between(prng, 1, 100) <= percent;
+}
+
+enum {
+    FORGETTING =
+        1 << SIM_FAULT_WIPE | 1 << SIM_FAULT_SNAPSHOT | 1 << SIM_FAULT_FLUSH | 1 << SIM_FAULT_GUARD_KEY,
+    BEYOND = 1 << SIM_FAULT_STEP_AHEAD | 1 << SIM_FAULT_RATE | 1 << SIM_FAULT_EVICT,
+    EVERYTHING = (1 << SIM_FAULTS) - 1
+};
+
+static uint32_t draw_some(struct rl_prng *prng, uint32_t among, int percent)
+{
+    uint32_t some = 0;
+
+    for (int fault = 0; fault < SIM_FAULTS; fault++)
+        if ((among >> fault & 1) != 0 && chance(prng, percent))
+            some |= 1U << fault;
+    return some;
+}
+
+/* What is promised nothing about when it comes together. */
+static void keep_promises_apart(struct sim_plan *plan)
+{
+    /* What a node forgot is made up for by waiting, which wild clocks cut short. */
+    if (plan->beyond)
+        plan->faults &= ~(uint32_t)FORGETTING;
+    /* Whoever declares a node durable vouches that it does not come back with an older memory. */
+    if (plan->durable)
+        plan->faults &= ~(1U << SIM_FAULT_SNAPSHOT);
+    if (plan->wide || (plan->faults & (FORGETTING | 1U << SIM_FAULT_RESTART)) == 0)
+        return;
+    /* A node whose clock was set back may hold fences above what its clock now vouches for. */
+    plan->faults &= ~(1U << SIM_FAULT_STEP_BACK);
+    /* Where too few intact nodes can be heard, clocks tell the floor: they must be closer than a quarantine is long. */
+    if (plan->node_skew_us > 50000)
+        plan->node_skew_us = 50000;
+}
+
+static void draw_faults(struct sim_plan *plan, struct rl_prng *prng)
+{
+    int theme = (int)rl_prng_between(prng, 1, 100);
+
+    plan->started_by_hand = chance(prng, 70);
+    plan->durable = chance(prng, theme <= 20 ? 10 : 50);
+    plan->fault_every_us = PICK(prng, 100000, 400000, 1500000);
+    plan->beyond = theme > 85;
+    plan->faults = draw_some(prng, EVERYTHING & ~BEYOND, (int)PICK(prng, 10, 25, 50));
+    /* Few nodes that forget much, and clients that disagree about the time: what floors are for. */
+    if (theme <= 20) {
+        plan->faults |= draw_some(prng, FORGETTING, 60);
+        plan->node_count = (uint32_t)PICK(prng, 1, 2, 3, 3);
+        plan->wall_skew_us = 3000000;
+    }
+    if (plan->beyond)
+        plan->faults |= draw_some(prng, BEYOND, 60);
+    /* Locks that vanish all the time, while a fence is being agreed on: what the second round has to stand. */
+    if (theme > 96) {
+        plan->faults = 1U << SIM_FAULT_EVICT | 1U << SIM_FAULT_DELAY;
+        plan->fault_every_us = 3000;
+    }
+    keep_promises_apart(plan);
+}
+
+static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
+{
+    plan->delay_min_us = PICK(prng, 20, 200, 2000);
+    plan->delay_max_us = plan->delay_min_us * PICK(prng, 2, 5, 20);
+    plan->ttl_ms = PICK(prng, 60, 150, 400, 1000, 2000);
+    plan->max_ttl_ms = plan->ttl_ms * PICK(prng, 1, 2);
+    plan->node_timeout_ms = PICK(prng, 10, 50, 200);
+    if (plan->node_timeout_ms * 1000 < 4 * plan->delay_max_us)
+        plan->node_timeout_ms = 4 * plan->delay_max_us / 1000;
+    plan->connect_timeout_ms = 2 * plan->node_timeout_ms;
+    plan->retry_min_ms = PICK(prng, 5, 20, 50);
+    plan->retry_max_ms = plan->retry_min_ms * PICK(prng, 4, 20);
+    plan->think_max_us = PICK(prng, 20000, 200000, 600000);
+    plan->hold_max_us = plan->ttl_ms * PICK(prng, 100, 500, 2500);
+    plan->drift_ppm = (uint32_t)PICK(prng, 1000, 10000, 10000, 50000);
+    plan->rate_max_ppm = (uint32_t)PICK(prng, 0, plan->drift_ppm / 8, plan->drift_ppm / 4);
+    plan->wall_skew_us = PICK(prng, 50, 50000, 3000000, 20000000);
+    plan->node_skew_us = PICK(prng, 50, 50000, 3000000, 20000000);
+}
+
+static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
+{
+    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm);
+
+    plan->faults_end_us = plan->fault_every_us < 10000 ? 2000000 : PICK(prng, 2000000, 5000000, 12000000);
+    /* Connections that hang are given up, nodes sit out, fetch a floor, and somebody's back-off ends. */
+    plan->stop_us = plan->faults_end_us + 2 * quarantine.us + 15000000 + plan->ttl_ms * 2000;
+    plan->end_us = plan->stop_us + 8000000;
+}
+
+void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide)
+{
+    struct rl_prng prng = rl_prng_seed(seed);
+
+    *plan = (struct sim_plan){.seed = seed, .bug = bug, .wide = wide};
+    plan->node_count = (uint32_t)PICK(&prng, 1, 2, 3, 3, 3, 3, 4, 5, 5, 7);
+    plan->client_count = (uint32_t)PICK(&prng, 2, 2, 3, 4);
+    plan->worker_count = (uint32_t)PICK(&prng, 1, 1, 2);
+    plan->name_count = (uint32_t)PICK(&prng, 1, 1, 2);
+    draw_times(plan, &prng);
+    draw_faults(plan, &prng);
+    draw_length(plan, &prng);
+}
+
+static void add_faults(const struct sim_plan *plan, char *text, int size)
+{
+    int length = 0;
+
+    text[0] = '\0';
+    for (int fault = 0; fault < SIM_FAULTS && length < size; fault++)
+        if (sim_plan_has(plan, (enum sim_fault)fault))
+            length += snprintf(text + length, (size_t)(size - length), " %s", fault_names[fault]);
+}
+
+void sim_plan_describe(const struct sim_plan *plan, char *text, int size)
+{
+    char faults[256];
+
+    add_faults(plan, faults, sizeof faults);
+    snprintf(
+        text, (size_t)size,
+        "seed %" PRIu64 ": bug=%s nodes=%u clients=%u workers=%u names=%u%s%s%s delay=%" PRId64 "-%" PRId64
+        "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "ms node-timeout=%" PRId64 "ms retry=%" PRId64 "-%" PRId64
+        "ms think=%" PRId64 "us hold=%" PRId64 "us drift=%uppm rates=%uppm wall=%" PRId64
+        "us node-clocks=%" PRId64 "us until=%" PRId64 "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
+        plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
+        plan->name_count, plan->beyond ? " beyond" : "", plan->started_by_hand ? " by-hand" : "",
+        plan->durable ? " durable" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
+        plan->max_ttl_ms, plan->node_timeout_ms, plan->retry_min_ms, plan->retry_max_ms, plan->think_max_us,
+        plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm, plan->wall_skew_us, plan->node_skew_us,
+        plan->end_us / 1000, plan->fault_every_us / 1000, plan->faults_end_us / 1000, faults);
+}

@@ -1,0 +1,92 @@
+/*
+ * What one seed decides: how many nodes and clients, how long things take, which faults happen and how often. It only draws;
+ * the world carries it out.
+ */
+#ifndef SIM_PLAN_H
+#define SIM_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 2, SIM_NAMES_MAX = 2 };
+
+/* What may go wrong; each seed switches a random part of it on. */
+enum sim_fault {
+    SIM_FAULT_BREAK, /* a connection breaks, and what is under way on it is lost */
+    SIM_FAULT_STRAY, /* what was under way on a broken connection may still arrive, after the next one is up */
+    SIM_FAULT_DELAY,     /* a message takes far longer than usual */
+    SIM_FAULT_CUT,       /* a client and a node do not hear each other for a while */
+    SIM_FAULT_CUT_ONE,   /* the same, in one direction only */
+    SIM_FAULT_FREEZE,    /* a node stops for a while */
+    SIM_FAULT_PAUSE,     /* a client's process stops for a while */
+    SIM_FAULT_SUSPEND,   /* a client's machine sleeps: a long pause, and its connections are gone */
+    SIM_FAULT_HAND_OUT,  /* a lock is won long before its caller gets to run */
+    SIM_FAULT_RESTART,   /* a node restarts and has forgotten nothing */
+    SIM_FAULT_WIPE,      /* a node restarts and has forgotten everything */
+    SIM_FAULT_SNAPSHOT,  /* a node restarts with what it knew a while ago */
+    SIM_FAULT_FLUSH,     /* a node's keys are removed while it runs */
+    SIM_FAULT_GUARD_KEY, /* one of the guard's own keys is removed */
+    SIM_FAULT_SCRIPTS,   /* a node forgets its scripts */
+    SIM_FAULT_STEP_BACK, /* a node's clock is set back */
+    SIM_FAULT_WALL,      /* a client's wall clock is set anew */
+    /* From here on: beyond what is promised. Only the order of fences is checked then. */
+    SIM_FAULT_STEP_AHEAD, /* a node's clock is set forward */
+    SIM_FAULT_RATE,       /* a node's clock runs at a wild rate for a while */
+    SIM_FAULT_EVICT,      /* the key of a lock is removed */
+    SIM_FAULTS
+};
+
+/* Bugs to plant, to see whether they are found. */
+enum sim_bug {
+    SIM_BUG_NONE,
+    SIM_BUG_NO_GUARD,          /* a node that forgot votes at once */
+    SIM_BUG_NO_SECOND_ROUND,   /* the fence is handed out without telling the nodes below it */
+    SIM_BUG_RAISE_UNOWNED,     /* a node lifts its fence for somebody who lost the lock there */
+    SIM_BUG_RELEASE_UNORDERED, /* releases travel on a connection of their own */
+    SIM_BUG_LATE_HAND_OUT,     /* validity counts from when the caller gets to run */
+    SIM_BUG_NO_DRIFT,          /* clocks are believed to be equal */
+    SIM_BUG_EXTEND_RECREATES,  /* extending takes an expired lock back */
+    SIM_BUG_FENCE_OR_FLOOR,    /* the floor counts only where there is no fence */
+    SIM_BUG_SAME_OWNER,        /* one owner value for all rounds of an acquisition */
+    SIM_BUGS
+};
+
+struct sim_plan {
+    uint64_t seed;
+    enum sim_bug bug;
+    bool wide;
+    uint32_t node_count, client_count, worker_count, name_count;
+    uint32_t faults;      /* bits of enum sim_fault */
+    bool beyond;          /* faults beyond the promise: only the order of fences counts */
+    bool started_by_hand; /* the operator vouched for the new fleet, so it need not sit out */
+    bool durable;         /* nodes that restart with their memory are declared to do so */
+    int64_t fault_every_us;
+    int64_t faults_end_us; /* true time; from then on everything is well */
+    int64_t stop_us;       /* from then on nobody asks for locks any more */
+    int64_t end_us;
+    int64_t delay_min_us, delay_max_us; /* of a message, usually */
+    int64_t ttl_ms, max_ttl_ms;
+    int64_t node_timeout_ms, connect_timeout_ms;
+    int64_t retry_min_ms, retry_max_ms;
+    int64_t think_max_us, hold_max_us;
+    uint32_t drift_ppm;
+    uint32_t rate_max_ppm; /* of any clock against true time */
+    int64_t wall_skew_us;  /* of clients' wall clocks, at most */
+    int64_t node_skew_us;  /* of nodes' clocks, at most */
+};
+
+/* wide: also what is known not to be covered; see keep_promises_apart() in plan.c. */
+void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide);
+
+/* One line for people, without the line end. */
+void sim_plan_describe(const struct sim_plan *plan, char *text, int size);
+
+static inline bool sim_plan_has(const struct sim_plan *plan, enum sim_fault fault)
+{
+    return (plan->faults >> fault & 1) != 0;
+}
+
+const char *sim_fault_name(enum sim_fault fault);
+const char *sim_bug_name(enum sim_bug bug);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * Runs one seed from the first event to the last: builds the world, lets things happen in order of true time, ends the faults,
+ * stops the clients and has everything judged.
+ */
+#include "sim/world.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sim_say(struct sim_world *world, const char *format, ...)
+{
+    va_list arguments;
+
+    if (world->transcript == NULL)
+        return;
+    fprintf(world->transcript, "[%9.3f] ", (double)world->now_us / 1000);
+    va_start(arguments, format);
+    vfprintf(world->transcript, format, arguments);
+    va_end(arguments);
+    fputc('\n', world->transcript);
+}
+
+void sim_fail(struct sim_world *world, const char *format, ...)
+{
+    va_list arguments;
+
+    if (world->failure[0] != '\0')
+        return;
+    va_start(arguments, format);
+    vsnprintf(world->failure, sizeof world->failure, format, arguments);
+    va_end(arguments);
+    sim_say(world, "FAILED: %s", world->failure);
+}
+
+/* The operator's word that nothing can be held on a fleet that has just been set up. */
+static void vouch(struct sim_world *world, struct sim_node *node)
+{
+    const struct sim_plan *plan = &world->plan;
+    int64_t now_us = sim_clock_at(&node->clock, 0);
+    struct rl_admission admission = {
+        .run_id = node->run_id,
+        .fresh_id = "0000000000000001",
+        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm)),
+        .word = "init",
+        .floor = rl_guard_high(INT64_C(1700000000000000), 0),
+        .known = "",
+    };
+    char bytes[8192], answer[SIM_REPLY_SIZE];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes), reply = rl_writer_on(answer, sizeof answer);
+
+    rl_guard_write_admit(&writer, &admission, true);
+    sim_node_run(node, now_us, writer.bytes, writer.length, &reply);
+}
+
+static void start_node(struct sim_world *world, uint32_t index)
+{
+    struct sim_node *node = &world->nodes[index];
+    int64_t skew = world->plan.node_skew_us, most = world->plan.rate_max_ppm;
+
+    node->bug = world->plan.bug;
+    node->wrote = sim_judge_wrote;
+    node->context = world;
+    sim_clock_set(&node->clock, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew),
+                  sim_draw(world, -most, most));
+    sim_node_start(node, ++world->serial, 0);
+    if (world->plan.started_by_hand)
+        vouch(world, node);
+}
+
+static void happen(struct sim_world *world, const struct sim_event *event)
+{
+    struct sim_client *client = &world->clients[event->client];
+
+    switch (event->kind) {
+    case SIM_WAKE:
+        if (event->at_us != client->wake_us)
+            return;
+        client->wake_us = INT64_MAX;
+        if (client->paused_until_us <= world->now_us) {
+            sim_client_look(world, client);
+            sim_client_run(world, client);
+        }
+        sim_client_plan_wake(world, client);
+        return;
+    case SIM_START:
+        sim_node_start(&world->nodes[event->node], ++world->serial, world->now_us);
+        sim_say(world, "node %u is back", event->node + 1);
+        return;
+    case SIM_FAULT:
+        sim_faults_event(world);
+        return;
+    default:
+        sim_network_event(world, event);
+    }
+}
+
+/* Lets things happen until then. */
+static void run_until(struct sim_world *world, int64_t until_us)
+{
+    struct sim_event event;
+
+    while (world->failure[0] == '\0' && world->queue.count > 0 && world->queue.heap[0].at_us <= until_us) {
+        sim_queue_pop(&world->queue, &event);
+        world->now_us = event.at_us;
+        world->stats.steps++;
+        happen(world, &event);
+    }
+    if (world->failure[0] == '\0')
+        world->now_us = until_us;
+}
+
+static void begin(struct sim_world *world, const struct sim_plan *plan, FILE *transcript)
+{
+    struct sim_queue queue = world->queue;
+    struct sim_attempt *attempts = world->attempts;
+    uint32_t attempt_capacity = world->attempt_capacity;
+    struct sim_stats stats = world->stats;
+
+    memset(world, 0, sizeof *world);
+    world->queue = queue;
+    world->queue.count = 0;
+    world->queue.serial = 0;
+    world->attempts = attempts;
+    world->attempt_capacity = attempt_capacity;
+    world->attempt_count = 1; /* 0 is nobody's */
+    world->stats = stats;
+    world->transcript = transcript;
+    world->plan = *plan;
+    world->prng = rl_prng_seed(plan->seed ^ UINT64_C(0x5eed));
+}
+
+/* Frees what is still under way. */
+static void end(struct sim_world *world)
+{
+    struct sim_event event;
+
+    while (sim_queue_pop(&world->queue, &event))
+        if (event.kind == SIM_STRAY)
+            sim_network_free(world, event.message);
+    world->plan.faults &= ~(1U << SIM_FAULT_STRAY);
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t node = 0; node < world->plan.node_count; node++)
+            sim_network_drop(world, &world->clients[i], node);
+}
+
+bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcript)
+{
+    begin(world, plan, transcript);
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        start_node(world, node);
+    for (uint32_t client = 0; client < world->plan.client_count; client++)
+        sim_client_start(world, client);
+    sim_faults_start(world);
+    run_until(world, world->plan.faults_end_us);
+    sim_faults_end(world);
+    world->plan.stop_us += world->set_back_us;
+    world->plan.end_us += world->set_back_us;
+    run_until(world, world->plan.stop_us);
+    world->stopping = true;
+    for (uint32_t client = 0; client < world->plan.client_count && world->failure[0] == '\0'; client++)
+        sim_client_stop(world, &world->clients[client]);
+    run_until(world, world->plan.end_us);
+    world->stats.virtual_us += (uint64_t)world->now_us;
+    if (world->failure[0] == '\0')
+        sim_judge_end(world);
+    end(world);
+    return world->failure[0] == '\0';
+}
