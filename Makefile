@@ -18,7 +18,7 @@ help:
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make format                lay out all C files by .clang-format'
-	@echo 'make bench                 speed as ratios to a bare epoll loop; about three minutes'
+	@echo 'make bench                 speed as ratios to a bare epoll loop; about four minutes'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
 	@echo 'make clean                 remove build/'
