@@ -1,7 +1,8 @@
-/* Fence order and exclusion over nodes that remember. */
-#ifndef MAY_GRANT
+/*
+ * Fences and exclusion over nodes that remember. By default nothing is assumed about time: a lock key may end at any
+ * moment, even the one after it was set. With TIMED a key outlives the validity of the attempt that planted it.
+ */
 #define MAY_GRANT(n) true
-#endif
 #include "lock.pml"
 
 init {

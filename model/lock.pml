@@ -83,7 +83,7 @@ byte high; /* the highest fence the sweep has heard of */
 #endif
 
 /* Nodes differ in nothing but their number, so two states that differ by a renaming of nodes are one: the nodes are kept
- * sorted. A third of a million states instead of two million; STORIES keeps the names, for a trail that can be read. */
+ * sorted. STORIES keeps their names instead and says what happens, for a counter-example that can be read. */
 #ifdef STORIES
 #define sort_nodes() skip
 #define tell(what, a, b) printf(what, a, b)
@@ -156,8 +156,10 @@ inline hand_out(c)
     tell("client %d is handed out %d\n", c, fence[c]);
     assert(fence[c] != watched);
     assert(!after[c] || fence[c] > watched);
-#ifdef TIMED
+#if defined(TIMED) || defined(STRICT_ORDER)
     assert(fence[c] > watched);
+#endif
+#ifdef TIMED
     for (i : 0 .. C - 1) {
         assert(phase[i] != HOLD)
     }

@@ -1,0 +1,266 @@
+/*
+ * The simulator's node against a real one: random sequences of our commands must get the same answers from both. The model's
+ * clock is set from the times that the real node tells.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/prng.h"
+#include "sim/node.h"
+#include "support/check.h"
+#include "support/fleet.h"
+#include "wire/guard_command.h"
+#include "wire/lock_command.h"
+#include "wire/resp_reader.h"
+
+enum { COMMANDS = 4000, TEXT_MAX = 2048, SLACK_MS = 50, LONG_TTL_MS = 100000, SHORT_TTL_MS = 5 };
+
+struct pair {
+    struct fleet *fleet;
+    struct sim_node model;
+    struct rl_prng prng;
+    char record[SIM_VALUE_SIZE];   /* what the latest admission said */
+    uint64_t fence;                /* the latest that was heard of */
+    char difference[3 * TEXT_MAX]; /* "" none yet */
+};
+
+static int64_t draw(struct pair *pair, int64_t low, int64_t high)
+{
+    return rl_prng_between(&pair->prng, low, high);
+}
+
+static int64_t node_now(struct pair *pair)
+{
+    long long seconds, us;
+
+    assert_int_equal(sscanf(fleet_command(pair->fleet, 0, "TIME", NULL), "%lld %lld", &seconds, &us), 2);
+    return (int64_t)seconds * 1000000 + us;
+}
+
+/* Reads one request into words and has the real node carry it out; the answer of each command ends with a line end. */
+static void ask_real(struct pair *pair, const struct rl_writer *request, char *text)
+{
+    size_t offset = 0;
+
+    text[0] = '\0';
+    while (offset < request->length) {
+        struct rl_resp head, item;
+        const char *words[20];
+        size_t lengths[20];
+
+        assert_int_equal(rl_resp_next(request->bytes, request->length, &offset, &head), RL_RESP_OK);
+        assert_in_range(head.element_count, 1, 20);
+        for (uint32_t i = 0; i < head.element_count; i++) {
+            assert_int_equal(rl_resp_next(request->bytes, request->length, &offset, &item), RL_RESP_OK);
+            words[i] = item.text;
+            lengths[i] = item.text_length;
+        }
+        strcat(text, fleet_command_bytes(pair->fleet, 0, (int)head.element_count, words, lengths));
+        strcat(text, "\n");
+    }
+}
+
+/* The model's reply in the same words. */
+static void ask_model(struct pair *pair, int64_t now_us, const struct rl_writer *request, char *text)
+{
+    char bytes[SIM_REPLY_SIZE];
+    struct rl_writer reply = rl_writer_on(bytes, sizeof bytes);
+    struct rl_resp item;
+    size_t offset = 0, used = 0;
+
+    sim_node_run(&pair->model, now_us, request->bytes, request->length, &reply);
+    text[0] = '\0';
+    while (rl_resp_next(reply.bytes, reply.length, &offset, &item) == RL_RESP_OK) {
+        if (item.type == RL_RESP_INTEGER)
+            used += (size_t)snprintf(text + used, TEXT_MAX - used, "%" PRId64 "\n", item.integer);
+        else if (item.type == RL_RESP_STRING)
+            used +=
+                (size_t)snprintf(text + used, TEXT_MAX - used, "%.*s\n", (int)item.text_length, item.text);
+        else if (item.type == RL_RESP_NULL)
+            used += (size_t)snprintf(text + used, TEXT_MAX - used, "(nil)\n");
+    }
+}
+
+/* The time that a reply tells; 0 it tells none. */
+static int64_t time_told(const char *text)
+{
+    const char *second = strchr(text, '\n') + 1;
+    int64_t first_number = strtoll(text, NULL, 10), second_number = strtoll(second, NULL, 10);
+
+    if (first_number > 1000000000000)
+        return first_number;
+    return second_number > 1000000000000 ? second_number : 0;
+}
+
+/* Lengths of time may differ by what passes between the two; all else is equal to the last digit. */
+static bool same_line(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    int64_t left = strtoll(a, NULL, 10), right = strtoll(b, NULL, 10);
+    bool times = left > SLACK_MS && right > SLACK_MS && left < 1000000000 && right < 1000000000;
+
+    if (times && memchr(a, ' ', a_length) == NULL && memchr(a, '|', a_length) == NULL)
+        return llabs(left - right) <= SLACK_MS;
+    return a_length == b_length && memcmp(a, b, a_length) == 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    while (*a != '\0' && *b != '\0') {
+        size_t a_length = strcspn(a, "\n"), b_length = strcspn(b, "\n");
+
+        if (!same_line(a, a_length, b, b_length))
+            return false;
+        a += a_length + 1;
+        b += b_length + 1;
+    }
+    return *a == *b;
+}
+
+static void compare(struct pair *pair, const struct rl_writer *request, char *real)
+{
+    char model[TEXT_MAX];
+    int64_t before_us = node_now(pair), told_us;
+
+    ask_real(pair, request, real);
+    told_us = time_told(real);
+    ask_model(pair, told_us != 0 ? told_us : before_us, request, model);
+    if (!same_text(real, model))
+        snprintf(pair->difference, sizeof pair->difference, "the node says:\n%sthe model says:\n%s", real,
+                 model);
+}
+
+/* The fence of {1, now, fence} and {0, now, fence, ...}: often the next proposal, so that it is met again. */
+static void learn_fence(struct pair *pair, const char *real)
+{
+    unsigned long long fence;
+
+    if (sscanf(real, "%*d\n%*d\n%llu", &fence) == 1)
+        pair->fence = fence;
+}
+
+static void try_lock_command(struct pair *pair)
+{
+    static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_RAISE,
+                                                 RL_COMMAND_EXTEND,  RL_COMMAND_RELEASE, RL_COMMAND_PEEK};
+    static const char *const owners[] = {"0000000000000001|pid=1", "0000000000000002|pid=2"};
+    char bytes[8192], real[TEXT_MAX];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    bool brief = draw(pair, 1, 20) == 1;
+    int64_t now_us = node_now(pair);
+    struct rl_lock_command command = {
+        .kind = kinds[draw(pair, 0, 5)],
+        .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
+        .key_length = 6,
+        .owner = owners[draw(pair, 0, 1)],
+        .owner_length = 22,
+        .ttl_ms = brief ? SHORT_TTL_MS : LONG_TTL_MS + draw(pair, 0, 10) * 1000,
+        .epoch = draw(pair, 1, 10) == 1 ? "1 other id 5 0" : pair->record,
+        .fence = pair->fence != 0 && draw(pair, 1, 3) == 1
+                     ? pair->fence + 1
+                     : (uint64_t)(now_us + draw(pair, -9000000, 9000000)),
+        .not_after_us = draw(pair, 1, 10) == 1 ? now_us - 1000000 : INT64_C(9007199254740991),
+        .repair = draw(pair, 0, 1) == 1,
+    };
+
+    if (draw(pair, 1, 8) == 1 && command.kind != RL_COMMAND_RAISE)
+        command.epoch = NULL; /* plain */
+    rl_lock_command_write(&writer, &command, 0, true);
+    compare(pair, &writer, real);
+    learn_fence(pair, real);
+    if (brief)
+        usleep(30000); /* so that both agree that it is over */
+}
+
+static void try_admission(struct pair *pair)
+{
+    static const char *const words[] = {"", "", "", "init", "suspect", "look"};
+    static const char *const runs[] = {"run-a", "run-a", "run-a", "run-b"};
+    char bytes[8192], real[TEXT_MAX];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    struct rl_admission admission = {
+        .run_id = runs[draw(pair, 0, 3)],
+        .quarantine_ms = draw(pair, 1, 10) == 1 ? 600000 : 500000,
+        .durable = draw(pair, 0, 1) == 1,
+        .up_ms = draw(pair, 0, 3) * 400000,
+        .word = words[draw(pair, 0, 5)],
+        .floor = draw(pair, 0, 2) == 0 ? 0 : (uint64_t)(node_now(pair) + draw(pair, -9000000, 9000000)),
+        .known = draw(pair, 1, 4) == 1 ? "1 other id 5 0" : pair->record,
+    };
+
+    if (admission.floor == 0 && strcmp(admission.word, "init") == 0)
+        admission.word = ""; /* the operator's word always comes with one */
+    snprintf(admission.fresh_id, sizeof admission.fresh_id, "%016" PRIx64, rl_prng_next(&pair->prng));
+    rl_guard_write_admit(&writer, &admission, true);
+    compare(pair, &writer, real);
+    if (strcmp(admission.word, "look") != 0)
+        assert_int_equal(sscanf(real, "%*d\n%*d\n%127[^\n]", pair->record), 1);
+}
+
+static void lose_something(struct pair *pair)
+{
+    static const char *const keys[] = {RL_KEY_EPOCH, RL_KEY_FLOOR, "lock-0", "redlock-fence:{lock-0}"};
+    const char *key = keys[draw(pair, 0, 3)];
+
+    if (draw(pair, 1, 4) == 1) {
+        fleet_command(pair->fleet, 0, "FLUSHALL", NULL);
+        sim_node_flush(&pair->model);
+    } else {
+        fleet_command(pair->fleet, 0, "DEL", key, NULL);
+        sim_node_remove(&pair->model, key);
+    }
+}
+
+/* Whether they gave the same answers to the end; says where they did not. */
+static bool run(enum sim_bug bug, bool tell)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+    bool same;
+
+    assert_non_null(pair);
+    pair->fleet = fleet_start(&(struct fleet_options){.node_count = 1});
+    assert_non_null(pair->fleet);
+    pair->prng = rl_prng_seed(1);
+    pair->model.bug = bug;
+    for (int i = 0; i < COMMANDS && pair->difference[0] == '\0'; i++) {
+        int64_t choice = draw(pair, 1, 100);
+
+        if (choice <= 75)
+            try_lock_command(pair);
+        else if (choice <= 97)
+            try_admission(pair);
+        else
+            lose_something(pair);
+    }
+    same = pair->difference[0] == '\0';
+    if (tell && !same)
+        print_error("%s", pair->difference);
+    fleet_stop(pair->fleet);
+    free(pair);
+    return same;
+}
+
+static void the_modelled_node_answers_like_a_real_one(void **state)
+{
+    (void)state;
+    assert_true(run(SIM_BUG_NONE, true));
+}
+
+static void a_model_that_differs_is_noticed(void **state)
+{
+    (void)state;
+    assert_false(run(SIM_BUG_NO_GUARD, false));
+    assert_false(run(SIM_BUG_RAISE_UNOWNED, false));
+    assert_false(run(SIM_BUG_EXTEND_RECREATES, false));
+    assert_false(run(SIM_BUG_FENCE_OR_FLOOR, false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_modelled_node_answers_like_a_real_one),
+                                       cmocka_unit_test(a_model_that_differs_is_noticed)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
