@@ -199,17 +199,18 @@ void sim_guard_down(struct sim_world *world, struct sim_client *client, uint32_t
 enum sim_right sim_guard_right(struct sim_world *world, struct sim_client *client, uint32_t node)
 {
     struct sim_guard *guard = &client->guards[node];
+    bool in_doubt = guard->clock_bad || (guard->suspected.us != 0 && guard->fitness == RL_FITNESS_FIT);
 
     if (guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE)
         return SIM_MAY_VOTE;
     if (guard->asking || (guard->fitness == RL_FITNESS_FLOORLESS && client->sweeping))
         return SIM_MAY_VOTE_SOON;
-    if (guard->clock_bad && rl_time_before(guard->probed, client->now)) {
+    if (in_doubt && rl_time_before(guard->probed, client->now)) {
         guard->probed = after_ms(client, PROBE_EVERY_MS);
         sim_guard_admit(world, client, node, "", false);
         return SIM_MAY_NOT_VOTE;
     }
-    if (rl_time_before(client->now, guard->again) || guard->clock_bad)
+    if (rl_time_before(client->now, guard->again) || in_doubt)
         return SIM_MAY_NOT_VOTE;
     if (guard->fitness == RL_FITNESS_FLOORLESS)
         begin_sweep(world, client);

@@ -109,6 +109,8 @@ static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
     plan->delay_min_us = PICK(prng, 20, 200, 2000);
     plan->delay_max_us = plan->delay_min_us * PICK(prng, 2, 5, 20);
     plan->ttl_ms = PICK(prng, 60, 150, 400, 1000, 2000);
+    if (plan->ttl_ms * 1000 < 10 * plan->delay_max_us)
+        plan->ttl_ms = 10 * plan->delay_max_us / 1000; /* else every round would be too slow */
     plan->max_ttl_ms = plan->ttl_ms * PICK(prng, 1, 2);
     plan->node_timeout_ms = PICK(prng, 10, 50, 200);
     if (plan->node_timeout_ms * 1000 < 4 * plan->delay_max_us)
