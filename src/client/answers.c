@@ -37,10 +37,29 @@ void rl_answers_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticke
         rl_operation_event(lock->asking, &event);
 }
 
+/* Whether the round that a question belongs to is still open. A round that has been undone must not be asked for again: its
+ * release has gone out already. */
+static bool is_open(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    const struct rl_acquire *acquire = lock->asking != NULL ? &lock->asking->acquire : NULL;
+
+    if (!is_current(lock, ticket))
+        return false;
+    if (ticket->kind == RL_COMMAND_ACQUIRE)
+        return acquire != NULL && ticket->question == acquire->round_question &&
+               (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING);
+    if (ticket->kind == RL_COMMAND_RAISE)
+        return acquire != NULL && acquire->phase == RL_ACQUIRE_RAISING &&
+               ticket->question == acquire->question;
+    if (ticket->kind == RL_COMMAND_EXTEND)
+        return lock->lease.phase == RL_LEASE_EXTENDING && ticket->question == lock->lease.question;
+    return true;
+}
+
 /* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always wanted. */
 static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket)
 {
-    bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_current(lock, ticket);
+    bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_open(lock, ticket);
 
     if (wanted && rl_dispatch_send(lock, node, (enum rl_command_kind)ticket->kind, ticket->question,
                                    ticket->random, true))

@@ -355,6 +355,8 @@ void rl_guard_look(redlock_client *client)
 enum rl_right rl_guard_right(redlock_client *client, uint32_t node)
 {
     struct rl_node_guard *guard = &client->guards[node];
+    /* Its record is in order, its clock is not: it is asked for the time now and then. */
+    bool in_doubt = guard->clock_bad || (guard->suspected.us != 0 && guard->fitness == RL_FITNESS_FIT);
 
     if (!client->config.guarded)
         return RL_MAY_VOTE;
@@ -364,12 +366,12 @@ enum rl_right rl_guard_right(redlock_client *client, uint32_t node)
         return RL_MAY_VOTE;
     if (guard->asking || (guard->fitness == RL_FITNESS_FLOORLESS && client->sweeping))
         return RL_MAY_VOTE_SOON;
-    if (guard->clock_bad && rl_time_before(guard->probed, client->clock.now)) {
+    if (in_doubt && rl_time_before(guard->probed, client->clock.now)) {
         guard->probed = after_ms(client, PROBE_EVERY_MS);
         rl_guard_admit(client, node, "", NULL, false); /* its answer has the time in it */
         return RL_MAY_NOT_VOTE;
     }
-    if (rl_time_before(client->clock.now, guard->again) || guard->clock_bad)
+    if (rl_time_before(client->clock.now, guard->again) || in_doubt)
         return RL_MAY_NOT_VOTE;
     if (guard->fitness == RL_FITNESS_FLOORLESS)
         begin_sweep(client);

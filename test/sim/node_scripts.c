@@ -243,6 +243,8 @@ void sim_script_admit(struct sim_call *call)
         told = larger(told, call->now_us + AHEAD_US);
         has_told = true;
     }
+    if (record.until > ms_of(call) + record.q)
+        record.until = ms_of(call) + record.q;
     if (record.until <= ms_of(call))
         record.until = 0;
     if (call->node->bug == SIM_BUG_NO_GUARD) {

@@ -49,6 +49,8 @@ if ARGV[6] == 'init' then
     wait_until = 0
     told = math.max(tonumber(ARGV[7]), now_us + 5000000)
 end
+-- A clock that was set back must not make it longer: all that was forgotten before now has ended q from now.
+wait_until = math.min(wait_until, now + q)
 if wait_until <= now then
     wait_until = 0
 end
