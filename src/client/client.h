@@ -424,6 +424,7 @@ void rl_driver_run_timers(redlock_client *client);
 
 /* After anything that may need the background: wakes who has to know. */
 void rl_driver_nudge(redlock_client *client);
+bool rl_driver_start_thread(redlock_client *client, pthread_t *thread, void *(*run)(void *));
 bool rl_driver_start_carrier(redlock_client *client);
 void rl_driver_stop(redlock_client *client);
 

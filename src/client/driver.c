@@ -366,7 +366,7 @@ static void *carry(void *context)
 }
 
 /* Threads of the library take no signals: those are the program's. */
-static bool start_thread(pthread_t *thread, void *(*run)(void *), redlock_client *client)
+bool rl_driver_start_thread(redlock_client *client, pthread_t *thread, void *(*run)(void *))
 {
     sigset_t all, before;
     int failed;
@@ -381,7 +381,7 @@ static bool start_thread(pthread_t *thread, void *(*run)(void *), redlock_client
 bool rl_driver_start_carrier(redlock_client *client)
 {
     if (!client->carrier_running)
-        client->carrier_running = start_thread(&client->carrier, carry, client);
+        client->carrier_running = rl_driver_start_thread(client, &client->carrier, carry);
     return client->carrier_running;
 }
 

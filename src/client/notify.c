@@ -2,7 +2,6 @@
  * Runs the callers' callbacks, without the mutex, one at a time, each exactly once: on the notifier thread, or inside
  * redlock_client_process(). A slow callback holds up other callbacks, never a renewal.
  */
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,14 +106,8 @@ static void *notify(void *context)
 
 bool rl_notify_start(redlock_client *client)
 {
-    sigset_t all, before;
-
-    if (client->notifier_running)
-        return true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    client->notifier_running = pthread_create(&client->notifier, NULL, notify, client) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!client->notifier_running)
+        client->notifier_running = rl_driver_start_thread(client, &client->notifier, notify);
     return client->notifier_running;
 }
 

@@ -216,7 +216,6 @@ static void become_ready(struct rl_connection *connection)
     const struct rl_connection_user *user = connection->config->user;
 
     connection->state = RL_CONNECTION_READY;
-    connection->connects++;
     connection->cause = RL_CAUSE_NONE;
     connection->error[0] = '\0';
     rl_backoff_reset(&connection->backoff);

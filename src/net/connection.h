@@ -87,7 +87,7 @@ struct rl_connection {
     unsigned loaded;     /* the user's: scripts this connection has carried, a bit for each kind of command */
     enum rl_cause unfit; /* the user's: why this node must not be asked although it is ready */
     struct rl_time look_again; /* the user's: when what the handshake told may have changed */
-    uint64_t connects, disconnects;
+    uint64_t disconnects;
 };
 
 /* Zeroed memory becomes a resting connection that will connect at once; false: no memory. */
