@@ -83,3 +83,14 @@ void rl_hex_write(char *target, const uint8_t *bytes, size_t length)
         target[2 * i + 1] = digits[bytes[i] & 15];
     }
 }
+
+/* FNV-1a, with the high bits folded into the low ones that tables use. */
+uint64_t rl_hash_bytes(uint64_t seed, const char *bytes, size_t length)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    hash ^= hash >> 32;
+    return hash != 0 ? hash : 1;
+}

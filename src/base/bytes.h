@@ -29,6 +29,10 @@ void rl_text_copy(char *target, size_t capacity, const char *source);
 /* Writes 2 * length lower-case hex digits, without a NUL. */
 void rl_hex_write(char *target, const uint8_t *bytes, size_t length);
 
+/* Tells byte strings apart, for tables and for comparing what was seen with what is seen; never 0. The seed keeps strangers
+ * from choosing names that all fall into one place. */
+uint64_t rl_hash_bytes(uint64_t seed, const char *bytes, size_t length);
+
 /* Writes value in decimal without a NUL, returns how many digits (at most 20). */
 size_t rl_decimal_write(char *target, uint64_t value);
 

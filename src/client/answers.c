@@ -140,6 +140,10 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         on_admission(client, connection, ticket, bytes, length);
         return;
     }
+    if (ticket->kind == RL_COMMAND_TRACK) {
+        rl_watching_tracked(client, connection->node, bytes, length);
+        return;
+    }
     reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
     if (needs_another_form(connection, ticket, reading)) {
         send_again(lock, connection->node, ticket);
@@ -161,7 +165,8 @@ static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticke
 {
     bool same_owner = memcmp(lock->random, ticket->random, sizeof lock->random) == 0;
 
-    if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_ADMIT)
+    if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
+        ticket->kind == RL_COMMAND_ADMIT)
         return true;
     if (ticket->kind == RL_COMMAND_RELEASE || !same_owner)
         return false;
@@ -230,6 +235,7 @@ static void on_ready(void *context, struct rl_connection *connection)
                   connection->url.display);
     rl_reaper_pay(client, client->clock.now);
     rl_dispatch_settle(client, connection->node);
+    rl_watching_node(client, connection->node, RL_EVENT_UP);
 }
 
 static void on_down(void *context, struct rl_connection *connection)
@@ -242,14 +248,12 @@ static void on_down(void *context, struct rl_connection *connection)
     rl_client_log(client, REDLOCK_LOG_INFO, "node %u %s: %s", connection->node + 1, connection->url.display,
                   connection->error);
     rl_dispatch_settle(client, connection->node);
+    rl_watching_node(client, connection->node, RL_EVENT_DOWN);
 }
 
 static void on_push(void *context, struct rl_connection *connection, const char *bytes, size_t length)
 {
-    (void)context; /* nothing is subscribed to: a push is somebody else's idea */
-    (void)connection;
-    (void)bytes;
-    (void)length;
+    rl_watching_push(context, connection->node, bytes, length);
 }
 
 static void *on_allocate(void *context, size_t size)

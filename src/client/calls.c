@@ -137,6 +137,8 @@ static struct rl_acquire_config acquire_config(redlock_client *client, const red
         .retry_min = client->config.retry_min,
         .retry_max = client->config.retry_max,
         .fenced = client->config.guarded,
+        .trip = client->trip,
+        .patience = client->patience,
         .peek =
             !client->config.guarded && (peek || wait_ms != 0), /* guarded nodes tell it with their denial */
     };
@@ -192,6 +194,8 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
     mark_async(client, operation, request);
     config = acquire_config(client, spec, wait_ms, report != NULL || request != 0);
     operation->started = client->clock.now;
+    config.queued = rl_queue_join(operation, wait_ms != 0);
+    config.watch = config.queued || lock->leads;
     rl_operation_start_acquire(operation, &config);
     return operation;
 }

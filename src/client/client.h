@@ -50,6 +50,8 @@ struct rl_operation {
     struct rl_link link;      /* in client->operations, client->completions or client->spare_operations */
     struct rl_link on_lock;   /* in lock->extending or lock->releasing */
     struct rl_link following; /* in client->followers while its thread sleeps */
+    struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in client->turns */
+    struct rl_link watching; /* ACQUIRE: in client->watching while nodes tell it of changes */
     enum rl_operation_kind kind;
     redlock_lock *lock;
     struct rl_acquire acquire; /* ACQUIRE */
@@ -112,6 +114,10 @@ struct redlock_lock {
     redlock_renewed_fn on_renewed;
     void *context;
     struct rl_thread_token *thread; /* NULL: not bound to a thread */
+    redlock_lock *next_leader;      /* in the table of leaders; see queue.c */
+    struct rl_list queue;           /* operations that want the same name after it */
+    struct rl_time queue_since;     /* since when the name is handed on inside this process */
+    bool leads;                     /* it is the one of its name in the table */
     uint8_t random[RL_OWNER_RANDOM];
     uint16_t key_length; /* prefix and name */
     uint16_t owner_length;
@@ -215,6 +221,16 @@ struct redlock_client {
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
     struct rl_list followers; /* operations whose threads sleep */
+    struct rl_list watching;  /* acquisitions that nodes tell of changes */
+    struct rl_list turns;     /* acquisitions whose turn has come */
+    bool turning;
+    redlock_lock *
+        *leaders; /* table of leader_places chains: the lock of each name that others queue behind */
+    uint32_t leader_places, leader_count;
+    uint64_t leader_seed;
+    struct rl_span queue_limit; /* how long a name may be handed on inside before others get a chance */
+    struct rl_span trip;        /* how long the latest round took */
+    uint32_t patience;          /* how crowded the latest acquisition found it */
     redlock_request last_request;
     struct rl_debt debts[RL_DEBTS_MAX];
     uint32_t debt_count;
@@ -302,6 +318,37 @@ void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_
 void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_kind kind);
 void rl_operation_event(struct rl_operation *operation, const struct rl_event *event);
 void rl_operation_finish(struct rl_operation *operation, redlock_result result);
+
+/* ---- queue.c: who comes first among the callers of this process ------------------------------------------- */
+
+/* Becomes the leader of its name, or queues behind it; true: it queues. */
+bool rl_queue_join(struct rl_operation *operation, bool waits);
+
+/* The lock has ended or is being released: the next in line may ask, right behind the release. */
+void rl_queue_leave(redlock_lock *lock);
+
+/* What a caller whose time ran out in the queue can be told: what its leader knows. */
+void rl_queue_explain(struct rl_operation *operation);
+void rl_queue_init(redlock_client *client);
+void rl_queue_free(redlock_client *client);
+
+/* Somebody else took a name that callers of this process wanted. */
+void rl_queue_contended(redlock_client *client);
+
+/* ---- watching.c: what nodes tell of changes ------------------------------------------------------------- */
+
+/* Puts the question on the connection, and switches telling on where it is not; false: it cannot be sent now. */
+bool rl_watching_send(redlock_lock *lock, uint32_t node, uint32_t question);
+void rl_watching_begin(struct rl_operation *operation);
+void rl_watching_end(struct rl_operation *operation);
+void rl_watching_push(redlock_client *client, uint32_t node, const char *bytes, size_t length);
+void rl_watching_tracked(redlock_client *client, uint32_t node, const char *bytes, size_t length);
+
+/* A node came or went. */
+void rl_watching_node(redlock_client *client, uint32_t node, enum rl_event_kind kind);
+
+/* The lock of a name that others of this process queue behind; NULL none. */
+redlock_lock *rl_queue_leader(redlock_client *client, const char *key, size_t key_length);
 
 /* ---- holding.c: a lock after it was acquired ------------------------------------------------------------ */
 

@@ -50,6 +50,7 @@ void rl_client_tear_down(redlock_client *client)
         close(client->ready_fd);
     }
     free_spares(client);
+    rl_queue_free(client);
 }
 
 void rl_client_unref(redlock_client *client)

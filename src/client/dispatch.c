@@ -97,15 +97,18 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         rl_connection_silent(connection, client->clock.now)) {
         lock->instant |= one;
     } else if (connection->state != RL_CONNECTION_READY) {
-        lock->owed |= one;
+        *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */
     } else if (kind == RL_COMMAND_ACQUIRE && (right = rl_guard_right(client, node)) != RL_MAY_VOTE) {
         *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->instant) |= one;
+    } else if (kind == RL_COMMAND_WATCH) {
+        if (!rl_watching_send(lock, node, question))
+            lock->instant |= one;
     } else if (rl_dispatch_send(lock, node, kind, question, lock->random, false)) {
         lock->touched |= one;
     } else {
         lock->instant |= one;
     }
-    if ((lock->instant & one) != 0) {
+    if ((lock->instant & one) != 0 && kind != RL_COMMAND_WATCH) {
         rl_record_count(client, node, rl_record_refusal_answer(client, node));
         rl_record_refusal(lock, node);
     }

@@ -45,6 +45,7 @@ static void end_holding(redlock_lock *lock)
     rl_timers_set(&lock->client->timers, &lock->timer, RL_TIME_NEVER);
     rl_list_remove(&lock->link);
     rl_dispatch_forget_owed(lock);
+    rl_queue_leave(lock);
 }
 
 /* A release that is under way goes on: it was asked for, and whoever asked will be told. */
@@ -140,8 +141,10 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
         end_extensions(lock);
     else if (effects->extended)
         tell_renewal(lock);
-    if (effects->release != 0)
+    if (effects->release != 0) {
         rl_dispatch_release(lock, effects->release, effects->question);
+        rl_queue_leave(lock);
+    }
     if (effects->extend != 0) {
         lock->ttl_ms = (uint32_t)rl_span_ms_up(effects->ttl);
         rl_dispatch_ask(lock, effects->extend, RL_COMMAND_EXTEND, effects->question);

@@ -83,6 +83,7 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
     lock->timer.of_lock = true;
     rl_list_init(&lock->extending);
     rl_list_init(&lock->releasing);
+    rl_list_init(&lock->queue);
     write_key(lock, spec, name_length);
     lock->owner = lock->text + lock->key_length + 1;
     lock->owner_length = (uint16_t)owner_length;
@@ -128,6 +129,7 @@ void rl_lock_unref(redlock_lock *lock)
     assert(lock->refs > 0);
     if (--lock->refs > 0)
         return;
+    assert(!lock->leads || client->inherited);
     rl_timers_set(&client->timers, &lock->timer, RL_TIME_NEVER);
     rl_client_unreserve_timer(client);
     rl_list_remove(&lock->link);

@@ -81,6 +81,7 @@ static void init_lists(redlock_client *client)
     rl_list_init(&client->spare_operations);
     rl_list_init(&client->spare_locks);
     rl_list_init(&client->followers);
+    rl_list_init(&client->watching);
 }
 
 static void init_connection_config(redlock_client *client)
@@ -166,6 +167,7 @@ static redlock_result open_system(redlock_client *client, const redlock_options 
     if (!rl_client_random(client, (uint8_t *)&seed, sizeof seed))
         return abandon_open(client, report, REDLOCK_SYSTEM, "the system has no randomness to give");
     client->prng = rl_prng_seed(seed);
+    rl_queue_init(client);
     client->resolver =
         rl_resolver_create(client->user.allocate, client->user.release, client, ring_bell, client);
     if (client->resolver == NULL)

@@ -145,6 +145,17 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
 
 /* ---- acquisitions ---- */
 
+/* The next acquisition begins with what this one learned of the nodes' pace and of others who want what we want. */
+static void remember_crowd(redlock_client *client, const struct rl_acquire *acquire)
+{
+    if (acquire->round == 0)
+        return;
+    client->trip = acquire->trip;
+    client->patience = acquire->patience > 0 ? acquire->patience - 1 : 0;
+    if (acquire->round > 1)
+        rl_queue_contended(client);
+}
+
 static void end_acquisition(struct rl_operation *operation)
 {
     redlock_lock *lock = operation->lock;
@@ -153,6 +164,9 @@ static void end_acquisition(struct rl_operation *operation)
     lock->asking = NULL;
     lock->owed = 0;
     rl_list_remove(&lock->link);
+    rl_list_remove(&operation->in_queue);
+    rl_watching_end(operation);
+    remember_crowd(lock->client, acquire);
     if (acquire->outcome == RL_OUTCOME_OK) {
         lock->fence = acquire->fence;
         rl_holding_start(lock, acquire->asked, acquire->valid_until);
@@ -160,6 +174,8 @@ static void end_acquisition(struct rl_operation *operation)
         lock->stage = RL_LOCK_OVER;
     }
     rl_operation_finish(operation, (redlock_result)acquire->outcome);
+    if (lock->stage == RL_LOCK_OVER)
+        rl_queue_leave(lock);
 }
 
 /* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
@@ -219,6 +235,8 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
     bool asking = operation->acquire.phase == RL_ACQUIRE_ASKING;
     struct rl_effects effects;
 
+    if (operation->acquire.phase == RL_ACQUIRE_QUEUED && event->kind == RL_EVENT_TIMER)
+        rl_queue_explain(operation);
     rl_acquire_step(&operation->acquire, event, &effects);
     trace_acquisition(operation, event, &effects);
     if (asking && event->kind == RL_EVENT_TIMER && effects.release != 0)
@@ -234,6 +252,10 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
     }
     if (effects.peek != 0)
         rl_dispatch_ask(lock, effects.peek, RL_COMMAND_PEEK, effects.question);
+    if (effects.watch != 0) {
+        rl_watching_begin(operation);
+        rl_dispatch_ask(lock, effects.watch, RL_COMMAND_WATCH, effects.question);
+    }
     if (operation->done)
         return;
     if (effects.done)

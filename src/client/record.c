@@ -118,7 +118,8 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         return;
     record_holder(record, node, reply);
     /* A peek after a lost round adds to the vote's verdict; it does not replace it. */
-    if (kind == RL_COMMAND_PEEK && lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE) {
+    if ((kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH) && lock->asking != NULL &&
+        lock->asking->kind == RL_OPERATION_ACQUIRE) {
         if (reply->answer.verdict == RL_DENIED)
             record->nodes[node].answer.ttl_left_ms = reply->answer.ttl_left_ms;
     } else {

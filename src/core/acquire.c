@@ -1,8 +1,8 @@
 /*
  * The acquisition's state machine; see acquire.h. Straight from the algorithm: ask all, count, check the time, agree
- * on the fence, or undo everywhere and rest a random while.
+ * on the fence, or undo everywhere and wait; how it waits is in acquire_wait.c.
  */
-#include "core/acquire.h"
+#include "core/acquire_parts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,7 +18,10 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->config = *config;
     acquire->prng = prng;
     acquire->backoff = rl_backoff_between(config->retry_min, config->retry_max);
-    acquire->phase = RL_ACQUIRE_RESTING;
+    acquire->phase = config->queued ? RL_ACQUIRE_QUEUED : RL_ACQUIRE_RESTING;
+    acquire->outcome = RL_OUTCOME_BUSY;
+    acquire->trip = config->trip;
+    acquire->patience = config->patience < RL_PATIENCE_MAX ? config->patience : RL_PATIENCE_MAX;
     acquire->wake_at = RL_TIME_NEVER;
     acquire->tally = rl_tally_start(config->node_count);
 }
@@ -49,7 +52,7 @@ static rl_node_set all_nodes(const struct rl_acquire *acquire)
     return rl_node_set_all(acquire->config.node_count);
 }
 
-static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+void rl_acquire_begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     acquire->phase = RL_ACQUIRE_ASKING;
     acquire->round++;
@@ -84,7 +87,7 @@ static bool worth_retrying(enum rl_outcome outcome)
 }
 
 /* Rests before the next round, or ends when there is to be none. */
-static void rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     struct rl_time give_up_at = acquire->config.give_up_at;
 
@@ -99,7 +102,12 @@ static void rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct r
             effects);
         return;
     }
+    if (acquire->config.watch && acquire->outcome == RL_OUTCOME_BUSY) {
+        rl_acquire_begin_wait(acquire, now, effects);
+        return;
+    }
     acquire->phase = RL_ACQUIRE_RESTING;
+    acquire->woken = false;
     acquire->wake_at =
         rl_time_min(rl_time_add(now, rl_backoff_next(&acquire->backoff, acquire->prng)), give_up_at);
     effects->rest = rl_time_since(acquire->wake_at, now);
@@ -114,16 +122,22 @@ static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl
     effects->question = ++acquire->question;
 }
 
-/* A round that was not won is undone on all nodes, silent ones above all: they may have granted it unheard. */
+/* A round that was not won is undone on all nodes but those that said no, silent ones above all: they may have granted
+ * it unheard. */
 static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now,
                        struct rl_effects *effects)
 {
+    bool waits = acquire->config.watch && rl_time_before(now, acquire->config.give_up_at);
+
     acquire->outcome = outcome;
-    effects->release = all_nodes(acquire);
-    if (acquire->config.peek && acquire->round == 1 && outcome == RL_OUTCOME_BUSY)
+    effects->lost = true;
+    effects->release = all_nodes(acquire) & ~acquire->tally.denied;
+    if (outcome == RL_OUTCOME_BUSY && acquire->woken && acquire->patience < RL_PATIENCE_MAX)
+        acquire->patience++;
+    if (acquire->config.peek && !waits && acquire->round == 1 && outcome == RL_OUTCOME_BUSY)
         begin_peek(acquire, now, effects);
     else
-        rest_or_end(acquire, now, effects);
+        rl_acquire_rest_or_end(acquire, now, effects);
 }
 
 /* The lock is ours on a quorum. Hand it out only while time is left; checked after every round it took. */
@@ -188,6 +202,8 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
         return;
     acquire->last[event->node] = event->answer;
     acquire->fences[event->node] = event->answer.fence;
+    if (rl_tally_decide(&acquire->tally) != RL_OPEN)
+        acquire->trip = rl_time_since(event->now, acquire->asked);
     switch (rl_tally_decide(&acquire->tally)) {
     case RL_OPEN:
         return;
@@ -252,7 +268,7 @@ static void count_peek(struct rl_acquire *acquire, const struct rl_event *event,
         acquire->config.node_count - rl_quorum(acquire->config.node_count))
         acquire->outcome = RL_OUTCOME_FOREIGN_TYPE;
     if ((asked & ~rl_tally_answered(&acquire->second)) == 0)
-        rest_or_end(acquire, event->now, effects);
+        rl_acquire_rest_or_end(acquire, event->now, effects);
 }
 
 static void take_answer(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
@@ -265,6 +281,8 @@ static void take_answer(struct rl_acquire *acquire, const struct rl_event *event
         count_raise(acquire, event, effects);
     else if (acquire->phase == RL_ACQUIRE_PEEKING)
         count_peek(acquire, event, effects);
+    else if (acquire->phase == RL_ACQUIRE_WAITING)
+        rl_acquire_count_watch(acquire, event, effects);
 }
 
 /* The time this phase had is up. */
@@ -280,17 +298,48 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         lose_round(acquire, raise_reason(acquire), now, effects);
         return;
     case RL_ACQUIRE_PEEKING:
-        rest_or_end(acquire, now, effects);
+    case RL_ACQUIRE_QUEUED:
+        rl_acquire_rest_or_end(acquire, now, effects);
+        return;
+    case RL_ACQUIRE_WAITING:
+        rl_acquire_wait_on(acquire, now, effects);
         return;
     case RL_ACQUIRE_RESTING:
         if (acquire->round > 0 && !rl_time_before(now, acquire->config.give_up_at))
-            rest_or_end(acquire, now, effects);
+            rl_acquire_rest_or_end(acquire, now, effects);
         else
-            begin_round(acquire, now, effects);
+            rl_acquire_begin_round(acquire, now, effects);
         return;
     case RL_ACQUIRE_ENDED:
         return;
     }
+}
+
+static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    assert(acquire->round == 0);
+    acquire->started = now;
+    if (acquire->config.queued)
+        acquire->wake_at = acquire->config.give_up_at;
+    else
+        rl_acquire_begin_round(acquire, now, effects);
+}
+
+/* A process that has handed the lock on inside for a while lets others come first: it behaves as if it were crowded. */
+enum { COURTESY_PATIENCE = 5 };
+
+/* Its turn among those of this process. Out of courtesy to other processes it may look before it asks. */
+static void take_turn(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
+{
+    if (acquire->phase != RL_ACQUIRE_QUEUED)
+        return;
+    if (!event->courtesy || !acquire->config.watch) {
+        rl_acquire_begin_round(acquire, event->now, effects);
+        return;
+    }
+    if (acquire->patience < COURTESY_PATIENCE)
+        acquire->patience = COURTESY_PATIENCE;
+    rl_acquire_begin_wait(acquire, event->now, effects);
 }
 
 void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
@@ -300,9 +349,10 @@ void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, s
         return;
     switch (event->kind) {
     case RL_EVENT_START:
-        assert(acquire->round == 0);
-        acquire->started = event->now;
-        begin_round(acquire, event->now, effects);
+        start(acquire, event->now, effects);
+        return;
+    case RL_EVENT_TURN:
+        take_turn(acquire, event, effects);
         return;
     case RL_EVENT_ANSWER:
         take_answer(acquire, event, effects);
@@ -310,9 +360,14 @@ void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, s
     case RL_EVENT_TIMER:
         take_timer(acquire, event->now, effects);
         return;
+    case RL_EVENT_CHANGED:
+    case RL_EVENT_UP:
+    case RL_EVENT_DOWN:
+        rl_acquire_node_event(acquire, event, effects);
+        return;
     case RL_EVENT_CANCEL:
         if (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING)
-            effects->release = all_nodes(acquire);
+            effects->release = all_nodes(acquire) & ~acquire->tally.denied;
         end(acquire, RL_OUTCOME_CANCELED, effects);
         return;
     case RL_EVENT_EXTEND:

@@ -1,6 +1,6 @@
 /*
  * One acquisition from the first question to the lock or the reason why not: rounds over all nodes, the fence round,
- * back-off in between, undoing what was half won. It decides; others send, wait and keep the lock.
+ * undoing what was half won, waiting for the lock to be free in between. It decides; others send, sleep and keep the lock.
  */
 #ifndef RL_CORE_ACQUIRE_H
 #define RL_CORE_ACQUIRE_H
@@ -8,6 +8,7 @@
 #include "base/prng.h"
 #include "core/backoff.h"
 #include "core/tally.h"
+#include "core/wait.h"
 
 /* How an acquisition ends. The numbers are those of redlock_result. */
 enum rl_outcome {
@@ -35,17 +36,26 @@ struct rl_acquire_config {
     struct rl_time give_up_at;   /* no new round after this; the time of the start means: try once */
     struct rl_span retry_min;
     struct rl_span retry_max;
+    struct rl_span trip; /* how long a round takes, as far as is known */
+    uint32_t patience;   /* how crowded it is, as far as is known: see rl_acquire.patience */
     bool fenced; /* grants carry fences, and a quorum must agree on one before the lock is handed out */
     bool peek;   /* ask who holds it after the first round that was lost to another owner */
+    bool watch;  /* nodes can be asked to tell when it is free; else it is tried for again and again */
+    bool queued; /* somebody in this process is before it: it begins when it is told that it is its turn */
+    bool fair;   /* its place in the nodes' lines is kept by asking */
 };
 
 enum rl_acquire_phase {
+    RL_ACQUIRE_QUEUED, /* others of this process come first */
     RL_ACQUIRE_ASKING,
     RL_ACQUIRE_RAISING,
     RL_ACQUIRE_PEEKING,
-    RL_ACQUIRE_RESTING, /* between two rounds */
+    RL_ACQUIRE_WAITING, /* until it is free, as told by the nodes or by their clocks */
+    RL_ACQUIRE_RESTING, /* until the next round, for a random time */
     RL_ACQUIRE_ENDED
 };
+
+enum { RL_PATIENCE_MAX = 8 };
 
 struct rl_acquire {
     struct rl_acquire_config config;
@@ -64,8 +74,15 @@ struct rl_acquire {
     uint64_t fences[RL_NODES_MAX];       /* what each node granted in this round */
     uint64_t fence;                      /* the one to hand out */
     struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */
-    enum rl_outcome outcome;             /* of the latest round; final once phase is ENDED */
-    struct rl_time valid_until;          /* when outcome is OK */
+    struct rl_wait wait;
+    struct rl_time heard_by;    /* WAITING: nodes that have not said who holds it by then will not */
+    struct rl_time look_at;     /* WAITING: when to look again although nobody told anything; mistrust */
+    struct rl_time poll_at;     /* WAITING: when to try again because too few nodes would tell */
+    struct rl_span trip;        /* how long the latest round took that was decided by answers */
+    uint32_t patience;          /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
+    bool woken;                 /* this round was begun because the lock seemed to be free */
+    enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
+    struct rl_time valid_until; /* when outcome is OK */
 };
 
 void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config *config,

@@ -50,6 +50,8 @@ struct rl_answer {
     enum rl_cause cause;
     int64_t ttl_left_ms; /* of the key that is in the way: -1 it has no end, -2 not known */
     uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
+    uint64_t holder;     /* tells one holder from another; 0 not known */
+    bool armed;          /* it will tell when the key changes, once */
 };
 
 enum rl_event_kind {
@@ -57,6 +59,10 @@ enum rl_event_kind {
     RL_EVENT_ANSWER,  /* a node answered, or it is certain that it will not */
     RL_EVENT_TIMER,   /* wake_at has come (coming early or twice is harmless) */
     RL_EVENT_CANCEL,  /* the caller wants no more */
+    RL_EVENT_TURN,    /* acquire only: whoever was before it in this process is gone */
+    RL_EVENT_CHANGED, /* acquire only: the key changed on a node that was armed */
+    RL_EVENT_UP,      /* acquire only: a node can be asked again */
+    RL_EVENT_DOWN,    /* acquire only: a node is gone, and what was armed there with it */
     RL_EVENT_EXTEND,  /* lease only: the caller wants ttl from now */
     RL_EVENT_RELEASE, /* lease only: the caller is done */
     RL_EVENT_ABANDON  /* lease only: nobody owns it any more; stop renewing */
@@ -65,12 +71,14 @@ enum rl_event_kind {
 struct rl_event {
     enum rl_event_kind kind;
     struct rl_time now;
+    uint32_t node; /* RL_EVENT_ANSWER, CHANGED, UP, DOWN */
     /* RL_EVENT_ANSWER */
     uint32_t question; /* which question this answers: late answers to older ones are told apart by it */
-    uint32_t node;
     struct rl_answer answer;
     /* RL_EVENT_EXTEND */
     struct rl_span ttl;
+    /* RL_EVENT_TURN */
+    bool courtesy; /* other processes may come first */
 };
 
 /* What is to be done, in this order: release, ask, wake, tell. An empty set means nothing. */
@@ -79,12 +87,14 @@ struct rl_effects {
     rl_node_set acquire; /* ask these for the lock, with a fresh owner */
     rl_node_set raise;   /* ask these to lift their fence to `fence` if the lock is still ours */
     rl_node_set peek;    /* ask these who holds it */
+    rl_node_set watch;   /* ask these who holds it, and to tell when that changes */
     rl_node_set extend;  /* ask these to let it live for `ttl` from now */
-    uint32_t question;   /* number of the question asked by acquire, raise, peek, extend or release */
+    uint32_t question;   /* number of the question asked by acquire, raise, peek, watch, extend or release */
     uint64_t fence;
     struct rl_span ttl;
     struct rl_span
         rest;      /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
+    bool lost;     /* acquire: a round was not won */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
     bool extended; /* lease: an extension round ended; look at the lease for its result */
 };

@@ -300,6 +300,10 @@ static void take_event(struct rl_lease *lease, const struct rl_event *event, str
     switch (event->kind) {
     case RL_EVENT_START:
     case RL_EVENT_CANCEL:
+    case RL_EVENT_TURN:
+    case RL_EVENT_CHANGED:
+    case RL_EVENT_UP:
+    case RL_EVENT_DOWN:
         return;
     case RL_EVENT_ANSWER:
         take_answer(lease, event, effects);

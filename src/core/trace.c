@@ -26,7 +26,8 @@ static bool had_raise(const struct rl_acquire *acquire)
 
 static bool had_peek(const struct rl_acquire *acquire)
 {
-    return acquire->question != acquire->round_question && rl_tally_decide(&acquire->tally) != RL_WON;
+    return acquire->phase != RL_ACQUIRE_WAITING && !acquire->woken &&
+           acquire->question != acquire->round_question && rl_tally_decide(&acquire->tally) != RL_WON;
 }
 
 /* Whether an answer came while its question still mattered. */
@@ -36,13 +37,14 @@ static bool answer_in_time(const struct rl_acquire *after, const struct rl_event
     bool of_round = event->question == after->round_question;
     bool of_second = event->question == after->question && !of_round;
 
-    if (effects->release != 0 || effects->raise != 0 || effects->rest.us > 0 || effects->done)
+    if (effects->lost || effects->raise != 0 || effects->rest.us > 0 || effects->done ||
+        effects->acquire != 0)
         return true;
     if (after->phase == RL_ACQUIRE_ASKING)
         return of_round;
     if (after->phase == RL_ACQUIRE_RAISING)
         return of_round || of_second;
-    return after->phase == RL_ACQUIRE_PEEKING && of_second;
+    return (after->phase == RL_ACQUIRE_PEEKING || after->phase == RL_ACQUIRE_WAITING) && of_second;
 }
 
 static void add_acquire_answer(struct rl_text *text, const struct rl_acquire *after,
@@ -53,13 +55,15 @@ static void add_acquire_answer(struct rl_text *text, const struct rl_acquire *af
 
     if (of_second)
         words = had_raise(after) ? &rl_raise_words : &rl_peek_words;
+    if (effects->acquire != 0)
+        words = &rl_peek_words; /* it was the last word that was waited for */
     rl_line_add_stamp(text, event->now, after->started);
     rl_line_add_answer(text, event, words);
     if (words != &rl_raise_words)
         rl_line_add_time_left(text, &event->answer);
     if (words == &rl_vote_words && event->answer.verdict == RL_GRANTED)
         rl_line_add_fence(text, event->answer.fence);
-    if (event->question < after->round_question)
+    if (event->question < after->round_question && effects->acquire == 0)
         rl_text_add(text, ", to an older question");
     else if (!answer_in_time(after, event, effects))
         rl_text_add(text, ", after the decision");
@@ -70,7 +74,7 @@ static rl_node_set silent_nodes(const struct rl_acquire *after, const struct rl_
 {
     rl_node_set unheard = rl_node_set_all(after->config.node_count) & ~rl_tally_answered(&after->tally);
 
-    if (effects->release != 0)
+    if (effects->lost)
         return had_raise(after) ? after->raising & ~rl_tally_answered(&after->second) : unheard;
     if (had_peek(after))
         return (after->tally.granted | after->tally.denied) & ~rl_tally_answered(&after->second);
@@ -82,11 +86,15 @@ static void add_acquire_timer(struct rl_text *text, const struct rl_acquire *aft
 {
     bool waited = rl_time_before(after->started, after->config.give_up_at);
 
-    if (effects->done && effects->release == 0 && waited) {
+    if (effects->done && !effects->lost && waited) {
         rl_line_add_stamp(text, event->now, after->started);
         rl_line_add_who(text, "wait", 0, 0);
         rl_text_add(text, "over");
-    } else if (effects->done || effects->rest.us > 0 || effects->release != 0) {
+    } else if (effects->watch != 0 && !effects->lost && !had_peek(after)) {
+        rl_line_add_stamp(text, event->now, after->started);
+        rl_line_add_who(text, "wait", 0, 0);
+        rl_text_add(text, "look again");
+    } else if (effects->done || effects->rest.us > 0 || effects->lost) {
         rl_line_add_silent(text, silent_nodes(after, effects), event->now, after->started);
     }
 }
@@ -104,6 +112,35 @@ static void add_cancel(struct rl_text *text, const struct rl_acquire *after, con
     }
 }
 
+/* What happened to a node, or in the queue of this process. */
+static void add_news(struct rl_text *text, const struct rl_acquire *after, const struct rl_event *event,
+                     const char *who, const char *what)
+{
+    bool of_node = event->kind != RL_EVENT_START && event->kind != RL_EVENT_TURN;
+
+    rl_line_add_stamp(text, event->now, after->started);
+    rl_line_add_who(text, who, of_node ? rl_node_set_one(event->node) : 0, 0);
+    rl_text_add(text, what);
+}
+
+static void add_waiting_event(struct rl_text *text, const struct rl_acquire *after,
+                              const struct rl_event *event, const struct rl_effects *effects)
+{
+    bool matters = after->phase == RL_ACQUIRE_WAITING || effects->rest.us > 0 || effects->acquire != 0;
+
+    if (event->kind == RL_EVENT_START && after->config.queued)
+        add_news(text, after, event, "queue", "others of this process come first");
+    if (event->kind == RL_EVENT_TURN)
+        add_news(text, after, event, "queue",
+                 event->courtesy ? "its turn, after other processes" : "its turn");
+    if (event->kind == RL_EVENT_CHANGED && matters)
+        add_news(text, after, event, "node", "changed");
+    if (event->kind == RL_EVENT_UP && matters)
+        add_news(text, after, event, "node", "back");
+    if (event->kind == RL_EVENT_DOWN && matters)
+        add_news(text, after, event, "node", "gone");
+}
+
 /* The line for what happened. A timer that begins a round needs none: the round has its own. */
 static void add_acquire_event(struct rl_text *text, const struct rl_acquire *after,
                               const struct rl_event *event, const struct rl_effects *effects)
@@ -114,6 +151,7 @@ static void add_acquire_event(struct rl_text *text, const struct rl_acquire *aft
         add_acquire_timer(text, after, event, effects);
     if (event->kind == RL_EVENT_CANCEL && effects->done)
         add_cancel(text, after, event, effects);
+    add_waiting_event(text, after, event, effects);
 }
 
 static void add_win(struct rl_text *text, const struct rl_acquire *after, struct rl_time now)
@@ -163,6 +201,11 @@ static void add_what_next(struct rl_text *text, const struct rl_effects *effects
         rl_text_add(text, "ask who holds it on ");
         rl_line_add_list(text, effects->peek);
     }
+    if (effects->watch != 0) {
+        rl_text_add(text, separator);
+        rl_text_add(text, "watch on ");
+        rl_line_add_list(text, effects->watch);
+    }
     if (effects->rest.us > 0) {
         rl_text_add(text, separator);
         rl_text_add(text, "rest ");
@@ -180,14 +223,15 @@ static void add_loss(struct rl_text *text, const struct rl_acquire *after, struc
     add_what_next(text, effects, "; ");
 }
 
-/* A round that was undone before: after the peek, or when the wait is over. */
+/* A round that was undone before: after the peek, while it waits, or when the wait is over. */
 static void add_end_of_pause(struct rl_text *text, const struct rl_acquire *after,
                              const struct rl_effects *effects)
 {
     rl_line_begin_conclusion(text);
     if (effects->done)
         rl_text_add(text, "-> ");
-    rl_text_add(text, rl_outcome_words(after->outcome));
+    rl_text_add(text,
+                after->woken && !effects->done ? "it seems to be free" : rl_outcome_words(after->outcome));
     add_what_next(text, effects, ": ");
 }
 
@@ -210,10 +254,10 @@ void rl_trace_acquire(struct rl_text *text, const struct rl_acquire *after, cons
         add_round(text, after, event->now, effects);
     else if (effects->raise != 0)
         add_raise(text, effects);
-    else if (effects->release != 0)
+    else if (effects->lost)
         add_loss(text, after, event->now, effects);
     else if (effects->done && after->outcome == RL_OUTCOME_OK)
         add_win(text, after, event->now);
-    else if (effects->done || effects->rest.us > 0)
+    else if (effects->done || effects->rest.us > 0 || effects->watch != 0)
         add_end_of_pause(text, after, effects);
 }

@@ -23,6 +23,8 @@ enum rl_connection_state {
     RL_CONNECTION_READY
 };
 
+enum rl_tracking { RL_TRACKING_OFF, RL_TRACKING_ON, RL_TRACKING_REFUSED };
+
 /* What a request was for; comes back with its reply. */
 struct rl_ticket {
     void *subject;
@@ -84,8 +86,9 @@ struct rl_connection {
     uint32_t first_ticket, ticket_count, ticket_capacity;
     enum rl_cause cause; /* why it is not ready */
     char error[128];
-    unsigned loaded;     /* the user's: scripts this connection has carried, a bit for each kind of command */
-    enum rl_cause unfit; /* the user's: why this node must not be asked although it is ready */
+    unsigned loaded; /* the user's: scripts this connection has carried, a bit for each kind of command */
+    enum rl_tracking tracking; /* the user's: whether this connection can be told of changes */
+    enum rl_cause unfit;       /* the user's: why this node must not be asked although it is ready */
     struct rl_time look_again; /* the user's: when what the handshake told may have changed */
     uint64_t disconnects;
 };

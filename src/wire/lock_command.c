@@ -6,11 +6,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "wire/error_reply.h"
 #include "wire/guard_command.h"
 #include "wire/owner.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
+#include "wire/tracking.h"
 
 /* Opens the call of a script whose first key is the lock; further keys and the arguments follow. */
 static void open_script(struct rl_writer *writer, const struct rl_script *script, bool full,
@@ -133,8 +135,13 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
     case RL_COMMAND_PEEK:
         write_peek(writer, command);
         break;
+    case RL_COMMAND_WATCH:
+        rl_write_track_next(writer);
+        write_peek(writer, command);
+        break;
     case RL_COMMAND_ADMIT:
-        assert(!"written by the guard");
+    case RL_COMMAND_TRACK:
+        assert(!"written elsewhere");
     }
 }
 
@@ -149,7 +156,10 @@ static void answer_protocol(struct rl_lock_reply *reply)
 
 static void answer_error(struct rl_lock_reply *reply, const struct rl_resp *item)
 {
+    bool armed = reply->answer.armed;
+
     reply->answer = rl_error_answer(item->text, item->text_length);
+    reply->answer.armed = armed;
     reply->error = item->text;
     reply->error_length = item->text_length;
 }
@@ -268,6 +278,7 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
     if (reply->answer.verdict == RL_DENIED && value->type == RL_RESP_STRING) {
         reply->owner = value->text;
         reply->owner_length = value->text_length;
+        reply->answer.holder = rl_hash_bytes(0, value->text, value->text_length);
     }
 }
 
@@ -290,7 +301,11 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposa
     struct rl_resp first = next_item(bytes, length, &offset);
 
     *reply = (struct rl_lock_reply){.answer = {.verdict = RL_BROKEN, .ttl_left_ms = -2}};
-    if (kind == RL_COMMAND_PEEK) {
+    if (kind == RL_COMMAND_WATCH) {
+        reply->answer.armed = first.type == RL_RESP_STRING; /* OK, and not an error */
+        first = next_item(bytes, length, &offset);
+    }
+    if (kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH) {
         struct rl_resp second = next_item(bytes, length, &offset);
 
         if (second.type == RL_RESP_ERROR)

@@ -13,8 +13,10 @@ enum rl_command_kind {
     RL_COMMAND_RAISE, /* lift the fence while the lock is ours */
     RL_COMMAND_EXTEND,
     RL_COMMAND_RELEASE,
-    RL_COMMAND_PEEK, /* who holds it: answers granted for "free there" */
-    RL_COMMAND_ADMIT /* may this node vote: see guard_command.h, not here */
+    RL_COMMAND_PEEK,  /* who holds it: answers granted for "free there" */
+    RL_COMMAND_WATCH, /* the same, and the node tells when the key changes, once; see tracking.h */
+    RL_COMMAND_TRACK, /* switches such telling on or off for a connection: see tracking.h, not here */
+    RL_COMMAND_ADMIT  /* may this node vote: see guard_command.h, not here */
 };
 
 /* What a node can do beyond what all nodes can. */
@@ -40,6 +42,8 @@ struct rl_lock_command {
 /* Replies a command of this kind gets. */
 static inline uint32_t rl_lock_command_replies(enum rl_command_kind kind)
 {
+    if (kind == RL_COMMAND_WATCH)
+        return 3;
     return kind == RL_COMMAND_PEEK ? 2 : 1;
 }
 

@@ -297,10 +297,9 @@ static void every_round_of_a_wait_has_its_own_secret(void **state)
     (void)state;
     assert_non_null(fake);
     fake_node_reply(fake, "SET", "_\r\n");
+    fake_node_reply(fake, "CLIENT", "-ERR it tells nobody anything\r\n"); /* so it is asked again */
     fake_node_reply(fake, "GETRANGE", "$5\r\nother\r\n");
     fake_node_reply(fake, "PTTL", ":20000\r\n");
-    fake_node_reply(fake, "EVALSHA", ":0\r\n");
-    fake_node_reply(fake, "EVAL", ":0\r\n");
     redlock_client *client = open_client(fake_node_url(fake));
     assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 1000, &none, NULL), NULL);
     redlock_client_close(client);
@@ -313,7 +312,6 @@ static void every_round_of_a_wait_has_its_own_secret(void **state)
         sets++;
     }
     assert_true(sets >= 2);
-    assert_true(fake_node_received(fake, "EVALSHA") + fake_node_received(fake, "EVAL") >= sets);
     fake_node_stop(fake);
 }
 

@@ -510,8 +510,8 @@ static void grants_that_come_after_the_ttl_are_too_slow(void **state)
     stop_fakes(fakes);
 }
 
-/* An error is an answer, but not a promise that nothing was done. */
-static void lost_round_is_undone_on_every_node(void **state)
+/* An error is an answer, but not a promise that nothing was done. A plain no is. */
+static void lost_round_is_undone_on_every_node_that_may_have_it(void **state)
 {
     struct fake_node *fakes[FAKES];
     redlock_spec spec = spec_for("undone", LONG_TTL_MS);
@@ -524,8 +524,9 @@ static void lost_round_is_undone_on_every_node(void **state)
     fake_node_reply(fakes[2], "SET", "_\r\n");
     assert_int_not_equal(redlock_try_acquire(client, &spec, &lock, NULL), REDLOCK_OK);
     for (int i = 0; i < FAKES; i++)
-        await(releases_of(fakes[i]) >= 1);
+        await(i == 2 || releases_of(fakes[i]) >= 1);
     redlock_client_close(client);
+    assert_int_equal(releases_of(fakes[2]), 0);
     stop_fakes(fakes);
 }
 
@@ -983,7 +984,7 @@ int main(void)
         cmocka_unit_test(unasked_answer_is_not_taken_for_the_next_one),
         ON_NODES(late_grant_is_released, start_three_nodes),
         cmocka_unit_test(grants_that_come_after_the_ttl_are_too_slow),
-        cmocka_unit_test(lost_round_is_undone_on_every_node),
+        cmocka_unit_test(lost_round_is_undone_on_every_node_that_may_have_it),
         cmocka_unit_test(release_follows_on_a_new_connection),
         cmocka_unit_test(close_pays_what_is_owed_to_a_node_that_is_coming_back),
         cmocka_unit_test(release_that_a_node_was_not_ready_for_is_sent_again),

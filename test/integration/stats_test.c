@@ -49,7 +49,7 @@ static void what_happens_to_locks_is_counted(void **state)
     assert_int_equal(stats.busy, 2);
     assert_int_equal(stats.timeouts, 1);
     assert_int_equal(stats.canceled + stats.no_quorum + stats.too_slow + stats.failed, 0);
-    assert_true(stats.rounds >= 4);
+    assert_true(stats.rounds >= 3); /* who timed out waited in the queue behind our own */
     assert_int_equal(stats.extended, 2);
     assert_int_equal(stats.extend_failed, 0);
     assert_int_equal(stats.released, 1);

@@ -79,7 +79,9 @@ struct acquire_watch {
     uint64_t fences[RL_NODES_MAX];
     rl_node_set raised;
     rl_node_set raise_answered;
-    bool undone; /* the latest round was released everywhere */
+    rl_node_set denied; /* in this round: they have nothing of ours */
+    bool undone;        /* the latest round was released wherever it may have left something */
+    bool turn;          /* it was told that it is its turn, or need not wait for that */
     bool done;
 };
 
@@ -93,6 +95,7 @@ static inline void watch_acquire_answer(struct acquire_watch *watch, const struc
     if (event->question == watch->round_question && (watch->answered & one) == 0) {
         watch->answered |= one;
         watch->granted |= granted ? one : 0;
+        watch->denied |= event->answer.verdict == RL_DENIED ? one : 0;
         watch->fences[event->node] = event->answer.fence;
     }
     if (event->question == watch->raise_question &&
@@ -136,9 +139,14 @@ static inline const char *watch_acquire_win(const struct acquire_watch *watch, c
 static inline const char *watch_acquire_asks(struct acquire_watch *watch, const struct rl_acquire *after,
                                              const struct rl_event *event, const struct rl_effects *effects)
 {
-    bool asks = (effects->acquire | effects->raise | effects->peek) != 0;
+    bool asks = (effects->acquire | effects->raise | effects->peek | effects->watch) != 0;
+    bool again = effects->watch != 0 && event->kind != RL_EVENT_TURN; /* single nodes are asked once more */
 
-    MUST("question numbers only rise", !asks || effects->question > watch->latest_question);
+    MUST("question numbers only rise", !asks || effects->question > watch->latest_question ||
+                                           (again && effects->question == watch->latest_question));
+    MUST("one question at a time",
+         (effects->acquire != 0) + (effects->raise != 0) + (effects->peek != 0) + (effects->watch != 0) <= 1);
+    MUST("it asks only when it is its turn", !asks || watch->turn);
     if (asks)
         watch->latest_question = effects->question;
     if (effects->acquire != 0) {
@@ -149,6 +157,7 @@ static inline const char *watch_acquire_asks(struct acquire_watch *watch, const 
         MUST("no new round after giving up", first || event->now.us < after->config.give_up_at.us);
         *watch = (struct acquire_watch){.asked = event->now,
                                         .round_question = effects->question,
+                                        .turn = watch->turn,
                                         .latest_question = watch->latest_question};
     }
     if (effects->raise != 0) {
@@ -158,13 +167,16 @@ static inline const char *watch_acquire_asks(struct acquire_watch *watch, const 
         watch->raise_asked = effects->raise;
     }
     MUST("peeked at only after it was undone", effects->peek == 0 || watch->undone);
+    MUST("watched only after it was undone",
+         effects->watch == 0 || watch->undone || watch->round_question == 0);
     return NULL;
 }
 
 static inline bool walk_no_effects(const struct rl_effects *effects)
 {
-    return (effects->release | effects->acquire | effects->raise | effects->peek | effects->extend) == 0 &&
-           !effects->done && !effects->extended && effects->rest.us == 0;
+    return (effects->release | effects->acquire | effects->raise | effects->peek | effects->watch |
+            effects->extend) == 0 &&
+           !effects->lost && !effects->done && !effects->extended && effects->rest.us == 0;
 }
 
 /* NULL, or the rule that this step broke. */
@@ -177,8 +189,11 @@ static inline const char *watch_acquire(struct acquire_watch *watch, const struc
     MUST("nothing happens after the end", !watch->done || walk_no_effects(effects));
     if (event->kind == RL_EVENT_ANSWER)
         watch_acquire_answer(watch, event);
-    MUST("a release goes to all nodes", effects->release == 0 || effects->release == all);
-    watch->undone |= effects->release != 0;
+    watch->turn |= event->kind == RL_EVENT_TURN || (event->kind == RL_EVENT_START && !after->config.queued);
+    MUST("a release goes to all nodes that may have it",
+         effects->release == 0 || effects->release == (all & ~watch->denied));
+    watch->undone |=
+        effects->lost || effects->release != 0 || (event->kind == RL_EVENT_CANCEL && watch->denied == all);
     broken = watch_acquire_asks(watch, after, event, effects);
     if (broken != NULL)
         return broken;
@@ -192,6 +207,8 @@ static inline const char *watch_acquire(struct acquire_watch *watch, const struc
     watch->done |= effects->done;
     MUST("it never waits without a timer",
          watch->done || watch->round_question == 0 || after->wake_at.us < RL_TIME_NEVER.us);
+    MUST("a timer that has come is moved",
+         watch->done || event->kind != RL_EVENT_TIMER || after->wake_at.us > event->now.us);
     MUST("it rests no longer than it may", effects->rest.us <= after->config.retry_max.us);
     MUST("it does not rest beyond the wait",
          effects->rest.us == 0 || after->wake_at.us <= after->config.give_up_at.us);
@@ -206,10 +223,15 @@ static inline struct rl_acquire_config walk_acquire_config(struct walk_source *s
         .drift_ppm = source->draw(source, 20000),
         .node_timeout = rl_span_ms(1 + source->draw(source, 500)),
         .retry_min = rl_span_ms(1 + source->draw(source, 20)),
+        .trip = rl_span_us(source->draw(source, 5000)),
+        .patience = source->draw(source, 12),
         .fenced = source->draw(source, 2) == 1,
         .peek = source->draw(source, 2) == 1,
+        .watch = source->draw(source, 2) == 1,
     };
 
+    config.queued = config.watch && source->draw(source, 3) == 0;
+    config.fair = config.watch && source->draw(source, 3) == 0;
     config.retry_max = rl_span_add(config.retry_min, rl_span_ms(source->draw(source, 500)));
     config.give_up_at = rl_time_add(now, walk_limit(source, source->draw(source, 20000)));
     return config;
@@ -225,6 +247,15 @@ static inline struct rl_event walk_acquire_event(struct walk_source *source, con
         event.kind = RL_EVENT_CANCEL;
     } else if (choice < 12) {
         event.kind = RL_EVENT_TIMER;
+    } else if (choice < 14 && acquire->config.queued) {
+        event.kind = RL_EVENT_TURN;
+        event.courtesy = choice == 13;
+    } else if (choice < 20 && acquire->config.watch) {
+        static const enum rl_event_kind kinds[] = {RL_EVENT_CHANGED, RL_EVENT_CHANGED, RL_EVENT_UP,
+                                                   RL_EVENT_DOWN};
+
+        event.kind = kinds[source->draw(source, 4)];
+        event.node = source->draw(source, acquire->config.node_count);
     } else {
         event.kind = RL_EVENT_ANSWER;
         event.node = source->draw(source, acquire->config.node_count);

@@ -1,0 +1,218 @@
+/*
+ * The queue of callers inside this process that want one name. Only its leader, who asks for the lock or has it, deals with the
+ * nodes; the others queue behind it in order, and the next one's question rides right behind the leader's release.
+ */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "client/client.h"
+
+enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 320 };
+
+/* ---- the table of leaders ---- */
+
+static redlock_lock **place_of(redlock_client *client, const char *key, size_t key_length)
+{
+    return &client
+                ->leaders[rl_hash_bytes(client->leader_seed, key, key_length) & (client->leader_places - 1)];
+}
+
+redlock_lock *rl_queue_leader(redlock_client *client, const char *key, size_t key_length)
+{
+    redlock_lock *lock = client->leader_places > 0 ? *place_of(client, key, key_length) : NULL;
+
+    while (lock != NULL && (lock->key_length != key_length || memcmp(lock->text, key, key_length) != 0))
+        lock = lock->next_leader;
+    return lock;
+}
+
+static void insert(redlock_client *client, redlock_lock *lock)
+{
+    redlock_lock **place = place_of(client, lock->text, lock->key_length);
+
+    lock->next_leader = *place;
+    *place = lock;
+}
+
+/* Twice the places. Without memory for them chains grow instead, and without any table nobody leads. */
+static void grow(redlock_client *client)
+{
+    uint32_t before = client->leader_places, after = before > 0 ? 2 * before : PLACES_MIN;
+    redlock_lock **old = client->leaders, **larger = rl_client_allocate(client, after * sizeof *larger);
+
+    if (larger == NULL)
+        return;
+    memset(larger, 0, after * sizeof *larger);
+    client->leaders = larger;
+    client->leader_places = after;
+    for (uint32_t i = 0; i < before; i++)
+        for (redlock_lock *lock = old[i], *next; lock != NULL; lock = next) {
+            next = lock->next_leader;
+            insert(client, lock);
+        }
+    if (old != NULL)
+        rl_client_release(client, old, before * sizeof *old);
+}
+
+static void lead(redlock_lock *lock)
+{
+    redlock_client *client = lock->client;
+
+    if (client->leader_count >= client->leader_places)
+        grow(client);
+    if (client->leader_places == 0)
+        return;
+    insert(client, lock);
+    client->leader_count++;
+    lock->leads = true;
+}
+
+static void step_down(redlock_lock *lock)
+{
+    redlock_lock **place = place_of(lock->client, lock->text, lock->key_length);
+
+    while (*place != lock)
+        place = &(*place)->next_leader;
+    *place = lock->next_leader;
+    lock->next_leader = NULL;
+    lock->client->leader_count--;
+    lock->leads = false;
+}
+
+void rl_queue_init(redlock_client *client)
+{
+    rl_list_init(&client->turns);
+    client->leader_seed = rl_prng_next(&client->prng);
+    client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
+}
+
+void rl_queue_free(redlock_client *client)
+{
+    if (client->leaders != NULL)
+        rl_client_release(client, client->leaders, client->leader_places * sizeof *client->leaders);
+    client->leaders = NULL;
+    client->leader_places = 0;
+}
+
+/* ---- the queue ---- */
+
+bool rl_queue_join(struct rl_operation *operation, bool waits)
+{
+    redlock_lock *lock = operation->lock;
+    redlock_lock *leader = rl_queue_leader(lock->client, lock->text, lock->key_length);
+
+    if (leader == NULL) {
+        lead(lock);
+        lock->queue_since = operation->started;
+    } else if (waits) {
+        rl_list_append(&leader->queue, &operation->in_queue);
+    }
+    return leader != NULL && waits;
+}
+
+/* A name that is handed on inside for long would shut other processes out. They get a chance now and then, more seldom
+ * where it turned out that nobody took it. */
+static bool owes_courtesy(redlock_client *client, redlock_lock *lock)
+{
+    struct rl_span limit = client->queue_limit;
+
+    if (limit.us < 32 * client->trip.us)
+        limit.us = 32 * client->trip.us;
+    if (rl_time_before(client->clock.now, rl_time_add(lock->queue_since, limit)))
+        return false;
+    lock->queue_since = client->clock.now;
+    if (client->queue_limit.us < rl_span_ms(HAND_ON_MAX_MS).us)
+        client->queue_limit.us *= 2;
+    return true;
+}
+
+static void take_turns(redlock_client *client)
+{
+    struct rl_link *link;
+
+    /* One may end at once and make room for the next: in a loop, not in each other. */
+    client->turning = true;
+    while ((link = rl_list_first(&client->turns)) != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, in_queue);
+        struct rl_event event = {.kind = RL_EVENT_TURN, .now = client->clock.now};
+
+        rl_list_remove(link);
+        event.courtesy = owes_courtesy(client, operation->lock);
+        rl_operation_event(operation, &event);
+    }
+    client->turning = false;
+}
+
+static void hand_on(redlock_lock *from)
+{
+    redlock_client *client = from->client;
+    struct rl_link *link = rl_list_first(&from->queue);
+    struct rl_operation *next = RL_CONTAINER(link, struct rl_operation, in_queue);
+    redlock_lock *lock = next->lock;
+
+    rl_list_remove(link);
+    while ((link = rl_list_first(&from->queue)) != NULL) {
+        rl_list_remove(link);
+        rl_list_append(&lock->queue, link);
+    }
+    lead(lock);
+    lock->queue_since = from->queue_since;
+    rl_list_append(&client->turns, &next->in_queue);
+    if (!client->turning)
+        take_turns(client);
+}
+
+void rl_queue_leave(redlock_lock *lock)
+{
+    struct rl_link *link;
+
+    if (!lock->leads || lock->client->leader_places == 0)
+        return;
+    step_down(lock);
+    if (!rl_list_empty(&lock->queue) && !lock->client->closing)
+        hand_on(lock);
+    while ((link = rl_list_first(&lock->queue)) != NULL)
+        rl_list_remove(link); /* the client closes: they are all being cancelled */
+}
+
+void rl_queue_contended(redlock_client *client)
+{
+    client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
+}
+
+/* ---- what to tell those whose time ran out in the queue ---- */
+
+static void borrow_record(struct rl_operation *operation, const struct rl_operation *from)
+{
+    memcpy(operation->node_records, from->node_records,
+           operation->lock->client->node_count * sizeof *from->node_records);
+    operation->record.holder = from->record.holder;
+    operation->record.holder_ttl_left_ms = from->record.holder_ttl_left_ms;
+    operation->acquire.outcome = from->acquire.outcome;
+}
+
+/* The leader of this process has it: the nodes that granted it would have said no. */
+static void describe_leader(struct rl_operation *operation, const redlock_lock *leader)
+{
+    struct rl_record *record = &operation->record;
+    int64_t left_ms = rl_span_ms_down(rl_time_since(leader->lease.valid_until, leader->client->clock.now));
+
+    redlock_holder_parse(leader->owner, leader->owner_length, &record->holder);
+    record->holder_ttl_left_ms = left_ms > 0 ? left_ms : 0;
+    for (uint32_t node = 0; node < leader->client->node_count; node++)
+        if (rl_node_set_has(leader->touched, node))
+            record->nodes[node].answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = left_ms};
+}
+
+void rl_queue_explain(struct rl_operation *operation)
+{
+    const redlock_lock *lock = operation->lock;
+    const redlock_lock *leader = rl_queue_leader(lock->client, lock->text, lock->key_length);
+
+    if (leader == NULL || leader == lock)
+        return;
+    if (leader->stage == RL_LOCK_HELD)
+        describe_leader(operation, leader);
+    else if (leader->asking != NULL && leader->asking->kind == RL_OPERATION_ACQUIRE)
+        borrow_record(operation, leader->asking);
+}
