@@ -12,6 +12,7 @@
 #include "sim/node.h"
 #include "support/check.h"
 #include "support/fleet.h"
+#include "support/script_calls.h"
 #include "wire/guard_command.h"
 #include "wire/lock_command.h"
 #include "wire/resp_reader.h"
@@ -30,37 +31,6 @@ struct pair {
 static int64_t draw(struct pair *pair, int64_t low, int64_t high)
 {
     return rl_prng_between(&pair->prng, low, high);
-}
-
-static int64_t node_now(struct pair *pair)
-{
-    long long seconds, us;
-
-    assert_int_equal(sscanf(fleet_command(pair->fleet, 0, "TIME", NULL), "%lld %lld", &seconds, &us), 2);
-    return (int64_t)seconds * 1000000 + us;
-}
-
-/* Reads one request into words and has the real node carry it out; the answer of each command ends with a line end. */
-static void ask_real(struct pair *pair, const struct rl_writer *request, char *text)
-{
-    size_t offset = 0;
-
-    text[0] = '\0';
-    while (offset < request->length) {
-        struct rl_resp head, item;
-        const char *words[20];
-        size_t lengths[20];
-
-        assert_int_equal(rl_resp_next(request->bytes, request->length, &offset, &head), RL_RESP_OK);
-        assert_in_range(head.element_count, 1, 20);
-        for (uint32_t i = 0; i < head.element_count; i++) {
-            assert_int_equal(rl_resp_next(request->bytes, request->length, &offset, &item), RL_RESP_OK);
-            words[i] = item.text;
-            lengths[i] = item.text_length;
-        }
-        strcat(text, fleet_command_bytes(pair->fleet, 0, (int)head.element_count, words, lengths));
-        strcat(text, "\n");
-    }
 }
 
 /* The model's reply in the same words. */
@@ -122,9 +92,9 @@ static bool same_text(const char *a, const char *b)
 static void compare(struct pair *pair, const struct rl_writer *request, char *real)
 {
     char model[TEXT_MAX];
-    int64_t before_us = node_now(pair), told_us;
+    int64_t before_us = node_now(pair->fleet), told_us;
 
-    ask_real(pair, request, real);
+    send_request(pair->fleet, request, real, TEXT_MAX);
     told_us = time_told(real);
     ask_model(pair, told_us != 0 ? told_us : before_us, request, model);
     if (!same_text(real, model))
@@ -149,7 +119,7 @@ static void try_lock_command(struct pair *pair)
     char bytes[8192], real[TEXT_MAX];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     bool brief = draw(pair, 1, 20) == 1;
-    int64_t now_us = node_now(pair);
+    int64_t now_us = node_now(pair->fleet);
     struct rl_lock_command command = {
         .kind = kinds[draw(pair, 0, 5)],
         .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
@@ -186,7 +156,8 @@ static void try_admission(struct pair *pair)
         .durable = draw(pair, 0, 1) == 1,
         .up_ms = draw(pair, 0, 3) * 400000,
         .word = words[draw(pair, 0, 5)],
-        .floor = draw(pair, 0, 2) == 0 ? 0 : (uint64_t)(node_now(pair) + draw(pair, -9000000, 9000000)),
+        .floor =
+            draw(pair, 0, 2) == 0 ? 0 : (uint64_t)(node_now(pair->fleet) + draw(pair, -9000000, 9000000)),
         .known = draw(pair, 1, 4) == 1 ? "1 other id 5 0" : pair->record,
     };
 
