@@ -50,6 +50,8 @@ struct rl_answer {
     enum rl_cause cause;
     int64_t ttl_left_ms; /* of the key that is in the way: -1 it has no end, -2 not known */
     uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
+    uint32_t rank;       /* fair locks: the place in this node's line, 1 is the first; 0 it did not tell */
+    uint64_t ticket;     /* and the ticket that counts there; 0 it did not tell */
 };
 
 enum rl_event_kind {
