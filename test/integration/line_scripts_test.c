@@ -697,9 +697,9 @@ static void who_waits_for_an_ordinary_lock_is_shown_too(void **state)
 {
     struct fleet *fleet = *state;
 
-    assert_string_equal(present(fleet, 'a', 2, "|why=tea time"), "1");
+    assert_true(number_at(present(fleet, 'a', 2, "|why=tea time"), 0) > T0);
     assert_string_equal(show(fleet), "0\n\n1\n1700000000000000\n2\n|why=tea time");
-    assert_string_equal(present(fleet, 'a', 3, ""), "1");
+    present(fleet, 'a', 3, "");
     assert_string_equal(show(fleet), "0\n\n1\n1700000000000000\n3\n");
     assert_in_range(ttl_of(fleet, WAITING), 1, LEASE_MS);
     assert_in_range(ttl_of(fleet, A_LEASE), 1, LEASE_MS);

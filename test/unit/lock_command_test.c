@@ -230,6 +230,7 @@ static const struct expected replies[] = {
     {LEAVE, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {LEAVE, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {LEAVE, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},
+    {PRESENT, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 1700, NULL},
     {PRESENT, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {PRESENT, "*0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {LINE, "*5\r\n:1700\r\n:1\r\n*2\r\n:9\r\n$1\r\nx\r\n:0\r\n*0\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0,
