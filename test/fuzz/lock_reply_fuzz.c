@@ -1,5 +1,5 @@
 /*
- * Gives any bytes to the readers of lock replies and admissions: they must come to some verdict, point only into what they
+ * Gives any bytes to the readers of lock replies, lines and admissions: they must come to some verdict, point only into what they
  * were given, and read nothing beyond it. The first byte chooses the question that is answered.
  */
 #include <stdint.h>
@@ -30,6 +30,24 @@ static void read_reply(enum rl_command_kind kind, const char *bytes, size_t leng
           memchr(":+$=*|", bytes[0], 6) != NULL);
 }
 
+static void check_waiters(const struct rl_waiter *waiters, uint32_t count, const char *bytes, size_t length)
+{
+    CHECK(count <= RL_LINE_NAMED_MAX);
+    for (uint32_t i = 0; i < count; i++)
+        CHECK(waiters[i].who >= bytes && waiters[i].who + waiters[i].who_length <= bytes + length &&
+              waiters[i].who_length <= RL_OWNER_TAIL_MAX);
+}
+
+static void read_waiters(const char *bytes, size_t length)
+{
+    struct rl_line line;
+
+    if (!rl_line_read(bytes, length, &line))
+        return;
+    check_waiters(line.line, line.in_line_named, bytes, length);
+    check_waiters(line.others, line.waiting_named, bytes, length);
+}
+
 static void read_admission(const char *bytes, size_t length)
 {
     struct rl_admitted admitted;
@@ -42,11 +60,17 @@ static void read_admission(const char *bytes, size_t length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    enum rl_command_kind kind;
+
     if (size == 0)
         return 0;
-    if (data[0] % 6 == RL_COMMAND_ADMIT)
+    /* '0' is the first kind, so that a person can write seeds. */
+    kind = (enum rl_command_kind)((uint8_t)(data[0] - '0') % (RL_COMMAND_LINE + 1));
+    if (kind == RL_COMMAND_ADMIT)
         read_admission((const char *)data + 1, size - 1);
     else
-        read_reply((enum rl_command_kind)(data[0] % 6), (const char *)data + 1, size - 1);
+        read_reply(kind, (const char *)data + 1, size - 1);
+    if (kind == RL_COMMAND_LINE)
+        read_waiters((const char *)data + 1, size - 1);
     return 0;
 }

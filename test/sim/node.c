@@ -49,7 +49,7 @@ void sim_node_start(struct sim_node *node, uint64_t serial, int64_t true_us)
 
 void sim_node_flush(struct sim_node *node)
 {
-    memset(node->keys, 0, sizeof node->keys);
+    node->memory = (struct sim_memory){0};
 }
 
 int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us)
@@ -64,8 +64,8 @@ int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us)
 static struct sim_key *find(struct sim_node *node, const char *key)
 {
     for (int i = 0; i < SIM_KEYS_MAX; i++)
-        if (node->keys[i].key[0] != '\0' && strcmp(node->keys[i].key, key) == 0)
-            return &node->keys[i];
+        if (node->memory.keys[i].key[0] != '\0' && strcmp(node->memory.keys[i].key, key) == 0)
+            return &node->memory.keys[i];
     return NULL;
 }
 
@@ -97,8 +97,8 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
     struct sim_key *place = find(node, key);
 
     for (int i = 0; place == NULL && i < SIM_KEYS_MAX; i++)
-        if (node->keys[i].key[0] == '\0')
-            place = &node->keys[i];
+        if (node->memory.keys[i].key[0] == '\0')
+            place = &node->memory.keys[i];
     if (place == NULL)
         abort(); /* the table was born with room for every name there is */
     if (place->value != value)
@@ -158,7 +158,9 @@ static const struct {
 } scripts[] = {
     {&rl_script_acquire, sim_script_acquire}, {&rl_script_raise, sim_script_raise},
     {&rl_script_extend, sim_script_extend},   {&rl_script_release, sim_script_release},
-    {&rl_script_admit, sim_script_admit},
+    {&rl_script_admit, sim_script_admit},     {&rl_script_acquire_fair, sim_script_acquire_fair},
+    {&rl_script_leave, sim_script_leave},     {&rl_script_present, sim_script_present},
+    {&rl_script_line, sim_script_line},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)
@@ -237,14 +239,14 @@ static void run_plain(struct sim_call *call, const struct rl_resp *items, uint32
 void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size_t length,
                   struct rl_writer *reply)
 {
-    struct rl_resp head, items[20];
+    struct rl_resp head, items[3 + SIM_ARGUMENTS_MAX];
     size_t offset = 0;
 
     while (offset < length) {
         struct sim_call call = {.node = node, .now_us = now_us, .reply = reply};
 
         if (rl_resp_next(bytes, length, &offset, &head) != RL_RESP_OK || head.type != RL_RESP_ARRAY ||
-            head.element_count < 2 || head.element_count > 20)
+            head.element_count < 2 || head.element_count > 3 + SIM_ARGUMENTS_MAX)
             abort(); /* the client wrote something that is not a command */
         for (uint32_t i = 0; i < head.element_count; i++)
             if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
