@@ -31,9 +31,10 @@ static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char 
     /* A plain node knows no fences, and a guarded one does not grant without. */
     CHECK(kind != RL_COMMAND_ACQUIRE || reply.answer.verdict != RL_GRANTED ||
           (reply.answer.fence != 0) == (proposal != 0));
-    /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array. */
+    /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array or a set, which is read
+     * as one. */
     CHECK(reply.answer.verdict != RL_GRANTED || rl_resp_skip(bytes, length, &end) != RL_RESP_OK ||
-          memchr(":+$=*|", bytes[0], 6) != NULL);
+          memchr(":+$=*~|", bytes[0], 7) != NULL);
 }
 
 static void read_admission(const char *bytes, size_t length)
