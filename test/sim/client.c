@@ -47,7 +47,8 @@ static bool due(const struct sim_client *client, struct rl_time at)
 static bool lease_runs(const struct sim_world *world, const struct sim_worker *worker)
 {
     return worker->stage == SIM_HELD || worker->stage == SIM_OVER ||
-           (worker->stage == SIM_WON && world->plan.bug != SIM_BUG_LATE_HAND_OUT);
+           (worker->stage == SIM_WON && world->plan.bug != SIM_BUG_LATE_HAND_OUT &&
+            world->plan.bug != SIM_BUG_NO_RECHECK);
 }
 
 static struct rl_time worker_due(const struct sim_world *world, const struct sim_worker *worker)

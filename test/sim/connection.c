@@ -13,13 +13,20 @@ static struct rl_span node_timeout(const struct sim_world *world)
     return rl_span_ms(world->plan.node_timeout_ms);
 }
 
+/* Buffers grow only now and then: not every command needs memory. */
+static bool starves(struct sim_world *world, const struct sim_client *client)
+{
+    return client->starved_until_us > world->now_us && sim_chance(world, 50);
+}
+
 bool sim_connection_send(struct sim_world *world, struct sim_client *client, uint32_t node,
                          const struct rl_writer *bytes, const struct sim_ticket *ticket)
 {
     struct sim_connection *connection = &client->connections[node];
     bool loose = world->plan.bug == SIM_BUG_RELEASE_UNORDERED && ticket->kind == RL_COMMAND_RELEASE;
 
-    if (connection->state != SIM_READY || connection->ticket_count == SIM_TICKETS_MAX)
+    if (connection->state != SIM_READY || connection->ticket_count == SIM_TICKETS_MAX ||
+        starves(world, client))
         return false;
     if (!loose)
         connection->tickets[(connection->first_ticket + connection->ticket_count++) % SIM_TICKETS_MAX] =

@@ -37,13 +37,15 @@ bool sim_dispatch_send(struct sim_world *world, struct sim_client *client, uint3
     struct sim_connection *connection = &client->connections[node];
     struct sim_ticket ticket = *asked;
     struct sim_worker *worker = worker_of(client, asked);
-    char bytes[4096], key[16], owner[64];
+    char bytes[4096];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
-    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket.kind, .key = key, .owner = owner};
+    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket.kind,
+                                      .key = it->key,
+                                      .key_length = strlen(it->key),
+                                      .owner = it->owner,
+                                      .owner_length = strlen(it->owner),
+                                      .ttl_ms = worker->attempt == attempt ? worker->ttl_ms : it->ttl_ms};
 
-    command.key_length = (size_t)snprintf(key, sizeof key, "lock-%u", it->name);
-    command.owner_length = (size_t)snprintf(owner, sizeof owner, "%032x|pid=%u", attempt, client->index);
-    command.ttl_ms = worker->attempt == attempt ? worker->ttl_ms : it->ttl_ms;
     add_guard(world, client, node, worker, &command);
     ticket.full = ticket.full || (connection->loaded & 1U << ticket.kind) == 0;
     ticket.attempt = attempt;
@@ -141,6 +143,14 @@ static void owe_release(struct sim_world *world, struct sim_client *client, stru
         sim_reaper_add(world, client, node, worker->attempt, rl_span_us(0));
 }
 
+/* The release went out on another connection than what it undoes: once more when that would come too late. */
+static void owe_another(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                        uint32_t node)
+{
+    if (rl_node_set_has(world->attempts[worker->attempt].broken, node))
+        sim_reaper_add(world, client, node, worker->attempt, rl_span_ms(world->plan.node_timeout_ms));
+}
+
 void sim_dispatch_release(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
                           rl_node_set nodes, uint32_t question)
 {
@@ -150,8 +160,10 @@ void sim_dispatch_release(struct sim_world *world, struct sim_client *client, st
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         uint32_t node = rl_node_set_first(left);
 
-        if (send(world, client, worker, node, RL_COMMAND_RELEASE, question))
+        if (send(world, client, worker, node, RL_COMMAND_RELEASE, question)) {
+            owe_another(world, client, worker, node);
             continue;
+        }
         sim_connection_wake(world, client, node);
         if (question != 0 && client->connections[node].state != SIM_RESTING) {
             worker->owed |= rl_node_set_one(node);
@@ -213,6 +225,8 @@ static bool settle_worker(struct sim_world *world, struct sim_client *client, st
     if (ready && (!acquire || right == SIM_MAY_VOTE) &&
         send(world, client, worker, node, worker->owed_kind, worker->owed_question)) {
         worker->touched |= rl_node_set_one(node);
+        if (worker->owed_kind == RL_COMMAND_RELEASE)
+            owe_another(world, client, worker, node);
         return true;
     }
     if (worker->owed_kind == RL_COMMAND_RELEASE)

@@ -203,6 +203,26 @@ static void check_clean(struct sim_world *world)
         sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);
 }
 
+/* All was well for long enough: every node that a client is connected with has its vote back. Not so one whose clock seems
+ * to run wrong since it was set back a little: that takes up to a minute of looks. */
+void sim_judge_calm(struct sim_world *world)
+{
+    if (world->plan.beyond)
+        return;
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t node = 0; node < world->plan.node_count; node++) {
+            const struct sim_guard *guard = &world->clients[i].guards[node];
+
+            if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX &&
+                world->clients[i].connections[node].state == SIM_READY && !guard->asking &&
+                !guard->clock_bad && (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
+                sim_fail(
+                    world,
+                    "liveness: node %u does not vote for client %u (cause %d) when all has long been well",
+                    node + 1, i + 1, guard->cause);
+        }
+}
+
 void sim_judge_end(struct sim_world *world)
 {
     int64_t calm_us = world->plan.stop_us - world->plan.ttl_ms * 2000 - 7000000;

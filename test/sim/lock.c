@@ -72,14 +72,19 @@ static void end_holding(struct sim_world *world, struct sim_client *client, stru
 static uint32_t make_attempt(struct sim_world *world, const struct sim_client *client,
                              const struct sim_worker *worker)
 {
+    struct sim_attempt *attempt;
+
     if (world->attempt_count >= world->attempt_capacity) {
         world->attempt_capacity = world->attempt_capacity == 0 ? 1024 : 2 * world->attempt_capacity;
         world->attempts = realloc(world->attempts, world->attempt_capacity * sizeof *world->attempts);
         if (world->attempts == NULL)
             abort();
     }
-    world->attempts[world->attempt_count] = (struct sim_attempt){
+    attempt = &world->attempts[world->attempt_count];
+    *attempt = (struct sim_attempt){
         .client = client->index, .worker = worker->index, .name = worker->name, .ttl_ms = worker->ttl_ms};
+    snprintf(attempt->key, sizeof attempt->key, "lock-%u", worker->name % SIM_NAMES_MAX);
+    snprintf(attempt->owner, sizeof attempt->owner, "%032x|pid=%u", world->attempt_count, client->index);
     return world->attempt_count++;
 }
 
@@ -125,6 +130,7 @@ static void begin_holding(struct sim_world *world, struct sim_client *client, st
     rl_lease_init(&worker->lease, &config, &client->prng, worker->acquire.asked, worker->acquire.valid_until);
     worker->fence = worker->acquire.fence;
     worker->stage = SIM_WON;
+    world->stats.faults[SIM_FAULT_HAND_OUT] += late;
     worker->told_lost = false;
     worker->give_back_at = client->now; /* until it is handed out: when it was won */
     worker->act_at = late
@@ -210,7 +216,7 @@ void sim_lock_hand_out(struct sim_world *world, struct sim_client *client, struc
 
     if (world->plan.bug == SIM_BUG_LATE_HAND_OUT)
         worker->lease.valid_until = rl_time_add(worker->lease.valid_until, waited);
-    if (!rl_lease_held(&worker->lease, client->now)) {
+    if (!rl_lease_held(&worker->lease, client->now) && world->plan.bug != SIM_BUG_NO_RECHECK) {
         world->stats.too_slow++;
         sim_dispatch_forget_owed(world, client, worker);
         sim_dispatch_release(world, client, worker, rl_node_set_all(world->plan.node_count), 0);

@@ -13,8 +13,10 @@ int64_t sim_delay(struct sim_world *world)
     int64_t delay = sim_draw(world, plan->delay_min_us, plan->delay_max_us);
 
     if (sim_plan_has(plan, SIM_FAULT_DELAY) && !world->stopping && world->now_us < plan->faults_end_us &&
-        sim_chance(world, 3))
+        sim_chance(world, 3)) {
         delay += sim_draw(world, 0, 2 * plan->node_timeout_ms * 1000);
+        world->stats.faults[SIM_FAULT_DELAY]++;
+    }
     return delay;
 }
 
@@ -37,6 +39,14 @@ static struct sim_message *make_message(struct sim_world *world, const char *byt
     return message;
 }
 
+/* What a slow node takes longer: sometimes too long for whoever waits. */
+static int64_t slowness(struct sim_world *world, uint32_t node)
+{
+    if (world->nodes[node].slow_until_us <= world->now_us)
+        return 0;
+    return sim_draw(world, 0, 1500 * world->plan.node_timeout_ms);
+}
+
 /* Puts it at the end of the link; it arrives after everything sent before it. */
 static void put(struct sim_world *world, struct sim_link *link, struct sim_message *message,
                 struct sim_event event)
@@ -46,7 +56,7 @@ static void put(struct sim_world *world, struct sim_link *link, struct sim_messa
     else
         link->last->next = message;
     link->last = message;
-    event.at_us = world->now_us + sim_delay(world);
+    event.at_us = world->now_us + sim_delay(world) + slowness(world, event.node);
     if (event.at_us < link->last_us)
         event.at_us = link->last_us;
     link->last_us = event.at_us;
@@ -111,6 +121,7 @@ static void let_stray(struct sim_world *world, struct sim_link *link, struct sim
         event.at_us = at_us;
         event.message = take(link);
         sim_queue_push(&world->queue, event);
+        world->stats.faults[SIM_FAULT_STRAY]++;
     }
 }
 
@@ -177,6 +188,10 @@ static void stray(struct sim_world *world, const struct sim_event *event)
     bool own_connection =
         world->plan.bug == SIM_BUG_RELEASE_UNORDERED && event->message->kind == RL_COMMAND_RELEASE;
 
+    if (node->frozen_until_us == INT64_MAX) {
+        sim_network_free(world, event->message);
+        return;
+    }
     if (node->frozen_until_us > world->now_us) {
         struct sim_event later = *event;
 

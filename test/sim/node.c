@@ -102,9 +102,9 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
     if (place == NULL)
         abort(); /* the table was born with room for every name there is */
     if (place->value != value)
-        snprintf(place->value, sizeof place->value, "%s", value);
+        rl_text_copy(place->value, sizeof place->value, value);
     if (place->key != key)
-        snprintf(place->key, sizeof place->key, "%s", key);
+        rl_text_copy(place->key, sizeof place->key, key);
     place->end_ms = end_ms;
     if (node->wrote != NULL)
         node->wrote(node->context, node, key, place->value);
@@ -121,28 +121,35 @@ bool sim_node_remove(struct sim_node *node, const char *key)
 
 /* ---- replies ---- */
 
-void sim_reply_integer(struct rl_writer *reply, int64_t value)
+/* Without snprintf: a tenth of all that a run computes went there. */
+static void reply_head(struct rl_writer *reply, const char *mark, int64_t value)
 {
     char line[32];
+    struct rl_text text = rl_text_on(line, sizeof line);
 
-    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, ":%" PRId64 "\r\n", value));
+    rl_text_add(&text, mark);
+    rl_text_add_integer(&text, value);
+    rl_text_add(&text, "\r\n");
+    rl_write_raw(reply, line, text.length);
+}
+
+void sim_reply_integer(struct rl_writer *reply, int64_t value)
+{
+    reply_head(reply, ":", value);
 }
 
 void sim_reply_text(struct rl_writer *reply, const char *text)
 {
-    char line[32];
     size_t length = strlen(text);
 
-    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, "$%zu\r\n", length));
+    reply_head(reply, "$", (int64_t)length);
     rl_write_raw(reply, text, length);
     rl_write_raw(reply, "\r\n", 2);
 }
 
 void sim_reply_array(struct rl_writer *reply, uint32_t count)
 {
-    char line[32];
-
-    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, "*%u\r\n", count));
+    reply_head(reply, "*", count);
 }
 
 static void reply_line(struct rl_writer *reply, const char *line)

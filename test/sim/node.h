@@ -34,7 +34,8 @@ struct sim_node {
     char run_id[41];
     unsigned loaded; /* scripts it knows, a bit for each */
     bool up;
-    int64_t frozen_until_us; /* true time */
+    int64_t frozen_until_us; /* true time; INT64_MAX: for good */
+    int64_t slow_until_us;
     enum sim_bug bug;
     /* Told whenever a key of a lock is written or removed, NULL nobody. */
     void (*wrote)(void *context, struct sim_node *node, const char *key, const char *owner);

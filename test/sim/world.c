@@ -158,6 +158,8 @@ bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcr
     world->plan.stop_us += world->set_back_us;
     world->plan.end_us += world->set_back_us;
     run_until(world, world->plan.stop_us);
+    if (world->failure[0] == '\0')
+        sim_judge_calm(world);
     world->stopping = true;
     for (uint32_t client = 0; client < world->plan.client_count && world->failure[0] == '\0'; client++)
         sim_client_stop(world, &world->clients[client]);

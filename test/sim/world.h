@@ -145,8 +145,9 @@ struct sim_client {
     struct sim_clock clock, wall;
     struct rl_time now;
     struct rl_prng prng;
-    int64_t paused_until_us; /* true time */
-    int64_t wake_us;         /* true time of the timer that counts */
+    int64_t paused_until_us;  /* true time */
+    int64_t starved_until_us; /* likewise: without memory */
+    int64_t wake_us;          /* true time of the timer that counts */
     struct sim_connection connections[SIM_NODES_MAX];
     struct sim_guard guards[SIM_NODES_MAX];
     uint32_t sweep;
@@ -160,6 +161,7 @@ struct sim_client {
 /* One round's owner value, and what became of it on each node. */
 struct sim_attempt {
     uint32_t client, worker, name;
+    char key[16], owner[48]; /* as the nodes see them */
     int64_t ttl_ms;
     rl_node_set broken;           /* a connection with something of it under way broke */
     rl_node_set settled;          /* its last release was carried out there: it must never be seen again */
@@ -185,7 +187,8 @@ struct sim_grant {
 enum { SIM_GRANTS_KEPT = 64 };
 
 struct sim_stats {
-    uint64_t steps, messages, grants, raises, extensions, losses, releases, too_slow, faults, orphans;
+    uint64_t steps, messages, grants, raises, extensions, losses, releases, too_slow, orphans;
+    uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
 };
 
@@ -254,6 +257,7 @@ void sim_judge_extended(struct sim_world *world, struct sim_client *client, stru
 void sim_judge_ended(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
 void sim_judge_settled(struct sim_world *world, uint32_t node, const struct sim_message *message);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
+void sim_judge_calm(struct sim_world *world);
 void sim_judge_end(struct sim_world *world);
 
 /* ---- connection.c: a client's end of its connections ---- */
@@ -309,7 +313,7 @@ void sim_guard_ready(struct sim_world *world, struct sim_client *client, uint32_
 void sim_guard_down(struct sim_world *world, struct sim_client *client, uint32_t node);
 void sim_guard_reply(struct sim_world *world, struct sim_client *client, uint32_t node,
                      const struct sim_ticket *ticket, const char *bytes, size_t length);
-void sim_guard_admit(struct sim_world *world, struct sim_client *client, uint32_t node, const char *word,
+bool sim_guard_admit(struct sim_world *world, struct sim_client *client, uint32_t node, const char *word,
                      bool full);
 enum sim_right sim_guard_right(struct sim_world *world, struct sim_client *client, uint32_t node);
 
