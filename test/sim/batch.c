@@ -182,6 +182,14 @@ void sim_batch_describe(FILE *to, const struct sim_batch_result *result)
             " released, %" PRIu64 " lost, %" PRIu64 " faults\n",
             result->done, result->failed, stats->steps, stats->messages, stats->grants, stats->raises,
             stats->extensions, stats->releases, stats->losses, faults);
+    fprintf(to,
+            "%s %" PRIu64 " hand-overs to somebody who waited; woken %" PRIu64
+            " times by what a node told, %" PRIu64 " by what a look showed, %" PRIu64
+            " by the end of a key; %" PRIu64 " polls, %" PRIu64 " looks out of mistrust, %" PRIu64
+            " pushes, %" PRIu64 " queued\n",
+            result->failed == 0 ? "no lost wake-up in" : "all told", stats->hand_overs, stats->woken_by_push,
+            stats->woken_by_look, stats->woken_by_timer, stats->polls, stats->looks, stats->pushes,
+            stats->queued);
     fputs("faults:", to);
     for (int fault = 0; fault < SIM_FAULTS; fault++)
         fprintf(to, " %s %" PRIu64, sim_fault_name((enum sim_fault)fault), stats->faults[fault]);

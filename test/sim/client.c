@@ -28,6 +28,7 @@ void sim_client_start(struct sim_world *world, uint32_t index)
     sim_clock_set(&client->clock, 0, sim_draw(world, 1000000, INT64_C(1000000000000)), draw_rate(world));
     sim_clock_set(&client->wall, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew), 0);
     client->wake_us = INT64_MAX;
+    sim_turns_init(client);
     sim_client_look(world, client);
     for (uint32_t i = 0; i < world->plan.worker_count; i++) {
         struct sim_worker *worker = &client->workers[i];

@@ -62,6 +62,7 @@ void sim_connection_break(struct sim_world *world, struct sim_client *client, ui
         sim_answers_dropped(world, client, node, &ticket);
     sim_guard_down(world, client, node);
     sim_dispatch_settle(world, client, node);
+    sim_watching_node(world, client, node, RL_EVENT_DOWN);
 }
 
 void sim_connection_wake(struct sim_world *world, struct sim_client *client, uint32_t node)
@@ -87,12 +88,17 @@ void sim_connection_made(struct sim_world *world, struct sim_client *client, uin
     connection->state = SIM_READY;
     connection->boot = it->boot;
     connection->loaded = 0;
+    connection->tracking = SIM_TRACKING_OFF;
+    connection->ready_us = world->now_us;
     memcpy(connection->run_id, it->run_id, sizeof connection->run_id);
     connection->up_s = sim_node_up_s(it, world->now_us);
     rl_backoff_reset(&connection->backoff);
     sim_guard_ready(world, client, node);
     sim_reaper_pay(world, client);
     sim_dispatch_settle(world, client, node);
+    sim_wakes_connected(world, client, node);
+    if (world->plan.bug != SIM_BUG_NOT_REARMED)
+        sim_watching_node(world, client, node, RL_EVENT_UP);
 }
 
 void sim_connection_reply(struct sim_world *world, struct sim_client *client, uint32_t node,

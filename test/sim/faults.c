@@ -33,6 +33,13 @@ static int64_t a_while(struct sim_world *world, int64_t most_us)
     return until_us < world->plan.faults_end_us ? until_us : world->plan.faults_end_us;
 }
 
+/* What lasts longer already is not cut short: what it held up was put off until its end. */
+static void lengthen(int64_t *until_us, int64_t to_us)
+{
+    if (*until_us < to_us)
+        *until_us = to_us;
+}
+
 enum { TO_NODE = 1, TO_CLIENT = 2 };
 
 static int any_way(struct sim_world *world, bool both)
@@ -43,9 +50,9 @@ static int any_way(struct sim_world *world, bool both)
 static void cut(struct sim_connection *connection, int ways, int64_t until_us)
 {
     if ((ways & TO_NODE) != 0)
-        connection->to_node.cut_until_us = until_us;
+        lengthen(&connection->to_node.cut_until_us, until_us);
     if ((ways & TO_CLIENT) != 0)
-        connection->to_client.cut_until_us = until_us;
+        lengthen(&connection->to_client.cut_until_us, until_us);
 }
 
 /* Everybody is on one of two sides; half of the time one side still hears the other. */
@@ -74,7 +81,7 @@ static void pause(struct sim_world *world, bool suspend)
 {
     struct sim_client *client = any_client(world);
 
-    client->paused_until_us = a_while(world, suspend ? 6000000 : 2000 * world->plan.ttl_ms);
+    lengthen(&client->paused_until_us, a_while(world, suspend ? 6000000 : 2000 * world->plan.ttl_ms));
     for (uint32_t node = 0; suspend && node < world->plan.node_count; node++)
         if (sim_chance(world, 50))
             push_down(world, client, node);
@@ -132,10 +139,10 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
 
     switch (fault) {
     case SIM_FAULT_FREEZE:
-        node->frozen_until_us = a_while(world, 3000 * world->plan.ttl_ms);
+        lengthen(&node->frozen_until_us, a_while(world, 3000 * world->plan.ttl_ms));
         return;
     case SIM_FAULT_SLOW:
-        node->slow_until_us = a_while(world, 3000 * world->plan.ttl_ms);
+        lengthen(&node->slow_until_us, a_while(world, 3000 * world->plan.ttl_ms));
         return;
     case SIM_FAULT_RESTART:
     case SIM_FAULT_WIPE:
@@ -190,7 +197,7 @@ static void strike(struct sim_world *world, enum sim_fault fault)
         partition(world);
         return;
     case SIM_FAULT_MEMORY:
-        any_client(world)->starved_until_us = a_while(world, 3000000);
+        lengthen(&any_client(world)->starved_until_us, a_while(world, 3000000));
         return;
     case SIM_FAULT_PAUSE:
     case SIM_FAULT_SUSPEND:

@@ -102,6 +102,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_client *client, st
                                     .until_us = until_us,
                                     .fence = worker->fence};
     world->stats.grants++;
+    world->stats.hand_overs += worker->waited;
     world->granted_us[worker->name] = world->now_us;
     sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", client->index + 1,
             worker->index + 1, 'a' + (int)worker->name, worker->fence, until_us - world->now_us);

@@ -137,6 +137,7 @@ void sim_network_drop(struct sim_world *world, struct sim_client *client, uint32
                                      .generation = world->nodes[node].boot});
     empty(world, &connection->to_node);
     empty(world, &connection->to_client);
+    sim_tracking_forget(&world->nodes[node], client->index + 1);
     connection->to_node.last_us = connection->to_client.last_us = 0;
     connection->generation++;
 }
@@ -151,6 +152,35 @@ static void execute(struct sim_world *world, uint32_t node, struct sim_message *
     /* A refusal such as NOSCRIPT means that nothing was carried out. */
     if (reply->length > 0 && reply->bytes[0] != '-')
         sim_judge_settled(world, node, message);
+}
+
+/* A node has something to say that nobody asked for: it goes behind all replies that were sent before. */
+void sim_network_tell(void *context, struct sim_node *node, uint32_t peer, const char *key)
+{
+    struct sim_world *world = context;
+    struct sim_client *client = &world->clients[peer - 1];
+    uint32_t index = (uint32_t)(node - world->nodes);
+    struct sim_connection *connection = &client->connections[index];
+    char bytes[SIM_REPLY_SIZE];
+    struct rl_writer push = rl_writer_on(bytes, sizeof bytes);
+    struct sim_message *message;
+
+    if (!node->up || connection->state != SIM_READY || connection->boot != node->boot)
+        return;
+    rl_write_raw(&push, ">2\r\n$10\r\ninvalidate\r\n", 21);
+    if (key != NULL) {
+        sim_reply_array(&push, 1);
+        sim_reply_text(&push, key);
+    } else {
+        rl_write_raw(&push, "_\r\n", 3);
+    }
+    message = make_message(world, push.bytes, push.length);
+    message->push = true;
+    put(world, &connection->to_client, message,
+        (struct sim_event){.kind = SIM_TO_CLIENT,
+                           .client = client->index,
+                           .node = index,
+                           .generation = connection->generation});
 }
 
 static void arrive(struct sim_world *world, const struct sim_event *event)
@@ -173,9 +203,14 @@ static void arrive(struct sim_world *world, const struct sim_event *event)
     }
     message = take(&connection->to_node);
     if (node->up && connection->boot == node->boot) {
+        node->tracking.peer = client->index + 1;
         execute(world, event->node, message, &reply);
         later.kind = SIM_TO_CLIENT;
         put(world, &connection->to_client, make_message(world, reply.bytes, reply.length), later);
+        sim_tracking_tell_own(node);
+        /* Nodes look for what has ended now and then, and not for all of it. */
+        if (sim_chance(world, 2))
+            sim_node_expire(node, sim_clock_at(&node->clock, world->now_us));
     }
     sim_network_free(world, message);
 }
@@ -226,7 +261,10 @@ static void deliver(struct sim_world *world, const struct sim_event *event)
     }
     message = take(&connection->to_client);
     sim_client_look(world, client);
-    sim_connection_reply(world, client, event->node, message->bytes, message->length);
+    if (message->push)
+        sim_watching_push(world, client, event->node, message->bytes, message->length);
+    else
+        sim_connection_reply(world, client, event->node, message->bytes, message->length);
     sim_network_free(world, message);
     sim_client_plan_wake(world, client);
 }

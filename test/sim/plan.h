@@ -52,6 +52,9 @@ enum sim_bug {
     SIM_BUG_EXTEND_RECREATES,  /* extending takes an expired lock back */
     SIM_BUG_FENCE_OR_FLOOR,    /* the floor counts only where there is no fence */
     SIM_BUG_SAME_OWNER,        /* one owner value for all rounds of an acquisition */
+    SIM_BUG_ARM_AFTER_LOOK,    /* a node is asked to tell only after it was seen that the lock is held */
+    SIM_BUG_PUSH_DROPPED,      /* what a node tells while a reply is waited for is thrown away */
+    SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUGS
 };
 
@@ -63,6 +66,8 @@ struct sim_plan {
     uint32_t faults;      /* bits of enum sim_fault */
     bool beyond;          /* faults beyond the promise: only the order of fences counts */
     bool started_by_hand; /* the operator vouched for the new fleet, so it need not sit out */
+    uint32_t untold;      /* nodes that do not tell when a key changes, a bit for each */
+    uint32_t old;         /* of these: nodes that speak RESP2 only */
     bool durable;         /* nodes that restart with their memory are declared to do so */
     uint32_t gone_count;  /* nodes that are gone for good when the faults end: a minority */
     int64_t fault_every_us;

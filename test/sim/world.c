@@ -61,6 +61,9 @@ static void start_node(struct sim_world *world, uint32_t index)
 
     node->bug = world->plan.bug;
     node->wrote = sim_judge_wrote;
+    node->removing = sim_wakes_removing;
+    node->tell = sim_network_tell;
+    node->tracking.refused = rl_node_set_has(world->plan.untold, index);
     node->context = world;
     sim_clock_set(&node->clock, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew),
                   sim_draw(world, -most, most));
