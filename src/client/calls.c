@@ -32,7 +32,7 @@ static const char *check_name(const redlock_client *client, const redlock_spec *
     if (client->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         return "name is too long: prefix and name together may have 1024 bytes";
     if (makes_reserved_key(client, spec))
-        return "names that make a key beginning with redlock-guard: or redlock-fence: are reserved";
+        return "names that make a key beginning with redlock-guard:, redlock-fence: or redlock-line: are reserved";
     return NULL;
 }
 

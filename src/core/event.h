@@ -52,6 +52,8 @@ struct rl_answer {
     uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
     uint64_t holder;     /* tells one holder from another; 0 not known */
     bool armed;          /* it will tell when the key changes, once */
+    uint32_t rank;       /* fair locks: the place in this node's line, 1 is the first; 0 it did not tell */
+    uint64_t ticket;     /* and the ticket that counts there; 0 it did not tell */
 };
 
 enum rl_event_kind {

@@ -25,6 +25,19 @@ size_t rl_key_fence(char *buffer, const char *key, size_t key_length)
     return length;
 }
 
+size_t rl_key_line(char *buffer, const char *key, size_t key_length, const char *part)
+{
+    bool tagged = memchr(key, '{', key_length) != NULL;
+    struct rl_text text = rl_text_on(buffer, RL_KEY_LINE_MAX);
+
+    rl_text_add(&text, RL_KEY_LINE);
+    rl_text_add(&text, tagged ? ":" : "{");
+    rl_text_add_bytes(&text, key, key_length);
+    rl_text_add(&text, tagged ? ":" : "}:");
+    rl_text_add(&text, part);
+    return text.length;
+}
+
 static bool begins_with(const char *key, size_t key_length, const char *word)
 {
     size_t length = strlen(word);
@@ -34,7 +47,8 @@ static bool begins_with(const char *key, size_t key_length, const char *word)
 
 bool rl_key_reserved(const char *key, size_t key_length)
 {
-    return begins_with(key, key_length, RL_KEY_GUARD) || begins_with(key, key_length, RL_KEY_FENCE);
+    return begins_with(key, key_length, RL_KEY_GUARD) || begins_with(key, key_length, RL_KEY_FENCE) ||
+           begins_with(key, key_length, RL_KEY_LINE);
 }
 
 void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full)

@@ -42,13 +42,21 @@ void rl_guard_read_admit(const char *bytes, size_t length, struct rl_admitted *a
 #define RL_KEY_EPOCH RL_KEY_GUARD "epoch"
 #define RL_KEY_FLOOR RL_KEY_GUARD "floor"
 #define RL_KEY_FENCE "redlock-fence:"
+#define RL_KEY_LINE "redlock-line:"
 
 /* The fence of a lock shares its hash tag: {key}, or the tag that the key has. Written without a NUL; returns the length,
  * at most RL_KEY_FENCE_MAX for the longest key. */
 enum { RL_KEY_FENCE_MAX = 1024 + 32 };
 size_t rl_key_fence(char *buffer, const char *key, size_t key_length);
 
-/* Whether a lock may have this key. */
+/* What is kept of those who wait for a lock, on every node: the fair lock's line ("line") and what belongs to it ("state"),
+ * who waits for an ordinary one ("waiting"), and each waiter's lease (his id). redlock-line:{key}:part, or redlock-line::key:part for
+ * a key that has a tag; so no two of them are ever the same, whatever locks are called. Written without a NUL; returns the
+ * length, at most RL_KEY_LINE_MAX. */
+enum { RL_KEY_LINE_MAX = 1024 + 64 };
+size_t rl_key_line(char *buffer, const char *key, size_t key_length, const char *part);
+
+/* Whether a lock must not have this key. */
 bool rl_key_reserved(const char *key, size_t key_length);
 
 #endif

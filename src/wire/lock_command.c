@@ -47,17 +47,27 @@ static void write_fence_keys(struct rl_writer *writer, const struct rl_lock_comm
 
 static void write_acquire(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
+    bool fair = command->place != NULL;
+
+    assert(!fair || command->epoch != NULL);
     if (command->epoch == NULL) {
         write_plain_acquire(writer, command);
         return;
     }
-    open_script(writer, &rl_script_acquire, full, command, 4, 5);
+    if (fair)
+        open_script(writer, &rl_script_acquire_fair, full, command, 4 + RL_FAIR_KEYS, 5 + RL_FAIR_ARGUMENTS);
+    else
+        open_script(writer, &rl_script_acquire, full, command, 4, 5);
     write_fence_keys(writer, command);
+    if (fair)
+        rl_line_write_fair_keys(writer, command->key, command->key_length, command->place);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
     rl_write_integer(writer, (int64_t)command->fence);
     rl_write_text(writer, command->epoch);
     rl_write_integer(writer, command->not_after_us);
+    if (fair)
+        rl_line_write_fair_arguments(writer, command->place);
 }
 
 static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
@@ -139,6 +149,15 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         rl_write_track_next(writer);
         write_peek(writer, command);
         break;
+    case RL_COMMAND_LEAVE:
+        rl_line_write_leave(writer, command->key, command->key_length, command->place, full);
+        break;
+    case RL_COMMAND_PRESENT:
+        rl_line_write_present(writer, command->key, command->key_length, command->place, full);
+        break;
+    case RL_COMMAND_LINE:
+        rl_line_write_line(writer, command->key, command->key_length, full);
+        break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_TRACK:
         assert(!"written elsewhere");
@@ -190,13 +209,24 @@ static bool read_denied(const struct rl_resp *items, struct rl_lock_reply *reply
     return true;
 }
 
-/* The acquire script's longer answers; see wire/lua/acquire.lua. */
+/* And of a fair lock {..., place, ticket}. */
+static bool read_denied_in_line(const struct rl_resp *items, struct rl_lock_reply *reply)
+{
+    if (items[5].type != RL_RESP_INTEGER || items[5].integer < 1 || items[5].integer > UINT32_MAX ||
+        items[6].type != RL_RESP_INTEGER || items[6].integer < 1 || !read_denied(items, reply))
+        return false;
+    reply->answer.rank = (uint32_t)items[5].integer;
+    reply->answer.ticket = (uint64_t)items[6].integer;
+    return true;
+}
+
+/* The acquire scripts' longer answers; see wire/lua/acquire.lua and acquire_fair.lua. */
 static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32_t count,
                          struct rl_lock_reply *reply)
 {
-    struct rl_resp items[5] = {{0}};
+    struct rl_resp items[7] = {{0}};
 
-    for (uint32_t i = 0; i < count && i < 5; i++)
+    for (uint32_t i = 0; i < count && i < 7; i++)
         if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
             return false;
     if (count < 2 || items[0].type != RL_RESP_INTEGER || items[1].type != RL_RESP_INTEGER)
@@ -209,6 +239,8 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
     }
     if (items[0].integer == 0 && count == 5)
         return read_denied(items, reply);
+    if (items[0].integer == 0 && count == 7)
+        return read_denied_in_line(items, reply);
     if (items[0].integer != -3 && items[0].integer != -4)
         return false;
     answer_code(reply, items[0].integer);
@@ -282,6 +314,18 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
     }
 }
 
+static void read_line(const char *bytes, size_t length, struct rl_lock_reply *reply)
+{
+    struct rl_line line;
+
+    if (!rl_line_read(bytes, length, &line)) {
+        answer_protocol(reply);
+        return;
+    }
+    reply->answer.verdict = RL_GRANTED;
+    reply->node_us = line.node_us;
+}
+
 /* The next scalar or head, with attributes passed over. */
 static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset)
 {
@@ -323,6 +367,8 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposa
             return RL_READING_NO_COMMAND;
     } else if (kind == RL_COMMAND_ACQUIRE) {
         read_acquire(&first, proposal, bytes, length, offset, reply);
+    } else if (kind == RL_COMMAND_LINE) {
+        read_line(bytes, length, reply);
     } else {
         read_compared(&first, reply);
     }

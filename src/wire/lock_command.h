@@ -6,6 +6,7 @@
 #define RL_WIRE_LOCK_COMMAND_H
 
 #include "core/event.h"
+#include "wire/line_command.h"
 #include "wire/resp_writer.h"
 
 enum rl_command_kind {
@@ -13,10 +14,13 @@ enum rl_command_kind {
     RL_COMMAND_RAISE, /* lift the fence while the lock is ours */
     RL_COMMAND_EXTEND,
     RL_COMMAND_RELEASE,
-    RL_COMMAND_PEEK,  /* who holds it: answers granted for "free there" */
-    RL_COMMAND_WATCH, /* the same, and the node tells when the key changes, once; see tracking.h */
-    RL_COMMAND_TRACK, /* switches such telling on or off for a connection: see tracking.h, not here */
-    RL_COMMAND_ADMIT  /* may this node vote: see guard_command.h, not here */
+    RL_COMMAND_PEEK,    /* who holds it: answers granted for "free there" */
+    RL_COMMAND_WATCH,   /* the same, and the node tells when the key changes, once; see tracking.h */
+    RL_COMMAND_TRACK,   /* switches such telling on or off for a connection: see tracking.h, not here */
+    RL_COMMAND_ADMIT,   /* may this node vote: see guard_command.h, not here */
+    RL_COMMAND_LEAVE,   /* give up the place in the line: answers denied for "was not in it" */
+    RL_COMMAND_PRESENT, /* somebody waits, or no longer: for people to see */
+    RL_COMMAND_LINE     /* who waits: answers granted, and rl_line_read has the rest */
 };
 
 /* What a node can do beyond what all nodes can. */
@@ -37,6 +41,8 @@ struct rl_lock_command {
     uint64_t fence;       /* ACQUIRE: the proposal; RAISE: the one agreed on */
     int64_t not_after_us; /* ACQUIRE, EXTEND: in node time */
     bool repair;          /* EXTEND: plant it again where it was lost */
+    /* ACQUIRE: a fair one, on guarded nodes only; NULL: an ordinary one. LEAVE, PRESENT: whose place. */
+    const struct rl_place *place;
 };
 
 /* Replies a command of this kind gets. */

@@ -18,10 +18,14 @@ struct rl_script {
 };
 
 extern const struct rl_script rl_script_acquire;
+extern const struct rl_script rl_script_acquire_fair;
 extern const struct rl_script rl_script_raise;
 extern const struct rl_script rl_script_extend;
 extern const struct rl_script rl_script_release;
 extern const struct rl_script rl_script_admit;
+extern const struct rl_script rl_script_leave;
+extern const struct rl_script rl_script_present;
+extern const struct rl_script rl_script_line;
 
 /* Writes the first two arguments of its call: EVALSHA and the digest, or EVAL and the whole script. */
 void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full);

@@ -38,7 +38,48 @@ works() {
         unset REDLOCK_OWNER
     done
     # Several renewals: the later ones name the script and do not carry it.
-    step run --config "$work/$1.conf" --nonblock --ttl 1500ms --renew 50ms "again-$times" -- sleep 0.3 && lacks "$err" renewed
+    step run --config "$work/$1.conf" --nonblock --ttl 1500ms --renew 50ms "again-$times" -- sleep 0.3 && lacks "$err" renewed || return
+    if [ "$1" = guarded ]; then
+        lines_work "{lock:line-$times}" && lines_work ":lock:tag{ged}-line-$times"
+    fi
+}
+
+# script NAME KEYS...: calls one of ours as that user; its arguments are in the array argv.
+script() {
+    local text name=$1
+    shift
+    text=$("$SOURCE/tools/embed-lua" --text "$SOURCE/src/wire/lua/$name.lua")
+    out=$(redis-cli -s "$work/n1.sock" --user locks --pass "$password" --no-auth-warning EVAL "$text" $# "$@" "${argv[@]}" 2>&1)
+    lacks "$out" NOPERM && lacks "$out" 'No permission' && lacks "$out" "can't"
+}
+
+# lines_work LOCK: the line of a lock, with LOCK as it stands in the keys, and everything that can happen in it: who is first
+# comes, another waits behind him, is told so, the first dies, and the other has the lock and leaves nothing.
+lines_work() {
+    local line=redlock-line:$1 lock epoch id=0123456789abcdef0123456789abcdef
+    local -a guard
+    lock=${1#[:\{]}
+    lock=${lock%\}}
+    epoch=$(node 1 GET redlock-guard:epoch)
+    guard=("$lock" "redlock-fence:${1#:}" redlock-guard:epoch redlock-guard:floor)
+    fair() {
+        argv=(owner 5000 1 "$epoch" 9007199254740991 "$1" "$2" 5000 "$3" '|pid=1' 0)
+        script acquire_fair "${guard[@]}" "$line:line" "$line:state" "$line:$1"
+    }
+    fair "$id" 1 0 || return # granted
+    fair "$id" 2 0 || return # denied
+    fair other 3 0 || return
+    node 1 DEL "$lock" >/dev/null
+    fair other 3 0 || return # free, but offered to the first; without grace, so that he is skipped
+    fair other 3 0 || return
+    argv=("$id")
+    script leave "$line:line" "$line:state" "$line:$id" || return
+    argv=("$id" 5000 1 1 '|pid=1')
+    script present "$line:waiting" "$line:$id" || return
+    argv=(32)
+    script line "$line:line" "$line:waiting" && has "$out" '|pid=1' || return
+    argv=("$id" 0)
+    script present "$line:waiting" "$line:$id"
 }
 step() {
     try "$@"

@@ -153,7 +153,7 @@ exits '--plain goes before it' 0 run --plain --config "$work/redlock.conf" a -- 
 is 'so there is none' "$out" none
 
 # ---- names that are ours
-for name in redlock-guard:x redlock-guard:epoch 'redlock-fence:{a}'; do
+for name in redlock-guard:x redlock-guard:epoch 'redlock-fence:{a}' 'redlock-line:{a}:line'; do
     exits "run refuses the name $name" 64 run -n "$name" -- true
     exits 'so does acquire' 64 acquire -n --ttl 5s "$name"
     exits 'and extend' 64 extend --owner-token x --ttl 5s "$name"

@@ -1,6 +1,6 @@
 /*
- * Gives any bytes to the readers of lock replies, admissions and greetings: they must come to some verdict, point only into what
- * they were given, and read nothing beyond it. The first byte chooses the question that is answered.
+ * Gives any bytes to the readers of lock replies, lines, admissions, greetings and pushes: they must come to some verdict, point only
+ * into what they were given, and read nothing beyond it. The first byte chooses what is read.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,14 +9,17 @@
 
 #include "wire/guard_command.h"
 #include "wire/handshake.h"
+#include "wire/line_command.h"
 #include "wire/lock_command.h"
 #include "wire/resp_reader.h"
+#include "wire/tracking.h"
 
 #define CHECK(fact) ((fact) ? (void)0 : (fprintf(stderr, "does not hold: %s\n", #fact), abort()))
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CHOICE_HANDSHAKE = RL_COMMAND_ADMIT + 1, CHOICE_PLAIN_ACQUIRE, CHOICES };
+/* Letters, so that a person can write seeds; any other byte chooses too. */
+static const char choices[] = "aprekwRmlPLht";
 
 static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char *bytes, size_t length)
 {
@@ -35,6 +38,24 @@ static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char 
      * as one. */
     CHECK(reply.answer.verdict != RL_GRANTED || rl_resp_skip(bytes, length, &end) != RL_RESP_OK ||
           memchr(":+$=*~|", bytes[0], 7) != NULL);
+}
+
+static void check_waiters(const struct rl_waiter *waiters, uint32_t count, const char *bytes, size_t length)
+{
+    CHECK(count <= RL_LINE_NAMED_MAX);
+    for (uint32_t i = 0; i < count; i++)
+        CHECK(waiters[i].who >= bytes && waiters[i].who + waiters[i].who_length <= bytes + length &&
+              waiters[i].who_length <= RL_OWNER_TAIL_MAX);
+}
+
+static void read_waiters(const char *bytes, size_t length)
+{
+    struct rl_line line;
+
+    if (!rl_line_read(bytes, length, &line))
+        return;
+    check_waiters(line.line, line.in_line_named, bytes, length);
+    check_waiters(line.others, line.waiting_named, bytes, length);
 }
 
 static void read_admission(const char *bytes, size_t length)
@@ -87,20 +108,54 @@ static void greet(const char *bytes, size_t length)
     CHECK(handshake.step == RL_HANDSHAKE_READY || handshake.info.features == 0);
 }
 
+/* A push tells of keys that are in it, no more of them than it says. */
+static void read_push(const char *bytes, size_t length)
+{
+    struct rl_push push;
+    const char *key;
+    size_t key_length;
+    uint32_t count;
+
+    if (!rl_push_read(&push, bytes, length))
+        return;
+    CHECK(!push.all || push.left == 0);
+    for (count = push.left; rl_push_next_key(&push, &key, &key_length); count--)
+        CHECK(count > 0 && key >= bytes && key + key_length <= bytes + length);
+}
+
+static void read_any(char choice, const char *bytes, size_t length)
+{
+    static const struct {
+        char choice;
+        enum rl_command_kind kind;
+    } kinds[] = {{'a', RL_COMMAND_ACQUIRE}, {'r', RL_COMMAND_RAISE},   {'e', RL_COMMAND_EXTEND},
+                 {'k', RL_COMMAND_PEEK},    {'w', RL_COMMAND_WATCH},   {'R', RL_COMMAND_RELEASE},
+                 {'l', RL_COMMAND_LEAVE},   {'P', RL_COMMAND_PRESENT}, {'L', RL_COMMAND_LINE}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].choice == choice)
+            read_reply(kinds[i].kind, 77, bytes, length);
+    if (choice == 'p')
+        read_reply(RL_COMMAND_ACQUIRE, 0, bytes, length);
+    if (choice == 'L')
+        read_waiters(bytes, length);
+    if (choice == 'm')
+        read_admission(bytes, length);
+    if (choice == 'h')
+        greet(bytes, length);
+    if (choice == 't')
+        read_push(bytes, length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const char *bytes = (const char *)data + 1;
-    unsigned choice = size > 0 ? data[0] % CHOICES : 0;
+    char choice;
 
     if (size == 0)
         return 0;
-    if (choice == CHOICE_HANDSHAKE)
-        greet(bytes, size - 1);
-    else if (choice == CHOICE_PLAIN_ACQUIRE)
-        read_reply(RL_COMMAND_ACQUIRE, 0, bytes, size - 1);
-    else if (choice == RL_COMMAND_ADMIT)
-        read_admission(bytes, size - 1);
-    else
-        read_reply((enum rl_command_kind)choice, 77, bytes, size - 1);
+    choice = (char)data[0];
+    if (memchr(choices, choice, sizeof choices - 1) == NULL)
+        choice = choices[data[0] % (sizeof choices - 1)];
+    read_any(choice, (const char *)data + 1, size - 1);
     return 0;
 }

@@ -642,6 +642,7 @@ static void names_that_the_guard_needs_are_refused(void **state)
     expect_reserved(urls, NULL, "redlock-guard:epoch", REDLOCK_INVALID);
     expect_reserved(urls, NULL, "redlock-guard:", REDLOCK_INVALID);
     expect_reserved(urls, NULL, "redlock-fence:{lock}", REDLOCK_INVALID);
+    expect_reserved(urls, NULL, "redlock-line:{lock}:line", REDLOCK_INVALID);
     expect_reserved(urls, "redlock-", "guard:floor", REDLOCK_INVALID);
     expect_reserved(urls, "app:", "redlock-guard:epoch", REDLOCK_OK);
     expect_reserved(urls, NULL, "redlock-guard", REDLOCK_OK);

@@ -8,92 +8,15 @@
 #include <string.h>
 
 #include "support/guarded.h"
+#include "support/script_calls.h"
 #include "support/steps.h"
-#include "wire/script.h"
 
-#define EPOCH "1 run id 1000 0"
-#define EPOCH_KEY "redlock-guard:epoch"
-#define FLOOR_KEY "redlock-guard:floor"
 #define FENCE_KEY "redlock-fence:{lock}"
 
-enum { ANSWER_MAX = 4096, SECOND_US = 1000000 };
+enum { ANSWER_MAX = 4096 };
 #define NEVER_LATE "9007199254740991"
 
 /* ---- calling ------------------------------------------------------------------------------------------- */
-
-static const char *call_script(struct fleet *fleet, const struct rl_script *script, const char *key_count,
-                               const char **words, int word_count)
-{
-    const char *all[24] = {"EVAL", script->text, key_count};
-
-    memcpy(all + 3, words, (size_t)word_count * sizeof *words);
-    return fleet_command_bytes(fleet, 0, 3 + word_count, all, NULL);
-}
-
-/* The number in one line of an answer, from 0; fails the test when there is no such line. */
-static int64_t number_at(const char *answer, int line)
-{
-    char *end;
-    int64_t number;
-
-    for (; line > 0; line--) {
-        answer = strchr(answer, '\n');
-        assert_non_null(answer);
-        answer++;
-    }
-    number = strtoll(answer, &end, 10);
-    if (end == answer || (*end != '\n' && *end != '\0'))
-        fail_msg("not a number: %s", answer);
-    return number;
-}
-
-static int count_lines(const char *answer)
-{
-    int count = 1;
-
-    for (; *answer != '\0'; answer++)
-        count += *answer == '\n';
-    return count;
-}
-
-static const char *decimal(int64_t number)
-{
-    static char buffers[8][24];
-    static unsigned next;
-    char *buffer = buffers[next++ % 8];
-
-    snprintf(buffer, sizeof buffers[0], "%" PRId64, number);
-    return buffer;
-}
-
-static int64_t node_now(struct fleet *fleet)
-{
-    const char *answer = fleet_command(fleet, 0, "TIME", NULL);
-
-    return number_at(answer, 0) * SECOND_US + number_at(answer, 1);
-}
-
-static void plant(struct fleet *fleet, const char *key, const char *value)
-{
-    assert_string_equal(fleet_command(fleet, 0, "SET", key, value, NULL), "OK");
-}
-
-static void assert_value(struct fleet *fleet, const char *key, const char *value)
-{
-    assert_string_equal(fleet_command(fleet, 0, "GET", key, NULL), value);
-}
-
-static int64_t ttl_of(struct fleet *fleet, const char *key)
-{
-    return number_at(fleet_command(fleet, 0, "PTTL", key, NULL), 0);
-}
-
-/* A node that may vote and has granted nothing yet. */
-static void plant_guard(struct fleet *fleet)
-{
-    plant(fleet, EPOCH_KEY, EPOCH);
-    plant(fleet, FLOOR_KEY, "5");
-}
 
 static const char *acquire_as(struct fleet *fleet, const char *owner, int64_t fence, const char *epoch,
                               const char *not_after)
@@ -887,22 +810,6 @@ static void a_suspicion_of_a_record_that_is_gone_changes_nothing(void **state)
 }
 
 /* ---- the list ------------------------------------------------------------------------------------------ */
-
-static int flush_node(void **state)
-{
-    fleet_command(*state, 0, "FLUSHALL", NULL);
-    return 0;
-}
-
-static int expect_no_lock(void **state)
-{
-    return count_lock_keys(*state, 0) == 0 ? 0 : -1;
-}
-
-#define ON_A_FLUSHED_NODE(test)                       \
-    {                                                 \
-#test, test, flush_node, expect_no_lock, NULL \
-    }
 
 int main(void)
 {

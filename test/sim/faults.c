@@ -99,7 +99,7 @@ static void crash(struct sim_world *world, uint32_t index, enum sim_fault how)
     if (how == SIM_FAULT_WIPE)
         sim_node_flush(node);
     if (how == SIM_FAULT_SNAPSHOT)
-        memcpy(node->keys, node->kept, sizeof node->keys);
+        node->memory = node->kept;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         push_down(world, &world->clients[i], index);
     sim_queue_push(&world->queue,
@@ -246,7 +246,7 @@ void sim_faults_event(struct sim_world *world)
     strike(world, fault);
     /* What a snapshot would have in it. */
     if (sim_plan_has(&world->plan, SIM_FAULT_SNAPSHOT) && sim_chance(world, 50))
-        memcpy(world->nodes[node].kept, world->nodes[node].keys, sizeof world->nodes[node].kept);
+        world->nodes[node].kept = world->nodes[node].memory;
     plan_next(world);
 }
 

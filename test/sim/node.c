@@ -59,9 +59,9 @@ static void remove_key(struct sim_node *node, struct sim_key *key)
 void sim_node_flush(struct sim_node *node)
 {
     for (int i = 0; i < SIM_KEYS_MAX; i++)
-        if (node->keys[i].key[0] != '\0' && node->removing != NULL)
-            node->removing(node->context, node, &node->keys[i]);
-    memset(node->keys, 0, sizeof node->keys);
+        if (node->memory.keys[i].key[0] != '\0' && node->removing != NULL)
+            node->removing(node->context, node, &node->memory.keys[i]);
+    node->memory = (struct sim_memory){0};
     sim_tracking_flushed(node);
 }
 
@@ -77,8 +77,8 @@ int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us)
 static struct sim_key *find(struct sim_node *node, const char *key)
 {
     for (int i = 0; i < SIM_KEYS_MAX; i++)
-        if (node->keys[i].key[0] != '\0' && strcmp(node->keys[i].key, key) == 0)
-            return &node->keys[i];
+        if (node->memory.keys[i].key[0] != '\0' && strcmp(node->memory.keys[i].key, key) == 0)
+            return &node->memory.keys[i];
     return NULL;
 }
 
@@ -103,8 +103,8 @@ const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
 void sim_node_expire(struct sim_node *node, int64_t now_us)
 {
     for (int i = 0; i < SIM_KEYS_MAX; i++)
-        if (node->keys[i].key[0] != '\0' && has_ended(&node->keys[i], now_us))
-            remove_key(node, &node->keys[i]);
+        if (node->memory.keys[i].key[0] != '\0' && has_ended(&node->memory.keys[i], now_us))
+            remove_key(node, &node->memory.keys[i]);
 }
 
 int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key)
@@ -122,8 +122,8 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
     struct sim_key *place = find(node, key);
 
     for (int i = 0; place == NULL && i < SIM_KEYS_MAX; i++)
-        if (node->keys[i].key[0] == '\0')
-            place = &node->keys[i];
+        if (node->memory.keys[i].key[0] == '\0')
+            place = &node->memory.keys[i];
     if (place == NULL)
         abort(); /* the table was born with room for every name there is */
     if (place->value != value)
@@ -191,7 +191,9 @@ static const struct {
 } scripts[] = {
     {&rl_script_acquire, sim_script_acquire}, {&rl_script_raise, sim_script_raise},
     {&rl_script_extend, sim_script_extend},   {&rl_script_release, sim_script_release},
-    {&rl_script_admit, sim_script_admit},
+    {&rl_script_admit, sim_script_admit},     {&rl_script_acquire_fair, sim_script_acquire_fair},
+    {&rl_script_leave, sim_script_leave},     {&rl_script_present, sim_script_present},
+    {&rl_script_line, sim_script_line},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)
@@ -281,14 +283,14 @@ static void run_client(struct sim_call *call, const struct rl_resp *items)
 void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size_t length,
                   struct rl_writer *reply)
 {
-    struct rl_resp head, items[20];
+    struct rl_resp head, items[3 + SIM_ARGUMENTS_MAX];
     size_t offset = 0;
 
     while (offset < length) {
         struct sim_call call = {.node = node, .now_us = now_us, .reply = reply};
 
         if (rl_resp_next(bytes, length, &offset, &head) != RL_RESP_OK || head.type != RL_RESP_ARRAY ||
-            head.element_count < 2 || head.element_count > 20)
+            head.element_count < 2 || head.element_count > 3 + SIM_ARGUMENTS_MAX)
             abort(); /* the client wrote something that is not a command */
         for (uint32_t i = 0; i < head.element_count; i++)
             if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)

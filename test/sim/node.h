@@ -12,11 +12,13 @@
 #include "sim/plan.h"
 #include "wire/resp_writer.h"
 
+enum { SIM_KEYS_MAX = 12, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
 enum {
-    SIM_KEYS_MAX = 12,
-    SIM_KEY_SIZE = 64,
-    SIM_VALUE_SIZE = 128,
-    SIM_REPLY_SIZE = 512,
+    SIM_LINES_MAX = SIM_NAMES_MAX,
+    SIM_WAITERS_MAX = 8,
+    SIM_ID_SIZE = 33,
+    SIM_WHO_SIZE = 64,
+    SIM_ARGUMENTS_MAX = 20,
     SIM_TRACKED_MAX = 4,
     SIM_NOBODY = 0 /* peers count from 1 */
 };
@@ -42,14 +44,39 @@ struct sim_tracking {
     uint32_t key_count;
 };
 
+/* Somebody who waits for a lock: in the line of a fair one, for an ordinary one, or both. */
+struct sim_waiter {
+    char id[SIM_ID_SIZE]; /* "": free place */
+    bool in_line, waits;
+    int64_t ticket;       /* in_line */
+    int64_t until_ms;     /* waits: he counts until then */
+    int64_t lease_end_ms; /* 0 he has no lease */
+    char lease[SIM_WHO_SIZE];
+};
+
+/* The keys redlock-line:{lock}:… of one lock. */
+struct sim_line {
+    char key[SIM_KEY_SIZE]; /* without its last part; "": free place */
+    struct sim_waiter waiters[SIM_WAITERS_MAX];
+    int64_t high, since_us;
+    char offer[SIM_KEY_SIZE]; /* "": none */
+    int64_t line_end_ms, state_end_ms, waiting_end_ms;
+};
+
+/* All that a node can lose. */
+struct sim_memory {
+    struct sim_key keys[SIM_KEYS_MAX];
+    struct sim_line lines[SIM_LINES_MAX];
+};
+
 /* A clock that ran at `rate` from true time `since`, when it showed `base`. */
 struct sim_clock {
     int64_t since_us, base_us, rate_ppm;
 };
 
 struct sim_node {
-    struct sim_key keys[SIM_KEYS_MAX];
-    struct sim_key kept[SIM_KEYS_MAX]; /* the latest snapshot */
+    struct sim_memory memory;
+    struct sim_memory kept; /* the latest snapshot */
     struct sim_clock clock;
     int64_t started_us; /* node time */
     uint32_t boot;      /* how often it was started */
@@ -120,11 +147,25 @@ struct sim_call {
     struct sim_node *node;
     int64_t now_us;
     uint32_t count;
-    const char *arguments[16]; /* NUL-terminated; keys first, then the rest */
+    const char *arguments[SIM_ARGUMENTS_MAX]; /* NUL-terminated; keys first, then the rest */
     struct rl_writer *reply;
 };
 
+/* What wire/lua/parts/fit.lua leaves behind. */
+struct sim_vote {
+    bool has_fence;
+    int64_t floor, known, stored;
+};
+
+/* The parts of an acquire: argv begins with the owner. fit says false when it has answered. */
+bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
+void sim_script_vote(struct sim_call *call, const char *const *argv, const struct sim_vote *vote);
+
 void sim_script_acquire(struct sim_call *call);
+void sim_script_acquire_fair(struct sim_call *call);
+void sim_script_leave(struct sim_call *call);
+void sim_script_present(struct sim_call *call);
+void sim_script_line(struct sim_call *call);
 void sim_script_raise(struct sim_call *call);
 void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);

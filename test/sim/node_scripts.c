@@ -64,40 +64,46 @@ static void deny(struct sim_call *call, const char *lock, int64_t stored)
     sim_reply_text(call->reply, get(call, lock));
 }
 
-/* KEYS lock fence epoch floor  ARGV owner ttl proposal epoch not_after */
-void sim_script_acquire(struct sim_call *call)
+bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote)
 {
     const char *const *at = call->arguments;
-    const char *lock = at[0], *fence_key = at[1], *floor_key = at[3], *owner = at[4];
-    const char *epoch = get(call, at[2]), *kept = get(call, fence_key), *floor_text = get(call, floor_key);
-    int64_t now = call->now_us, proposed = number(at[6]), fence = proposed, floor, known, stored, end_ms;
+    const char *epoch = get(call, at[2]), *kept = get(call, at[1]), *floor_text = get(call, at[3]);
 
-    if (epoch == NULL || strcmp(epoch, at[7]) != 0 || floor_text == NULL) {
+    if (epoch == NULL || strcmp(epoch, argv[3]) != 0 || floor_text == NULL) {
         refuse(call, -3);
-        return;
+        return false;
     }
-    if (now > number(at[8])) {
+    if (call->now_us > number(argv[4])) {
         refuse(call, -4);
-        return;
+        return false;
     }
-    floor = number(floor_text);
-    known = kept != NULL ? number(kept) : floor;
-    stored = call->node->bug == SIM_BUG_FENCE_OR_FLOOR ? known : larger(known, floor);
+    vote->has_fence = kept != NULL;
+    vote->floor = number(floor_text);
+    vote->known = kept != NULL ? number(kept) : vote->floor;
+    vote->stored = call->node->bug == SIM_BUG_FENCE_OR_FLOOR ? vote->known : larger(vote->known, vote->floor);
+    return true;
+}
+
+void sim_script_vote(struct sim_call *call, const char *const *argv, const struct sim_vote *vote)
+{
+    const char *lock = call->arguments[0], *fence_key = call->arguments[1];
+    int64_t now = call->now_us, proposed = number(argv[2]), fence = proposed, end_ms;
+
     if (get(call, lock) != NULL) {
-        deny(call, lock, stored);
+        deny(call, lock, vote->stored);
         return;
     }
     if (fence - now > AHEAD_US || now - fence > AHEAD_US)
         fence = now;
-    if (fence <= stored)
-        fence = stored + 1;
+    if (fence <= vote->stored)
+        fence = vote->stored + 1;
     end_ms = ms_of(call) + FENCE_LIFE_S * INT64_C(1000);
-    if (kept != NULL && fence / HOUR_US == known / HOUR_US)
+    if (vote->has_fence && fence / HOUR_US == vote->known / HOUR_US)
         end_ms = ms_of(call) + sim_node_pttl(call->node, now, fence_key);
     set_number(call, fence_key, fence, end_ms);
-    if (fence - now > AHEAD_US && fence > floor)
-        set_number(call, floor_key, fence, 0);
-    sim_node_set(call->node, lock, owner, ms_of(call) + number(at[5]));
+    if (fence - now > AHEAD_US && fence > vote->floor)
+        set_number(call, call->arguments[3], fence, 0);
+    sim_node_set(call->node, lock, argv[0], ms_of(call) + number(argv[1]));
     if (fence != proposed) {
         sim_reply_array(call->reply, 3);
         sim_reply_integer(call->reply, 1);
@@ -105,6 +111,15 @@ void sim_script_acquire(struct sim_call *call)
     sim_reply_integer(call->reply, now);
     if (fence != proposed)
         sim_reply_integer(call->reply, fence);
+}
+
+/* KEYS lock fence epoch floor  ARGV owner ttl proposal epoch not_after */
+void sim_script_acquire(struct sim_call *call)
+{
+    struct sim_vote vote;
+
+    if (sim_script_fit(call, call->arguments + 4, &vote))
+        sim_script_vote(call, call->arguments + 4, &vote);
 }
 
 /* KEYS lock fence epoch floor  ARGV owner fence epoch */

@@ -33,7 +33,7 @@ static int64_t free_since_us(const struct sim_world *world, uint32_t index, uint
     const struct sim_node *node = &world->nodes[index];
 
     for (int i = 0; i < SIM_KEYS_MAX; i++) {
-        const struct sim_key *key = &node->keys[i];
+        const struct sim_key *key = &node->memory.keys[i];
 
         if (strncmp(key->key, "lock-", 5) == 0 && strtoul(key->key + 5, NULL, 10) == name)
             return key->end_ms != 0 ? end_us(node, key) : INT64_MAX;

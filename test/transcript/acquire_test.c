@@ -116,23 +116,22 @@ static void a_grant_to_an_older_question_does_not_help_the_next_round(void **sta
 static void a_busy_lock_is_busy_though_a_node_is_down(void **state)
 {
     (void)state;
-    assert_transcript(
-        "acquire \"invoice:42\" ttl=10000 nodes=3 peek\n"
-        "0 node 2 broken unreachable\n"
-        "3 node 1 denied 8000\n"
-        "4 node 3 denied 7999\n"
-        "5 node 1 held 7998\n"
-        "5 node 3 held 7998\n",
+    assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 peek\n"
+                      "0 node 2 broken unreachable\n"
+                      "3 node 1 denied 8000\n"
+                      "4 node 3 denied 7999\n"
+                      "5 node 1 held 7998\n"
+                      "5 node 3 held 7998\n",
 
-        "acquire \"invoice:42\" ttl=10000 nodes=3\n"
-        "[   0] round 1 > ask 1,2,3\n"
-        "[   0] node 2  > broken, unreachable\n"
-        "[   3] node 1  > denied, 8000 ms left\n"
-        "[   4] node 3  > denied, 7999 ms left\n"
-        "             0 of 3 after 4 ms, need 2 -> busy: release 2; ask who holds it on 1,3\n"
-        "[   5] node 1  > held, 7998 ms left\n"
-        "[   5] node 3  > held, 7998 ms left\n"
-        "             -> busy");
+                      "acquire \"invoice:42\" ttl=10000 nodes=3\n"
+                      "[   0] round 1 > ask 1,2,3\n"
+                      "[   0] node 2  > broken, unreachable\n"
+                      "[   3] node 1  > denied, 8000 ms left\n"
+                      "[   4] node 3  > denied, 7999 ms left\n"
+                      "             0 of 3 after 4 ms, need 2 -> busy: release 2; ask who holds it on 1,3\n"
+                      "[   5] node 1  > held, 7998 ms left\n"
+                      "[   5] node 3  > held, 7998 ms left\n"
+                      "             -> busy");
 }
 
 static void two_contenders_split_the_nodes_and_both_step_back(void **state)

@@ -149,12 +149,39 @@ static void fence_keys_share_the_hash_tag_of_their_lock(void **state)
     assert_memory_equal(key, "redlock-fence:a{lock}b", rl_key_fence(key, "a{lock}b", 8));
 }
 
+static const char *line_key(const char *key, const char *part)
+{
+    static char buffer[RL_KEY_LINE_MAX + 1];
+    size_t length = rl_key_line(buffer, key, strlen(key), part);
+
+    assert_true(length <= RL_KEY_LINE_MAX);
+    buffer[length] = '\0';
+    return buffer;
+}
+
+/* Names may look like the parts of other names: "x" and "{x}:line" must not meet. */
+static void keys_of_lines_are_never_those_of_another_lock(void **state)
+{
+    char longest[1025], expected[RL_KEY_LINE_MAX];
+
+    (void)state;
+    assert_string_equal(line_key("lock", "line"), "redlock-line:{lock}:line");
+    assert_string_equal(line_key("a{lock}b", "line"), "redlock-line::a{lock}b:line");
+    assert_string_equal(line_key("{lock}", "line"), "redlock-line::{lock}:line");
+    assert_string_equal(line_key("{lock}:line", "state"), "redlock-line::{lock}:line:state");
+    memset(longest, 'x', 1024);
+    longest[1024] = '\0';
+    snprintf(expected, sizeof expected, "redlock-line:{%s}:0123456789abcdef0123456789abcdef", longest);
+    assert_string_equal(line_key(longest, "0123456789abcdef0123456789abcdef"), expected);
+}
+
 static void reserved_keys_are_told_from_others(void **state)
 {
     (void)state;
     assert_true(rl_key_reserved(RL_KEY_EPOCH, strlen(RL_KEY_EPOCH)));
     assert_true(rl_key_reserved(RL_KEY_FLOOR, strlen(RL_KEY_FLOOR)));
     assert_true(rl_key_reserved("redlock-fence:", 14));
+    assert_true(rl_key_reserved("redlock-line:{lock}:line", 24));
     assert_false(rl_key_reserved("redlock-fence", 13));
     assert_false(rl_key_reserved("app:redlock-guard:", 18));
     assert_false(rl_key_reserved("", 0));
@@ -258,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_lone_new_node_starts_by_its_own_clock),
         cmocka_unit_test(an_admission_says_everything_the_script_wants_to_know),
         cmocka_unit_test(fence_keys_share_the_hash_tag_of_their_lock),
+        cmocka_unit_test(keys_of_lines_are_never_those_of_another_lock),
         cmocka_unit_test(reserved_keys_are_told_from_others),
         cmocka_unit_test(answers_are_read_as_the_script_gives_them),
         cmocka_unit_test(errors_keep_their_words_and_a_missing_script_is_told),

@@ -17,8 +17,9 @@
 
 static const char *script_name(const struct rl_resp *item)
 {
-    static const struct rl_script *const scripts[] = {&rl_script_acquire, &rl_script_raise, &rl_script_extend,
-                                                      &rl_script_release, &rl_script_admit};
+    static const struct rl_script *const scripts[] = {
+        &rl_script_acquire, &rl_script_raise, &rl_script_extend,  &rl_script_release,     &rl_script_admit,
+        &rl_script_line,    &rl_script_leave, &rl_script_present, &rl_script_acquire_fair};
 
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         if ((item->text_length == 40 && memcmp(item->text, scripts[i]->digest, 40) == 0) ||
@@ -110,6 +111,57 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
 }
 
+#define ID "0123456789abcdef0123456789abcdef"
+#define WHO "|host=web-3|pid=42"
+#define LINE_KEYS "redlock-line:{lock}:line redlock-line:{lock}:state redlock-line:{lock}:" ID
+
+static struct rl_place place_of_somebody(void)
+{
+    return (struct rl_place){.id = ID,
+                             .ticket = 1700000000000001,
+                             .lease_ms = 3000,
+                             .grace_ms = 200,
+                             .who = WHO,
+                             .who_length = sizeof WHO - 1,
+                             .count = 7};
+}
+
+static void a_fair_acquire_carries_the_place_as_well(void **state)
+{
+    struct rl_lock_command acquire = guarded(RL_COMMAND_ACQUIRE);
+    struct rl_place place = place_of_somebody();
+
+    (void)state;
+    acquire.place = &place;
+    assert_string_equal(words_of(&acquire, 0, false),
+                        "EVALSHA <acquire_fair> 7 lock " SIDE_KEYS " " LINE_KEYS
+                        " me 5000 1700000000123456 " EPOCH " 1700000000654321 " ID
+                        " 1700000000000001 3000 200 " WHO " 0");
+    place.settled = true;
+    assert_string_equal(words_of(&acquire, 0, true) + strlen("EVAL <acquire_fair> 7 lock " SIDE_KEYS " "),
+                        LINE_KEYS " me 5000 1700000000123456 " EPOCH " 1700000000654321 " ID
+                                  " 1700000000000001 3000 200 " WHO " 1");
+}
+
+static void waiters_come_go_and_are_looked_at(void **state)
+{
+    struct rl_lock_command leave = plain(RL_COMMAND_LEAVE), present = plain(RL_COMMAND_PRESENT);
+    struct rl_lock_command line = plain(RL_COMMAND_LINE);
+    struct rl_place place = place_of_somebody();
+
+    (void)state;
+    leave.place = present.place = &place;
+    assert_string_equal(words_of(&leave, 0, false), "EVALSHA <leave> 3 " LINE_KEYS " " ID);
+    assert_string_equal(words_of(&present, 0, false),
+                        "EVALSHA <present> 2 redlock-line:{lock}:waiting redlock-line:{lock}:" ID " " ID
+                        " 3000 1700000000000001 7 " WHO);
+    place.leaving = true;
+    assert_string_equal(words_of(&present, 0, true),
+                        "EVAL <present> 2 redlock-line:{lock}:waiting redlock-line:{lock}:" ID " " ID " 0");
+    assert_string_equal(words_of(&line, 0, false),
+                        "EVALSHA <line> 2 redlock-line:{lock}:line redlock-line:{lock}:waiting 32");
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct expected {
@@ -130,6 +182,9 @@ struct expected {
 #define REL RL_COMMAND_RELEASE
 #define RAI RL_COMMAND_RAISE
 #define PEEK RL_COMMAND_PEEK
+#define LINE RL_COMMAND_LINE
+#define LEAVE RL_COMMAND_LEAVE
+#define PRESENT RL_COMMAND_PRESENT
 #define ANSWER RL_READING_ANSWER
 
 /* The proposal is 77, but for plain acquires. */
@@ -160,6 +215,28 @@ static const struct expected replies[] = {
     {ACQ, "*0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "*1\r\n:1\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "%1\r\n:1\r\n:2\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    /* fair acquire */
+    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n", ANSWER, RL_DENIED,
+     RL_CAUSE_NONE, 99, 4200, 1700, "you"},
+    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n", ANSWER, RL_BROKEN,
+     RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
+    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n", ANSWER, RL_BROKEN,
+     RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
+    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n", ANSWER, RL_BROKEN,
+     RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
+    {ACQ, "*6\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0,
+     -2, 1700, NULL},
+    /* those who wait */
+    {LEAVE, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {LEAVE, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {LEAVE, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0, NULL},
+    {PRESENT, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 1700, NULL},
+    {PRESENT, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {PRESENT, "*0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {LINE, "*5\r\n:1700\r\n:1\r\n*2\r\n:9\r\n$1\r\nx\r\n:0\r\n*0\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0,
+     -2, 1700, NULL},
+    {LINE, ":1\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {LINE, "-NOPERM no\r\n", ANSWER, RL_BROKEN, RL_CAUSE_RIGHTS, 0, -2, 0, NULL},
     /* raise, extend and release */
     {RAI, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 1700, NULL},
     {RAI, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
@@ -218,6 +295,21 @@ static void every_reply_has_its_meaning(void **state)
             fail_msg("kind %d: %s", replies[i].kind, replies[i].bytes);
 }
 
+static void a_fair_denial_tells_the_place_and_the_ticket(void **state)
+{
+    static const char held[] = "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n";
+    static const char ordinary[] = "*5\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n";
+    struct rl_lock_reply reply;
+
+    (void)state;
+    rl_lock_command_read(ACQ, 77, held, sizeof held - 1, &reply);
+    assert_int_equal(reply.answer.rank, 2);
+    assert_int_equal(reply.answer.ticket, 1699);
+    rl_lock_command_read(ACQ, 77, ordinary, sizeof ordinary - 1, &reply);
+    assert_int_equal(reply.answer.rank, 0);
+    assert_int_equal(reply.answer.ticket, 0);
+}
+
 /* Whatever it reads, a verdict says so and every pointer is inside the reply or static words. */
 static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
 {
@@ -249,7 +341,7 @@ static void changed_replies_are_read_without_harm(void **state)
                 alphabet[rl_prng_between(&prng, 0, sizeof alphabet - 2)];
         if (i % 3 == 0)
             length = (size_t)rl_prng_between(&prng, 0, (int64_t)length);
-        check_reply(bytes, length, (enum rl_command_kind)rl_prng_between(&prng, ACQ, PEEK));
+        check_reply(bytes, length, (enum rl_command_kind)rl_prng_between(&prng, ACQ, LINE));
         test_free(bytes);
     }
 }
@@ -265,7 +357,7 @@ static void random_bytes_are_read_without_harm(void **state)
 
         for (size_t k = 0; k < length; k++)
             bytes[k] = (char)rl_prng_between(&prng, 0, 255);
-        check_reply(bytes, length, (enum rl_command_kind)rl_prng_between(&prng, ACQ, PEEK));
+        check_reply(bytes, length, (enum rl_command_kind)rl_prng_between(&prng, ACQ, LINE));
         test_free(bytes);
     }
 }
@@ -276,7 +368,10 @@ int main(void)
         cmocka_unit_test(plain_commands_are_what_every_client_sends),
         cmocka_unit_test(native_releases_are_used_where_a_node_has_them),
         cmocka_unit_test(guarded_commands_carry_fence_epoch_and_not_after),
+        cmocka_unit_test(a_fair_acquire_carries_the_place_as_well),
+        cmocka_unit_test(waiters_come_go_and_are_looked_at),
         cmocka_unit_test(every_reply_has_its_meaning),
+        cmocka_unit_test(a_fair_denial_tells_the_place_and_the_ticket),
         cmocka_unit_test(changed_replies_are_read_without_harm),
         cmocka_unit_test(random_bytes_are_read_without_harm),
     };
