@@ -113,6 +113,9 @@ static void draw_gone(struct sim_plan *plan, struct rl_prng *prng)
 
     if (plan->started_by_hand && (plan->faults & needs_floors) == 0)
         plan->gone_count = (uint32_t)rl_prng_between(prng, 0, (plan->node_count - 1) / 2);
+    /* Two clocks that err by a quarter each, in opposite ways, differ by a little more than the half that is allowed. */
+    if (plan->gone_count > 0 && plan->rate_max_ppm > plan->drift_ppm / 5)
+        plan->rate_max_ppm = plan->drift_ppm / 5;
 }
 
 static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
