@@ -139,10 +139,12 @@ void rl_acquire_node_event(struct rl_acquire *acquire, const struct rl_event *ev
         take_change(acquire, event, effects);
         return;
     }
-    if (event->kind == RL_EVENT_DOWN)
+    if (event->kind == RL_EVENT_DOWN) {
         rl_wait_down(&acquire->wait, event->node);
-    else
+        note_blindness(acquire, event->now); /* looking again is also what connects again */
+    } else {
         watch(acquire, rl_node_set_one(event->node), event->now, effects);
+    }
     go_on_waiting(acquire, event->now, effects);
 }
 
