@@ -178,6 +178,9 @@ static void check_clean(struct sim_world *world)
 {
     char key[16];
 
+    /* First, for looking at a key that has ended makes its node tell of that. */
+    if (world->messages_alive != 0)
+        sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         for (uint32_t name = 0; name < world->plan.name_count; name++) {
             int64_t now_us = sim_clock_at(&world->nodes[node].clock, world->now_us);
@@ -200,8 +203,6 @@ static void check_clean(struct sim_world *world)
             if (client->workers[j].stage != SIM_IDLE)
                 sim_fail(world, "leak: client %u.%u has not ended", i + 1, j + 1);
     }
-    if (world->messages_alive != 0)
-        sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);
 }
 
 /* All was well for long enough: every node that a client is connected with has its vote back. Not so one whose clock seems
