@@ -88,13 +88,13 @@ static void on_admission(redlock_client *client, struct rl_connection *connectio
     redlock_lock *lock = ticket->subject;
     const struct rl_node_guard *guard = &client->guards[connection->node];
     struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
+    bool heard = rl_guard_reply(client, connection->node, ticket, bytes, length);
 
-    rl_guard_reply(client, connection->node, ticket, bytes, length);
     if (lock == NULL)
         return;
     if (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE)
         answer = rl_record_refusal_answer(client, connection->node);
-    if (is_current(lock, ticket)) {
+    if (heard && is_current(lock, ticket)) {
         rl_record_refusal(lock, connection->node);
         lock->asking->record.nodes[connection->node].answer = answer;
         if (answer.verdict == RL_GRANTED)

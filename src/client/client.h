@@ -447,7 +447,8 @@ void rl_guard_down(redlock_client *client, uint32_t node);
 
 /* Asks the node to be admitted; word is "", "init" or "suspect". lock: who is told (init), NULL nobody. */
 bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, redlock_lock *lock, bool full);
-void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+/* false: it was sent again, and the answer is still to come. */
+bool rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
                     size_t length);
 void rl_guard_dropped(redlock_client *client, uint32_t node);
 

@@ -121,7 +121,8 @@ void rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *e
 
     if (event->question != acquire->question)
         return;
-    rl_wait_answer(wait, event->node, &event->answer, event->now);
+    /* What was said long ago and is read only now, because this process was stopped, does not end later for that. */
+    rl_wait_answer(wait, event->node, &event->answer, rl_time_min(event->now, acquire->heard_by));
     if (acquire->last[event->node].verdict == RL_DENIED && event->answer.verdict == RL_DENIED)
         acquire->last[event->node] = event->answer;
     if (rl_node_set_count(wait->foreign) > node_count - rl_quorum(node_count)) {
@@ -142,10 +143,12 @@ void rl_acquire_node_event(struct rl_acquire *acquire, const struct rl_event *ev
         take_change(acquire, event, effects);
         return;
     }
-    if (event->kind == RL_EVENT_DOWN)
+    if (event->kind == RL_EVENT_DOWN) {
         rl_wait_down(&acquire->wait, event->node);
-    else
+        note_blindness(acquire, event->now); /* looking again is also what connects again */
+    } else {
         watch(acquire, rl_node_set_one(event->node), event->now, effects);
+    }
     go_on_waiting(acquire, event->now, effects);
 }
 
