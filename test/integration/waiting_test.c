@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/crowd.h"
 #include "support/guarded.h"
 #include "support/listener.h"
 #include "support/steps.h"
@@ -350,6 +351,31 @@ static void a_holder_that_renews_is_looked_at_and_not_challenged(void **state)
     for (int i = 0; i < WAITERS; i++)
         redlock_client_close(clients[i]);
     redlock_client_close(holder);
+}
+
+/* A renewal costs each waiter a try at first, with the look after it, and a look from then on. */
+static void a_crowd_of_processes_waits_almost_for_free(void **state)
+{
+    enum { CROWD = 12 };
+    struct crowd_result result = crowd_of_processes(*state, CROWD, 300, 2);
+
+    print_message("# %d processes, %d renewals: %ld commands on the busiest node, %.5f of a core each\n",
+                  CROWD, result.renewals, result.commands, result.cpu_share);
+    assert_int_equal(result.served, CROWD);
+    assert_in_range(result.commands, 1, (uintmax_t)(CROWD + 1) * (4 + 4 * (uintmax_t)result.renewals));
+    assert_true(result.cpu_share < 0.05);
+}
+
+static void a_crowd_of_threads_waits_as_one(void **state)
+{
+    enum { CROWD = 12 };
+    struct crowd_result result = crowd_of_threads(*state, CROWD, 300, 2);
+
+    print_message("# %d threads, %d renewals: %ld commands on the busiest node, %.5f of a core each\n", CROWD,
+                  result.renewals, result.commands, result.cpu_share);
+    assert_int_equal(result.served, CROWD);
+    assert_in_range(result.commands, 1, 10 + 10 * (uintmax_t)result.renewals);
+    assert_true(result.cpu_share < 0.05);
 }
 
 /* ---- nothing is armed for nobody ------------------------------------------------------------------------- */
@@ -709,6 +735,8 @@ int main(void)
         ON_THREE(a_dead_holder_is_followed_when_its_time_is_up),
         ON_THREE(a_node_that_comes_back_is_watched_again),
         ON_THREE(a_holder_that_renews_is_looked_at_and_not_challenged),
+        ON_NODES(a_crowd_of_processes_waits_almost_for_free, start_three_nodes),
+        ON_NODES(a_crowd_of_threads_waits_as_one, start_three_nodes),
         ON_THREE(nothing_stays_armed_after_a_cancelled_wait),
         ON_THREE(nothing_stays_armed_after_a_wait_that_timed_out),
         ON_THREE(nothing_stays_armed_after_the_client_is_closed),
