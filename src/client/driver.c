@@ -99,6 +99,16 @@ static void handle_ready(redlock_client *client, const struct rl_ready *ready, i
     }
 }
 
+/* The bell is for the driver, who may be asleep in the poller: whoever else took it down rings it again. */
+static void pass_bell_on(redlock_client *client, const struct rl_ready *ready, int count)
+{
+    if (client->pollers == 0 || (client->driving && pthread_equal(client->driver, pthread_self())))
+        return;
+    for (int i = 0; i < count; i++)
+        if (ready[i].tag == RL_POLLER_BELL)
+            rl_poller_ring(&client->poller);
+}
+
 /* Threads whose calls have ended are woken once the mutex is free: earlier they would only run into it. Their conditions
  * stay in place until the client is closed, so a late signal finds at worst nobody. */
 static uint32_t take_wakes(redlock_client *client, pthread_cond_t **wakes)
@@ -150,6 +160,7 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     client->rung = false;
     if (--client->pollers == 0)
         client->sleep_until = (struct rl_time){0};
+    pass_bell_on(client, ready, count);
     handle_ready(client, ready, count);
     client->last_turn = client->clock.now;
     rl_driver_run_timers(client);
@@ -159,11 +170,14 @@ void rl_driver_refresh(redlock_client *client)
 {
     struct rl_ready ready[READY_MAX];
     struct rl_time now = rl_client_now(client);
+    int count;
 
     if (rl_time_before(now, rl_time_add(client->last_turn, rl_span_us(REFRESH_AFTER_US))))
         return;
     client->looked_away = true;
-    handle_ready(client, ready, rl_poller_wait(&client->poller, rl_span_us(0), ready, READY_MAX));
+    count = rl_poller_wait(&client->poller, rl_span_us(0), ready, READY_MAX);
+    pass_bell_on(client, ready, count);
+    handle_ready(client, ready, count);
     client->looked_away = false;
     client->last_turn = client->clock.now;
 }

@@ -28,13 +28,23 @@ static bool switch_tracking(redlock_client *client, uint32_t node, bool on)
     return true;
 }
 
+static void note_refusal(redlock_client *client, uint32_t node, const char *why)
+{
+    struct rl_connection *connection = &client->connections[node];
+
+    connection->tracking = RL_TRACKING_REFUSED;
+    rl_client_log(client, REDLOCK_LOG_INFO,
+                  "node %u %s does not tell when a lock is free, so it is asked now and then: %s", node + 1,
+                  connection->url.display, why);
+}
+
 /* Only RESP3 has room for what nobody asked for. */
 static bool can_tell(redlock_client *client, uint32_t node)
 {
     struct rl_connection *connection = &client->connections[node];
 
-    if (!connection->handshake.info.resp3)
-        connection->tracking = RL_TRACKING_REFUSED;
+    if (!connection->handshake.info.resp3 && connection->tracking == RL_TRACKING_OFF)
+        note_refusal(client, node, "it does not speak RESP3");
     return connection->tracking == RL_TRACKING_ON ||
            (connection->tracking == RL_TRACKING_OFF && switch_tracking(client, node, true));
 }
@@ -55,7 +65,6 @@ bool rl_watching_send(redlock_lock *lock, uint32_t node, uint32_t question)
 
 void rl_watching_tracked(redlock_client *client, uint32_t node, const char *bytes, size_t length)
 {
-    struct rl_connection *connection = &client->connections[node];
     struct rl_resp item;
     size_t offset = 0;
     char words[96];
@@ -63,11 +72,8 @@ void rl_watching_tracked(redlock_client *client, uint32_t node, const char *byte
 
     if (rl_resp_next(bytes, length, &offset, &item) != RL_RESP_OK || item.type != RL_RESP_ERROR)
         return;
-    connection->tracking = RL_TRACKING_REFUSED;
     rl_text_add_printable(&text, item.text, item.text_length);
-    rl_client_log(client, REDLOCK_LOG_INFO,
-                  "node %u %s does not tell when a lock is free, so it is asked now and then: %s", node + 1,
-                  connection->url.display, words);
+    note_refusal(client, node, words);
 }
 
 /* ---- who watches ---- */
