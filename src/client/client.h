@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "base/timers.h"
+#include "client/crowd.h"
 #include "core/acquire.h"
 #include "core/clock_watch.h"
 #include "core/guard.h"
@@ -49,7 +50,8 @@ enum rl_operation_kind {
 struct rl_operation {
     struct rl_link link;      /* in client->operations, client->completions or client->spare_operations */
     struct rl_link on_lock;   /* in lock->extending or lock->releasing */
-    struct rl_link following; /* in client->followers while its thread sleeps */
+    struct rl_link following; /* in client->followers while its thread sleeps, or in client->crowd.ended */
+    struct rl_call *call;     /* a crowd's: whom to tell; NULL no such */
     enum rl_operation_kind kind;
     redlock_lock *lock;
     struct rl_acquire acquire; /* ACQUIRE */
@@ -82,9 +84,12 @@ struct rl_thread_token {
 
 struct redlock_lock {
     redlock_client *client;
-    struct rl_link link;   /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
-    struct rl_link notice; /* in client->notices */
-    uint32_t refs;         /* handle, operations, tickets, reaper */
+    struct rl_link link; /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
+    union {
+        struct rl_link notice;   /* in client->notices */
+        struct rl_post unwanted; /* without callbacks: freed by its caller; see crowd.c */
+    };
+    uint32_t refs; /* handle, operations, tickets, reaper */
     enum rl_lock_stage stage;
     bool handle;                 /* the caller has it and has not freed it */
     bool owner_fixed;            /* adopted: the owner value is not ours to make */
@@ -150,7 +155,7 @@ struct rl_node_guard {
     char why[128]; /* in words */
 };
 
-enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512, RL_WAKES_MAX = 64 };
+enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512 };
 
 /* Options, checked and with defaults filled in. Texts are owned. */
 struct rl_config {
@@ -215,15 +220,14 @@ struct redlock_client {
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
     struct rl_list followers; /* operations whose threads sleep */
+    struct rl_crowd crowd;
     redlock_request last_request;
     struct rl_debt debts[RL_DEBTS_MAX];
     uint32_t debt_count;
 
     /* Who does the I/O; see driver.c. */
-    pthread_t driver;                    /* while driving: who */
-    bool rung;                           /* the poller was rung to have something written */
-    pthread_cond_t *wakes[RL_WAKES_MAX]; /* of threads to be woken once the mutex is free */
-    uint32_t wake_count;
+    pthread_t driver;           /* while driving: who */
+    bool rung;                  /* the poller was rung to have something written */
     bool driving;               /* a thread waits on the poller */
     uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
@@ -285,6 +289,9 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
                              const char *owner);
 void rl_lock_ref(redlock_lock *lock);
 void rl_lock_unref(redlock_lock *lock);
+
+/* The caller's handle is gone; the lock it was a handle of is left at the nodes if it was held. Not the client's reference. */
+void rl_lock_let_go(redlock_lock *lock);
 
 /* Draws a fresh owner for the next attempt. */
 bool rl_lock_renew_owner(redlock_lock *lock);
@@ -445,6 +452,13 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
 void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result);
+
+/* ---- blocking.c ------------------------------------------------------------------------------------------ */
+
+/* The halves of a blocking call, before and after its operation; NULL: there is none, call->result says why. */
+struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call);
+void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
+redlock_result rl_blocking_misuse(redlock_report *report);
 
 /* ---- calls.c: what blocking calls and their asynchronous twins share ------------------------------------- */
 

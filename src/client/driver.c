@@ -99,53 +99,48 @@ static void handle_ready(redlock_client *client, const struct rl_ready *ready, i
     }
 }
 
-/* Threads whose calls have ended are woken once the mutex is free: earlier they would only run into it. Their conditions
- * stay in place until the client is closed, so a late signal finds at worst nobody. */
-static uint32_t take_wakes(redlock_client *client, pthread_cond_t **wakes)
-{
-    uint32_t count = client->wake_count;
-
-    memcpy(wakes, client->wakes, count * sizeof *wakes);
-    client->wake_count = 0;
-    return count;
-}
-
-static void wake_all(pthread_cond_t **wakes, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        pthread_cond_signal(wakes[i]);
-}
-
 void rl_driver_wake(redlock_client *client, struct rl_operation *operation)
 {
-    if (!rl_link_used(&operation->following)) {
+    if (operation->call != NULL) {
+        rl_crowd_ended(client, operation);
+    } else if (!rl_link_used(&operation->following)) {
         if (client->pollers > 0)
             rl_poller_ring(
                 &client->poller); /* its thread may be in the poller, and another one took its answer */
-    } else if (client->driving && client->wake_count < RL_WAKES_MAX) {
-        client->wakes[client->wake_count++] = &operation->wake;
     } else {
         pthread_cond_signal(&operation->wake);
     }
 }
 
+/* Whether this thread is the one a crowd posts its calls to. */
+static bool stands(const redlock_client *client)
+{
+    return client->crowd.standing && pthread_equal(client->carrier, pthread_self());
+}
+
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_ready ready[READY_MAX];
-    pthread_cond_t *wakes[RL_WAKES_MAX];
-    uint32_t wake_count;
+    struct rl_call *calls;
     struct rl_span timeout;
+    bool standing = stands(client);
     int count;
 
+    if (standing)
+        rl_crowd_serve(client);
     rl_driver_flush(client);
-    wake_count = take_wakes(client, wakes);
+    calls = rl_crowd_take_woken(client);
     until = rl_time_min(until, next_due(client));
     timeout = rl_time_since(until, client->clock.now);
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     pthread_mutex_unlock(&client->mutex);
-    wake_all(wakes, wake_count);
+    rl_crowd_wake(calls);
+    if (standing && !rl_crowd_doze(client))
+        timeout = rl_span_us(0);
     count = rl_poller_wait(&client->poller, timeout, ready, READY_MAX);
+    if (standing)
+        rl_crowd_rise(client);
     pthread_mutex_lock(&client->mutex);
     client->rung = false;
     if (--client->pollers == 0)
@@ -153,6 +148,8 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     handle_ready(client, ready, count);
     client->last_turn = client->clock.now;
     rl_driver_run_timers(client);
+    if (client->crowd.standing && !standing)
+        rl_crowd_pass_on(client);
 }
 
 void rl_driver_refresh(redlock_client *client)
@@ -200,13 +197,8 @@ static void take_turn(redlock_client *client, struct rl_time until)
         client->driver = pthread_self();
     }
     rl_driver_turn(client, until);
-    if (drives) {
-        pthread_cond_t *wakes[RL_WAKES_MAX];
-
+    if (drives)
         client->driving = false;
-        if (client->wake_count > 0)
-            wake_all(wakes, take_wakes(client, wakes));
-    }
 }
 
 /* A new client gives the slower nodes a moment too, so that its first lock is not on a bare quorum. */
@@ -307,7 +299,9 @@ static void hand_over(redlock_client *client)
 
     if (client->driving)
         return;
-    if (link != NULL)
+    if (client->crowd.wanted)
+        pthread_cond_signal(&client->carrier_wake);
+    else if (link != NULL)
         pthread_cond_signal(&RL_CONTAINER(link, struct rl_operation, following)->wake);
     else
         rl_driver_nudge(client);
@@ -318,6 +312,7 @@ static void follow(redlock_client *client, struct rl_operation *operation)
     struct timespec at =
         wake_time(client, rl_time_min(next_due(client), rl_time_add(client->clock.now, rl_span_ms(1000))));
 
+    rl_crowd_notice(client);
     rl_list_append(&client->followers, &operation->following);
     pthread_cond_timedwait(&operation->wake, &client->mutex, &at);
     rl_list_remove(&operation->following);
@@ -341,13 +336,32 @@ void rl_driver_wait(redlock_client *client, struct rl_operation *operation)
 
 /* ---- the carrier ---- */
 
+/* Drives for a crowd until it is gone and its last call is over. */
+static void stand(redlock_client *client)
+{
+    client->driving = client->crowd.standing = true;
+    client->driver = pthread_self();
+    rl_crowd_open(client);
+    while (!client->closing && rl_crowd_lasts(client))
+        rl_driver_turn(client, RL_TIME_NEVER);
+    rl_crowd_close(client);
+    while (!client->closing && client->crowd.under_way > 0)
+        rl_driver_turn(client, RL_TIME_NEVER);
+    rl_crowd_close(client);
+    client->driving = client->crowd.standing = client->crowd.wanted = false;
+    rl_crowd_wake(rl_crowd_take_woken(client));
+}
+
 static void *carry(void *context)
 {
     redlock_client *client = context;
 
     pthread_mutex_lock(&client->mutex);
     while (!client->closing) {
-        if (!client->driving && unattended(client)) {
+        if (!client->driving && client->crowd.wanted) {
+            stand(client);
+            hand_over(client);
+        } else if (!client->driving && unattended(client)) {
             take_turn(client, RL_TIME_NEVER);
             if (!rl_list_empty(&client->followers))
                 hand_over(client);

@@ -193,6 +193,14 @@ static void end_callbacks(redlock_lock *lock)
     rl_list_remove(&lock->notice);
 }
 
+void rl_lock_let_go(redlock_lock *lock)
+{
+    if (lock->stage == RL_LOCK_HELD)
+        rl_holding_abandon(lock);
+    lock->handle = false;
+    rl_lock_unref(lock);
+}
+
 void redlock_lock_free(redlock_lock *lock)
 {
     redlock_client *client;
@@ -200,12 +208,11 @@ void redlock_lock_free(redlock_lock *lock)
     if (lock == NULL)
         return;
     client = lock->client;
+    if (rl_crowd_free(client, lock))
+        return;
     pthread_mutex_lock(&client->mutex);
     if (!client->inherited)
         end_callbacks(lock);
-    if (lock->stage == RL_LOCK_HELD)
-        rl_holding_abandon(lock);
-    lock->handle = false;
-    rl_lock_unref(lock);
+    rl_lock_let_go(lock);
     rl_client_unref(client); /* lets go of the mutex */
 }
