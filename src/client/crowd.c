@@ -4,6 +4,7 @@
  */
 #include "client/crowd.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -11,7 +12,7 @@
 
 #include "client/client.h"
 
-enum { CROWD = 4, THIN_FOR_US = 20000 };
+enum { CROWD = 4, LONELY_CALLS = 16 };
 
 /* States of a call. */
 enum { POSTED, ASLEEP, OVER };
@@ -40,46 +41,77 @@ static bool put(struct rl_crowd *crowd, struct rl_post *post)
     return true;
 }
 
-/* Whoever closes the client waits for `posting` to become 0: nothing of the client may be touched after that. */
 static bool post(redlock_client *client, struct rl_post *post)
 {
-    struct rl_crowd *crowd = &client->crowd;
-    bool posted = false;
+    bool posted = put(&client->crowd, post);
 
-    if (client->inherited || atomic_load(&crowd->inbox) == &closed_inbox)
-        return false;
-    atomic_fetch_add(&crowd->posting, 1);
-    posted = put(crowd, post);
-    if (posted && atomic_exchange(&crowd->dozing, false))
+    if (posted && atomic_exchange(&client->crowd.dozing, false))
         rl_poller_ring(&client->poller);
-    atomic_fetch_sub(&crowd->posting, 1);
     return posted;
+}
+
+/* Whoever closes the client waits until nobody is inside: nothing of it may be touched after that. */
+static bool enter(redlock_client *client)
+{
+    if (client->inherited || atomic_load(&client->crowd.inbox) == &closed_inbox)
+        return false;
+    atomic_fetch_add(&client->crowd.inside, 1);
+    return true;
+}
+
+static void leave(redlock_client *client)
+{
+    atomic_fetch_sub(&client->crowd.inside, 1);
+}
+
+static long futex(atomic_uint *word, int what, unsigned value, unsigned beds)
+{
+    return syscall(SYS_futex, word, what | FUTEX_PRIVATE_FLAG, value, NULL, NULL, beds);
+}
+
+/* The number of the dormitory is read before the call is looked at: a waking in between is seen by its having risen. Beds
+ * go round; two threads in one are both woken, and one of them lies down again. */
+static void sleep_until_over(struct rl_crowd *crowd, struct rl_call *call)
+{
+    atomic_uint *dormitory = &crowd->dormitories[call->bed / 32];
+    unsigned number = atomic_load(dormitory), state = POSTED;
+
+    if (!atomic_compare_exchange_strong(&call->state, &state, ASLEEP))
+        return;
+    while (atomic_load(&call->state) != OVER) {
+        futex(dormitory, FUTEX_WAIT_BITSET, number, 1U << call->bed % 32);
+        number = atomic_load(dormitory);
+    }
 }
 
 bool rl_crowd_call(redlock_client *client, struct rl_call *call)
 {
-    unsigned state = POSTED;
+    bool posted;
 
-    atomic_init(&call->state, POSTED);
-    if (!post(client, &call->post))
+    if (!enter(client))
         return false;
-    if (atomic_compare_exchange_strong(&call->state, &state, ASLEEP))
-        while (atomic_load(&call->state) != OVER)
-            syscall(SYS_futex, &call->state, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
-    return true;
+    atomic_init(&call->state, POSTED);
+    call->bed = atomic_fetch_add(&client->crowd.next_bed, 1) % RL_BEDS;
+    posted = post(client, &call->post);
+    if (posted)
+        sleep_until_over(&client->crowd, call);
+    leave(client);
+    return posted;
 }
 
 /* A lock without callbacks is on no list of notices: its link is free to be used here. */
 bool rl_crowd_free(redlock_client *client, redlock_lock *lock)
 {
-    if (client->inherited || lock->on_lost != NULL || lock->on_renewed != NULL ||
-        atomic_load(&client->crowd.inbox) == &closed_inbox)
+    bool posted;
+
+    if (lock->on_lost != NULL || lock->on_renewed != NULL || !enter(client))
         return false;
     lock->unwanted.kind = RL_POST_FREE;
-    if (post(client, &lock->unwanted))
-        return true;
-    lock->notice = (struct rl_link){0};
-    return false;
+    posted = post(client, &lock->unwanted);
+    if (!posted)
+        lock->notice = (struct rl_link){0};
+    leave(client);
+    return posted;
 }
 
 /* ---- with the mutex ---- */
@@ -98,18 +130,15 @@ void rl_crowd_open(redlock_client *client)
 {
     struct rl_post *closed = &closed_inbox;
 
-    client->crowd.seen = client->clock.now;
+    client->crowd.lonely = 0;
     atomic_compare_exchange_strong(&client->crowd.inbox, &closed, NULL);
 }
 
-/* A crowd that is gone for a moment only, all of its threads on their way to the next call, is still there. */
+/* A crowd that is gone for a moment only, all of its threads on their way to the next call, is still there. That moment
+ * can be long on a busy machine, so calls are counted, not time. */
 bool rl_crowd_lasts(redlock_client *client)
 {
-    struct rl_crowd *crowd = &client->crowd;
-
-    if (crowd->under_way >= CROWD)
-        crowd->seen = client->clock.now;
-    return rl_time_since(client->clock.now, crowd->seen).us < THIN_FOR_US;
+    return client->crowd.lonely < LONELY_CALLS;
 }
 
 /* The inbox in the order of posting; what is left in it is `rest`. */
@@ -147,7 +176,9 @@ static void begin(redlock_client *client, struct rl_call *call)
         return;
     }
     client->callers++;
-    client->crowd.under_way++;
+    client->crowd.lonely++;
+    if (++client->crowd.under_way >= CROWD)
+        client->crowd.lonely = 0;
     operation->call = call;
     if (operation->done)
         rl_list_append(&client->crowd.ended, &operation->following);
@@ -220,7 +251,7 @@ void rl_crowd_pass_on(redlock_client *client)
 void rl_crowd_end(redlock_client *client)
 {
     rl_crowd_close(client);
-    while (atomic_load(&client->crowd.posting) > 0)
+    while (atomic_load(&client->crowd.inside) > 0)
         sched_yield();
 }
 
@@ -234,15 +265,24 @@ struct rl_call *rl_crowd_take_woken(redlock_client *client)
     return calls;
 }
 
-/* A call may be gone as soon as its thread knows; waking an address where nobody sleeps any more harms nobody. */
-void rl_crowd_wake(struct rl_call *calls)
+/* A call is gone as soon as its thread knows that it is over. */
+void rl_crowd_wake(redlock_client *client, struct rl_call *calls)
 {
+    unsigned beds[RL_DORMITORIES] = {0};
+
     while (calls != NULL) {
         struct rl_call *call = calls;
+        uint32_t bed = call->bed;
 
         calls = (struct rl_call *)call->post.next;
         if (atomic_exchange(&call->state, OVER) == ASLEEP)
-            syscall(SYS_futex, &call->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+            beds[bed / 32] |= 1U << bed % 32;
+    }
+    for (uint32_t i = 0; i < RL_DORMITORIES; i++) {
+        if (beds[i] == 0)
+            continue;
+        atomic_fetch_add(&client->crowd.dormitories[i], 1);
+        futex(&client->crowd.dormitories[i], FUTEX_WAKE_BITSET, INT_MAX, beds[i]);
     }
 }
 

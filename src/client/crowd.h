@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 
 #include "base/list.h"
-#include "base/time.h"
 #include "redlock.h"
 
 enum rl_post_kind { RL_POST_ACQUIRE, RL_POST_RELEASE, RL_POST_FREE };
@@ -28,18 +27,25 @@ struct rl_call {
     redlock_lock *lock; /* RELEASE */
     redlock_report *report;
     redlock_result result;
+    uint32_t bed;      /* where its thread sleeps */
     atomic_uint state; /* how its thread learns that it is over: the only part both look at meanwhile */
 };
 
+/* Threads sleep in dormitories of 32, on one futex each, so that many of them are woken by one system call. Waked one by
+ * one, each would push the waker off its core. */
+enum { RL_DORMITORIES = 4, RL_BEDS = 32 * RL_DORMITORIES };
+
 struct rl_crowd {
-    _Atomic(struct rl_post *) inbox; /* open only while somebody stands */
-    atomic_bool dozing;              /* who stands may be in the poller, and has to be rung for */
-    atomic_uint posting;             /* threads that may still ring */
+    _Atomic(struct rl_post *) inbox;         /* open only while somebody stands */
+    atomic_bool dozing;                      /* who stands may be in the poller, and has to be rung for */
+    atomic_uint inside;                      /* threads that may still touch any of this */
+    atomic_uint dormitories[RL_DORMITORIES]; /* a number that rises with every waking */
+    atomic_uint next_bed;
 
     /* The rest is guarded by the client's mutex. */
     bool wanted, standing;   /* the carrier shall stand; does stand */
     uint32_t under_way;      /* calls taken from the inbox and not over */
-    struct rl_time seen;     /* when there were enough of them last */
+    uint32_t lonely;         /* calls since there were enough of them at once */
     struct rl_list ended;    /* operations to be reported to their calls */
     struct rl_call *to_wake; /* calls that are over, whose threads do not know it yet */
 };
@@ -70,7 +76,7 @@ void rl_crowd_close(redlock_client *client);
 
 /* Around the poller, without the mutex: the threads to be woken; whether to sleep at all. */
 struct rl_call *rl_crowd_take_woken(redlock_client *client); /* with the mutex */
-void rl_crowd_wake(struct rl_call *calls);
+void rl_crowd_wake(redlock_client *client, struct rl_call *calls);
 bool rl_crowd_doze(redlock_client *client);
 void rl_crowd_rise(redlock_client *client);
 

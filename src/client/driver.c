@@ -135,7 +135,7 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     pthread_mutex_unlock(&client->mutex);
-    rl_crowd_wake(calls);
+    rl_crowd_wake(client, calls);
     if (standing && !rl_crowd_doze(client))
         timeout = rl_span_us(0);
     count = rl_poller_wait(&client->poller, timeout, ready, READY_MAX);
@@ -349,7 +349,7 @@ static void stand(redlock_client *client)
         rl_driver_turn(client, RL_TIME_NEVER);
     rl_crowd_close(client);
     client->driving = client->crowd.standing = client->crowd.wanted = false;
-    rl_crowd_wake(rl_crowd_take_woken(client));
+    rl_crowd_wake(client, rl_crowd_take_woken(client));
 }
 
 static void *carry(void *context)
