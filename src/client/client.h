@@ -49,7 +49,7 @@ enum rl_operation_kind {
 /* One call of the API while it is under way. Pooled. */
 struct rl_operation {
     struct rl_link link;      /* in client->operations, client->completions or client->spare_operations */
-    struct rl_link on_lock;   /* in lock->extending or lock->releasing */
+    struct rl_link on_lock;   /* in lock->waiting */
     struct rl_link following; /* in client->followers while its thread sleeps, or in client->crowd.ended */
     struct rl_call *call;     /* a crowd's: whom to tell; NULL no such */
     enum rl_operation_kind kind;
@@ -96,14 +96,13 @@ struct redlock_lock {
     bool lost_due, renewed_due;  /* callbacks to run */
     bool calling;                /* a callback of it runs now */
     bool left;                   /* left at the nodes on purpose: nobody cleans up after it */
+    bool timed_out;              /* its latest round ended because time did */
     struct rl_operation *asking; /* ASKING: the operation */
-    struct rl_list extending;    /* operations that wait for an extension round */
-    struct rl_list releasing;    /* operations that wait for the release */
+    struct rl_list waiting;      /* operations that wait for an extension round or for the release */
     struct rl_lease lease;
     struct rl_timer timer;
     struct rl_tally renewed; /* of the renewal to be told */
     enum rl_outcome renewed_outcome;
-    bool timed_out;      /* its latest round ended because time did */
     rl_node_set touched; /* nodes that were sent something that may have left a key there */
     rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
@@ -118,11 +117,11 @@ struct redlock_lock {
     void *context;
     struct rl_thread_token *thread; /* NULL: not bound to a thread */
     uint8_t random[RL_OWNER_RANDOM];
+    uint32_t capacity;   /* of text */
     uint16_t key_length; /* prefix and name */
     uint16_t owner_length;
-    size_t capacity; /* of text */
-    char *owner;     /* in text, NUL-terminated */
-    char text[];     /* key, NUL, owner, NUL */
+    char *owner; /* in text, NUL-terminated */
+    char text[]; /* key, NUL, owner, NUL */
 };
 
 /* A release that is still owed to a node whose connection broke; see reaper.c. */

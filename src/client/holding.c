@@ -47,17 +47,29 @@ static void end_holding(redlock_lock *lock)
     rl_dispatch_forget_owed(lock);
 }
 
+/* Ends the calls of a kind that wait for a question up to this one. */
+static void end_waiting(redlock_lock *lock, enum rl_operation_kind kind, uint32_t question,
+                        redlock_result result)
+{
+    struct rl_link *link = rl_list_first(&lock->waiting);
+
+    while (link != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, on_lock);
+
+        link = rl_list_next(&lock->waiting, link);
+        if (operation->kind == kind && operation->awaits <= question)
+            rl_operation_finish(operation, result);
+    }
+}
+
 /* A release that is under way goes on: it was asked for, and whoever asked will be told. */
 void rl_holding_abandon(redlock_lock *lock)
 {
-    struct rl_link *link;
-
     if (lock->lease.phase == RL_LEASE_RELEASING && !lock->client->closing)
         return;
     end_holding(lock);
     lock->left = true;
-    while ((link = rl_list_first(&lock->extending)) != NULL)
-        rl_operation_finish(RL_CONTAINER(link, struct rl_operation, on_lock), REDLOCK_CANCELED);
+    end_waiting(lock, RL_OPERATION_EXTEND, UINT32_MAX, REDLOCK_CANCELED);
 }
 
 void rl_holding_discard(redlock_lock *lock)
@@ -66,24 +78,10 @@ void rl_holding_discard(redlock_lock *lock)
     rl_dispatch_release(lock, rl_node_set_all(lock->client->node_count), 0);
 }
 
-/* Ends the calls that waited for the extension that just ended. */
-static void end_extensions(redlock_lock *lock)
-{
-    struct rl_link *link = rl_list_first(&lock->extending);
-
-    while (link != NULL) {
-        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, on_lock);
-
-        link = rl_list_next(&lock->extending, link);
-        if (operation->awaits <= lock->lease.ended_question)
-            rl_operation_finish(operation, (redlock_result)lock->lease.extend_outcome);
-    }
-}
-
 /* A call for an extension was just made: which question will settle it? */
 static void note_extension(redlock_lock *lock, const struct rl_effects *effects)
 {
-    struct rl_operation *latest = RL_CONTAINER(lock->extending.head.previous, struct rl_operation, on_lock);
+    struct rl_operation *latest = RL_CONTAINER(lock->waiting.head.previous, struct rl_operation, on_lock);
 
     if (effects->extended)
         latest->awaits = 0; /* refused at once */
@@ -93,10 +91,7 @@ static void note_extension(redlock_lock *lock, const struct rl_effects *effects)
 
 static void end_releases(redlock_lock *lock, redlock_result result)
 {
-    struct rl_link *link;
-
-    while ((link = rl_list_first(&lock->releasing)) != NULL)
-        rl_operation_finish(RL_CONTAINER(link, struct rl_operation, on_lock), result);
+    end_waiting(lock, RL_OPERATION_RELEASE, UINT32_MAX, result);
 }
 
 static void tell_loss(redlock_lock *lock)
@@ -137,7 +132,8 @@ static void trace_lease(redlock_lock *lock, const struct rl_event *event, const 
 static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool was_releasing)
 {
     if (effects->extended && lock->lease.ended_manual)
-        end_extensions(lock);
+        end_waiting(lock, RL_OPERATION_EXTEND, lock->lease.ended_question,
+                    (redlock_result)lock->lease.extend_outcome);
     else if (effects->extended)
         tell_renewal(lock);
     if (effects->release != 0)
