@@ -313,6 +313,9 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
 struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec);
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
+
+/* Whether all it wants is to be renewed, and validity lasts long enough to do that a little later. */
+bool rl_holding_can_wait(const redlock_lock *lock, struct rl_time now);
 void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look after it no more */
 void rl_holding_discard(redlock_lock *lock); /* release it everywhere without waiting for anybody */
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);

@@ -11,7 +11,15 @@
 
 #include "client/client.h"
 
-enum { READY_MAX = 32, REFRESH_AFTER_US = 5000, FROZEN_LOOK_MS = 50, CROWD = 4 };
+enum {
+    READY_MAX = 32,
+    REFRESH_AFTER_US = 5000,
+    FROZEN_LOOK_MS = 50,
+    CROWD = 4,
+    BACKLOG = 512, /* unanswered questions at one node */
+    PUT_OFF_US = 2000,
+    PUT_OFF_APART_US = 10
+};
 
 /* In a crowd only the driver writes: what many threads ask for travels together. */
 static bool leave_to_driver(redlock_client *client)
@@ -59,11 +67,35 @@ static void run_timer(redlock_client *client, struct rl_timer *timer)
         rl_operation_event(RL_CONTAINER(timer, struct rl_operation, timer), &event);
 }
 
+/* Whether nodes have enough to answer for now: more would only make all of them late. A silent one does not count. */
+static bool backlogged(const redlock_client *client)
+{
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (client->connections[node].ticket_count >= BACKLOG &&
+            !rl_connection_silent(&client->connections[node], client->clock.now))
+            return true;
+    return false;
+}
+
+/* Ten thousand renewals that fall due at once would time out together: those that can wait give way. */
+static bool put_off(redlock_client *client, struct rl_timer *timer, uint32_t *count)
+{
+    struct rl_time now = client->clock.now;
+
+    if (!timer->of_lock || !rl_holding_can_wait(RL_CONTAINER(timer, redlock_lock, timer), now) ||
+        !backlogged(client))
+        return false;
+    rl_timers_set(&client->timers, timer,
+                  rl_time_add(now, rl_span_us(PUT_OFF_US + PUT_OFF_APART_US * (int64_t)(*count)++)));
+    return true;
+}
+
 /* Answers that came while nobody looked are read first: without them a node would seem silent that is not. */
 void rl_driver_run_timers(redlock_client *client)
 {
     struct rl_timer *timer;
     struct rl_time now;
+    uint32_t count = 0;
 
     rl_driver_refresh(client);
     now = client->clock.now;
@@ -71,7 +103,8 @@ void rl_driver_run_timers(redlock_client *client)
         struct rl_time at = timer->at;
 
         /* The core promises to move a timer that has come, so this ends. */
-        run_timer(client, timer);
+        if (!put_off(client, timer, &count))
+            run_timer(client, timer);
         assert(timer->place == 0 || timer->at.us != at.us);
     }
     for (uint32_t node = 0; node < client->node_count; node++)
