@@ -67,14 +67,22 @@ static void run_timer(redlock_client *client, struct rl_timer *timer)
         rl_operation_event(RL_CONTAINER(timer, struct rl_operation, timer), &event);
 }
 
-/* Whether nodes have enough to answer for now: more would only make all of them late. A silent one does not count. */
+/* Whether so many nodes have more than enough to answer that one more question would find no quorum in good time. */
 static bool backlogged(const redlock_client *client)
 {
-    for (uint32_t node = 0; node < client->node_count; node++)
-        if (client->connections[node].ticket_count >= BACKLOG &&
-            !rl_connection_silent(&client->connections[node], client->clock.now))
-            return true;
-    return false;
+    uint32_t able = 0;
+    bool behind = false;
+
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        const struct rl_connection *connection = &client->connections[node];
+
+        if (connection->ticket_count >= BACKLOG)
+            behind = true;
+        else if (connection->state == RL_CONNECTION_READY &&
+                 !rl_connection_silent(connection, client->clock.now))
+            able++;
+    }
+    return behind && able < rl_quorum(client->node_count);
 }
 
 /* Ten thousand renewals that fall due at once would time out together: those that can wait give way. */
