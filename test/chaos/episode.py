@@ -64,8 +64,7 @@ class Client:
             words = [sys.executable, HERE / "plain_client.py", ",".join(node.address for node in nodes), name,
                      self.episode.folder, seed, prefix, names, MAX_TTL_MS]
         else:
-            urls = ",".join(f"redis://{node.address}" + "?durable=yes" * (node.number in self.episode.kind.durable)
-                            for node in nodes)
+            urls = ",".join(f"redis://{node.address}" + "?durable=yes" * node.durable for node in nodes)
             words = [self.episode.programs / "chaos-client", urls, self.program, name, self.episode.folder, seed, NAMES,
                      MAX_TTL_MS]
         self.process = processes.start(words, stdin=subprocess.DEVNULL)
@@ -106,7 +105,7 @@ class Episode:
     def play(self, seconds):
         """Runs it and returns the judged history. Leaves nothing running, whatever happens."""
         try:
-            self.nodes = real_nodes.start_nodes(NODES, self.folder, self.programs, self.isolated)
+            self.nodes = real_nodes.start_nodes(NODES, self.kind.durable, self.folder, self.programs, self.isolated)
             self.clients = [Client(number, program, self) for number, program in enumerate(self.kind.clients, 1)]
             with open(self.folder / "faults", "w", encoding="utf-8") as log:
                 plan = faults.Plan(self.seed, self.nodes, self.clients, self.kind.faults, self.kind.quarantine_s, log)

@@ -27,6 +27,7 @@ class Fault:
     lasts_s: tuple = (0, 0)
     forgets: bool = False  # it may have to sit out afterwards
     alone: bool = False    # never on two nodes at a time
+    spares_durable: bool = False  # for a node that is said to keep its memory it would be a broken word
 
 
 def slew(node, draw):
@@ -56,12 +57,16 @@ ANY_TIME = {
     "delay": Fault(lambda node, draw: node.order(f"delay {draw.randint(5, 250)}"), order("delay 0"), (0.1, 1.5)),
     "answer lost": Fault(order("cut")),
     "words delivered late": Fault(order("keep"), order("deliver"), (0.1, 1.5)),
+    "connections killed": Fault(lambda node, draw: node.ask("CLIENT KILL TYPE normal SKIPME yes")),
+    "scripts forgotten": Fault(lambda node, draw: node.ask("SCRIPT FLUSH")),
     "disk full": Fault(lambda node, draw: node.fill_disk(), lambda node, draw: node.empty_disk(), (0.1, 0.5),
                        forgets=True),
 }
 FORGETTING = {
     "kill and wipe": Fault(lambda node, draw: node.wipe(), lambda node, draw: node.start(), (0, 0.5), forgets=True),
-    "flush": Fault(lambda node, draw: node.flush(), forgets=True),
+    "flush": Fault(lambda node, draw: node.ask("FLUSHALL"), forgets=True),
+    "old data restored": Fault(lambda node, draw: node.copy_data(), lambda node, draw: node.restore_data(), (0.1, 1.5),
+                               forgets=True, spares_durable=True),
 }
 SLEWING = {
     "clock slewed": Fault(slew, lambda node, draw: node.set_clock(), (0.5, 3)),
@@ -71,7 +76,7 @@ CLOCKS = {
     "clock racing": Fault(race, lambda node, draw: node.set_clock(), (0.1, 2), forgets=True, alone=True),
 }
 ON_CLIENTS = {
-    "client paused": Fault(lambda client, draw: client.freeze(), lambda client, draw: client.thaw(), (0.3, 2)),
+    "client paused": Fault(lambda client, draw: client.freeze(), lambda client, draw: client.thaw(), (0.05, 2)),
     "client killed": Fault(lambda client, draw: client.kill(), lambda client, draw: client.start(), (0, 0.3)),
 }
 ALL = ANY_TIME | FORGETTING | SLEWING | CLOCKS | ON_CLIENTS
@@ -108,14 +113,15 @@ class Plan:
             return
         word = self.draw.choice(list(self.on_nodes))
         if not self.on_nodes[word].alone or self.alone_until <= time.monotonic():
-            for node in self.choose_nodes(self.on_nodes[word].alone):
+            for node in self.choose_nodes(self.on_nodes[word]):
                 self.begin(word, node)
 
-    def choose_nodes(self, alone):
+    def choose_nodes(self, fault):
         """One, as long as that makes no majority unwell, or all of a sudden many. A node that sits out may be hit again."""
-        free = [node for node in self.nodes if self.unwell.get(node) != FOR_NOW]
+        free = [node for node in self.nodes
+                if self.unwell.get(node) != FOR_NOW and not (fault.spares_durable and node.durable)]
         unwell = [node for node in self.nodes if node in self.unwell]
-        if not alone and len(free) > MINORITY and self.draw.randrange(100) < MANY_PERCENT:
+        if not fault.alone and len(free) > MINORITY and self.draw.randrange(100) < MANY_PERCENT:
             return self.draw.sample(free, self.draw.randint(MINORITY + 1, len(free)))
         if len(unwell) >= MINORITY:
             free = [node for node in free if node in unwell]

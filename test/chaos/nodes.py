@@ -72,8 +72,9 @@ class Loopback:
 
 
 class Node:
-    def __init__(self, number, folder, programs, isolated):
+    def __init__(self, number, folder, programs, isolated, durable):
         self.number, self.programs, self.isolated = number, programs, isolated
+        self.durable = durable  # clients are told that it keeps its memory over a restart
         self.folder = folder / f"node{number}"
         self.data = self.folder / "data"
         self.data.mkdir(parents=True)
@@ -127,8 +128,17 @@ class Node:
         for path in self.data.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def flush(self):
-        self.ask("FLUSHALL")
+    def copy_data(self):
+        self.freeze()
+        shutil.copytree(self.data, self.folder / "old")
+        self.thaw()
+
+    def restore_data(self):
+        """Kills it, and it comes back as it was when its data were copied."""
+        self.wipe()
+        shutil.copytree(self.folder / "old", self.data, dirs_exist_ok=True)
+        shutil.rmtree(self.folder / "old")
+        self.start()
 
     def freeze(self):
         self.server.send_signal(signal.SIGSTOP)
@@ -203,11 +213,11 @@ class Node:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start_nodes(count, folder, programs, isolated):
+def start_nodes(count, durable, folder, programs, isolated):
     nodes = []
     try:
         for number in range(1, count + 1):
-            nodes.append(Node(number, pathlib.Path(folder), programs, isolated))
+            nodes.append(Node(number, pathlib.Path(folder), programs, isolated, number in durable))
     except BaseException:
         for node in nodes:
             node.remove()
