@@ -13,7 +13,6 @@ import time
 from typing import Callable
 
 MINORITY = 2
-MANY_PERCENT = 5
 GAP_S = (0.02, 0.4)
 FOR_NOW = float("inf")
 SLEW_PPM = 9000  # the promises hold up to 10000
@@ -26,6 +25,8 @@ class Fault:
     undo: Callable = lambda target, draw: None
     lasts_s: tuple = (0, 0)
     forgets: bool = False  # it may have to sit out afterwards
+    weight: int = 1        # how often it is drawn
+    many_percent: int = 5  # of these times it happens to a majority
     alone: bool = False    # never on two nodes at a time
     spares_durable: bool = False  # for a node that is said to keep its memory it would be a broken word
 
@@ -54,7 +55,10 @@ ANY_TIME = {
     "cut off": Fault(lambda node, draw: node.pull(), lambda node, draw: node.plug(), (0.05, 1.5)),
     "one-way cut, to the node": Fault(order("hold 1"), order("hold 0"), (0.05, 1.5)),
     "one-way cut, from the node": Fault(order("mute 1"), order("mute 0"), (0.05, 1.5)),
-    "delay": Fault(lambda node, draw: node.order(f"delay {draw.randint(5, 250)}"), order("delay 0"), (0.1, 1.5)),
+    "delay, to the node": Fault(lambda node, draw: node.order(f"delay {draw.randint(5, 250)}"), order("delay 0"),
+                                (0.1, 1.5), many_percent=20),
+    "delay, from the node": Fault(lambda node, draw: node.order(f"answer-delay {draw.randint(5, 140)}"),
+                                  order("answer-delay 0"), (0.1, 1.5), many_percent=40),
     "answer lost": Fault(order("cut")),
     "words delivered late": Fault(order("keep"), order("deliver"), (0.1, 1.5)),
     "connections killed": Fault(lambda node, draw: node.ask("CLIENT KILL TYPE normal SKIPME yes")),
@@ -62,11 +66,13 @@ ANY_TIME = {
     "disk full": Fault(lambda node, draw: node.fill_disk(), lambda node, draw: node.empty_disk(), (0.1, 0.5),
                        forgets=True),
 }
+# A lock is given away when a majority forgets it within its time: that has to happen often enough to mean something.
 FORGETTING = {
-    "kill and wipe": Fault(lambda node, draw: node.wipe(), lambda node, draw: node.start(), (0, 0.5), forgets=True),
-    "flush": Fault(lambda node, draw: node.ask("FLUSHALL"), forgets=True),
+    "kill and wipe": Fault(lambda node, draw: node.wipe(), lambda node, draw: node.start(), (0, 0.3), forgets=True,
+                           weight=2, many_percent=30),
+    "flush": Fault(lambda node, draw: node.ask("FLUSHALL"), forgets=True, weight=2, many_percent=30),
     "old data restored": Fault(lambda node, draw: node.copy_data(), lambda node, draw: node.restore_data(), (0.1, 1.5),
-                               forgets=True, spares_durable=True),
+                               forgets=True, spares_durable=True, many_percent=30),
 }
 SLEWING = {
     "clock slewed": Fault(slew, lambda node, draw: node.set_clock(), (0.5, 3)),
@@ -111,7 +117,7 @@ class Plan:
             if well:
                 self.begin(self.draw.choice(list(ON_CLIENTS)), self.draw.choice(well))
             return
-        word = self.draw.choice(list(self.on_nodes))
+        word, = self.draw.choices(list(self.on_nodes), [fault.weight for fault in self.on_nodes.values()])
         if not self.on_nodes[word].alone or self.alone_until <= time.monotonic():
             for node in self.choose_nodes(self.on_nodes[word]):
                 self.begin(word, node)
@@ -121,7 +127,7 @@ class Plan:
         free = [node for node in self.nodes
                 if self.unwell.get(node) != FOR_NOW and not (fault.spares_durable and node.durable)]
         unwell = [node for node in self.nodes if node in self.unwell]
-        if not fault.alone and len(free) > MINORITY and self.draw.randrange(100) < MANY_PERCENT:
+        if not fault.alone and len(free) > MINORITY and self.draw.randrange(100) < fault.many_percent:
             return self.draw.sample(free, self.draw.randint(MINORITY + 1, len(free)))
         if len(unwell) >= MINORITY:
             free = [node for node in free if node in unwell]

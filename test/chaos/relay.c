@@ -1,7 +1,7 @@
 /*
  * The bad network in front of one node, as a program: what comes in at ADDRESS:PORT goes on to the node's unix socket, as
  * the lines on standard input order. It ends when that ends.
- * Usage: chaos-relay ADDRESS PORT SOCKET; it prints the port. Lines: hold 0|1, mute 0|1, delay MS, cut, keep, deliver.
+ * Usage: chaos-relay ADDRESS PORT SOCKET; it prints the port. Lines: hold 0|1, mute 0|1, delay MS, answer-delay MS, cut, keep, deliver.
  */
 #include "support/relay.h"
 
@@ -21,6 +21,8 @@ static void carry_out(const char *word, int number)
         atomic_store(&orders.mute, number);
     else if (strcmp(word, "delay") == 0)
         atomic_store(&orders.delay_ms, number);
+    else if (strcmp(word, "answer-delay") == 0)
+        atomic_store(&orders.answer_delay_ms, number);
     else if (strcmp(word, "cut") == 0)
         atomic_store(&orders.cut, RELAY_CUT_AFTER);
     else if (strcmp(word, "keep") == 0) {

@@ -26,7 +26,8 @@ struct pair {
     bool keeps;  /* until it is ordered to deliver */
     char *bytes; /* of the client, not forwarded yet */
     size_t length;
-    int64_t since_ms; /* when the first of them came */
+    int64_t since_ms;      /* when the first of them came */
+    int64_t answer_due_ms; /* not before is the node's answer read; 0: there is none */
 };
 
 struct relay {
@@ -85,6 +86,7 @@ static void accept_client(struct relay *relay)
         pair->node = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         pair->length = 0;
         pair->keeps = false;
+        pair->answer_due_ms = 0;
         if (connect(pair->node, (const struct sockaddr *)&relay->target, sizeof relay->target) != 0) {
             close_end(&pair->node, false);
             close_end(&pair->client, true);
@@ -150,6 +152,24 @@ static void read_node(struct pair *pair)
     }
 }
 
+/* An answer that is to be late stays where it is, in the node's socket. */
+static void take_answer(struct relay *relay, struct pair *pair)
+{
+    int delay_ms = atomic_load(&relay->orders->answer_delay_ms);
+
+    if (pair->answer_due_ms == 0)
+        pair->answer_due_ms = now_ms() + delay_ms;
+    if (now_ms() < pair->answer_due_ms)
+        return;
+    pair->answer_due_ms = 0;
+    read_node(pair);
+}
+
+static int watched_node(const struct relay *relay, const struct pair *pair)
+{
+    return atomic_load(&relay->orders->mute) != 0 || now_ms() < pair->answer_due_ms ? -1 : pair->node;
+}
+
 /* A client that is gone leaves its node end open until all it said has gone on. */
 static long tidy(struct relay *relay)
 {
@@ -172,19 +192,19 @@ static long tidy(struct relay *relay)
 static _Noreturn void carry_on(struct relay *relay)
 {
     for (;;) {
-        bool mute = atomic_load(&relay->orders->mute) != 0;
         struct pollfd watched[1 + 2 * PAIRS_MAX] = {{.fd = relay->listener, .events = POLLIN}};
 
         for (int i = 0; i < PAIRS_MAX; i++) {
             watched[1 + 2 * i] = (struct pollfd){.fd = relay->pairs[i].client, .events = POLLIN};
-            watched[2 + 2 * i] = (struct pollfd){.fd = mute ? -1 : relay->pairs[i].node, .events = POLLIN};
+            watched[2 + 2 * i] =
+                (struct pollfd){.fd = watched_node(relay, &relay->pairs[i]), .events = POLLIN};
         }
         poll(watched, 1 + 2 * PAIRS_MAX, LOOK_EVERY_MS);
         for (int i = 0; i < PAIRS_MAX; i++) {
             if (watched[1 + 2 * i].revents != 0 && relay->pairs[i].client >= 0)
                 read_client(relay, &relay->pairs[i]);
             if (watched[2 + 2 * i].revents != 0 && relay->pairs[i].node >= 0)
-                read_node(&relay->pairs[i]);
+                take_answer(relay, &relay->pairs[i]);
         }
         if (watched[0].revents != 0)
             accept_client(relay);

@@ -15,13 +15,14 @@ enum relay_cut {
 
 /* May change while it runs. All zero: everything goes on at once. */
 struct relay_orders {
-    atomic_int hold;     /* 1: keep back what is sent to the node */
-    atomic_int mute;     /* 1: keep back what the node answers */
-    atomic_int delay_ms; /* what is sent to the node comes so much later */
-    atomic_int cut;      /* enum relay_cut; back to none when it has happened */
-    atomic_int deliver;  /* 1: what was cut and kept goes on */
-    atomic_long kept;    /* told by the relay: bytes that have not gone on */
-    atomic_int resets;   /* told by the relay: connections that clients ended with a reset */
+    atomic_int hold;            /* 1: keep back what is sent to the node */
+    atomic_int mute;            /* 1: keep back what the node answers */
+    atomic_int delay_ms;        /* what is sent to the node comes so much later */
+    atomic_int answer_delay_ms; /* and what it answers */
+    atomic_int cut;             /* enum relay_cut; back to none when it has happened */
+    atomic_int deliver;         /* 1: what was cut and kept goes on */
+    atomic_long kept;           /* told by the relay: bytes that have not gone on */
+    atomic_int resets;          /* told by the relay: connections that clients ended with a reset */
 };
 
 /* A listening socket; port 0: any, and the one it became is written back. -1: the system refused it. */
