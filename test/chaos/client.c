@@ -22,7 +22,6 @@ enum { THREADS = 4, HOLDS_KEPT = 256, NODE_TIMEOUT_MS = 150 };
 
 /* One lock that was asked for. Places are used again long after the lock is freed: a callback may be late. */
 struct hold {
-    struct worker *worker;
     unsigned number; /* within the process */
     char name[16];
     redlock_lock *lock;
@@ -201,7 +200,7 @@ static void take_turn(struct worker *worker)
     redlock_spec spec = REDLOCK_SPEC_INIT;
     bool renews = worker->slow && between(worker, 0, 1) == 0;
 
-    *hold = (struct hold){.worker = worker, .number = atomic_fetch_add(&next_number, 1)};
+    *hold = (struct hold){.number = atomic_fetch_add(&next_number, 1)};
     snprintf(hold->name, sizeof hold->name, "n%d", (int)between(worker, 1, (uint64_t)name_count));
     spec.name = hold->name;
     spec.ttl_ms = (uint32_t)between(worker, max_ttl_ms / 3, max_ttl_ms);

@@ -90,7 +90,11 @@ class Client:
     def finish(self):
         """Asks it to end, and expects it to do so well."""
         self.process.send_signal(signal.SIGTERM)
-        if self.process.wait(PATIENCE_S) != 0:
+        try:
+            self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired as error:
+            raise RuntimeError(f"client {self} does not end") from error
+        if self.process.returncode != 0:
             raise RuntimeError(f"client {self} ended with {self.process.returncode}")
 
 
