@@ -288,6 +288,7 @@ int main(int argc, char **argv)
     if (pthread_create(&waiter, NULL, await_end, &end) != 0)
         return 1;
     run_threads(strtoull(argv[5], NULL, 10));
+    pthread_join(waiter, NULL);
     redlock_client_close(client);
     journal_add(&journal, "end %" PRId64, journal_now_us());
     return 0;
