@@ -78,8 +78,8 @@ SLEWING = {
     "clock slewed": Fault(slew, lambda node, draw: node.set_clock(), (0.5, 3)),
 }
 CLOCKS = {
-    "clock stepped": Fault(step, forgets=True, alone=True),
-    "clock racing": Fault(race, lambda node, draw: node.set_clock(), (0.1, 2), forgets=True, alone=True),
+    "clock stepped": Fault(step, forgets=True, alone=True, weight=4),
+    "clock racing": Fault(race, lambda node, draw: node.set_clock(), (0.1, 2), forgets=True, alone=True, weight=2),
 }
 ON_CLIENTS = {
     "client paused": Fault(lambda client, draw: client.freeze(), lambda client, draw: client.thaw(), (0.05, 2)),
