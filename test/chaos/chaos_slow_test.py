@@ -42,7 +42,7 @@ def is_clean(run):
 
 
 def cases():
-    forgetful = Run("forgetful", 5, 1)
+    forgetful = Run("forgetful", 4, 1)
     yield "no promise is broken while nodes forget", is_clean(forgetful)
     with concurrent.futures.ThreadPoolExecutor() as beside:  # most of a short run is waiting for new nodes to be admitted
         remembering, clocks = beside.submit(Run, "remembering", 2, 2), beside.submit(Run, "clocks", 2, 3)
@@ -52,7 +52,7 @@ def cases():
         forgetful.counts.get("lost in the unfenced store", 0) > 0 or
         until(lambda run: run.counts.get("lost in the unfenced store", 0) > 0, "forgetful", 5))
     yield "without the guard two hold a lock, and the judge sees it", until(
-        lambda run: run.status == 1 and run.counts.get("overlaps", 0) > 0, "unguarded", 3)
+        lambda run: run.status == 1 and run.counts.get("overlaps", 0) > 0, "unguarded", 2)
 
 
 def main():

@@ -87,9 +87,11 @@ class Client:
         if self.process.poll() is not None:
             raise RuntimeError(f"client {self} ended by itself with {self.process.returncode}")
 
-    def finish(self):
-        """Asks it to end, and expects it to do so well."""
+    def ask_to_end(self):
         self.process.send_signal(signal.SIGTERM)
+
+    def await_end(self):
+        """Expects it to end well."""
         try:
             self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired as error:
@@ -119,7 +121,9 @@ class Episode:
                 plan.heal()
             self.await_grants(time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000)
             for client in self.clients:
-                client.finish()
+                client.ask_to_end()
+            for client in self.clients:
+                client.await_end()
         finally:
             for client in self.clients:
                 processes.end(client.process)
