@@ -202,8 +202,7 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
         rl_place_begin(operation);
         config.fair = config.watch = true;
     } else {
-        config.queued = rl_queue_join(operation, wait_ms != 0);
-        config.watch = config.queued || lock->leads;
+        rl_queue_join(operation, wait_ms != 0, &config);
     }
     rl_operation_start_acquire(operation, &config);
     return operation;

@@ -241,8 +241,10 @@ struct redlock_client {
     uint32_t leader_places, leader_count;
     uint64_t leader_seed;
     struct rl_span queue_limit; /* how long a name may be handed on inside before others get a chance */
-    struct rl_span trip;        /* how long the latest round took */
-    uint32_t patience;          /* how crowded the latest acquisition found it */
+    uint64_t streak_of;         /* the name that this process had last, hashed; since when, and until when */
+    struct rl_time streak_since, streak_until;
+    struct rl_span trip; /* how long the latest round took */
+    uint32_t patience;   /* how crowded the latest acquisition found it */
     struct rl_crowd crowd;
     redlock_request last_request;
     struct rl_debt debts[RL_DEBTS_MAX];
@@ -335,8 +337,8 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
 /* ---- queue.c: who comes first among the callers of this process ------------------------------------------- */
 
-/* Becomes the leader of its name, or queues behind it; true: it queues. */
-bool rl_queue_join(struct rl_operation *operation, bool waits);
+/* Becomes the leader of its name, or queues behind it; says so in the acquisition's configuration. */
+void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config);
 
 /* The operation has ended, wherever it was. */
 void rl_queue_quit(struct rl_operation *operation);
