@@ -30,16 +30,15 @@ static enum rl_verdict shown_verdict(struct rl_answer answer)
     return answer.cause == RL_CAUSE_SILENT ? RL_SILENT : answer.verdict;
 }
 
-/* The record that the lock's present question fills in; NULL when nobody wants it. */
+/* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
+ * before it is sent, so that whoever waits first waits for the question under way. */
 static struct rl_record *find_record(redlock_lock *lock)
 {
     struct rl_link *link;
 
     if (lock->asking != NULL)
         return &lock->asking->record;
-    link = rl_list_first(&lock->releasing);
-    if (link == NULL)
-        link = rl_list_first(&lock->extending);
+    link = rl_list_first(&lock->waiting);
     return link != NULL ? &RL_CONTAINER(link, struct rl_operation, on_lock)->record : NULL;
 }
 
@@ -131,6 +130,43 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         rl_text_add_printable(&detail, reply->error, reply->error_length);
     else if (reply->error != NULL)
         rl_text_add(&detail, "it answered with an empty error");
+}
+
+static void add_waiter(redlock_report *report, const struct rl_waiter *waiter, uint32_t place)
+{
+    redlock_waiter *entry;
+
+    if (report->waiter_count >= REDLOCK_WAITERS_MAX)
+        return;
+    entry = &report->waiters[report->waiter_count++];
+    redlock_holder_parse(waiter->who, waiter->who_length, &entry->who);
+    entry->who.id[0] = '\0';
+    entry->count = waiter->count;
+    entry->place = place;
+    if (place == 0)
+        entry->who.since_ms = (int64_t)(waiter->ticket / 1000);
+}
+
+/* Nodes need not agree on who waits: the one that knows most is believed. */
+void rl_record_line(redlock_lock *lock, const char *bytes, size_t length)
+{
+    redlock_report *report = lock->asking != NULL ? lock->asking->record.inspected : NULL;
+    struct rl_line line;
+    uint32_t waiting;
+
+    if (report == NULL || !rl_line_read(bytes, length, &line))
+        return;
+    waiting = line.in_line;
+    for (uint32_t i = 0; i < line.waiting_named; i++)
+        waiting += line.others[i].count;
+    if (waiting <= report->waiting)
+        return;
+    report->waiting = waiting;
+    report->waiter_count = 0;
+    for (uint32_t i = 0; i < line.in_line_named; i++)
+        add_waiter(report, &line.line[i], i + 1);
+    for (uint32_t i = 0; i < line.waiting_named; i++)
+        add_waiter(report, &line.others[i], 0);
 }
 
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)

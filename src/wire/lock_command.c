@@ -113,7 +113,8 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     rl_write_bytes(writer, command->owner, command->owner_length);
 }
 
-/* GETRANGE, not GET: what is there may be anybody's, and of any size. */
+/* GETRANGE, not GET: what is there may be anybody's, and of any size. What is tracked is the last thing asked: of a change
+ * between the two the node would tell before the answer is whole, when it is not known to be watched yet. */
 static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     rl_write_command(writer, 4);
@@ -121,6 +122,8 @@ static void write_peek(struct rl_writer *writer, const struct rl_lock_command *c
     rl_write_bytes(writer, command->key, command->key_length);
     rl_write_text(writer, "0");
     rl_write_integer(writer, RL_OWNER_MAX - 1);
+    if (command->kind == RL_COMMAND_WATCH)
+        rl_write_track_next(writer);
     rl_write_command(writer, 2);
     rl_write_text(writer, "PTTL");
     rl_write_bytes(writer, command->key, command->key_length);
@@ -143,10 +146,7 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         write_release(writer, command, features, full);
         break;
     case RL_COMMAND_PEEK:
-        write_peek(writer, command);
-        break;
     case RL_COMMAND_WATCH:
-        rl_write_track_next(writer);
         write_peek(writer, command);
         break;
     case RL_COMMAND_LEAVE:
@@ -160,6 +160,7 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_TRACK:
+    case RL_COMMAND_PLACE:
         assert(!"written elsewhere");
     }
 }
@@ -345,10 +346,9 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposa
     struct rl_resp first = next_item(bytes, length, &offset);
 
     *reply = (struct rl_lock_reply){.answer = {.verdict = RL_BROKEN, .ttl_left_ms = -2}};
-    if (kind == RL_COMMAND_WATCH) {
-        reply->answer.armed = first.type == RL_RESP_STRING; /* OK, and not an error */
-        first = next_item(bytes, length, &offset);
-    }
+    if (kind == RL_COMMAND_WATCH)
+        reply->answer.armed =
+            next_item(bytes, length, &offset).type == RL_RESP_STRING; /* OK, and not an error */
     if (kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH) {
         struct rl_resp second = next_item(bytes, length, &offset);
 

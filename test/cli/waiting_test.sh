@@ -44,15 +44,46 @@ ok 'without them' equals "$(LC_ALL=C tr -d '\n -~' <"$work/err" | wc -c)" 0
 exits 'and is good JSON' 75 run -n --json evil -- true
 ok 'indeed' python3 -c 'import json, sys; json.loads(sys.stdin.buffer.read().decode("utf-8"))' <"$work/err"
 
+# ---- who is told
+# watches COUNT: so many nodes have somebody to tell when a key changes.
+watches() {
+    local number count=0
+    for number in 1 2 3 4 5; do
+        [ "$(info "$number" clients tracking_clients)" = 0 ] || count=$((count + 1))
+    done
+    [ "$count" -eq "$1" ]
+}
+# info NUMBER SECTION FIELD
+info() {
+    node "$1" INFO "$2" | tr -d '\r' | sed -n "s/^$3://p"
+}
+occupy a
+start run -v --status-fd 3 a -- true
+until_true watches 5
+vacate a
+finish
+is 'redis-cli DEL lets a waiter in' "$code" 0
+ok 'the nodes told it' test "$(grep -c 'changed$' "$work/err")" -ge 3
+ok 'so it did not have to look' lacks "$err" 'look again'
+is 'and asked twice' "$(grep -c 'round .* > ask' "$work/err")" 2
+until_true watches 0
+ok 'when it has gone nobody is to be told' watches 0
+exits 'one that gives up' 75 run -w 200ms evil -- true
+ok 'leaves nobody to be told either' until_true watches 0
+
 # ---- interruption
 for signal in INT:130 TERM:143 HUP:129 QUIT:131; do
     occupy a
     start run --status-fd 3 a -- touch "$work/ran"
     until_true has_event waiting
+    until_true watches 5
+    ok 'the nodes are to tell it' watches 5
     kill "-${signal%:*}" "$started"
     finish
     is "${signal%:*} while waiting is ${signal#*:}" "$code" "${signal#*:}"
     is 'the other keeps the lock' "$(copies a)" 5
+    until_true watches 0
+    ok 'and nobody is to be told any more' watches 0
     vacate a
     is 'and nothing of ours comes after it' "$(copies a)" 0
 done

@@ -1,10 +1,9 @@
 /*
  * Statistics, log and trace: everything that happens is counted once, where it belongs, and told to whoever listens.
  */
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "support/listener.h"
 #include "support/steps.h"
 
 static redlock_stats stats_of(redlock_client *client)
@@ -197,51 +196,13 @@ static void stats_need_their_size(void **state)
 
 /* ---- log and trace ------------------------------------------------------------------------------------- */
 
-/* Everything that was said, as one text. Called from any thread of the library. */
-struct listener {
-    pthread_mutex_t mutex;
-    int lines;
-    int broken_lines; /* with a newline in them, or empty */
-    char text[65536];
-};
-
-static void hear(struct listener *listener, const char *line)
-{
-    pthread_mutex_lock(&listener->mutex);
-    size_t used = strlen(listener->text);
-    snprintf(listener->text + used, sizeof(listener->text) - used, "%s\n", line);
-    listener->lines++;
-    if (line[0] == '\0' || strchr(line, '\n') != NULL)
-        listener->broken_lines++;
-    pthread_mutex_unlock(&listener->mutex);
-}
-
-static bool was_heard(struct listener *listener, const char *words)
-{
-    pthread_mutex_lock(&listener->mutex);
-    bool found = strstr(listener->text, words) != NULL;
-    pthread_mutex_unlock(&listener->mutex);
-    return found;
-}
-
-static void hear_log(void *context, redlock_log_level level, const char *line)
-{
-    (void)level;
-    hear(context, line);
-}
-
-static void hear_trace(void *context, const char *line)
-{
-    hear(context, line);
-}
-
 static void trace_tells_the_story_of_a_lock(void **state)
 {
-    static struct listener trace = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    static struct listener trace = LISTENER_INIT;
     struct fleet *fleet = *state;
     redlock_options options = options_for(fleet_urls(fleet));
 
-    options.trace = hear_trace;
+    options.trace = listener_hear_trace;
     options.trace_context = &trace;
     redlock_client *client = open_with(&options);
     redlock_lock *lock = take_lock(client, "story", LONG_TTL_MS);
@@ -251,25 +212,25 @@ static void trace_tells_the_story_of_a_lock(void **state)
     redlock_client_close(client);
     assert_true(trace.lines > 0);
     assert_int_equal(trace.broken_lines, 0);
-    assert_true(was_heard(&trace, "story"));
-    assert_true(was_heard(&trace, "granted"));
+    assert_true(listener_heard(&trace, "story"));
+    assert_true(listener_heard(&trace, "granted"));
     /* Whoever reads the trace must not be able to release the lock. */
-    assert_false(was_heard(&trace, secret));
+    assert_false(listener_heard(&trace, secret));
 }
 
 static void log_names_the_node_that_went_away(void **state)
 {
-    static struct listener log = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    static struct listener log = LISTENER_INIT;
     struct fleet *fleet = *state;
     redlock_options options = options_for(fleet_urls(fleet));
 
-    options.log = hear_log;
+    options.log = listener_hear_log;
     options.log_context = &log;
     redlock_client *client = open_with(&options);
     await_all_nodes(client);
     fleet_kill(fleet, 1);
     give_back(take_lock(client, "log", LONG_TTL_MS));
-    await(was_heard(&log, fleet_url(fleet, 1)));
+    await(listener_heard(&log, fleet_url(fleet, 1)));
     assert_true(fleet_restart(fleet, 1));
     await_all_nodes(client);
     redlock_client_close(client);

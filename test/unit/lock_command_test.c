@@ -82,6 +82,24 @@ static void plain_commands_are_what_every_client_sends(void **state)
     assert_string_equal(words_of(&peek, 0, false), "GETRANGE lock 0 510 ; PTTL lock");
 }
 
+/* Told between two answers, a change would be told before anybody knows that the key is watched. */
+static void what_is_watched_is_the_last_thing_asked(void **state)
+{
+    static const char held[] = "$2\r\nme\r\n+OK\r\n:5000\r\n", refused[] = "$2\r\nme\r\n-ERR no\r\n:5000\r\n";
+    struct rl_lock_command watch = plain(RL_COMMAND_WATCH);
+    struct rl_lock_reply reply;
+
+    (void)state;
+    assert_string_equal(words_of(&watch, 0, false), "GETRANGE lock 0 510 ; CLIENT CACHING YES ; PTTL lock");
+    rl_lock_command_read(RL_COMMAND_WATCH, 0, held, sizeof held - 1, &reply);
+    assert_int_equal(reply.answer.verdict, RL_DENIED);
+    assert_int_equal(reply.answer.ttl_left_ms, 5000);
+    assert_true(reply.answer.armed);
+    rl_lock_command_read(RL_COMMAND_WATCH, 0, refused, sizeof refused - 1, &reply);
+    assert_int_equal(reply.answer.verdict, RL_DENIED);
+    assert_false(reply.answer.armed);
+}
+
 static void native_releases_are_used_where_a_node_has_them(void **state)
 {
     struct rl_lock_command release = plain(RL_COMMAND_RELEASE);
@@ -414,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_commands_are_what_every_client_sends),
+        cmocka_unit_test(what_is_watched_is_the_last_thing_asked),
         cmocka_unit_test(native_releases_are_used_where_a_node_has_them),
         cmocka_unit_test(guarded_commands_carry_fence_epoch_and_not_after),
         cmocka_unit_test(a_fair_acquire_carries_the_place_as_well),
