@@ -196,6 +196,7 @@ void sim_lock_ask(struct sim_world *world, struct sim_client *client, struct sim
 
     if (wait)
         config.give_up_at = rl_time_add(client->now, rl_span_us(sim_draw(world, 0, 3000000)));
+    world->asked[worker->name]++;
     worker->stage = SIM_ASKING;
     worker->lock++;
     worker->seen = 0;
