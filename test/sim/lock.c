@@ -225,6 +225,7 @@ void sim_lock_ask(struct sim_world *world, struct sim_client *client, struct sim
     if (wait)
         config.give_up_at = rl_time_add(
             client->now, rl_span_us(sim_draw(world, 0, sim_chance(world, 20) ? 15000000 : 3000000)));
+    world->asked[worker->name]++;
     worker->stage = SIM_ASKING;
     worker->lock++;
     worker->seen = 0;

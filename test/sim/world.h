@@ -227,6 +227,7 @@ struct sim_world {
     uint64_t highest[SIM_NAMES_MAX];               /* fence handed out */
     int64_t granted_us[SIM_NAMES_MAX];             /* when a lock was handed out last */
     int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
+    uint32_t asked[SIM_NAMES_MAX];                 /* how often it was asked for since */
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
     bool stopping;
