@@ -2,6 +2,7 @@
  * Waiting for a lock on real nodes: they tell when it is free, whoever let go of it and however; nobody polls where they do, nothing
  * stays armed for nobody, and callers of one process come in order. What wakes a waiter is read from its trace, never from a clock.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -623,6 +624,68 @@ static void without_the_right_to_track_waiting_works_all_the_same(void **state)
     expect_polling(NO_TRACKING, 3);
 }
 
+/* The other two are a quorum and tell; who is frozen is left alone. */
+static void a_frozen_minority_does_not_keep_a_waiter_from_being_told(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = options_for(fleet_urls(fleet));
+    struct waiter waiter;
+
+    listener_forget(&heard);
+    options.trace = listener_hear_trace;
+    options.trace_context = &heard;
+    redlock_client *client = open_with(&options);
+    await_all_nodes(client);
+    occupy(fleet, "60000");
+    fleet_freeze(fleet, 2);
+    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    await(traffic_tracked_keys(fleet, 0) == 1 && traffic_tracked_keys(fleet, 1) == 1);
+    listener_forget(&heard);
+    fleet_command(fleet, 0, "DEL", NAME, NULL);
+    fleet_command(fleet, 1, "DEL", NAME, NULL);
+    await_end(&waiter, REDLOCK_OK);
+    assert_true(listener_heard(&heard, "node 1  > changed") && listener_heard(&heard, "node 2  > changed"));
+    fleet_thaw(fleet, 2);
+    give_back(waiter.lock);
+    fleet_command(fleet, 2, "DEL", NAME, NULL);
+    redlock_client_close(client);
+}
+
+/* ---- event loops ----------------------------------------------------------------------------------------- */
+
+/* Turns of an event loop until the wait is over, or none is needed for a while. */
+static int run_loop(redlock_client *client, struct waiter *waiter, int quiet_ms)
+{
+    struct pollfd watched = {.fd = redlock_client_fd(client), .events = POLLIN};
+    int turns = 0;
+
+    while (!atomic_load(&waiter->done) && poll(&watched, 1, quiet_ms) > 0 && turns < 100000) {
+        redlock_client_process(client);
+        turns++;
+    }
+    return turns;
+}
+
+static void an_event_loop_sleeps_while_it_waits(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter waiter;
+
+    assert_true(redlock_client_fd(client) >= 0);
+    occupy(fleet, "60000");
+    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    assert_in_range(run_loop(client, &waiter, 500), 1, 100);
+    assert_int_equal(traffic_least_tracked_keys(fleet), 1);
+    assert_false(atomic_load(&waiter.done));
+    vacate(fleet);
+    assert_in_range(run_loop(client, &waiter, 20000), 1, 100);
+    await_end(&waiter, REDLOCK_OK);
+    assert_woken_by_nodes(fleet);
+    give_back(waiter.lock);
+    redlock_client_close(client);
+}
+
 /* ---- interruptions --------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4 };
@@ -750,6 +813,8 @@ int main(void)
         cmocka_unit_test(a_node_that_forbids_tracking_is_looked_at_now_and_then),
         cmocka_unit_test(a_majority_that_forbids_tracking_is_polled),
         cmocka_unit_test(without_the_right_to_track_waiting_works_all_the_same),
+        ON_THREE(an_event_loop_sleeps_while_it_waits),
+        ON_THREE(a_frozen_minority_does_not_keep_a_waiter_from_being_told),
         ON_THREE(closing_the_client_ends_blocking_waits),
         ON_THREE(a_fork_while_others_wait_harms_nobody),
     };
