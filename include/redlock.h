@@ -111,12 +111,22 @@ typedef struct redlock_node_report {
     redlock_verdict verdict;
     uint32_t fit;                      /* 1 when the node may vote as far as is known now */
     int64_t latency_us;                /* from question to answer; -1 when there was none */
+    uint32_t tells;                    /* 1 when it tells waiters of a release; 0: they ask it now and then */
     int64_t ttl_left_ms;               /* of the key that is there; -1 it has no end, -2 not known */
     uint64_t fence;                    /* the highest fence the node told, 0 none */
     char url[160];                     /* the node, without password */
     char detail[160];                  /* why, in words; empty when there is nothing to say */
     char owner[REDLOCK_OWNER_MAX + 1]; /* owner value seen there, cut at a NUL; only from redlock_inspect */
 } redlock_node_report;
+
+/* Somebody who waits for a lock. */
+typedef struct redlock_waiter {
+    redlock_holder who; /* since_ms: since when he waits; the id is empty */
+    uint32_t count;     /* callers of that client who wait for it together */
+    uint32_t place;     /* in the line of a fair lock, 1 is the next; 0 waits for an ordinary one */
+} redlock_waiter;
+
+#define REDLOCK_WAITERS_MAX 16
 
 typedef struct redlock_report {
     size_t size; /* sizeof(redlock_report) */
@@ -132,6 +142,10 @@ typedef struct redlock_report {
     redlock_holder holder;      /* whom we saw in possession; empty id when nobody */
     int64_t holder_ttl_left_ms; /* -1 no end, -2 not known */
     char line[320];             /* the result in one readable line, without a newline */
+    uint32_t
+        waiting; /* callers known to wait, only from redlock_inspect; waits below a second are not told */
+    uint32_t waiter_count; /* how many entries follow: those who come first */
+    redlock_waiter waiters[REDLOCK_WAITERS_MAX];
     redlock_node_report nodes[REDLOCK_NODES_MAX];
 } redlock_report;
 
@@ -200,14 +214,21 @@ typedef void (*redlock_lost_fn)(void *context, redlock_lock *lock, const redlock
  * be tried again while validity lasts. Same rules as redlock_lost_fn. */
 typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
+/* Who comes next when several want a lock. */
+typedef enum redlock_kind {
+    REDLOCK_EXCLUSIVE = 0, /* callers of one client in their order; between clients whoever is quickest */
+    REDLOCK_FAIR = 1 /* everybody in the order of asking, whichever client they are of; guarded mode only */
+} redlock_kind;
+
 /* The lock a caller wants. */
 typedef struct redlock_spec {
-    size_t size;             /* sizeof(redlock_spec) */
-    const char *name;        /* any bytes */
-    size_t name_length;      /* default strlen(name) */
-    uint32_t ttl_ms;         /* how soon a dead holder is noticed; default 15000 */
-    uint32_t auto_extend;    /* 1: renew it until it is released; needs on_lost */
-    uint32_t renew_ms;       /* time between renewals; default ttl_ms / 3 */
+    size_t size;          /* sizeof(redlock_spec) */
+    redlock_kind kind;    /* default REDLOCK_EXCLUSIVE; a fair lock and an exclusive one exclude each other */
+    const char *name;     /* any bytes */
+    size_t name_length;   /* default strlen(name) */
+    uint32_t ttl_ms;      /* how soon a dead holder is noticed; default 15000 */
+    uint32_t auto_extend; /* 1: renew it until it is released; needs on_lost */
+    uint32_t renew_ms;    /* time between renewals; default ttl_ms / 3 */
     uint32_t max_extensions; /* renewals and extends together; default no limit */
     int64_t max_hold_ms;     /* lost at this age whatever happens; default no limit */
     uint32_t unbound;        /* 1: keep renewing when the acquiring thread exits; async locks always are */

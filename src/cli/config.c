@@ -1,6 +1,6 @@
 /*
  * Where the nodes are and how to talk to them: --nodes, REDLOCK_NODES, --config FILE, the user's file, the machine's.
- * It reads and checks; it connects to nothing.
+ * It finds and opens the files; what is in them is read by config_file.c. It connects to nothing.
  *
  * A file that nobody named is only read when the nodes are not known yet: a password that was meant for the nodes of
  * /etc/redlock.conf must not be sent to those of --nodes.
@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,95 +21,15 @@
 #include "cli/text.h"
 
 #define MACHINE_FILE "/etc/redlock.conf"
-#define TIMEOUT_MAX_MS 600000
+#define FILE_MAX_BYTES (1U << 20)
 #define DEFAULT_MAX_TTL_MS 60000
-#define BLANKS " \t\r\n"
 
 static int no_memory(void)
 {
     return cli_output_fail(CLI_EXIT_SYSTEM, "out of memory");
 }
 
-bool cli_config_has_password(const char *nodes)
-{
-    while (*nodes != '\0') {
-        nodes += strspn(nodes, ", \t\r\n");
-        size_t length = strcspn(nodes, ", \t\r\n");
-        const char *end = nodes + length, *scheme = strstr(nodes, "://");
-        const char *start = scheme != NULL && scheme < end ? scheme + 3 : nodes;
-        /* Credentials end at the last @ before the path, and a colon in them starts the password. */
-        size_t authority = strcspn(start, "/?# \t\r\n,");
-        const char *at = memrchr(start, '@', authority);
-        if (at != NULL && memchr(start, ':', (size_t)(at - start)) != NULL)
-            return true;
-        nodes = end;
-    }
-    return false;
-}
-
 /* ---- one file -------------------------------------------------------------------------------------------- */
-
-struct file {
-    const char *path;
-    int line;
-    bool secret; /* it carries a password */
-    struct cli_config *config;
-};
-
-static int refuse(const struct file *file, const char *key, const char *words)
-{
-    return cli_output_fail(CLI_EXIT_CONFIG, "%s:%d: %s %s", file->path, file->line, key, words);
-}
-
-static int refuse_value(const struct file *file, const char *key, const char *value, const char *problem)
-{
-    char words[400];
-
-    snprintf(words, sizeof words, "\"%.200s\" %s", value, problem);
-    return refuse(file, key, words);
-}
-
-/* Reads a duration between two bounds. */
-static int set_span(const struct file *file, const char *key, const char *value, int64_t min_ms,
-                    int64_t max_ms, uint32_t *ms)
-{
-    int64_t span = 0;
-    const char *problem = cli_text_read_duration(value, &span);
-
-    if (problem == NULL && span < min_ms)
-        problem = "is too short";
-    if (problem == NULL && span > max_ms)
-        problem = "is too long";
-    if (problem != NULL)
-        return refuse_value(file, key, value, problem);
-    *ms = *ms == 0 ? (uint32_t)span : *ms;
-    return 0;
-}
-
-/* Keeps what was said first: an earlier file wins over a later one. */
-static int set_text(const struct file *file, const char *key, const char *value, char **text)
-{
-    if (*value == '\0')
-        return refuse(file, key, "is empty");
-    if (*text != NULL)
-        return 0;
-    *text = strdup(value);
-    return *text == NULL ? no_memory() : 0;
-}
-
-static int add_nodes(struct file *file, const char *key, const char *value)
-{
-    char *nodes = file->config->nodes, *longer = NULL;
-
-    if (*value == '\0')
-        return refuse(file, key, "is empty");
-    file->secret = file->secret || cli_config_has_password(value);
-    if (asprintf(&longer, "%s%s%s", nodes == NULL ? "" : nodes, nodes == NULL ? "" : " ", value) < 0)
-        return no_memory();
-    free(nodes);
-    file->config->nodes = longer;
-    return 0;
-}
 
 static void warn_if_public(const char *path)
 {
@@ -120,175 +39,82 @@ static void warn_if_public(const char *path)
         cli_output_warn("%s carries a password and can be read by everybody; chmod 600 it", path);
 }
 
-/* Files are named absolutely or from the folder of the configuration. */
-static void find_file(const struct file *file, const char *value, char path[PATH_MAX])
+static int take_bytes(const char *path, const char *bytes, size_t length, struct cli_config *config)
 {
-    const char *slash = strrchr(file->path, '/');
+    struct cli_config_notes notes;
+    int code = cli_config_file_read(path, bytes, length, config, &notes);
 
-    if (*value == '/' || slash == NULL)
-        snprintf(path, PATH_MAX, "%s", value);
-    else
-        snprintf(path, PATH_MAX, "%.*s%s", (int)(slash - file->path + 1), file->path, value);
-}
-
-static int set_path(const struct file *file, const char *key, const char *value, char **text)
-{
-    char path[PATH_MAX];
-
-    find_file(file, value, path);
-    return set_text(file, key, *value == '\0' ? value : path, text);
-}
-
-/* Reads the first line of a password file. */
-static int read_password(const struct file *file, const char *key, const char *value, char **password)
-{
-    char path[PATH_MAX], line[1024];
-    FILE *stream;
-
-    if (*password != NULL)
-        return 0;
-    find_file(file, value, path);
-    stream = fopen(path, "re");
-    if (stream == NULL)
-        return refuse_value(file, key, path, strerror(errno));
-    bool read = fgets(line, sizeof line, stream) != NULL;
-    fclose(stream);
-    if (read)
-        line[strcspn(line, "\r\n")] = '\0';
-    if (!read || *line == '\0')
-        return refuse_value(file, key, path, "has no password in its first line");
-    warn_if_public(path);
-    *password = strdup(line);
-    return *password == NULL ? no_memory() : 0;
-}
-
-static int set_drift(const struct file *file, const char *key, const char *value, uint32_t *ppm)
-{
-    uint32_t number = 0;
-    const char *problem = cli_text_read_number(value, 500000, &number);
-
-    if (problem == NULL && number == 0)
-        problem = "is too small";
-    if (problem != NULL)
-        return refuse_value(file, key, value, problem);
-    *ppm = *ppm == 0 ? number : *ppm;
-    return 0;
-}
-
-static int set_mode(const struct file *file, const char *key, const char *value, bool *plain)
-{
-    if (strcmp(value, "plain") != 0 && strcmp(value, "guarded") != 0)
-        return refuse_value(file, key, value, "is neither guarded nor plain");
-    *plain = *plain || strcmp(value, "plain") == 0;
-    return 0;
-}
-
-/* Whether it is too long is known when max_ttl and the mode are, so its place is kept. */
-static int set_ttl(const struct file *file, const char *key, const char *value)
-{
-    struct cli_config *config = file->config;
-
-    if (config->ttl_place == NULL && asprintf(&config->ttl_place, "%s:%d", file->path, file->line) < 0) {
-        config->ttl_place = NULL;
+    if (code == CLI_EXIT_SYSTEM)
         return no_memory();
-    }
-    return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->ttl_ms);
+    if (code != 0)
+        return cli_output_fail(code, "%s:%d: %s", path, notes.line, notes.words);
+    if (notes.secret)
+        warn_if_public(path);
+    return 0;
 }
 
-static int set_key(struct file *file, const char *key, const char *value)
+/* Reads a stream to its end; a pipe has no size to ask for beforehand. */
+static int read_stream(const char *path, FILE *stream, struct cli_config *config)
 {
-    struct cli_config *config = file->config;
-    const struct {
-        const char *key;
-        char **text;
-        int (*set)(const struct file *file, const char *key, const char *value, char **text);
-    } texts[] = {
-        {"prefix", &config->prefix, set_text},   {"user", &config->user, set_text},
-        {"tls_ca", &config->tls_ca, set_path},   {"tls_cert", &config->tls_cert, set_path},
-        {"tls_key", &config->tls_key, set_path}, {"password_file", &config->password, read_password}};
+    char *bytes = malloc(FILE_MAX_BYTES + 1);
+    size_t length;
+    int code;
 
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (strcmp(key, texts[i].key) == 0)
-            return texts[i].set(file, key, value, texts[i].text);
-    if (strcmp(key, "node") == 0 || strcmp(key, "nodes") == 0)
-        return add_nodes(file, key, value);
-    if (strcmp(key, "ttl") == 0)
-        return set_ttl(file, key, value);
-    if (strcmp(key, "max_ttl") == 0)
-        return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->max_ttl_ms);
-    if (strcmp(key, "mode") == 0)
-        return set_mode(file, key, value, &config->plain);
-    if (strcmp(key, "connect_timeout") == 0)
-        return set_span(file, key, value, 1, TIMEOUT_MAX_MS, &config->connect_timeout_ms);
-    if (strcmp(key, "node_timeout") == 0)
-        return set_span(file, key, value, 1, TIMEOUT_MAX_MS, &config->node_timeout_ms);
-    if (strcmp(key, "drift_ppm") == 0)
-        return set_drift(file, key, value, &config->drift_ppm);
-    return cli_output_fail(CLI_EXIT_CONFIG, "%s:%d: \"%s\" is not a key that is known", file->path,
-                           file->line, key);
-}
-
-/* Cuts blanks off both ends. */
-static char *trim(char *text)
-{
-    text += strspn(text, BLANKS);
-    size_t length = strlen(text);
-    while (length > 0 && strchr(BLANKS, text[length - 1]) != NULL)
-        length--;
-    text[length] = '\0';
-    return text;
-}
-
-/* A comment starts at the first # of a line, or at one behind a blank: # may be part of a value. */
-static void cut_comment(char *line)
-{
-    for (char *c = line; *c != '\0'; c++)
-        if (*c == '#' && (c == line || c[-1] == ' ' || c[-1] == '\t')) {
-            *c = '\0';
-            return;
-        }
-}
-
-static int read_line(struct file *file, char *line)
-{
-    cut_comment(line);
-    char *key = trim(line);
-    char *equals = strchr(key, '=');
-
-    if (*key == '\0')
-        return 0;
-    if (equals == NULL)
-        return cli_output_fail(CLI_EXIT_CONFIG, "%s:%d: this is not a \"key = value\" line", file->path,
-                               file->line);
-    *equals = '\0';
-    return set_key(file, trim(key), trim(equals + 1));
+    if (bytes == NULL)
+        return no_memory();
+    errno = 0;
+    length = fread(bytes, 1, FILE_MAX_BYTES + 1, stream);
+    if (ferror(stream))
+        code = cli_output_fail(CLI_EXIT_CONFIG, "%s: %s", path, strerror(errno));
+    else if (length > FILE_MAX_BYTES)
+        code = cli_output_fail(CLI_EXIT_CONFIG, "%s: is too large for a configuration", path);
+    else
+        code = take_bytes(path, bytes, length, config);
+    free(bytes);
+    return code;
 }
 
 /* Reads a file. One that nobody named may be missing. */
 static int read_file(const char *path, bool named, struct cli_config *config)
 {
-    struct file file = {.path = path, .config = config};
     FILE *stream = fopen(path, "re");
-    char *line = NULL;
-    size_t size = 0;
-    int code = 0;
+    int code;
 
     if (stream == NULL && !named && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (stream == NULL)
         return cli_output_fail(CLI_EXIT_CONFIG, "%s: %s", path, strerror(errno));
-    errno = 0;
-    while (code == 0 && getline(&line, &size, stream) >= 0) {
-        file.line++;
-        code = read_line(&file, line);
-    }
-    if (code == 0 && ferror(stream))
-        code = cli_output_fail(CLI_EXIT_CONFIG, "%s: %s", path, strerror(errno));
-    free(line);
+    code = read_stream(path, stream, config);
     fclose(stream);
-    if (code == 0 && file.secret)
-        warn_if_public(path);
     return code;
+}
+
+static int refuse_password_file(const struct cli_config *config, const char *problem)
+{
+    return cli_output_fail(CLI_EXIT_CONFIG, "%s: password_file \"%.200s\" %s", config->password_place,
+                           config->password_file, problem);
+}
+
+/* Reads the first line of the password file. */
+static int read_password(struct cli_config *config)
+{
+    char line[1024];
+    FILE *stream;
+
+    if (config->password_file == NULL)
+        return 0;
+    stream = fopen(config->password_file, "re");
+    if (stream == NULL)
+        return refuse_password_file(config, strerror(errno));
+    bool read = fgets(line, sizeof line, stream) != NULL;
+    fclose(stream);
+    if (read)
+        line[strcspn(line, "\r\n")] = '\0';
+    if (!read || *line == '\0')
+        return refuse_password_file(config, "has no password in its first line");
+    warn_if_public(config->password_file);
+    config->password = strdup(line);
+    return config->password == NULL ? no_memory() : 0;
 }
 
 /* ---- all sources in their order --------------------------------------------------------------------------- */
@@ -405,6 +231,8 @@ int cli_config_load(const struct cli_options *options, struct cli_config *config
     if (code == 0 && config->nodes == NULL)
         code = read_file(MACHINE_FILE, false, config);
     if (code == 0)
+        code = read_password(config);
+    if (code == 0)
         code = take_password(config);
     config->plain = config->plain || options->plain;
     if (code == 0)
@@ -414,8 +242,9 @@ int cli_config_load(const struct cli_options *options, struct cli_config *config
 
 void cli_config_free(struct cli_config *config)
 {
-    char *texts[] = {config->nodes,  config->prefix,   config->user,    config->password,
-                     config->tls_ca, config->tls_cert, config->tls_key, config->ttl_place};
+    char *texts[] = {config->nodes,         config->prefix,         config->user,   config->password,
+                     config->password_file, config->password_place, config->tls_ca, config->tls_cert,
+                     config->tls_key,       config->ttl_place};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);

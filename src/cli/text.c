@@ -35,33 +35,35 @@ static int64_t unit_ms(const char *unit)
 const char *cli_text_read_duration(const char *text, int64_t *ms)
 {
     static const char junk[] = "is not a duration such as 250ms, 15s, 2m or 1h";
-    int64_t thousandths = 0;
-    int decimals = -1;
+    int64_t whole = 0, thousandths = 0;
+    int decimals = 0;
     const char *c = text;
 
     if (!is_digit(*c))
         return junk;
-    for (; is_digit(*c) || (*c == '.' && decimals < 0 && is_digit(c[1])); c++) {
-        if (*c == '.') {
-            decimals = 0;
-            continue;
-        }
-        if (decimals >= 0 && ++decimals > 3)
-            return "has more than three decimals";
-        thousandths = thousandths * 10 + (*c - '0');
-        if (thousandths > LONGEST_MS)
+    for (; is_digit(*c); c++) {
+        whole = whole * 10 + (*c - '0');
+        if (whole > LONGEST_MS)
             return "is too long";
     }
-    for (int i = decimals < 0 ? 0 : decimals; i < 3; i++)
+    if (*c == '.' && is_digit(c[1]))
+        for (c++; is_digit(*c); c++) {
+            if (++decimals > 3)
+                return "has more than three decimals";
+            thousandths = thousandths * 10 + (*c - '0');
+        }
+    for (; decimals < 3; decimals++)
         thousandths *= 10;
 
     int64_t unit = unit_ms(c);
     if (unit == 0)
         return junk;
-    if (thousandths / 1000 > LONGEST_MS / unit)
+    if (whole > LONGEST_MS / unit)
         return "is too long";
-    /* Below 2^31 seconds the whole part and the decimals can be scaled apart without overflow. */
-    *ms = thousandths / 1000 * unit + (thousandths % 1000 * unit + 999) / 1000;
+    int64_t sum = whole * unit + (thousandths * unit + 999) / 1000;
+    if (sum > LONGEST_MS)
+        return "is too long";
+    *ms = sum;
     return NULL;
 }
 

@@ -88,13 +88,13 @@ static void on_admission(redlock_client *client, struct rl_connection *connectio
     redlock_lock *lock = ticket->subject;
     const struct rl_node_guard *guard = &client->guards[connection->node];
     struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
+    bool heard = rl_guard_reply(client, connection->node, ticket, bytes, length);
 
-    rl_guard_reply(client, connection->node, ticket, bytes, length);
     if (lock == NULL)
         return;
     if (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE)
         answer = rl_record_refusal_answer(client, connection->node);
-    if (is_current(lock, ticket)) {
+    if (heard && is_current(lock, ticket)) {
         rl_record_refusal(lock, connection->node);
         lock->asking->record.nodes[connection->node].answer = answer;
         if (answer.verdict == RL_GRANTED)
@@ -124,6 +124,13 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     reply->error_length = sizeof off - 1;
 }
 
+/* Whether it asked something of the lock itself; the rest is about those who wait. */
+static bool is_of_lock(const struct rl_ticket *ticket)
+{
+    return ticket->kind != RL_COMMAND_LEAVE && ticket->kind != RL_COMMAND_PRESENT &&
+           ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE;
+}
+
 static void on_reply(void *context, struct rl_connection *connection, const struct rl_ticket *ticket,
                      const char *bytes, size_t length)
 {
@@ -144,11 +151,21 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         rl_watching_tracked(client, connection->node, bytes, length);
         return;
     }
+    if (!is_of_lock(ticket)) {
+        if (ticket->kind == RL_COMMAND_LINE)
+            rl_record_line(lock, bytes, length);
+        if (ticket->kind == RL_COMMAND_PLACE && is_current(lock, ticket))
+            rl_place_told(lock, connection->node, ticket, bytes, length);
+        rl_lock_unref(lock);
+        return;
+    }
     reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
     if (needs_another_form(connection, ticket, reading)) {
         send_again(lock, connection->node, ticket);
     } else {
         learn(lock, connection->node, ticket, &reply);
+        if (is_current(lock, ticket) && lock->asking != NULL && lock->asking->fair)
+            rl_place_answer(lock->asking, connection->node, ticket, &reply);
         if (ticket->kind == RL_COMMAND_RELEASE && reply.answer.verdict == RL_BROKEN)
             rl_reaper_add(lock, connection->node, ticket->random,
                           rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
@@ -166,7 +183,7 @@ static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticke
     bool same_owner = memcmp(lock->random, ticket->random, sizeof lock->random) == 0;
 
     if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
-        ticket->kind == RL_COMMAND_ADMIT)
+        ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
         return true;
     if (ticket->kind == RL_COMMAND_RELEASE || !same_owner)
         return false;

@@ -59,6 +59,10 @@ static const char *check_times(const redlock_client *client, const redlock_spec 
         return "ttl_ms is above max_ttl_ms of the client: shorten it and renew, or raise max_ttl_ms";
     if (spec->max_hold_ms < 0)
         return "max_hold_ms is negative";
+    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
+        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
+    if (spec->kind == REDLOCK_FAIR && !client->config.guarded)
+        return "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line";
     return check_renewal(client, spec);
 }
 
@@ -194,8 +198,13 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
     mark_async(client, operation, request);
     config = acquire_config(client, spec, wait_ms, report != NULL || request != 0);
     operation->started = client->clock.now;
-    config.queued = rl_queue_join(operation, wait_ms != 0);
-    config.watch = config.queued || lock->leads;
+    if (spec->kind == REDLOCK_FAIR) {
+        rl_place_begin(operation);
+        config.fair = config.watch = true;
+    } else {
+        config.queued = rl_queue_join(operation, wait_ms != 0);
+        config.watch = config.queued || lock->leads;
+    }
     rl_operation_start_acquire(operation, &config);
     return operation;
 }

@@ -58,7 +58,11 @@ struct rl_operation {
     struct rl_tally tally;     /* INSPECT */
     struct rl_timer timer;     /* ACQUIRE, INSPECT: the lease has the lock's */
     struct rl_time started;
-    uint32_t awaits; /* EXTEND: the lease's question that will settle it */
+    bool fair;             /* ACQUIRE: it stands in the nodes' lines; see place.c */
+    bool shown;            /* ACQUIRE: nodes were told that it waits */
+    struct rl_place place; /* ACQUIRE: who stands there, or waits */
+    rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
+    uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
     bool done;
     redlock_result result;
     pthread_cond_t wake;     /* a blocking caller sleeps here while another thread drives */
@@ -67,6 +71,7 @@ struct rl_operation {
     redlock_done_fn finished;
     void *context;
     struct rl_record record;
+    uint32_t ranks[RL_NODES_MAX];         /* ACQUIRE, fair: its place in each node's line; 0 not known */
     struct rl_node_record node_records[]; /* where record.nodes points */
 };
 
@@ -350,6 +355,34 @@ void rl_watching_node(redlock_client *client, uint32_t node, enum rl_event_kind 
 /* The lock of a name that others of this process queue behind; NULL none. */
 redlock_lock *rl_queue_leader(redlock_client *client, const char *key, size_t key_length);
 
+/* ---- place.c: the place of a waiter in the nodes' lines ---------------------------------------------------- */
+
+void rl_place_begin(struct rl_operation *operation);
+
+/* Whether it is near enough to the front of a node's line to care about the lock itself. */
+bool rl_place_near(const struct rl_operation *operation, uint32_t node);
+
+/* Its own lease at the nodes, in a buffer of RL_KEY_LINE_MAX: it is touched when the waiter moves up. */
+size_t rl_place_lease_key(const struct rl_operation *operation, char *buffer);
+
+/* Watches that, and asks where it stands; the answer. */
+bool rl_place_ask(struct rl_operation *operation, uint32_t node, uint32_t question);
+void rl_place_told(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                   size_t length);
+
+/* Takes what a node said of the line, and makes it mean the same to a fair waiter as to any other. */
+void rl_place_answer(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+                     struct rl_lock_reply *reply);
+
+/* The lock's key changed at a node, or (moved) its own lease did. */
+void rl_place_changed(struct rl_operation *operation, uint32_t node, bool moved);
+
+/* Gives the place up everywhere but on nodes that granted the lock, who have done so themselves. */
+void rl_place_leave(struct rl_operation *operation);
+
+/* Lets people see that somebody waits for an ordinary lock, or does so no longer. */
+void rl_place_show(struct rl_operation *operation, bool leaving);
+
 /* ---- holding.c: a lock after it was acquired ------------------------------------------------------------ */
 
 struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec);
@@ -394,6 +427,7 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 
 /* A round ended because time did: those who have not answered were silent. */
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
+void rl_record_line(redlock_lock *lock, const char *bytes, size_t length); /* who waits, for an inspection */
 void rl_record_count(redlock_client *client, uint32_t node, struct rl_answer answer);
 
 /* ---- answers.c: answers in ------------------------------------------------------------------------------- */
@@ -413,7 +447,8 @@ void rl_guard_down(redlock_client *client, uint32_t node);
 
 /* Asks the node to be admitted; word is "", "init" or "suspect". lock: who is told (init), NULL nobody. */
 bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, redlock_lock *lock, bool full);
-void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+/* false: it was sent again, and the answer is still to come. */
+bool rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
                     size_t length);
 void rl_guard_dropped(redlock_client *client, uint32_t node);
 

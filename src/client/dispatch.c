@@ -11,7 +11,9 @@
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
 
 /* The first use of a script on a connection carries it whole; the order of the connection makes it known from then on. */
-static bool first_use(struct rl_connection *connection, enum rl_command_kind kind)
+enum { LOADED_FAIR = 31 }; /* the fair vote has a script of its own */
+
+static bool first_use(struct rl_connection *connection, uint32_t kind)
 {
     unsigned bit = 1U << kind;
     bool first = (connection->loaded & bit) == 0;
@@ -35,6 +37,14 @@ static void add_guard(struct rl_lock_command *command, redlock_lock *lock, uint3
     command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
 }
 
+/* Who waits, where the command is about that. */
+static void add_place(struct rl_lock_command *command, const struct rl_operation *operation)
+{
+    if (command->kind == RL_COMMAND_LEAVE || command->kind == RL_COMMAND_PRESENT ||
+        (command->kind == RL_COMMAND_ACQUIRE && operation->fair))
+        command->place = &operation->place;
+}
+
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full)
 {
@@ -56,11 +66,14 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
 
     if (kind == RL_COMMAND_ADMIT)
         return rl_guard_admit(client, node, "init", lock, full);
-    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 3 * (size_t)lock->key_length, &writer))
+    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 6 * (size_t)lock->key_length, &writer))
         return false;
     if (client->config.guarded)
         add_guard(&command, lock, node);
-    full = first_use(connection, kind) || full;
+    if (lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE)
+        add_place(&command, lock->asking);
+    full = first_use(connection, command.place != NULL && kind == RL_COMMAND_ACQUIRE ? LOADED_FAIR : kind) ||
+           full;
     rl_lock_command_write(&writer, &command, connection->handshake.info.features, full);
     memcpy(ticket.random, random, sizeof ticket.random);
     ticket.number = client->config.guarded ? lock->fence : 0;

@@ -128,6 +128,13 @@ void rl_guard_begin(redlock_client *client)
     client->settled = false; /* being connected is one thing, being admitted another */
 }
 
+/* It could not be asked for want of memory: later. */
+static void put_off(redlock_client *client, uint32_t node)
+{
+    client->guards[node].again = after_ms(client, FLOOR_RETRY_MS);
+    rl_guard_set_unfit(client, node, RL_CAUSE_MEMORY, "no memory to ask it whether it may vote");
+}
+
 void rl_guard_ready(redlock_client *client, uint32_t node)
 {
     struct rl_connection *connection = &client->connections[node];
@@ -149,10 +156,8 @@ void rl_guard_ready(redlock_client *client, uint32_t node)
     }
     if (guard->by_info)
         rl_guard_set_unfit(client, node, cause, why);
-    else if (!rl_guard_admit(client, node, "", NULL, false)) {
-        guard->again = after_ms(client, FLOOR_RETRY_MS);
-        rl_guard_set_unfit(client, node, RL_CAUSE_MEMORY, "no memory to ask it whether it may vote");
-    }
+    else if (!rl_guard_admit(client, node, "", NULL, false))
+        put_off(client, node);
 }
 
 /* ---- the floor ---- */
@@ -164,6 +169,14 @@ static bool still_moving(const redlock_client *client, uint32_t node)
     if (connection->state == RL_CONNECTION_READY)
         return client->guards[node].asking;
     return connection->state != RL_CONNECTION_RESTING;
+}
+
+static bool any_moving(const redlock_client *client)
+{
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (still_moving(client, node))
+            return true;
+    return false;
 }
 
 /* Asks every node anew, so that what they say is younger than the quarantine that has just ended. */
@@ -182,6 +195,13 @@ static void begin_sweep(redlock_client *client)
             !client->guards[node].by_info)
             rl_guard_admit(client, node, "", NULL, false);
     }
+    if (any_moving(client))
+        return;
+    /* Without memory nobody was asked, and no answer would ever end it. */
+    client->sweeping = false;
+    for (uint32_t node = 0; node < client->node_count; node++)
+        if (client->guards[node].fitness == RL_FITNESS_FLOORLESS)
+            put_off(client, node);
 }
 
 static void give_floor(redlock_client *client, bool found, uint64_t floor)
@@ -213,11 +233,8 @@ static void conclude_sweep(redlock_client *client)
     uint64_t floor = 0;
     bool found;
 
-    if (!client->sweeping)
+    if (!client->sweeping || any_moving(client))
         return;
-    for (uint32_t node = 0; node < client->node_count; node++)
-        if (still_moving(client, node))
-            return;
     for (uint32_t node = 0; node < client->node_count; node++) {
         const struct rl_node_guard *guard = &client->guards[node];
 
@@ -282,7 +299,7 @@ static void take_error(redlock_client *client, uint32_t node, const struct rl_ad
     rl_guard_set_unfit(client, node, answer.cause, why);
 }
 
-void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+bool rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
                     size_t length)
 {
     struct rl_node_guard *guard = &client->guards[node];
@@ -292,10 +309,10 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     rl_guard_read_admit(bytes, length, &admitted);
     guard->asking = false;
     if (admitted.no_script && !ticket->full) {
-        rl_guard_admit(client, node, (const char *)(uintptr_t)ticket->number, lock, true);
-        return;
-    }
-    if (admitted.fitness == RL_FITNESS_UNKNOWN)
+        if (rl_guard_admit(client, node, (const char *)(uintptr_t)ticket->number, lock, true))
+            return false;
+        put_off(client, node);
+    } else if (admitted.fitness == RL_FITNESS_UNKNOWN)
         take_error(client, node, &admitted);
     else
         take_admitted(client, node, &admitted);
@@ -303,7 +320,7 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
         /* For people to read; whoever wants its vote has to ask for that. */
         guard->fitness = RL_FITNESS_UNKNOWN;
         guard->again = client->clock.now;
-        return;
+        return true;
     }
     if (admitted.node_us != 0)
         rl_guard_clock(client, node, ticket->sent, admitted.node_us);
@@ -312,6 +329,7 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     conclude_sweep(client);
     if (!guard->asking && guard->fitness != RL_FITNESS_FLOORLESS)
         rl_dispatch_settle(client, node);
+    return true;
 }
 
 void rl_guard_dropped(redlock_client *client, uint32_t node)

@@ -161,6 +161,10 @@ static void end_acquisition(struct rl_operation *operation)
     redlock_lock *lock = operation->lock;
     const struct rl_acquire *acquire = &operation->acquire;
 
+    if (operation->fair)
+        rl_place_leave(operation);
+    if (operation->shown)
+        rl_place_show(operation, true);
     lock->asking = NULL;
     lock->owed = 0;
     rl_list_remove(&lock->link);
@@ -243,6 +247,10 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
         rl_record_silence(lock, &operation->acquire.tally);
     if (effects.release != 0)
         rl_dispatch_release(lock, effects.release, 0);
+    if (effects.lost && operation->fair && operation->acquire.outcome != RL_OUTCOME_BUSY)
+        rl_place_leave(operation); /* who reaches too few nodes must not be in others' way there */
+    if (effects.present)
+        rl_place_show(operation, false);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
     if (effects.raise != 0) {
@@ -326,6 +334,14 @@ void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_
     rl_operation_event(operation, &event);
 }
 
+/* Before the question that ends the survey, so that its answer is there by then. */
+static void ask_who_waits(redlock_lock *lock)
+{
+    for (uint32_t node = 0; node < lock->client->node_count; node++)
+        if (!rl_connection_silent(&lock->client->connections[node], lock->client->clock.now))
+            rl_dispatch_send(lock, node, RL_COMMAND_LINE, 0, lock->random, false);
+}
+
 void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_kind kind)
 {
     redlock_client *client = operation->lock->client;
@@ -336,6 +352,8 @@ void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_k
     operation->tally = rl_tally_start(client->node_count);
     rl_timers_set(&client->timers, &operation->timer,
                   rl_time_add(operation->started, client->config.node_timeout));
+    if (kind == RL_COMMAND_PEEK && lock->key_length > 0)
+        ask_who_waits(lock);
     rl_dispatch_ask(lock, rl_node_set_all(client->node_count), kind, 1);
     if (rl_dispatch_take_instant(lock, &refusal))
         rl_operation_event(operation, &refusal);

@@ -133,6 +133,43 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         rl_text_add(&detail, "it answered with an empty error");
 }
 
+static void add_waiter(redlock_report *report, const struct rl_waiter *waiter, uint32_t place)
+{
+    redlock_waiter *entry;
+
+    if (report->waiter_count >= REDLOCK_WAITERS_MAX)
+        return;
+    entry = &report->waiters[report->waiter_count++];
+    redlock_holder_parse(waiter->who, waiter->who_length, &entry->who);
+    entry->who.id[0] = '\0';
+    entry->count = waiter->count;
+    entry->place = place;
+    if (place == 0)
+        entry->who.since_ms = (int64_t)(waiter->ticket / 1000);
+}
+
+/* Nodes need not agree on who waits: the one that knows most is believed. */
+void rl_record_line(redlock_lock *lock, const char *bytes, size_t length)
+{
+    redlock_report *report = lock->asking != NULL ? lock->asking->record.inspected : NULL;
+    struct rl_line line;
+    uint32_t waiting;
+
+    if (report == NULL || !rl_line_read(bytes, length, &line))
+        return;
+    waiting = line.in_line;
+    for (uint32_t i = 0; i < line.waiting_named; i++)
+        waiting += line.others[i].count;
+    if (waiting <= report->waiting)
+        return;
+    report->waiting = waiting;
+    report->waiter_count = 0;
+    for (uint32_t i = 0; i < line.in_line_named; i++)
+        add_waiter(report, &line.line[i], i + 1);
+    for (uint32_t i = 0; i < line.waiting_named; i++)
+        add_waiter(report, &line.others[i], 0);
+}
+
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)
 {
     rl_node_set silent = rl_node_set_all(tally->node_count) & ~rl_tally_answered(tally);

@@ -179,6 +179,9 @@ static void fill_nodes(redlock_report *report, const redlock_client *client, boo
         if (!owners)
             report->nodes[i].owner[0] = '\0';
         rl_text_copy(report->nodes[i].url, sizeof report->nodes[i].url, connection->url.display);
+        report->nodes[i].tells = connection->state == RL_CONNECTION_READY &&
+                                 connection->handshake.info.resp3 &&
+                                 connection->tracking != RL_TRACKING_REFUSED;
         report->nodes[i].fit = connection->state == RL_CONNECTION_READY &&
                                connection->unfit == RL_CAUSE_NONE && client->guards[i].cause == RL_CAUSE_NONE;
     }

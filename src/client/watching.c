@@ -2,6 +2,8 @@
  * Watching a lock's key: the nodes are asked to tell when it changes, and what they tell goes to whoever waits for it. Nothing is
  * armed while nobody waits.
  */
+#include <string.h>
+
 #include "base/bytes.h"
 #include "client/client.h"
 #include "wire/resp_reader.h"
@@ -49,9 +51,16 @@ static bool can_tell(redlock_client *client, uint32_t node)
 
 bool rl_watching_send(redlock_lock *lock, uint32_t node, uint32_t question)
 {
-    enum rl_command_kind kind = can_tell(lock->client, node) ? RL_COMMAND_WATCH : RL_COMMAND_PEEK;
+    bool tells = can_tell(lock->client, node);
 
-    return rl_dispatch_send(lock, node, kind, question, lock->random, false);
+    if (tells && lock->asking->fair) {
+        bool near = rl_place_near(lock->asking, node);
+
+        return rl_place_ask(lock->asking, node, question) &&
+               (!near || rl_dispatch_send(lock, node, RL_COMMAND_WATCH, question, lock->random, false));
+    }
+    return rl_dispatch_send(lock, node, tells ? RL_COMMAND_WATCH : RL_COMMAND_PEEK, question, lock->random,
+                            false);
 }
 
 void rl_watching_tracked(redlock_client *client, uint32_t node, const char *bytes, size_t length)
@@ -121,6 +130,32 @@ void rl_watching_node(redlock_client *client, uint32_t node, enum rl_event_kind 
     tell_all(client, node, kind);
 }
 
+static bool is_key(const char *one, size_t one_length, const char *other, size_t other_length)
+{
+    return one_length == other_length && memcmp(one, other, one_length) == 0;
+}
+
+/* Fair waiters do not queue behind each other in here: each has its own place in the nodes' lines. Linear in those who
+ * watch. */
+static void tell_fair(redlock_client *client, uint32_t node, const char *key, size_t key_length)
+{
+    struct rl_link *link = rl_list_first(&client->watching);
+
+    while (link != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, watching);
+        const redlock_lock *lock = operation->lock;
+        char lease[RL_KEY_LINE_MAX];
+
+        link = rl_list_next(&client->watching, link);
+        if (!operation->fair)
+            continue;
+        if (is_key(lease, rl_place_lease_key(operation, lease), key, key_length))
+            rl_place_changed(operation, node, true);
+        else if (rl_place_near(operation, node) && is_key(lock->text, lock->key_length, key, key_length))
+            rl_place_changed(operation, node, false);
+    }
+}
+
 void rl_watching_push(redlock_client *client, uint32_t node, const char *bytes, size_t length)
 {
     struct rl_push push;
@@ -136,5 +171,6 @@ void rl_watching_push(redlock_client *client, uint32_t node, const char *bytes, 
 
         if (leader != NULL && leader->asking != NULL && leader->asking->kind == RL_OPERATION_ACQUIRE)
             tell(leader->asking, node, RL_EVENT_CHANGED);
+        tell_fair(client, node, key, key_length);
     }
 }

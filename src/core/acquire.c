@@ -23,6 +23,7 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->trip = config->trip;
     acquire->patience = config->patience < RL_PATIENCE_MAX ? config->patience : RL_PATIENCE_MAX;
     acquire->wake_at = RL_TIME_NEVER;
+    acquire->show_at = RL_TIME_NEVER;
     acquire->tally = rl_tally_start(config->node_count);
 }
 
@@ -86,6 +87,21 @@ static bool worth_retrying(enum rl_outcome outcome)
            outcome == RL_OUTCOME_QUARANTINE;
 }
 
+/* Whether nodes took it into their lines at different places: asking again gives them the last of these in common. */
+static bool tickets_differ(const struct rl_acquire *acquire)
+{
+    uint64_t ticket = 0;
+
+    for (rl_node_set left = acquire->tally.denied; left != 0; left &= left - 1) {
+        uint64_t here = acquire->last[rl_node_set_first(left)].ticket;
+
+        if (here != 0 && ticket != 0 && here != ticket)
+            return true;
+        ticket = here != 0 ? here : ticket;
+    }
+    return false;
+}
+
 /* Rests before the next round, or ends when there is to be none. */
 void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
@@ -102,6 +118,12 @@ void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, stru
             effects);
         return;
     }
+    if (acquire->config.fair && tickets_differ(acquire) && !acquire->agreed) {
+        acquire->agreed = true;
+        rl_acquire_begin_round(acquire, now, effects);
+        return;
+    }
+    acquire->agreed = false;
     if (acquire->config.watch && acquire->outcome == RL_OUTCOME_BUSY) {
         rl_acquire_begin_wait(acquire, now, effects);
         return;
@@ -315,10 +337,15 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
     }
 }
 
+/* Who has waited that long is worth a command per node, so that others see him wait. */
+enum { SHOW_AFTER_MS = 1000 };
+
 static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     assert(acquire->round == 0);
     acquire->started = now;
+    if (!acquire->config.fair)
+        acquire->show_at = rl_time_add(now, rl_span_ms(SHOW_AFTER_MS));
     if (acquire->config.queued)
         acquire->wake_at = acquire->config.give_up_at;
     else

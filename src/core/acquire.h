@@ -75,12 +75,14 @@ struct rl_acquire {
     uint64_t fence;                      /* the one to hand out */
     struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */
     struct rl_wait wait;
-    struct rl_time heard_by;    /* WAITING: nodes that have not said who holds it by then will not */
-    struct rl_time look_at;     /* WAITING: when to look again although nobody told anything; mistrust */
-    struct rl_time poll_at;     /* WAITING: when to try again because too few nodes would tell */
-    struct rl_span trip;        /* how long the latest round took that was decided by answers */
-    uint32_t patience;          /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
-    bool woken;                 /* this round was begun because the lock seemed to be free */
+    struct rl_time heard_by; /* WAITING: nodes that have not said who holds it by then will not */
+    struct rl_time look_at;  /* WAITING: when to look again although nobody told anything; mistrust */
+    struct rl_time poll_at;  /* WAITING: when to try again because too few nodes would tell */
+    struct rl_time show_at;  /* WAITING: when to let people see that it waits, once more */
+    struct rl_span trip;     /* how long the latest round took that was decided by answers */
+    uint32_t patience;       /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
+    bool agreed; /* fair: nodes that gave different tickets have been asked again, for one of them */
+    bool woken;  /* this round was begun because the lock seemed to be free */
     enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
     struct rl_time valid_until; /* when outcome is OK */
 };

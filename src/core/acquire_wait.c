@@ -7,7 +7,7 @@
 
 /* A waiter that every node will tell looks again only out of mistrust; one that some will not tell, more often. Both are
  * spread to twice as much. */
-enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000 };
+enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000, SHOW_AGAIN_MS = 10000 };
 
 static struct rl_time spread(struct rl_acquire *acquire, struct rl_time now, int64_t least_ms)
 {
@@ -22,7 +22,7 @@ static void take_chance(struct rl_acquire *acquire, struct rl_time now, struct r
 {
     struct rl_span delay = rl_span_us(0);
 
-    if (acquire->patience > 0)
+    if (acquire->patience > 0 && !acquire->config.fair)
         delay.us = rl_prng_between(acquire->prng, 0, acquire->trip.us << (acquire->patience - 1));
     if (delay.us > acquire->config.retry_max.us)
         delay.us = rl_prng_between(acquire->prng, 0, acquire->config.retry_max.us);
@@ -63,13 +63,17 @@ static void go_on_waiting(struct rl_acquire *acquire, struct rl_time now, struct
         take_chance(acquire, now, effects);
         return;
     }
+    if (!rl_time_before(now, acquire->show_at)) {
+        acquire->show_at = rl_time_add(now, rl_span_ms(SHOW_AGAIN_MS));
+        effects->present = true;
+    }
     if (rl_wait_will_tell(wait))
         acquire->poll_at = RL_TIME_NEVER;
     else if (acquire->poll_at.us == RL_TIME_NEVER.us)
         acquire->poll_at = rl_time_add(now, rl_backoff_next(&acquire->backoff, acquire->prng));
     if (wait->asked != 0)
         wake_at = rl_time_min(wake_at, acquire->heard_by);
-    wake_at = rl_time_min(wake_at, acquire->poll_at);
+    wake_at = rl_time_min(wake_at, rl_time_min(acquire->poll_at, acquire->show_at));
     acquire->wake_at = rl_time_min(wake_at, rl_wait_free_at(wait));
 }
 
@@ -88,24 +92,24 @@ void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struc
 }
 
 /* A holder that is known to renew is looked at before it is challenged; others are challenged at once, for most changes of
- * a lock's key are its end. */
+ * a lock's key are its end. Of a fair lock only the first two are told, and only asking tells them their place. */
 static void take_change(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     rl_node_set one = rl_node_set_one(event->node);
 
     if (!rl_wait_changed(&acquire->wait, event->node))
         return;
-    if (acquire->wait.renews) {
+    if (acquire->wait.renews && !acquire->config.fair) {
         acquire->wait.freed &= ~one;
         watch(acquire, one, event->now, effects);
     }
     go_on_waiting(acquire, event->now, effects);
 }
 
-/* Where some nodes will not tell, looking again soon makes up for it. */
+/* Where some nodes will not tell, looking again soon makes up for it; so it does for lines in which somebody died. */
 static void note_blindness(struct rl_acquire *acquire, struct rl_time now)
 {
-    if (acquire->wait.asked == 0 && !rl_wait_sees_all(&acquire->wait))
+    if (acquire->wait.asked == 0 && (acquire->config.fair || !rl_wait_sees_all(&acquire->wait)))
         acquire->look_at = rl_time_min(acquire->look_at, spread(acquire, now, LOOK_BLIND_MS));
 }
 
@@ -117,7 +121,8 @@ void rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *e
 
     if (event->question != acquire->question)
         return;
-    rl_wait_answer(wait, event->node, &event->answer, event->now);
+    /* What was said long ago and is read only now, because this process was stopped, does not end later for that. */
+    rl_wait_answer(wait, event->node, &event->answer, rl_time_min(event->now, acquire->heard_by));
     if (acquire->last[event->node].verdict == RL_DENIED && event->answer.verdict == RL_DENIED)
         acquire->last[event->node] = event->answer;
     if (rl_node_set_count(wait->foreign) > node_count - rl_quorum(node_count)) {
@@ -138,10 +143,12 @@ void rl_acquire_node_event(struct rl_acquire *acquire, const struct rl_event *ev
         take_change(acquire, event, effects);
         return;
     }
-    if (event->kind == RL_EVENT_DOWN)
+    if (event->kind == RL_EVENT_DOWN) {
         rl_wait_down(&acquire->wait, event->node);
-    else
+        note_blindness(acquire, event->now); /* looking again is also what connects again */
+    } else {
         watch(acquire, rl_node_set_one(event->node), event->now, effects);
+    }
     go_on_waiting(acquire, event->now, effects);
 }
 

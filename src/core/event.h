@@ -96,6 +96,7 @@ struct rl_effects {
     struct rl_span ttl;
     struct rl_span
         rest;      /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
+    bool present;  /* acquire: it has waited for a while: let people see that */
     bool lost;     /* acquire: a round was not won */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
     bool extended; /* lease: an extension round ended; look at the lease for its result */

@@ -160,6 +160,7 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_TRACK:
+    case RL_COMMAND_PLACE:
         assert(!"written elsewhere");
     }
 }

@@ -42,6 +42,8 @@ ok 'and a prefix is put before names' below 3 "$out"
 exits '--prefix goes before it' 0 run --prefix other: a -- sh -c "$count_keys" "$work" other:a
 ok 'likewise' below 3 "$out"
 rm "$users"
+{ node_lines; lines 'mode = guarded' 'mode = plain'; } >"$work/twice.conf"
+exits 'of a key that comes twice the first one counts' 0 run --config "$work/twice.conf" a -- sh -c 'test -n "$REDLOCK_FENCE"'
 
 # ---- files that are wrong
 # wrong NAME CONTENT WORDS: this content is refused with file, line and words.
@@ -56,8 +58,16 @@ wrong 'an empty value too' $'\n\nnode =' 'wrong.conf:3: node'
 wrong 'a bad duration too' 'ttl = soon' 'wrong.conf:1: ttl "soon"'
 wrong 'a TTL of zero too' 'ttl = 0' 'too short'
 wrong 'a bad number too' 'drift_ppm = -3' 'drift_ppm'
-wrong 'a missing password file too' 'password_file = missing' 'No such file'
+wrong 'a password file without a name too' 'password_file =' 'wrong.conf:1: password_file is empty'
+wrong 'a missing password file too' $'node = a:1\npassword_file = missing' 'wrong.conf:2: password_file'
+says 'with the reason' 'No such file'
 wrong 'a file without nodes too' 'ttl = 5s' 'names no nodes'
+printf 'node = a:1\0b:2\n' >"$work/wrong.conf"
+exits 'a NUL is wrong configuration' 78 status --config "$work/wrong.conf"
+says 'and its line is named' 'wrong.conf:1:'
+head -c 1100000 /dev/zero | tr '\0' '#' >"$work/wrong.conf"
+exits 'so is a file that is far too large' 78 status --config "$work/wrong.conf"
+says 'which is said' 'too large'
 exits 'a missing file is wrong configuration' 78 status --config "$work/missing.conf"
 says 'and is named' 'missing.conf'
 REDLOCK_NODES='' exits 'an empty REDLOCK_NODES does not silently mean this machine only' 78 status
@@ -100,6 +110,7 @@ says 'with the places for it' 'REDLOCK_PASSWORD'
 ok 'and not shown' lacks "$err$out" sesame
 exits 'one without a user is found too' 64 status --nodes 'redis://:sesame@host'
 exits 'one without a scheme too' 64 status --nodes 'me:sesame@host:6379'
+exits 'one with a # in it too' 64 status --nodes 'redis://:open#sesame@host'
 
 { node_lines; lines 'password_file = secret'; } >"$work/pass.conf"
 echo sesame >"$work/secret"

@@ -135,7 +135,7 @@ is_a_key() {
 section "$configuration" KEYS | grep '^\*' | tr -d '*,' | tr ' ' '\n' >"$work/keys"
 each 'every key of redlock.conf.5 is one' is_a_key <"$work/keys"
 each 'redlock.conf.5 explains every key' explained_in redlock.conf.5 < \
-    <(grep -oE '(strcmp\(key, |\{)"[a-z_]+"' "$SOURCE/src/cli/config.c" | grep -oE '[a-z_]+"' | tr -d '"')
+    <(grep -oE '(strcmp\(key, |\{)"[a-z_]+"' "$SOURCE/src/cli/config_file.c" | grep -oE '[a-z_]+"' | tr -d '"')
 sed "s,rediss://lock-\([0-9]\)[a-z.:0-9]*,unix://$work/n\1.sock,g" "$SOURCE/examples/redlock.conf" >"$work/redlock.conf"
 (umask 077 && echo secret >"$work/redlock.password")
 exits 'its example is understood' 69 status --config "$work/redlock.conf"

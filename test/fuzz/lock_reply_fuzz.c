@@ -1,6 +1,6 @@
 /*
- * Gives any bytes to the readers of lock replies, lines and admissions: they must come to some verdict, point only into what they
- * were given, and read nothing beyond it. The first byte chooses the question that is answered.
+ * Gives any bytes to the readers of lock replies, lines, admissions, greetings and pushes: they must come to some verdict, point only
+ * into what they were given, and read nothing beyond it. The first byte chooses what is read.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -8,26 +8,36 @@
 #include <string.h>
 
 #include "wire/guard_command.h"
+#include "wire/handshake.h"
+#include "wire/line_command.h"
 #include "wire/lock_command.h"
 #include "wire/resp_reader.h"
+#include "wire/tracking.h"
 
 #define CHECK(fact) ((fact) ? (void)0 : (fprintf(stderr, "does not hold: %s\n", #fact), abort()))
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_reply(enum rl_command_kind kind, const char *bytes, size_t length)
+/* Letters, so that a person can write seeds; any other byte chooses too. */
+static const char choices[] = "aprekwRmlPLht";
+
+static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char *bytes, size_t length)
 {
     struct rl_lock_reply reply;
     size_t end = 0;
 
-    rl_lock_command_read(kind, 77, bytes, length, &reply);
+    rl_lock_command_read(kind, proposal, bytes, length, &reply);
     CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
     CHECK(reply.answer.cause <= RL_CAUSE_ERROR);
     CHECK(reply.owner == NULL ||
           (reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length));
-    /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array. */
+    /* A plain node knows no fences, and a guarded one does not grant without. */
+    CHECK(kind != RL_COMMAND_ACQUIRE || reply.answer.verdict != RL_GRANTED ||
+          (reply.answer.fence != 0) == (proposal != 0));
+    /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array or a set, which is read
+     * as one. */
     CHECK(reply.answer.verdict != RL_GRANTED || rl_resp_skip(bytes, length, &end) != RL_RESP_OK ||
-          memchr(":+$=*|", bytes[0], 6) != NULL);
+          memchr(":+$=*~|", bytes[0], 7) != NULL);
 }
 
 static void check_waiters(const struct rl_waiter *waiters, uint32_t count, const char *bytes, size_t length)
@@ -58,19 +68,94 @@ static void read_admission(const char *bytes, size_t length)
     CHECK(admitted.fitness != RL_FITNESS_UNKNOWN || admitted.error != NULL);
 }
 
+static void check_command(const struct rl_handshake *handshake)
+{
+    char bytes[512];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    size_t end = 0;
+
+    rl_handshake_write(handshake, &writer);
+    CHECK(!writer.overflow && rl_resp_skip(writer.bytes, writer.length, &end) == RL_RESP_OK &&
+          end == writer.length);
+}
+
+/* Each reply moves it on, until it is over; the bits of the first byte choose what there is to say. */
+static void greet(const char *bytes, size_t length)
+{
+    struct rl_greeting greeting = {.user = "me", .client_name = "redlock"};
+    struct rl_handshake handshake;
+    size_t at = 1;
+
+    if (length == 0)
+        return;
+    greeting.password = (bytes[0] & 1) != 0 ? "sesame" : NULL;
+    greeting.db = (bytes[0] & 2) != 0 ? 5 : 0;
+    rl_handshake_start(&handshake, &greeting);
+    while (handshake.step < RL_HANDSHAKE_READY && at < length) {
+        enum rl_handshake_step before = handshake.step;
+        size_t end = 0;
+
+        check_command(&handshake);
+        if (rl_resp_skip(bytes + at, length - at, &end) != RL_RESP_OK)
+            end = length - at;
+        rl_handshake_read(&handshake, bytes + at, end);
+        CHECK(handshake.step > before);
+        at += end;
+    }
+    CHECK((handshake.step == RL_HANDSHAKE_FAILED) == (handshake.cause != RL_CAUSE_NONE));
+    CHECK(memchr(handshake.error, '\0', sizeof handshake.error) != NULL);
+    CHECK(handshake.info.run_id[40] == '\0' && handshake.info.up_s >= 0);
+    CHECK(handshake.step == RL_HANDSHAKE_READY || handshake.info.features == 0);
+}
+
+/* A push tells of keys that are in it, no more of them than it says. */
+static void read_push(const char *bytes, size_t length)
+{
+    struct rl_push push;
+    const char *key;
+    size_t key_length;
+    uint32_t count;
+
+    if (!rl_push_read(&push, bytes, length))
+        return;
+    CHECK(!push.all || push.left == 0);
+    for (count = push.left; rl_push_next_key(&push, &key, &key_length); count--)
+        CHECK(count > 0 && key >= bytes && key + key_length <= bytes + length);
+}
+
+static void read_any(char choice, const char *bytes, size_t length)
+{
+    static const struct {
+        char choice;
+        enum rl_command_kind kind;
+    } kinds[] = {{'a', RL_COMMAND_ACQUIRE}, {'r', RL_COMMAND_RAISE},   {'e', RL_COMMAND_EXTEND},
+                 {'k', RL_COMMAND_PEEK},    {'w', RL_COMMAND_WATCH},   {'R', RL_COMMAND_RELEASE},
+                 {'l', RL_COMMAND_LEAVE},   {'P', RL_COMMAND_PRESENT}, {'L', RL_COMMAND_LINE}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].choice == choice)
+            read_reply(kinds[i].kind, 77, bytes, length);
+    if (choice == 'p')
+        read_reply(RL_COMMAND_ACQUIRE, 0, bytes, length);
+    if (choice == 'L')
+        read_waiters(bytes, length);
+    if (choice == 'm')
+        read_admission(bytes, length);
+    if (choice == 'h')
+        greet(bytes, length);
+    if (choice == 't')
+        read_push(bytes, length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    enum rl_command_kind kind;
+    char choice;
 
     if (size == 0)
         return 0;
-    /* '0' is the first kind, so that a person can write seeds. */
-    kind = (enum rl_command_kind)((uint8_t)(data[0] - '0') % (RL_COMMAND_LINE + 1));
-    if (kind == RL_COMMAND_ADMIT)
-        read_admission((const char *)data + 1, size - 1);
-    else
-        read_reply(kind, (const char *)data + 1, size - 1);
-    if (kind == RL_COMMAND_LINE)
-        read_waiters((const char *)data + 1, size - 1);
+    choice = (char)data[0];
+    if (memchr(choices, choice, sizeof choices - 1) == NULL)
+        choice = choices[data[0] % (sizeof choices - 1)];
+    read_any(choice, (const char *)data + 1, size - 1);
     return 0;
 }

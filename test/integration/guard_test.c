@@ -75,6 +75,24 @@ static void the_operators_word_ends_the_quarantine(void **state)
     redlock_client_close(client);
 }
 
+/* A node that answers NOSCRIPT has not refused: the word is said again, and its answer is what counts. */
+static void the_operators_word_reaches_a_node_that_forgot_its_scripts(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *client = open_with(&options);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_spec spec = spec_for("lock", 1000);
+    redlock_lock *lock = NULL;
+
+    assert_result(REDLOCK_QUARANTINE, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "SCRIPT", "FLUSH", NULL);
+    assert_result(REDLOCK_OK, redlock_init_nodes(client, &report), &report);
+    assert_int_equal(report.granted, fleet_size(fleet));
+    redlock_client_close(client);
+}
+
 static void the_operators_word_is_no_business_of_a_plain_client(void **state)
 {
     redlock_options options = options_for(fleet_urls(*state));
@@ -730,6 +748,7 @@ int main(void)
         ON_GUARDED(a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type, start_three_guarded),
         ON_GUARDED(a_plain_client_does_not_know_that_a_fleet_is_new, start_three_guarded),
         ON_GUARDED(the_operators_word_ends_the_quarantine, start_three_guarded),
+        ON_GUARDED(the_operators_word_reaches_a_node_that_forgot_its_scripts, start_three_guarded),
         ON_GUARDED(the_operators_word_is_no_business_of_a_plain_client, start_three_guarded),
         ON_GUARDED(a_new_fleet_admits_itself_after_the_quarantine_and_not_before, start_three_guarded),
         ON_GUARDED(a_fleet_lost_at_once_comes_back_by_itself_after_the_quarantine, start_five_guarded),

@@ -247,15 +247,30 @@ static void a_clock_that_is_behind_wins_nothing(void **state)
     hold(fleet);
     expect_denied(ask(fleet, 'a', T0), "holder", 1, T0);
     expect_denied(ask(fleet, 'b', T0 - 50000), "holder", 2, T0 + 1);
-    expect_denied(ask(fleet, 'c', T0), "holder", 3, T0 + 2);
+    expect_denied(ask(fleet, 'c', T0 - 2000), "holder", 3, T0 + 2);
     expect_line(fleet, "abc");
     expect_state(fleet, "high", decimal(T0 + 2));
     leave(fleet, 'a');
     leave(fleet, 'b');
     leave(fleet, 'c');
     /* What was taken in once counts, even when nobody waits any more. */
-    expect_denied(ask(fleet, 'a', T0), "holder", 1, T0 + 3);
+    expect_denied(ask(fleet, 'a', T0 - 2000), "holder", 1, T0 + 3);
     leave(fleet, 'a');
+    free_lock(fleet);
+}
+
+/* Who came at the same moment may reach other nodes the other way round: there the tickets decide, so here too. */
+static void who_comes_at_the_same_moment_is_sorted_by_ticket(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant_guard(fleet);
+    hold(fleet);
+    expect_denied(ask(fleet, 'a', T0), "holder", 1, T0);
+    expect_denied(ask(fleet, 'b', T0 - 1999), "holder", 1, T0 - 1999);
+    expect_line(fleet, "ba");
+    leave(fleet, 'a');
+    leave(fleet, 'b');
     free_lock(fleet);
 }
 
@@ -773,6 +788,7 @@ int main(void)
         ON_A_FLUSHED_NODE(asking_again_renews_the_lease_and_keeps_the_place),
         ON_A_FLUSHED_NODE(a_line_lives_for_a_minute_at_least),
         ON_A_FLUSHED_NODE(a_clock_that_is_behind_wins_nothing),
+        ON_A_FLUSHED_NODE(who_comes_at_the_same_moment_is_sorted_by_ticket),
         ON_A_FLUSHED_NODE(a_ticket_may_rise_but_does_not_fall),
         ON_A_FLUSHED_NODE(a_settled_ticket_counts_as_it_is),
         ON_A_FLUSHED_NODE(a_free_lock_is_granted_to_the_first_and_to_nobody_else),

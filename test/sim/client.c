@@ -28,6 +28,7 @@ void sim_client_start(struct sim_world *world, uint32_t index)
     sim_clock_set(&client->clock, 0, sim_draw(world, 1000000, INT64_C(1000000000000)), draw_rate(world));
     sim_clock_set(&client->wall, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew), 0);
     client->wake_us = INT64_MAX;
+    sim_turns_init(client);
     sim_client_look(world, client);
     for (uint32_t i = 0; i < world->plan.worker_count; i++) {
         struct sim_worker *worker = &client->workers[i];
@@ -47,7 +48,8 @@ static bool due(const struct sim_client *client, struct rl_time at)
 static bool lease_runs(const struct sim_world *world, const struct sim_worker *worker)
 {
     return worker->stage == SIM_HELD || worker->stage == SIM_OVER ||
-           (worker->stage == SIM_WON && world->plan.bug != SIM_BUG_LATE_HAND_OUT);
+           (worker->stage == SIM_WON && world->plan.bug != SIM_BUG_LATE_HAND_OUT &&
+            world->plan.bug != SIM_BUG_NO_RECHECK);
 }
 
 static struct rl_time worker_due(const struct sim_world *world, const struct sim_worker *worker)

@@ -52,12 +52,14 @@ static void accuse(struct sim_world *world, struct sim_client *client, uint32_t 
 {
     struct sim_guard *guard = &client->guards[node];
 
-    guard->suspected = (struct rl_time){0};
     /* One that sits out or lacks a floor goes on doing so. */
     if (guard->fitness == RL_FITNESS_FIT && client->connections[node].state == SIM_READY) {
-        sim_guard_admit(world, client, node, "suspect", false);
+        if (!sim_guard_admit(world, client, node, "suspect", false))
+            return;
         guard->fitness = RL_FITNESS_UNKNOWN;
+        guard->again = client->now;
     }
+    guard->suspected = (struct rl_time){0};
     if (!guard->clock_bad)
         guard->cause = RL_CAUSE_NONE;
 }

@@ -13,13 +13,20 @@ static struct rl_span node_timeout(const struct sim_world *world)
     return rl_span_ms(world->plan.node_timeout_ms);
 }
 
+/* Buffers grow only now and then: not every command needs memory. */
+static bool starves(struct sim_world *world, const struct sim_client *client)
+{
+    return client->starved_until_us > world->now_us && sim_chance(world, 50);
+}
+
 bool sim_connection_send(struct sim_world *world, struct sim_client *client, uint32_t node,
                          const struct rl_writer *bytes, const struct sim_ticket *ticket)
 {
     struct sim_connection *connection = &client->connections[node];
     bool loose = world->plan.bug == SIM_BUG_RELEASE_UNORDERED && ticket->kind == RL_COMMAND_RELEASE;
 
-    if (connection->state != SIM_READY || connection->ticket_count == SIM_TICKETS_MAX)
+    if (connection->state != SIM_READY || connection->ticket_count == SIM_TICKETS_MAX ||
+        starves(world, client))
         return false;
     if (!loose)
         connection->tickets[(connection->first_ticket + connection->ticket_count++) % SIM_TICKETS_MAX] =
@@ -55,6 +62,7 @@ void sim_connection_break(struct sim_world *world, struct sim_client *client, ui
         sim_answers_dropped(world, client, node, &ticket);
     sim_guard_down(world, client, node);
     sim_dispatch_settle(world, client, node);
+    sim_watching_node(world, client, node, RL_EVENT_DOWN);
 }
 
 void sim_connection_wake(struct sim_world *world, struct sim_client *client, uint32_t node)
@@ -80,12 +88,17 @@ void sim_connection_made(struct sim_world *world, struct sim_client *client, uin
     connection->state = SIM_READY;
     connection->boot = it->boot;
     connection->loaded = 0;
+    connection->tracking = SIM_TRACKING_OFF;
+    connection->ready_us = world->now_us;
     memcpy(connection->run_id, it->run_id, sizeof connection->run_id);
     connection->up_s = sim_node_up_s(it, world->now_us);
     rl_backoff_reset(&connection->backoff);
     sim_guard_ready(world, client, node);
     sim_reaper_pay(world, client);
     sim_dispatch_settle(world, client, node);
+    sim_wakes_connected(world, client, node);
+    if (world->plan.bug != SIM_BUG_NOT_REARMED)
+        sim_watching_node(world, client, node, RL_EVENT_UP);
 }
 
 void sim_connection_reply(struct sim_world *world, struct sim_client *client, uint32_t node,

@@ -37,13 +37,15 @@ bool sim_dispatch_send(struct sim_world *world, struct sim_client *client, uint3
     struct sim_connection *connection = &client->connections[node];
     struct sim_ticket ticket = *asked;
     struct sim_worker *worker = worker_of(client, asked);
-    char bytes[4096], key[16], owner[64];
+    char bytes[4096];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
-    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket.kind, .key = key, .owner = owner};
+    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket.kind,
+                                      .key = it->key,
+                                      .key_length = strlen(it->key),
+                                      .owner = it->owner,
+                                      .owner_length = strlen(it->owner),
+                                      .ttl_ms = worker->attempt == attempt ? worker->ttl_ms : it->ttl_ms};
 
-    command.key_length = (size_t)snprintf(key, sizeof key, "lock-%u", it->name);
-    command.owner_length = (size_t)snprintf(owner, sizeof owner, "%032x|pid=%u", attempt, client->index);
-    command.ttl_ms = worker->attempt == attempt ? worker->ttl_ms : it->ttl_ms;
     add_guard(world, client, node, worker, &command);
     ticket.full = ticket.full || (connection->loaded & 1U << ticket.kind) == 0;
     ticket.attempt = attempt;
@@ -56,8 +58,8 @@ bool sim_dispatch_send(struct sim_world *world, struct sim_client *client, uint3
     return true;
 }
 
-static bool send(struct sim_world *world, struct sim_client *client, struct sim_worker *worker, uint32_t node,
-                 enum rl_command_kind kind, uint32_t question)
+bool sim_dispatch_question(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                           uint32_t node, enum rl_command_kind kind, uint32_t question)
 {
     bool broken = rl_node_set_has(world->attempts[worker->attempt].broken, node);
     struct sim_ticket ticket = {.question = question,
@@ -94,11 +96,14 @@ static void ask_node(struct sim_world *world, struct sim_client *client, struct 
     if (connection->state == SIM_RESTING || sim_connection_silent(world, client, node)) {
         worker->instant |= one;
     } else if (connection->state != SIM_READY) {
-        worker->owed |= one;
+        *(worker->owed_kind == RL_COMMAND_WATCH ? &worker->instant : &worker->owed) |= one;
     } else if (worker->owed_kind == RL_COMMAND_ACQUIRE &&
                (right = sim_guard_right(world, client, node)) != SIM_MAY_VOTE) {
         *(right == SIM_MAY_VOTE_SOON ? &worker->owed : &worker->instant) |= one;
-    } else if (send(world, client, worker, node, worker->owed_kind, worker->owed_question)) {
+    } else if (worker->owed_kind == RL_COMMAND_WATCH) {
+        if (!sim_watching_send(world, client, worker, node, worker->owed_question))
+            worker->instant |= one;
+    } else if (sim_dispatch_question(world, client, worker, node, worker->owed_kind, worker->owed_question)) {
         worker->touched |= one;
     } else {
         worker->instant |= one;
@@ -141,6 +146,14 @@ static void owe_release(struct sim_world *world, struct sim_client *client, stru
         sim_reaper_add(world, client, node, worker->attempt, rl_span_us(0));
 }
 
+/* The release went out on another connection than what it undoes: once more when that would come too late. */
+static void owe_another(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                        uint32_t node)
+{
+    if (rl_node_set_has(world->attempts[worker->attempt].broken, node))
+        sim_reaper_add(world, client, node, worker->attempt, rl_span_ms(world->plan.node_timeout_ms));
+}
+
 void sim_dispatch_release(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
                           rl_node_set nodes, uint32_t question)
 {
@@ -150,8 +163,10 @@ void sim_dispatch_release(struct sim_world *world, struct sim_client *client, st
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         uint32_t node = rl_node_set_first(left);
 
-        if (send(world, client, worker, node, RL_COMMAND_RELEASE, question))
+        if (sim_dispatch_question(world, client, worker, node, RL_COMMAND_RELEASE, question)) {
+            owe_another(world, client, worker, node);
             continue;
+        }
         sim_connection_wake(world, client, node);
         if (question != 0 && client->connections[node].state != SIM_RESTING) {
             worker->owed |= rl_node_set_one(node);
@@ -211,8 +226,10 @@ static bool settle_worker(struct sim_world *world, struct sim_client *client, st
         return false;
     worker->owed &= ~rl_node_set_one(node);
     if (ready && (!acquire || right == SIM_MAY_VOTE) &&
-        send(world, client, worker, node, worker->owed_kind, worker->owed_question)) {
+        sim_dispatch_question(world, client, worker, node, worker->owed_kind, worker->owed_question)) {
         worker->touched |= rl_node_set_one(node);
+        if (worker->owed_kind == RL_COMMAND_RELEASE)
+            owe_another(world, client, worker, node);
         return true;
     }
     if (worker->owed_kind == RL_COMMAND_RELEASE)
@@ -286,6 +303,10 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
         sim_guard_reply(world, client, node, ticket, bytes, length);
         return;
     }
+    if (ticket->kind == RL_COMMAND_TRACK) {
+        sim_watching_tracked(client, node, bytes, length);
+        return;
+    }
     reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
     if (reading == RL_READING_NO_SCRIPT && !ticket->full) {
         send_again(world, client, node, ticket);
@@ -295,6 +316,8 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
         sim_fail(world, "node %u answered something that was not understood: %.*s", node + 1, (int)length,
                  bytes);
     learn(world, client, node, ticket, &reply);
+    if (world->plan.bug == SIM_BUG_ARM_AFTER_LOOK)
+        sim_watching_arm_late(world, client, node, ticket, &reply.answer);
     if (ticket->kind == RL_COMMAND_RELEASE && reply.answer.verdict == RL_BROKEN)
         sim_reaper_add(world, client, node, ticket->attempt, rl_span_ms(REFUSED_PAUSE_MS));
     deliver(world, client, node, ticket, &reply.answer);
@@ -302,7 +325,7 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
 
 static bool looked_after(const struct sim_worker *worker, const struct sim_ticket *ticket)
 {
-    if (ticket->kind == RL_COMMAND_PEEK)
+    if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH)
         return true;
     if (ticket->kind == RL_COMMAND_RELEASE || ticket->attempt != worker->attempt ||
         ticket->lock != worker->lock)
@@ -319,6 +342,8 @@ void sim_answers_dropped(struct sim_world *world, struct sim_client *client, uin
         client->guards[node].asking = false;
         return;
     }
+    if (ticket->kind == RL_COMMAND_TRACK)
+        return;
     world->attempts[ticket->attempt].broken |= rl_node_set_one(node);
     if (!looked_after(worker_of(client, ticket), ticket))
         sim_reaper_add(world, client, node, ticket->attempt, rl_span_us(0));

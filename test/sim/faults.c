@@ -25,28 +25,63 @@ static void push_down(struct sim_world *world, struct sim_client *client, uint32
                                                      .generation = client->connections[node].generation});
 }
 
-static void cut(struct sim_world *world, bool both)
+/* Some time from now, but not after all is well again. */
+static int64_t a_while(struct sim_world *world, int64_t most_us)
 {
-    struct sim_connection *connection = &any_client(world)->connections[any_node(world)];
-    int64_t until_us = world->now_us + sim_draw(world, 1000, 8000000);
-    bool there = sim_chance(world, 50);
+    int64_t until_us = world->now_us + sim_draw(world, 1000, most_us);
 
-    if (until_us > world->plan.faults_end_us)
-        until_us = world->plan.faults_end_us;
-    if (both || there)
-        connection->to_node.cut_until_us = until_us;
-    if (both || !there)
-        connection->to_client.cut_until_us = until_us;
+    return until_us < world->plan.faults_end_us ? until_us : world->plan.faults_end_us;
+}
+
+/* What lasts longer already is not cut short: what it held up was put off until its end. */
+static void lengthen(int64_t *until_us, int64_t to_us)
+{
+    if (*until_us < to_us)
+        *until_us = to_us;
+}
+
+enum { TO_NODE = 1, TO_CLIENT = 2 };
+
+static int any_way(struct sim_world *world, bool both)
+{
+    return both ? TO_NODE | TO_CLIENT : sim_chance(world, 50) ? TO_NODE : TO_CLIENT;
+}
+
+static void cut(struct sim_connection *connection, int ways, int64_t until_us)
+{
+    if ((ways & TO_NODE) != 0)
+        lengthen(&connection->to_node.cut_until_us, until_us);
+    if ((ways & TO_CLIENT) != 0)
+        lengthen(&connection->to_client.cut_until_us, until_us);
+}
+
+/* Everybody is on one of two sides; half of the time one side still hears the other. */
+static void partition(struct sim_world *world)
+{
+    rl_node_set nodes = (rl_node_set)sim_draw(world, 0, (1 << world->plan.node_count) - 1);
+    uint32_t clients = (uint32_t)sim_draw(world, 0, (1 << world->plan.client_count) - 1);
+    int64_t until_us = a_while(world, 8000000);
+    bool both = sim_chance(world, 50);
+
+    sim_say(world, "fault partition: nodes %#x and clients %#x are apart from the others", nodes, clients);
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t node = 0; node < world->plan.node_count; node++) {
+            bool here = (clients >> i & 1) != 0;
+
+            if (here != rl_node_set_has(nodes, node))
+                cut(&world->clients[i].connections[node],
+                    both   ? TO_NODE | TO_CLIENT
+                    : here ? TO_NODE
+                           : TO_CLIENT,
+                    until_us);
+        }
 }
 
 static void pause(struct sim_world *world, bool suspend)
 {
     struct sim_client *client = any_client(world);
-    int64_t length_us = sim_draw(world, 1000, suspend ? 6000000 : 2000 * world->plan.ttl_ms);
 
-    client->paused_until_us = world->now_us + length_us;
-    if (client->paused_until_us > world->plan.faults_end_us)
-        client->paused_until_us = world->plan.faults_end_us;
+    lengthen(&client->paused_until_us, a_while(world, suspend ? 6000000 : 2000 * world->plan.ttl_ms));
     for (uint32_t node = 0; suspend && node < world->plan.node_count; node++)
         if (sim_chance(world, 50))
             push_down(world, client, node);
@@ -104,9 +139,10 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
 
     switch (fault) {
     case SIM_FAULT_FREEZE:
-        node->frozen_until_us = world->now_us + sim_draw(world, 1000, 3000 * world->plan.ttl_ms);
-        if (node->frozen_until_us > world->plan.faults_end_us)
-            node->frozen_until_us = world->plan.faults_end_us;
+        lengthen(&node->frozen_until_us, a_while(world, 3000 * world->plan.ttl_ms));
+        return;
+    case SIM_FAULT_SLOW:
+        lengthen(&node->slow_until_us, a_while(world, 3000 * world->plan.ttl_ms));
         return;
     case SIM_FAULT_RESTART:
     case SIM_FAULT_WIPE:
@@ -144,7 +180,7 @@ static void strike(struct sim_world *world, enum sim_fault fault)
     uint32_t node = any_node(world);
     struct sim_client *client;
 
-    world->stats.faults++;
+    world->stats.faults[fault]++;
     switch (fault) {
     case SIM_FAULT_BREAK:
         client = any_client(world);
@@ -154,7 +190,14 @@ static void strike(struct sim_world *world, enum sim_fault fault)
         return;
     case SIM_FAULT_CUT:
     case SIM_FAULT_CUT_ONE:
-        cut(world, fault == SIM_FAULT_CUT);
+        cut(&any_client(world)->connections[node], any_way(world, fault == SIM_FAULT_CUT),
+            a_while(world, 8000000));
+        return;
+    case SIM_FAULT_PARTITION:
+        partition(world);
+        return;
+    case SIM_FAULT_MEMORY:
+        lengthen(&any_client(world)->starved_until_us, a_while(world, 3000000));
         return;
     case SIM_FAULT_PAUSE:
     case SIM_FAULT_SUSPEND:
@@ -167,10 +210,6 @@ static void strike(struct sim_world *world, enum sim_fault fault)
                           sim_draw(world, -world->plan.wall_skew_us, world->plan.wall_skew_us),
                       0);
         return;
-    case SIM_FAULT_STRAY:
-    case SIM_FAULT_DELAY:
-    case SIM_FAULT_HAND_OUT:
-        return; /* these strike by themselves */
     default:
         sim_say(world, "fault %s on node %u", sim_fault_name(fault), node + 1);
         strike_node(world, fault, node);
@@ -185,9 +224,12 @@ static void plan_next(struct sim_world *world)
                            .at_us = world->now_us + sim_draw(world, 1, 2 * world->plan.fault_every_us)});
 }
 
+/* These strike by themselves, where messages are sent and locks are won. */
+enum { BY_THEMSELVES = 1 << SIM_FAULT_STRAY | 1 << SIM_FAULT_DELAY | 1 << SIM_FAULT_HAND_OUT };
+
 void sim_faults_start(struct sim_world *world)
 {
-    if (world->plan.faults != 0)
+    if ((world->plan.faults & ~(uint32_t)BY_THEMSELVES) != 0)
         plan_next(world);
 }
 
@@ -200,7 +242,7 @@ void sim_faults_event(struct sim_world *world)
         return;
     do
         fault = (enum sim_fault)sim_draw(world, 0, SIM_FAULTS - 1);
-    while (!sim_plan_has(&world->plan, fault));
+    while (!sim_plan_has(&world->plan, fault) || (BY_THEMSELVES >> fault & 1) != 0);
     strike(world, fault);
     /* What a snapshot would have in it. */
     if (sim_plan_has(&world->plan, SIM_FAULT_SNAPSHOT) && sim_chance(world, 50))
@@ -208,8 +250,26 @@ void sim_faults_event(struct sim_world *world)
     plan_next(world);
 }
 
+/* It is switched off, or its network is: then nobody is told. */
+static void take_away(struct sim_world *world, uint32_t index)
+{
+    struct sim_node *node = &world->nodes[index];
+    bool silent = sim_chance(world, 50);
+
+    sim_say(world, "node %u is %s for good", index + 1, silent ? "not heard" : "switched off");
+    if (silent) {
+        node->frozen_until_us = INT64_MAX;
+        return;
+    }
+    node->up = false;
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        push_down(world, &world->clients[i], index);
+}
+
 void sim_faults_end(struct sim_world *world)
 {
+    for (uint32_t i = 0; i < world->plan.gone_count; i++)
+        take_away(world, (uint32_t)((world->plan.seed + i) % world->plan.node_count));
     for (uint32_t i = 0; i < world->plan.node_count; i++) {
         struct sim_node *node = &world->nodes[i];
 

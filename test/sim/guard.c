@@ -52,12 +52,18 @@ static bool send_admission(struct sim_world *world, struct sim_client *client, u
     return true;
 }
 
-void sim_guard_admit(struct sim_world *world, struct sim_client *client, uint32_t node, const char *word,
+bool sim_guard_admit(struct sim_world *world, struct sim_client *client, uint32_t node, const char *word,
                      bool full)
 {
     struct rl_admission admission = make_admission(world, client, node, word, 0);
 
-    send_admission(world, client, node, &admission, full);
+    return send_admission(world, client, node, &admission, full);
+}
+
+static void put_off(struct sim_client *client, uint32_t node)
+{
+    client->guards[node].again = after_ms(client, FLOOR_RETRY_MS);
+    client->guards[node].cause = RL_CAUSE_MEMORY;
 }
 
 void sim_guard_ready(struct sim_world *world, struct sim_client *client, uint32_t node)
@@ -68,7 +74,8 @@ void sim_guard_ready(struct sim_world *world, struct sim_client *client, uint32_
     guard->cause = RL_CAUSE_NONE;
     guard->epoch[0] = '\0';
     guard->again = RL_TIME_NEVER;
-    sim_guard_admit(world, client, node, "", false);
+    if (!sim_guard_admit(world, client, node, "", false))
+        put_off(client, node);
 }
 
 /* ---- the floor ---- */
@@ -78,6 +85,14 @@ static bool still_moving(const struct sim_client *client, uint32_t node)
     if (client->connections[node].state == SIM_READY)
         return client->guards[node].asking;
     return client->connections[node].state != SIM_RESTING;
+}
+
+static bool any_moving(const struct sim_world *world, const struct sim_client *client)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (still_moving(client, node))
+            return true;
+    return false;
 }
 
 static void begin_sweep(struct sim_world *world, struct sim_client *client)
@@ -91,6 +106,12 @@ static void begin_sweep(struct sim_world *world, struct sim_client *client)
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         if (client->connections[node].state == SIM_READY)
             sim_guard_admit(world, client, node, "", false);
+    if (any_moving(world, client))
+        return;
+    client->sweeping = false;
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (client->guards[node].fitness == RL_FITNESS_FLOORLESS)
+            put_off(client, node);
 }
 
 static void give_floor(struct sim_world *world, struct sim_client *client, bool found, uint64_t floor)
@@ -119,11 +140,8 @@ static void conclude_sweep(struct sim_world *world, struct sim_client *client)
     uint64_t floor = 0;
     bool found;
 
-    if (!client->sweeping)
+    if (!client->sweeping || any_moving(world, client))
         return;
-    for (uint32_t node = 0; node < world->plan.node_count; node++)
-        if (still_moving(client, node))
-            return;
     for (uint32_t node = 0; node < world->plan.node_count; node++) {
         const struct sim_guard *guard = &client->guards[node];
 
@@ -171,10 +189,10 @@ void sim_guard_reply(struct sim_world *world, struct sim_client *client, uint32_
     rl_guard_read_admit(bytes, length, &admitted);
     guard->asking = false;
     if (admitted.no_script && !ticket->full) {
-        sim_guard_admit(world, client, node, ticket->word, true);
-        return;
-    }
-    if (admitted.fitness == RL_FITNESS_UNKNOWN)
+        if (sim_guard_admit(world, client, node, ticket->word, true))
+            return;
+        put_off(client, node);
+    } else if (admitted.fitness == RL_FITNESS_UNKNOWN)
         sim_fail(world, "node %u answered an admission with: %.*s", node + 1, (int)length, bytes);
     else
         take_admitted(world, client, node, &admitted);

@@ -102,6 +102,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_client *client, st
                                     .until_us = until_us,
                                     .fence = worker->fence};
     world->stats.grants++;
+    world->stats.hand_overs += worker->waited;
     world->granted_us[worker->name] = world->now_us;
     sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", client->index + 1,
             worker->index + 1, 'a' + (int)worker->name, worker->fence, until_us - world->now_us);
@@ -177,6 +178,9 @@ static void check_clean(struct sim_world *world)
 {
     char key[16];
 
+    /* First, for looking at a key that has ended makes its node tell of that. */
+    if (world->messages_alive != 0)
+        sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         for (uint32_t name = 0; name < world->plan.name_count; name++) {
             int64_t now_us = sim_clock_at(&world->nodes[node].clock, world->now_us);
@@ -199,8 +203,26 @@ static void check_clean(struct sim_world *world)
             if (client->workers[j].stage != SIM_IDLE)
                 sim_fail(world, "leak: client %u.%u has not ended", i + 1, j + 1);
     }
-    if (world->messages_alive != 0)
-        sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);
+}
+
+/* All was well for long enough: every node that a client is connected with has its vote back. Not so one whose clock seems
+ * to run wrong since it was set back a little: that takes up to a minute of looks. */
+void sim_judge_calm(struct sim_world *world)
+{
+    if (world->plan.beyond)
+        return;
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t node = 0; node < world->plan.node_count; node++) {
+            const struct sim_guard *guard = &world->clients[i].guards[node];
+
+            if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX &&
+                world->clients[i].connections[node].state == SIM_READY && !guard->asking &&
+                !guard->clock_bad && (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
+                sim_fail(
+                    world,
+                    "liveness: node %u does not vote for client %u (cause %d) when all has long been well",
+                    node + 1, i + 1, guard->cause);
+        }
 }
 
 void sim_judge_end(struct sim_world *world)

@@ -65,6 +65,7 @@ static void end_holding(struct sim_world *world, struct sim_client *client, stru
 {
     sim_dispatch_forget_owed(world, client, worker);
     become_idle(world, client, worker);
+    sim_turns_leave(world, client, worker);
 }
 
 /* ---- acquisitions ---- */
@@ -72,14 +73,19 @@ static void end_holding(struct sim_world *world, struct sim_client *client, stru
 static uint32_t make_attempt(struct sim_world *world, const struct sim_client *client,
                              const struct sim_worker *worker)
 {
+    struct sim_attempt *attempt;
+
     if (world->attempt_count >= world->attempt_capacity) {
         world->attempt_capacity = world->attempt_capacity == 0 ? 1024 : 2 * world->attempt_capacity;
         world->attempts = realloc(world->attempts, world->attempt_capacity * sizeof *world->attempts);
         if (world->attempts == NULL)
             abort();
     }
-    world->attempts[world->attempt_count] = (struct sim_attempt){
+    attempt = &world->attempts[world->attempt_count];
+    *attempt = (struct sim_attempt){
         .client = client->index, .worker = worker->index, .name = worker->name, .ttl_ms = worker->ttl_ms};
+    snprintf(attempt->key, sizeof attempt->key, "lock-%u", worker->name % SIM_NAMES_MAX);
+    snprintf(attempt->owner, sizeof attempt->owner, "%032x|pid=%u", world->attempt_count, client->index);
     return world->attempt_count++;
 }
 
@@ -125,6 +131,7 @@ static void begin_holding(struct sim_world *world, struct sim_client *client, st
     rl_lease_init(&worker->lease, &config, &client->prng, worker->acquire.asked, worker->acquire.valid_until);
     worker->fence = worker->acquire.fence;
     worker->stage = SIM_WON;
+    world->stats.faults[SIM_FAULT_HAND_OUT] += late;
     worker->told_lost = false;
     worker->give_back_at = client->now; /* until it is handed out: when it was won */
     worker->act_at = late
@@ -136,19 +143,40 @@ static void end_acquisition(struct sim_world *world, struct sim_client *client, 
 {
     worker->owed = 0;
     worker->rounds = false;
-    if (worker->acquire.outcome == RL_OUTCOME_OK)
+    worker->place = 0;
+    sim_watching_end(world, client, worker);
+    sim_turns_remember(client, &worker->acquire);
+    if (worker->acquire.outcome == RL_OUTCOME_OK) {
         begin_holding(world, client, worker);
-    else
+    } else {
         become_idle(world, client, worker);
+        sim_turns_leave(world, client, worker);
+    }
+}
+
+/* It waits, or goes on waiting: nodes are asked who holds it, and to tell when that changes. */
+static void watch(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                  const struct rl_effects *effects, uint32_t before)
+{
+    worker->watching = true;
+    if (effects->question != before)
+        sim_wakes_waits(world, worker, effects->watch);
+    sim_dispatch_ask(world, client, worker, effects->watch, RL_COMMAND_WATCH, effects->question);
 }
 
 static void step_acquire(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
                          const struct rl_event *event)
 {
+    bool waited = worker->acquire.phase == RL_ACQUIRE_WAITING;
+    uint32_t question = worker->acquire.question;
     struct rl_effects effects;
 
     rl_acquire_step(&worker->acquire, event, &effects);
     trace_acquire(world, client, worker, event, &effects);
+    if (waited && (worker->acquire.phase != RL_ACQUIRE_WAITING || worker->acquire.question != question)) {
+        sim_wakes_ends(world, client, worker);
+        sim_wakes_count(world, worker, event, &effects);
+    }
     if (effects.release != 0)
         sim_dispatch_release(world, client, worker, effects.release, 0);
     if (effects.acquire != 0)
@@ -168,6 +196,8 @@ static void step_acquire(struct sim_world *world, struct sim_client *client, str
     }
     if (effects.peek != 0)
         sim_dispatch_ask(world, client, worker, effects.peek, RL_COMMAND_PEEK, effects.question);
+    if (effects.watch != 0)
+        watch(world, client, worker, &effects, question);
     if (effects.done)
         end_acquisition(world, client, worker);
 }
@@ -186,14 +216,22 @@ void sim_lock_ask(struct sim_world *world, struct sim_client *client, struct sim
         .retry_max = rl_span_ms(plan->retry_max_ms),
         .fenced = true,
         .peek = sim_chance(world, 30),
+        .trip = client->trip,
+        .patience = client->patience,
+        .queued = sim_turns_join(world, client, worker, wait),
     };
 
+    config.watch = config.queued || worker->leads;
     if (wait)
-        config.give_up_at = rl_time_add(client->now, rl_span_us(sim_draw(world, 0, 3000000)));
+        config.give_up_at = rl_time_add(
+            client->now, rl_span_us(sim_draw(world, 0, sim_chance(world, 20) ? 15000000 : 3000000)));
     worker->stage = SIM_ASKING;
     worker->lock++;
     worker->seen = 0;
+    worker->waited = false;
     worker->ttl_ms = plan->ttl_ms;
+    if (config.queued)
+        worker->attempt = make_attempt(world, client, worker); /* it may look before its first round */
     worker->owed = worker->instant = worker->touched = 0;
     worker->act_at = sim_chance(world, 5) ? rl_time_add(client->now, rl_span_us(sim_draw(world, 0, 200000)))
                                           : RL_TIME_NEVER; /* when it loses patience */
@@ -210,11 +248,12 @@ void sim_lock_hand_out(struct sim_world *world, struct sim_client *client, struc
 
     if (world->plan.bug == SIM_BUG_LATE_HAND_OUT)
         worker->lease.valid_until = rl_time_add(worker->lease.valid_until, waited);
-    if (!rl_lease_held(&worker->lease, client->now)) {
+    if (!rl_lease_held(&worker->lease, client->now) && world->plan.bug != SIM_BUG_NO_RECHECK) {
         world->stats.too_slow++;
         sim_dispatch_forget_owed(world, client, worker);
         sim_dispatch_release(world, client, worker, rl_node_set_all(world->plan.node_count), 0);
         become_idle(world, client, worker);
+        sim_turns_leave(world, client, worker);
         return;
     }
     worker->stage = SIM_HELD;
@@ -271,6 +310,8 @@ static void step_lease(struct sim_world *world, struct sim_client *client, struc
         sim_judge_extended(world, client, worker);
     if (effects.release != 0 && !(revivable && effects.done && !world->stopping))
         sim_dispatch_release(world, client, worker, effects.release, effects.question);
+    if (effects.release != 0)
+        sim_turns_leave(world, client, worker);
     if (effects.extend != 0) {
         worker->ttl_ms = rl_span_ms_up(effects.ttl);
         sim_dispatch_ask(world, client, worker, effects.extend, RL_COMMAND_EXTEND, effects.question);

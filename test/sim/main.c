@@ -5,23 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "sim/world.h"
+#include "sim/batch.h"
 
 static void usage(FILE *file)
 {
-    fputs("usage: redlock-sim [-n SEEDS] [-f FIRST] [-b BUG] [-k] [-w] [-v]\n"
+    fputs("usage: redlock-sim [-n SEEDS] [-f FIRST] [-j JOBS] [-b BUG] [-k] [-w] [-v [-s]]\n"
           "  -n SEEDS  how many seeds to run (1000)\n"
           "  -f FIRST  the first of them (1)\n"
+          "  -j JOBS   over how many processes to split them (one for each processor)\n"
           "  -b BUG    plant a bug, and stop at the first seed that finds it:\n           ",
           file);
     for (int bug = 1; bug < SIM_BUGS; bug++)
         fprintf(file, " %s", sim_bug_name((enum sim_bug)bug));
     fputs("\n  -k        go on after a failure\n"
           "  -w        faults together that are known not to be covered together\n"
-          "  -v        print what happens in each run\n",
+          "  -v        print what happens in each run\n"
+          "  -s        take out of a plan that fails what it fails without\n",
           file);
 }
 
@@ -34,73 +35,74 @@ static enum sim_bug find_bug(const char *name)
     exit(64);
 }
 
-static void sum_up(const struct sim_stats *stats, uint64_t seeds, uint64_t failed, double seconds)
+/* One after the other, with all that happens. */
+static int run_aloud(const struct sim_batch *batch, bool shrink)
 {
-    printf("%" PRIu64 " seeds, %" PRIu64 " failed: %" PRIu64 " steps, %" PRIu64 " messages, %" PRIu64
-           " locks handed out, %" PRIu64 " fences raised, %" PRIu64 " extended, %" PRIu64
-           " released, %" PRIu64 " lost, %" PRIu64 " too slow, %" PRIu64 " faults\n",
-           seeds, failed, stats->steps, stats->messages, stats->grants, stats->raises, stats->extensions,
-           stats->releases, stats->losses, stats->too_slow, stats->faults);
-    printf("%.1f s for %.0f s of simulated time: %.0f times real time\n", seconds,
-           (double)stats->virtual_us / 1e6, (double)stats->virtual_us / 1e6 / (seconds > 0 ? seconds : 1e-9));
+    struct sim_world *world = sim_world_new();
+    char text[1024];
+    int failed = 0;
+
+    for (uint64_t seed = batch->first; seed < batch->first + batch->count; seed++) {
+        struct sim_plan plan;
+
+        sim_plan_draw(&plan, seed, batch->bug, batch->wide);
+        if (shrink && !sim_run(world, &plan, NULL))
+            sim_failure_shrink(world, &plan);
+        sim_plan_describe(&plan, text, sizeof text);
+        puts(text);
+        failed |= !sim_run(world, &plan, stdout);
+    }
+    sim_world_free(world);
+    return failed;
+}
+
+static int run_quietly(const struct sim_batch *batch)
+{
+    struct sim_batch_result result;
+
+    sim_batch_run(batch, &result);
+    for (uint32_t i = 0; i < (batch->keep_going ? result.kept_count : result.kept_count > 0); i++)
+        sim_failure_show(stdout, batch, result.failed_seeds[i]);
+    sim_batch_describe(stdout, &result);
+    return result.failed == 0 ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
-    struct sim_world *world = calloc(1, sizeof *world);
-    uint64_t count = 1000, first = 1, failed = 0, done = 0;
-    enum sim_bug bug = SIM_BUG_NONE;
-    bool verbose = false, keep_going = false, wide = false;
-    clock_t started = clock();
-    char text[1024];
+    struct sim_batch batch = {.first = 1, .count = 1000, .jobs = sim_batch_jobs()};
+    bool verbose = false, shrink = false;
     int option;
 
-    while ((option = getopt(argc, argv, "n:f:b:kwvh")) != -1) {
+    while ((option = getopt(argc, argv, "n:f:j:b:kwvsh")) != -1) {
         switch (option) {
         case 'n':
-            count = strtoull(optarg, NULL, 10);
+            batch.count = strtoull(optarg, NULL, 10);
             break;
         case 'f':
-            first = strtoull(optarg, NULL, 10);
+            batch.first = strtoull(optarg, NULL, 10);
+            break;
+        case 'j':
+            batch.jobs = (unsigned)strtoul(optarg, NULL, 10);
             break;
         case 'b':
-            bug = find_bug(optarg);
+            batch.bug = find_bug(optarg);
             break;
         case 'k':
-            keep_going = true;
+            batch.keep_going = true;
             break;
         case 'w':
-            wide = true;
+            batch.wide = true;
             break;
         case 'v':
             verbose = true;
+            break;
+        case 's':
+            shrink = true;
             break;
         default:
             usage(option == 'h' ? stdout : stderr);
             return option == 'h' ? 0 : 64;
         }
     }
-    for (uint64_t seed = first; seed < first + count && world != NULL; seed++, done++) {
-        struct sim_plan plan;
-
-        sim_plan_draw(&plan, seed, bug, wide);
-        sim_plan_describe(&plan, text, sizeof text);
-        if (verbose)
-            puts(text);
-        if (sim_run(world, &plan, verbose ? stdout : NULL))
-            continue;
-        failed++;
-        printf("%s\nFAILED: %s\nagain: redlock-sim -v -n 1 -f %" PRIu64 " -b %s%s\n", text, world->failure,
-               seed, sim_bug_name(bug), wide ? " -w" : "");
-        if (!keep_going) {
-            done++;
-            break;
-        }
-    }
-    if (world != NULL)
-        sum_up(&world->stats, done, failed, (double)(clock() - started) / CLOCKS_PER_SEC);
-    free(world != NULL ? world->queue.heap : NULL);
-    free(world != NULL ? world->attempts : NULL);
-    free(world);
-    return failed == 0 ? 0 : 1;
+    return verbose ? run_aloud(&batch, shrink) : run_quietly(&batch);
 }

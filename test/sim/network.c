@@ -13,8 +13,10 @@ int64_t sim_delay(struct sim_world *world)
     int64_t delay = sim_draw(world, plan->delay_min_us, plan->delay_max_us);
 
     if (sim_plan_has(plan, SIM_FAULT_DELAY) && !world->stopping && world->now_us < plan->faults_end_us &&
-        sim_chance(world, 3))
+        sim_chance(world, 3)) {
         delay += sim_draw(world, 0, 2 * plan->node_timeout_ms * 1000);
+        world->stats.faults[SIM_FAULT_DELAY]++;
+    }
     return delay;
 }
 
@@ -37,6 +39,14 @@ static struct sim_message *make_message(struct sim_world *world, const char *byt
     return message;
 }
 
+/* What a slow node takes longer: sometimes too long for whoever waits. */
+static int64_t slowness(struct sim_world *world, uint32_t node)
+{
+    if (world->nodes[node].slow_until_us <= world->now_us)
+        return 0;
+    return sim_draw(world, 0, 1500 * world->plan.node_timeout_ms);
+}
+
 /* Puts it at the end of the link; it arrives after everything sent before it. */
 static void put(struct sim_world *world, struct sim_link *link, struct sim_message *message,
                 struct sim_event event)
@@ -46,7 +56,7 @@ static void put(struct sim_world *world, struct sim_link *link, struct sim_messa
     else
         link->last->next = message;
     link->last = message;
-    event.at_us = world->now_us + sim_delay(world);
+    event.at_us = world->now_us + sim_delay(world) + slowness(world, event.node);
     if (event.at_us < link->last_us)
         event.at_us = link->last_us;
     link->last_us = event.at_us;
@@ -111,6 +121,7 @@ static void let_stray(struct sim_world *world, struct sim_link *link, struct sim
         event.at_us = at_us;
         event.message = take(link);
         sim_queue_push(&world->queue, event);
+        world->stats.faults[SIM_FAULT_STRAY]++;
     }
 }
 
@@ -126,6 +137,7 @@ void sim_network_drop(struct sim_world *world, struct sim_client *client, uint32
                                      .generation = world->nodes[node].boot});
     empty(world, &connection->to_node);
     empty(world, &connection->to_client);
+    sim_tracking_forget(&world->nodes[node], client->index + 1);
     connection->to_node.last_us = connection->to_client.last_us = 0;
     connection->generation++;
 }
@@ -140,6 +152,35 @@ static void execute(struct sim_world *world, uint32_t node, struct sim_message *
     /* A refusal such as NOSCRIPT means that nothing was carried out. */
     if (reply->length > 0 && reply->bytes[0] != '-')
         sim_judge_settled(world, node, message);
+}
+
+/* A node has something to say that nobody asked for: it goes behind all replies that were sent before. */
+void sim_network_tell(void *context, struct sim_node *node, uint32_t peer, const char *key)
+{
+    struct sim_world *world = context;
+    struct sim_client *client = &world->clients[peer - 1];
+    uint32_t index = (uint32_t)(node - world->nodes);
+    struct sim_connection *connection = &client->connections[index];
+    char bytes[SIM_REPLY_SIZE];
+    struct rl_writer push = rl_writer_on(bytes, sizeof bytes);
+    struct sim_message *message;
+
+    if (!node->up || connection->state != SIM_READY || connection->boot != node->boot)
+        return;
+    rl_write_raw(&push, ">2\r\n$10\r\ninvalidate\r\n", 21);
+    if (key != NULL) {
+        sim_reply_array(&push, 1);
+        sim_reply_text(&push, key);
+    } else {
+        rl_write_raw(&push, "_\r\n", 3);
+    }
+    message = make_message(world, push.bytes, push.length);
+    message->push = true;
+    put(world, &connection->to_client, message,
+        (struct sim_event){.kind = SIM_TO_CLIENT,
+                           .client = client->index,
+                           .node = index,
+                           .generation = connection->generation});
 }
 
 static void arrive(struct sim_world *world, const struct sim_event *event)
@@ -162,9 +203,14 @@ static void arrive(struct sim_world *world, const struct sim_event *event)
     }
     message = take(&connection->to_node);
     if (node->up && connection->boot == node->boot) {
+        node->tracking.peer = client->index + 1;
         execute(world, event->node, message, &reply);
         later.kind = SIM_TO_CLIENT;
         put(world, &connection->to_client, make_message(world, reply.bytes, reply.length), later);
+        sim_tracking_tell_own(node);
+        /* Nodes look for what has ended now and then, and not for all of it. */
+        if (sim_chance(world, 2))
+            sim_node_expire(node, sim_clock_at(&node->clock, world->now_us));
     }
     sim_network_free(world, message);
 }
@@ -177,6 +223,10 @@ static void stray(struct sim_world *world, const struct sim_event *event)
     bool own_connection =
         world->plan.bug == SIM_BUG_RELEASE_UNORDERED && event->message->kind == RL_COMMAND_RELEASE;
 
+    if (node->frozen_until_us == INT64_MAX) {
+        sim_network_free(world, event->message);
+        return;
+    }
     if (node->frozen_until_us > world->now_us) {
         struct sim_event later = *event;
 
@@ -211,7 +261,10 @@ static void deliver(struct sim_world *world, const struct sim_event *event)
     }
     message = take(&connection->to_client);
     sim_client_look(world, client);
-    sim_connection_reply(world, client, event->node, message->bytes, message->length);
+    if (message->push)
+        sim_watching_push(world, client, event->node, message->bytes, message->length);
+    else
+        sim_connection_reply(world, client, event->node, message->bytes, message->length);
     sim_network_free(world, message);
     sim_client_plan_wake(world, client);
 }

@@ -43,13 +43,26 @@ void sim_node_start(struct sim_node *node, uint64_t serial, int64_t true_us)
     node->up = true;
     node->boot++;
     node->loaded = 0;
+    sim_tracking_forget_all(node);
     node->started_us = sim_clock_at(&node->clock, true_us);
     snprintf(node->run_id, sizeof node->run_id, "%040" PRIx64, serial);
 }
 
+static void remove_key(struct sim_node *node, struct sim_key *key)
+{
+    if (node->removing != NULL)
+        node->removing(node->context, node, key);
+    sim_tracking_changed(node, key->key);
+    key->key[0] = '\0';
+}
+
 void sim_node_flush(struct sim_node *node)
 {
+    for (int i = 0; i < SIM_KEYS_MAX; i++)
+        if (node->memory.keys[i].key[0] != '\0' && node->removing != NULL)
+            node->removing(node->context, node, &node->memory.keys[i]);
     node->memory = (struct sim_memory){0};
+    sim_tracking_flushed(node);
 }
 
 int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us)
@@ -69,17 +82,29 @@ static struct sim_key *find(struct sim_node *node, const char *key)
     return NULL;
 }
 
+static bool has_ended(const struct sim_key *key, int64_t now_us)
+{
+    return key->end_ms != 0 && now_us / 1000 > key->end_ms;
+}
+
 const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
 {
     struct sim_key *found = find(node, key);
 
     if (found == NULL)
         return NULL;
-    if (found->end_ms != 0 && now_us / 1000 > found->end_ms) {
-        found->key[0] = '\0';
+    if (has_ended(found, now_us)) {
+        remove_key(node, found);
         return NULL;
     }
     return found->value;
+}
+
+void sim_node_expire(struct sim_node *node, int64_t now_us)
+{
+    for (int i = 0; i < SIM_KEYS_MAX; i++)
+        if (node->memory.keys[i].key[0] != '\0' && has_ended(&node->memory.keys[i], now_us))
+            remove_key(node, &node->memory.keys[i]);
 }
 
 int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key)
@@ -102,10 +127,11 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
     if (place == NULL)
         abort(); /* the table was born with room for every name there is */
     if (place->value != value)
-        snprintf(place->value, sizeof place->value, "%s", value);
+        rl_text_copy(place->value, sizeof place->value, value);
     if (place->key != key)
-        snprintf(place->key, sizeof place->key, "%s", key);
+        rl_text_copy(place->key, sizeof place->key, key);
     place->end_ms = end_ms;
+    sim_tracking_changed(node, place->key);
     if (node->wrote != NULL)
         node->wrote(node->context, node, key, place->value);
 }
@@ -115,34 +141,41 @@ bool sim_node_remove(struct sim_node *node, const char *key)
     struct sim_key *found = find(node, key);
 
     if (found != NULL)
-        found->key[0] = '\0';
+        remove_key(node, found);
     return found != NULL;
 }
 
 /* ---- replies ---- */
 
-void sim_reply_integer(struct rl_writer *reply, int64_t value)
+/* Without snprintf: a tenth of all that a run computes went there. */
+static void reply_head(struct rl_writer *reply, const char *mark, int64_t value)
 {
     char line[32];
+    struct rl_text text = rl_text_on(line, sizeof line);
 
-    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, ":%" PRId64 "\r\n", value));
+    rl_text_add(&text, mark);
+    rl_text_add_integer(&text, value);
+    rl_text_add(&text, "\r\n");
+    rl_write_raw(reply, line, text.length);
+}
+
+void sim_reply_integer(struct rl_writer *reply, int64_t value)
+{
+    reply_head(reply, ":", value);
 }
 
 void sim_reply_text(struct rl_writer *reply, const char *text)
 {
-    char line[32];
     size_t length = strlen(text);
 
-    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, "$%zu\r\n", length));
+    reply_head(reply, "$", (int64_t)length);
     rl_write_raw(reply, text, length);
     rl_write_raw(reply, "\r\n", 2);
 }
 
 void sim_reply_array(struct rl_writer *reply, uint32_t count)
 {
-    char line[32];
-
-    rl_write_raw(reply, line, (size_t)snprintf(line, sizeof line, "*%u\r\n", count));
+    reply_head(reply, "*", count);
 }
 
 static void reply_line(struct rl_writer *reply, const char *line)
@@ -223,8 +256,10 @@ static void run_plain(struct sim_call *call, const struct rl_resp *items, uint32
     held = sim_node_get(call->node, call->now_us, key);
     if (is_text(&items[0], "PTTL", 4)) {
         sim_reply_integer(call->reply, sim_node_pttl(call->node, call->now_us, key));
+        sim_tracking_read(call->node, key);
     } else if (is_text(&items[0], "GETRANGE", 8)) {
         sim_reply_text(call->reply, held != NULL ? held : "");
+        sim_tracking_read(call->node, key);
     } else if (is_text(&items[0], "SET", 3) && count == 6 && held != NULL) {
         reply_line(call->reply, "$-1\r\n");
     } else if (is_text(&items[0], "SET", 3) && count == 6) {
@@ -234,6 +269,15 @@ static void run_plain(struct sim_call *call, const struct rl_resp *items, uint32
     } else {
         reply_line(call->reply, "-ERR unknown command\r\n");
     }
+}
+
+/* CLIENT TRACKING ON OPTIN, CLIENT TRACKING OFF, CLIENT CACHING YES. */
+static void run_client(struct sim_call *call, const struct rl_resp *items)
+{
+    char word[16];
+
+    copy_text(word, sizeof word, &items[1]);
+    sim_tracking_command(call->node, word, is_text(&items[2], "ON", 2), call->reply);
 }
 
 void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size_t length,
@@ -251,9 +295,14 @@ void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size
         for (uint32_t i = 0; i < head.element_count; i++)
             if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
                 abort();
+        if (is_text(&items[0], "CLIENT", 6) && head.element_count >= 3) {
+            run_client(&call, items);
+            continue;
+        }
         if (is_text(&items[0], "EVAL", 4) || is_text(&items[0], "EVALSHA", 7))
             run_script(&call, items, head.element_count);
         else
             run_plain(&call, items, head.element_count);
+        sim_tracking_served(node);
     }
 }

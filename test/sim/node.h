@@ -18,13 +18,30 @@ enum {
     SIM_WAITERS_MAX = 8,
     SIM_ID_SIZE = 33,
     SIM_WHO_SIZE = 64,
-    SIM_ARGUMENTS_MAX = 20
+    SIM_ARGUMENTS_MAX = 20,
+    SIM_TRACKED_MAX = 4,
+    SIM_NOBODY = 0 /* peers count from 1 */
 };
 
 struct sim_key {
     char key[SIM_KEY_SIZE]; /* "": free place */
     char value[SIM_VALUE_SIZE];
     int64_t end_ms; /* node time; 0 it has none */
+};
+
+/* Client tracking: who is told of what, see node_tracking.c. */
+struct sim_tracking {
+    bool refused;     /* this node does not let clients track */
+    uint32_t peer;    /* who is being served; SIM_NOBODY */
+    uint32_t on;      /* peers that have switched it on, a bit for each */
+    uint32_t next;    /* peers that want the key of their next command tracked */
+    uint32_t pending; /* keys to tell the one that is being served of, once it has its reply */
+    char own[SIM_TRACKED_MAX][SIM_KEY_SIZE];
+    struct {
+        char key[SIM_KEY_SIZE]; /* "": free place */
+        uint32_t peers;
+    } keys[SIM_TRACKED_MAX];
+    uint32_t key_count;
 };
 
 /* Somebody who waits for a lock: in the line of a fair one, for an ordinary one, or both. */
@@ -66,10 +83,15 @@ struct sim_node {
     char run_id[41];
     unsigned loaded; /* scripts it knows, a bit for each */
     bool up;
-    int64_t frozen_until_us; /* true time */
+    int64_t frozen_until_us; /* true time; INT64_MAX: for good */
+    int64_t slow_until_us;
     enum sim_bug bug;
-    /* Told whenever a key of a lock is written or removed, NULL nobody. */
+    struct sim_tracking tracking;
+    /* Told whenever a key is written, or is about to be removed; NULL nobody. */
     void (*wrote)(void *context, struct sim_node *node, const char *key, const char *owner);
+    void (*removing)(void *context, struct sim_node *node, const struct sim_key *key);
+    /* Has a push sent to a peer: that this key has changed, or all, NULL. */
+    void (*tell)(void *context, struct sim_node *node, uint32_t peer, const char *key);
     void *context;
 };
 
@@ -96,6 +118,29 @@ bool sim_node_remove(struct sim_node *node, const char *key);
 /* Carries out one request (one command, or a pipeline of them) at this node time, and appends the reply. */
 void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size_t length,
                   struct rl_writer *reply);
+
+/* Removes what has ended although nobody asks for it. */
+void sim_node_expire(struct sim_node *node, int64_t now_us);
+
+/* ---- node_tracking.c ---- */
+
+/* CLIENT TRACKING ON OPTIN, CLIENT TRACKING OFF and CLIENT CACHING YES. */
+void sim_tracking_command(struct sim_node *node, const char *word, bool on, struct rl_writer *reply);
+
+/* The peer that is being served has read a key, or sent any other command but CLIENT. */
+void sim_tracking_read(struct sim_node *node, const char *key);
+void sim_tracking_served(struct sim_node *node);
+
+/* A key has changed or is gone; all have. Everybody who tracks it is told, once. */
+void sim_tracking_changed(struct sim_node *node, const char *key);
+void sim_tracking_flushed(struct sim_node *node);
+
+/* What was kept back until the peer that is being served has its reply. */
+void sim_tracking_tell_own(struct sim_node *node);
+
+/* A connection is no more; all of them. */
+void sim_tracking_forget(struct sim_node *node, uint32_t peer);
+void sim_tracking_forget_all(struct sim_node *node);
 
 /* For the scripts: arguments as texts. */
 struct sim_call {

@@ -9,7 +9,7 @@
 
 #include "sim/node.h"
 
-enum { LIFE_MIN_MS = 60000 };
+enum { CLOSE_US = 2000, LIFE_MIN_MS = 60000 };
 
 static int64_t number(const char *text)
 {
@@ -160,9 +160,13 @@ struct fair {
 static int64_t choose_place(const struct fair *fair)
 {
     const struct sim_waiter *me = find_waiter(fair->line, fair->id);
-    int64_t least = me != NULL && me->in_line ? me->ticket : fair->line->high + 1;
+    bool in_line = me != NULL && me->in_line;
 
-    return fair->settled || fair->ticket > least ? fair->ticket : least;
+    if (fair->settled)
+        return fair->ticket;
+    if (in_line)
+        return fair->ticket > me->ticket ? fair->ticket : me->ticket;
+    return fair->ticket > fair->line->high - CLOSE_US ? fair->ticket : fair->line->high + 1;
 }
 
 static void take_in(struct sim_call *call, const struct fair *fair, int64_t place)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "sim/node.h"
 
 enum { AHEAD_US = 5000000, FENCE_LIFE_S = 90000 };
@@ -14,7 +15,12 @@ enum { AHEAD_US = 5000000, FENCE_LIFE_S = 90000 };
 
 static int64_t number(const char *text)
 {
-    return strtoll(text, NULL, 10);
+    bool negative = *text == '-';
+    int64_t value = 0;
+
+    for (text += negative; *text >= '0' && *text <= '9'; text++)
+        value = value * 10 + (*text - '0');
+    return negative ? -value : value;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -35,8 +41,9 @@ static const char *get(struct sim_call *call, const char *key)
 static void set_number(struct sim_call *call, const char *key, int64_t value, int64_t end_ms)
 {
     char text[24];
+    struct rl_text writer = rl_text_on(text, sizeof text);
 
-    snprintf(text, sizeof text, "%" PRId64, value);
+    rl_text_add_integer(&writer, value);
     sim_node_set(call->node, key, text, end_ms);
 }
 

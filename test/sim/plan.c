@@ -11,14 +11,15 @@
 #include "core/guard.h"
 
 static const char *const fault_names[SIM_FAULTS] = {
-    "break",   "stray",     "delay",   "cut",        "cut-one",  "freeze", "pause",
-    "suspend", "hand-out",  "restart", "wipe",       "snapshot", "flush",  "guard-key",
-    "scripts", "step-back", "wall",    "step-ahead", "rate",     "evict",
+    "break",     "stray",   "delay",     "cut",      "cut-one",    "partition", "freeze",   "slow",
+    "pause",     "suspend", "memory",    "hand-out", "restart",    "wipe",      "snapshot", "flush",
+    "guard-key", "scripts", "step-back", "wall",     "step-ahead", "rate",      "evict",
 };
 
 static const char *const bug_names[SIM_BUGS] = {
-    "none",          "no-guard", "no-second-round",  "raise-unowned",  "release-unordered",
-    "late-hand-out", "no-drift", "extend-recreates", "fence-or-floor", "same-owner",
+    "none",          "no-guard",       "no-second-round", "raise-unowned",    "release-unordered",
+    "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates", "fence-or-floor",
+    "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -104,6 +105,19 @@ static void draw_faults(struct sim_plan *plan, struct rl_prng *prng)
     keep_promises_apart(plan);
 }
 
+/* Whether the others go on without them is what liveness is about. Nodes that forgot, or whose clocks were set back, may need
+ * more than a majority to learn their floor, and then nothing is promised. */
+static void draw_gone(struct sim_plan *plan, struct rl_prng *prng)
+{
+    uint32_t needs_floors = FORGETTING | 1U << SIM_FAULT_RESTART | 1U << SIM_FAULT_STEP_BACK;
+
+    if (plan->started_by_hand && (plan->faults & needs_floors) == 0)
+        plan->gone_count = (uint32_t)rl_prng_between(prng, 0, (plan->node_count - 1) / 2);
+    /* Two clocks that err by a quarter each, in opposite ways, differ by a little more than the half that is allowed. */
+    if (plan->gone_count > 0 && plan->rate_max_ppm > plan->drift_ppm / 5)
+        plan->rate_max_ppm = plan->drift_ppm / 5;
+}
+
 static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
 {
     plan->delay_min_us = PICK(prng, 20, 200, 2000);
@@ -136,6 +150,19 @@ static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
     plan->end_us = plan->stop_us + 8000000;
 }
 
+/* Mostly all of them tell. */
+static void draw_untold(struct sim_plan *plan, struct rl_prng *prng)
+{
+    if (!chance(prng, 25))
+        return;
+    for (uint32_t node = 0; node < plan->node_count; node++)
+        if (chance(prng, 40)) {
+            plan->untold |= 1U << node;
+            if (chance(prng, 50))
+                plan->old |= 1U << node;
+        }
+}
+
 void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide)
 {
     struct rl_prng prng = rl_prng_seed(seed);
@@ -147,7 +174,9 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     plan->name_count = (uint32_t)PICK(&prng, 1, 1, 2);
     draw_times(plan, &prng);
     draw_faults(plan, &prng);
+    draw_gone(plan, &prng);
     draw_length(plan, &prng);
+    draw_untold(plan, &prng);
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)
@@ -165,16 +194,18 @@ void sim_plan_describe(const struct sim_plan *plan, char *text, int size)
     char faults[256];
 
     add_faults(plan, faults, sizeof faults);
-    snprintf(
-        text, (size_t)size,
-        "seed %" PRIu64 ": bug=%s nodes=%u clients=%u workers=%u names=%u%s%s%s delay=%" PRId64 "-%" PRId64
-        "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "ms node-timeout=%" PRId64 "ms retry=%" PRId64 "-%" PRId64
-        "ms think=%" PRId64 "us hold=%" PRId64 "us drift=%uppm rates=%uppm wall=%" PRId64
-        "us node-clocks=%" PRId64 "us until=%" PRId64 "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
-        plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
-        plan->name_count, plan->beyond ? " beyond" : "", plan->started_by_hand ? " by-hand" : "",
-        plan->durable ? " durable" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
-        plan->max_ttl_ms, plan->node_timeout_ms, plan->retry_min_ms, plan->retry_max_ms, plan->think_max_us,
-        plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm, plan->wall_skew_us, plan->node_skew_us,
-        plan->end_us / 1000, plan->fault_every_us / 1000, plan->faults_end_us / 1000, faults);
+    snprintf(text, (size_t)size,
+             "seed %" PRIu64
+             ": bug=%s nodes=%u clients=%u workers=%u names=%u gone=%u untold=%x%s%s%s delay=%" PRId64
+             "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "ms node-timeout=%" PRId64
+             "ms retry=%" PRId64 "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64
+             "us drift=%uppm rates=%uppm wall=%" PRId64 "us node-clocks=%" PRId64 "us until=%" PRId64
+             "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
+             plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
+             plan->name_count, plan->gone_count, plan->untold, plan->beyond ? " beyond" : "",
+             plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "", plan->delay_min_us,
+             plan->delay_max_us, plan->ttl_ms, plan->max_ttl_ms, plan->node_timeout_ms, plan->retry_min_ms,
+             plan->retry_max_ms, plan->think_max_us, plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm,
+             plan->wall_skew_us, plan->node_skew_us, plan->end_us / 1000, plan->fault_every_us / 1000,
+             plan->faults_end_us / 1000, faults);
 }

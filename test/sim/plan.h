@@ -14,12 +14,15 @@ enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 2, SIM_NAMES_MA
 enum sim_fault {
     SIM_FAULT_BREAK, /* a connection breaks, and what is under way on it is lost */
     SIM_FAULT_STRAY, /* what was under way on a broken connection may still arrive, after the next one is up */
-    SIM_FAULT_DELAY,     /* a message takes far longer than usual */
-    SIM_FAULT_CUT,       /* a client and a node do not hear each other for a while */
-    SIM_FAULT_CUT_ONE,   /* the same, in one direction only */
+    SIM_FAULT_DELAY,   /* a message takes far longer than usual */
+    SIM_FAULT_CUT,     /* a client and a node do not hear each other for a while */
+    SIM_FAULT_CUT_ONE, /* the same, in one direction only */
+    SIM_FAULT_PARTITION, /* some clients and some nodes do not hear each other, or one side does not hear the other */
     SIM_FAULT_FREEZE,    /* a node stops for a while */
+    SIM_FAULT_SLOW,      /* a node takes long for everything for a while */
     SIM_FAULT_PAUSE,     /* a client's process stops for a while */
     SIM_FAULT_SUSPEND,   /* a client's machine sleeps: a long pause, and its connections are gone */
+    SIM_FAULT_MEMORY,    /* a client gets no memory for a while, so that it cannot send */
     SIM_FAULT_HAND_OUT,  /* a lock is won long before its caller gets to run */
     SIM_FAULT_RESTART,   /* a node restarts and has forgotten nothing */
     SIM_FAULT_WIPE,      /* a node restarts and has forgotten everything */
@@ -44,10 +47,14 @@ enum sim_bug {
     SIM_BUG_RAISE_UNOWNED,     /* a node lifts its fence for somebody who lost the lock there */
     SIM_BUG_RELEASE_UNORDERED, /* releases travel on a connection of their own */
     SIM_BUG_LATE_HAND_OUT,     /* validity counts from when the caller gets to run */
+    SIM_BUG_NO_RECHECK,        /* validity is not looked at again when the caller gets to run */
     SIM_BUG_NO_DRIFT,          /* clocks are believed to be equal */
     SIM_BUG_EXTEND_RECREATES,  /* extending takes an expired lock back */
     SIM_BUG_FENCE_OR_FLOOR,    /* the floor counts only where there is no fence */
     SIM_BUG_SAME_OWNER,        /* one owner value for all rounds of an acquisition */
+    SIM_BUG_ARM_AFTER_LOOK,    /* a node is asked to tell only after it was seen that the lock is held */
+    SIM_BUG_PUSH_DROPPED,      /* what a node tells while a reply is waited for is thrown away */
+    SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUGS
 };
 
@@ -59,7 +66,10 @@ struct sim_plan {
     uint32_t faults;      /* bits of enum sim_fault */
     bool beyond;          /* faults beyond the promise: only the order of fences counts */
     bool started_by_hand; /* the operator vouched for the new fleet, so it need not sit out */
+    uint32_t untold;      /* nodes that do not tell when a key changes, a bit for each */
+    uint32_t old;         /* of these: nodes that speak RESP2 only */
     bool durable;         /* nodes that restart with their memory are declared to do so */
+    uint32_t gone_count;  /* nodes that are gone for good when the faults end: a minority */
     int64_t fault_every_us;
     int64_t faults_end_us; /* true time; from then on everything is well */
     int64_t stop_us;       /* from then on nobody asks for locks any more */

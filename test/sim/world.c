@@ -61,6 +61,9 @@ static void start_node(struct sim_world *world, uint32_t index)
 
     node->bug = world->plan.bug;
     node->wrote = sim_judge_wrote;
+    node->removing = sim_wakes_removing;
+    node->tell = sim_network_tell;
+    node->tracking.refused = rl_node_set_has(world->plan.untold, index);
     node->context = world;
     sim_clock_set(&node->clock, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew),
                   sim_draw(world, -most, most));
@@ -158,6 +161,8 @@ bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcr
     world->plan.stop_us += world->set_back_us;
     world->plan.end_us += world->set_back_us;
     run_until(world, world->plan.stop_us);
+    if (world->failure[0] == '\0')
+        sim_judge_calm(world);
     world->stopping = true;
     for (uint32_t client = 0; client < world->plan.client_count && world->failure[0] == '\0'; client++)
         sim_client_stop(world, &world->clients[client]);

@@ -36,6 +36,7 @@ struct sim_message {
     struct sim_message *next;
     uint32_t attempt; /* whose it is; 0 the guard's */
     uint8_t kind;     /* enum rl_command_kind */
+    bool push;        /* a node's: nobody asked for it */
     bool last;        /* the last release that this attempt gets on this node */
     uint32_t length;
     char bytes[];
@@ -75,6 +76,8 @@ struct sim_ticket {
     struct rl_time sent;
 };
 
+enum sim_tracking_state { SIM_TRACKING_OFF, SIM_TRACKING_ON, SIM_TRACKING_REFUSED };
+
 enum sim_connection_state { SIM_RESTING, SIM_OPENING, SIM_READY };
 
 struct sim_connection {
@@ -86,6 +89,8 @@ struct sim_connection {
     struct rl_time deadline, retry_at;
     struct rl_backoff backoff;
     unsigned loaded;
+    enum sim_tracking_state tracking;
+    int64_t ready_us; /* true time since when it is ready */
     char run_id[41];
     int64_t up_s;
 };
@@ -138,6 +143,15 @@ struct sim_worker {
     int64_t ttl_ms;
     int64_t asked_us; /* true time when the present round began */
     uint64_t fence, seen;
+    /* In the queue of its client: see turns.c. */
+    bool leads;
+    uint32_t place; /* 0: not behind anybody */
+    struct rl_time queue_since;
+    /* Waiting: see watching.c and wakes.c. */
+    bool watching;
+    bool waited;
+    int64_t waits_since_us; /* true time */
+    rl_node_set excused;    /* nodes that could not be asked to tell */
 };
 
 struct sim_client {
@@ -145,8 +159,9 @@ struct sim_client {
     struct sim_clock clock, wall;
     struct rl_time now;
     struct rl_prng prng;
-    int64_t paused_until_us; /* true time */
-    int64_t wake_us;         /* true time of the timer that counts */
+    int64_t paused_until_us;  /* true time */
+    int64_t starved_until_us; /* likewise: without memory */
+    int64_t wake_us;          /* true time of the timer that counts */
     struct sim_connection connections[SIM_NODES_MAX];
     struct sim_guard guards[SIM_NODES_MAX];
     uint32_t sweep;
@@ -155,11 +170,15 @@ struct sim_client {
     struct sim_worker workers[SIM_WORKERS_MAX];
     struct sim_debt debts[SIM_DEBTS_MAX];
     uint32_t debt_count;
+    uint32_t last_place;
+    struct rl_span queue_limit, trip;
+    uint32_t patience;
 };
 
 /* One round's owner value, and what became of it on each node. */
 struct sim_attempt {
     uint32_t client, worker, name;
+    char key[16], owner[48]; /* as the nodes see them */
     int64_t ttl_ms;
     rl_node_set broken;           /* a connection with something of it under way broke */
     rl_node_set settled;          /* its last release was carried out there: it must never be seen again */
@@ -185,7 +204,9 @@ struct sim_grant {
 enum { SIM_GRANTS_KEPT = 64 };
 
 struct sim_stats {
-    uint64_t steps, messages, grants, raises, extensions, losses, releases, too_slow, faults, orphans;
+    uint64_t steps, messages, grants, raises, extensions, losses, releases, too_slow, orphans;
+    uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
+    uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
 };
 
@@ -203,8 +224,9 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
-    uint64_t highest[SIM_NAMES_MAX];   /* fence handed out */
-    int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
+    uint64_t highest[SIM_NAMES_MAX];               /* fence handed out */
+    int64_t granted_us[SIM_NAMES_MAX];             /* when a lock was handed out last */
+    int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
     bool stopping;
@@ -239,6 +261,7 @@ void sim_network_open(struct sim_world *world, struct sim_client *client, uint32
 /* The connection is no more; what is under way on it is lost, or strays. */
 void sim_network_drop(struct sim_world *world, struct sim_client *client, uint32_t node);
 void sim_network_event(struct sim_world *world, const struct sim_event *event);
+void sim_network_tell(void *world, struct sim_node *node, uint32_t peer, const char *key);
 void sim_network_free(struct sim_world *world, struct sim_message *message);
 
 /* ---- faults.c ---- */
@@ -254,7 +277,21 @@ void sim_judge_extended(struct sim_world *world, struct sim_client *client, stru
 void sim_judge_ended(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
 void sim_judge_settled(struct sim_world *world, uint32_t node, const struct sim_message *message);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
+void sim_judge_calm(struct sim_world *world);
 void sim_judge_end(struct sim_world *world);
+
+/* ---- wakes.c: that nobody sleeps through the end of what it waits for ---- */
+
+void sim_wakes_removing(void *world, struct sim_node *node, const struct sim_key *key);
+void sim_wakes_waits(struct sim_world *world, struct sim_worker *worker, rl_node_set asked);
+void sim_wakes_asked(struct sim_worker *worker, uint32_t node, bool armed);
+void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uint32_t node);
+
+/* It has waited and now does something else; or looks again. */
+void sim_wakes_ends(struct sim_world *world, const struct sim_client *client,
+                    const struct sim_worker *worker);
+void sim_wakes_count(struct sim_world *world, const struct sim_worker *worker, const struct rl_event *event,
+                     const struct rl_effects *effects);
 
 /* ---- connection.c: a client's end of its connections ---- */
 
@@ -286,6 +323,8 @@ void sim_lock_hand_out(struct sim_world *world, struct sim_client *client, struc
 
 /* ---- dispatch.c: questions out, answers in ---- */
 
+bool sim_dispatch_question(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                           uint32_t node, enum rl_command_kind kind, uint32_t question);
 bool sim_dispatch_send(struct sim_world *world, struct sim_client *client, uint32_t node, uint32_t attempt,
                        const struct sim_ticket *ticket);
 void sim_dispatch_ask(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
@@ -301,6 +340,31 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
 void sim_answers_dropped(struct sim_world *world, struct sim_client *client, uint32_t node,
                          const struct sim_ticket *ticket);
 
+/* ---- watching.c: what nodes tell of changes ---- */
+
+bool sim_watching_send(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                       uint32_t node, uint32_t question);
+void sim_watching_tracked(struct sim_client *client, uint32_t node, const char *bytes, size_t length);
+void sim_watching_end(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
+void sim_watching_push(struct sim_world *world, struct sim_client *client, uint32_t node, const char *bytes,
+                       size_t length);
+void sim_watching_node(struct sim_world *world, struct sim_client *client, uint32_t node,
+                       enum rl_event_kind kind);
+void sim_watching_arm_late(struct sim_world *world, struct sim_client *client, uint32_t node,
+                           const struct sim_ticket *ticket, struct rl_answer *answer);
+
+/* ---- turns.c: who comes first among the workers of one client ---- */
+
+void sim_turns_init(struct sim_client *client);
+struct sim_worker *sim_turns_leader(struct sim_world *world, struct sim_client *client, const char *key,
+                                    size_t key_length);
+bool sim_turns_join(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                    bool waits);
+void sim_turns_leave(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
+
+/* What an acquisition learned of others who want what we want, for the next one. */
+void sim_turns_remember(struct sim_client *client, const struct rl_acquire *acquire);
+
 /* ---- guard.c: which nodes may vote ---- */
 
 enum sim_right { SIM_MAY_VOTE, SIM_MAY_NOT_VOTE, SIM_MAY_VOTE_SOON };
@@ -309,7 +373,7 @@ void sim_guard_ready(struct sim_world *world, struct sim_client *client, uint32_
 void sim_guard_down(struct sim_world *world, struct sim_client *client, uint32_t node);
 void sim_guard_reply(struct sim_world *world, struct sim_client *client, uint32_t node,
                      const struct sim_ticket *ticket, const char *bytes, size_t length);
-void sim_guard_admit(struct sim_world *world, struct sim_client *client, uint32_t node, const char *word,
+bool sim_guard_admit(struct sim_world *world, struct sim_client *client, uint32_t node, const char *word,
                      bool full);
 enum sim_right sim_guard_right(struct sim_world *world, struct sim_client *client, uint32_t node);
 

@@ -106,14 +106,34 @@ static uint32_t question_of(const struct player *player, const char *line)
     return to_second_question(line) ? player->acquire.question : player->acquire.round_question;
 }
 
-static struct rl_event read_answer(const struct player *player, const char *line, struct rl_time now)
+/* What happened to a node, if it is not an answer of it. */
+static bool is_news(const char *line, enum rl_event_kind *kind)
+{
+    static const struct {
+        const char *word;
+        enum rl_event_kind kind;
+    } table[] = {{"changed", RL_EVENT_CHANGED}, {"up", RL_EVENT_UP}, {"down", RL_EVENT_DOWN}};
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (has_word(line, table[i].word)) {
+            *kind = table[i].kind;
+            return true;
+        }
+    return false;
+}
+
+static struct rl_event read_node(const struct player *player, const char *line, struct rl_time now)
 {
     struct rl_event event = {.kind = RL_EVENT_ANSWER, .now = now, .question = question_of(player, line)};
 
     if (sscanf(line, "%*d node %u", &event.node) != 1 || event.node == 0)
         fail_msg("no node in: %s", line);
     event.node--;
+    if (is_news(line, &event.kind))
+        return event;
     event.answer.verdict = verdict_of(line);
+    event.answer.armed = has_word(line, "armed");
+    event.answer.holder = (uint64_t)setting(line, "by", 0);
     event.answer.cause = cause_of(line);
     event.answer.ttl_left_ms = -2;
     if (event.answer.verdict == RL_GRANTED)
@@ -167,6 +187,9 @@ static void start_acquire(struct player *player, const char *line)
         .retry_max = rl_span_ms(setting(line, "retry", 10)),
         .fenced = has_word(line, "fenced"),
         .peek = has_word(line, "peek"),
+        .watch = has_word(line, "watch"),
+        .queued = has_word(line, "queued"),
+        .patience = (uint32_t)setting(line, "patience", 0),
     };
     const char *name = strchr(line, '"') + 1;
 
@@ -202,7 +225,10 @@ static void play_line(struct player *player, const char *line)
     if (has_word(line, "end"))
         return;
     if (has_word(line, "node"))
-        event = read_answer(player, line, event.now);
+        event = read_node(player, line, event.now);
+    else if (has_word(line, "turn"))
+        event = (struct rl_event){
+            .kind = RL_EVENT_TURN, .now = event.now, .courtesy = has_word(line, "courtesy")};
     else if (has_word(line, "cancel"))
         event.kind = RL_EVENT_CANCEL;
     else if (has_word(line, "release"))

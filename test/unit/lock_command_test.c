@@ -200,6 +200,7 @@ struct expected {
 #define REL RL_COMMAND_RELEASE
 #define RAI RL_COMMAND_RAISE
 #define PEEK RL_COMMAND_PEEK
+#define WATCH RL_COMMAND_WATCH
 #define LINE RL_COMMAND_LINE
 #define LEAVE RL_COMMAND_LEAVE
 #define PRESENT RL_COMMAND_PRESENT
@@ -284,6 +285,15 @@ static const struct expected replies[] = {
     {PEEK, "$3\r\nyou\r\n:-3\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {PEEK, "$3\r\nyou\r\n+x\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {PEEK, ":1\r\n:5\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    /* who holds it, and to be told */
+    {WATCH, "+OK\r\n$0\r\n\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {WATCH, "+OK\r\n$3\r\nyou\r\n:4200\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, 4200, 0, "you"},
+    {WATCH, "-ERR not tracking\r\n$3\r\nyou\r\n:4200\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, 4200, 0,
+     "you"},
+    {WATCH, "+OK\r\n-WRONGTYPE no\r\n:-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_FOREIGN_TYPE, 0, -1, 0, NULL},
+    {WATCH, "+OK\r\n-NOPERM no\r\n-NOPERM no\r\n", ANSWER, RL_BROKEN, RL_CAUSE_RIGHTS, 0, -2, 0, NULL},
+    {WATCH, "+OK\r\n$3\r\nyou\r\n:-3\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {WATCH, "$3\r\nyou\r\n:4200\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
 };
 
 static bool is_as_expected(const struct expected *expected)
@@ -311,6 +321,44 @@ static void every_reply_has_its_meaning(void **state)
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++)
         if (!is_as_expected(&replies[i]))
             fail_msg("kind %d: %s", replies[i].kind, replies[i].bytes);
+}
+
+static struct rl_answer watched(const char *bytes)
+{
+    struct rl_lock_reply reply;
+
+    rl_lock_command_read(RL_COMMAND_WATCH, 77, bytes, strlen(bytes), &reply);
+    return reply.answer;
+}
+
+static void a_node_is_armed_when_it_said_so_and_not_else(void **state)
+{
+    (void)state;
+    assert_true(watched("+OK\r\n$3\r\nyou\r\n:4200\r\n").armed);
+    assert_true(watched("+OK\r\n-WRONGTYPE no\r\n:-1\r\n").armed);
+    assert_false(watched("-ERR not tracking\r\n$3\r\nyou\r\n:4200\r\n").armed);
+    assert_false(watched("-NOPERM no\r\n-WRONGTYPE no\r\n:-1\r\n").armed);
+    assert_false(watched(":1\r\n$3\r\nyou\r\n:4200\r\n").armed);
+}
+
+static void holders_are_told_apart_by_their_owner_values(void **state)
+{
+    uint64_t you = watched("+OK\r\n$3\r\nyou\r\n:4200\r\n").holder;
+
+    (void)state;
+    assert_true(you != 0);
+    assert_true(watched("+OK\r\n$3\r\nyou\r\n:9\r\n").holder == you);
+    assert_true(watched("+OK\r\n$3\r\nyov\r\n:4200\r\n").holder != you);
+    assert_true(watched("+OK\r\n$0\r\n\r\n:-2\r\n").holder == 0);
+}
+
+static void watching_is_peeking_with_a_word_before_it(void **state)
+{
+    struct rl_lock_command watch = plain(RL_COMMAND_WATCH);
+
+    (void)state;
+    assert_string_equal(words_of(&watch, 0, false), "CLIENT CACHING YES ; GETRANGE lock 0 510 ; PTTL lock");
+    assert_int_equal(rl_lock_command_replies(RL_COMMAND_WATCH), 3);
 }
 
 static void a_fair_denial_tells_the_place_and_the_ticket(void **state)
@@ -390,6 +438,9 @@ int main(void)
         cmocka_unit_test(a_fair_acquire_carries_the_place_as_well),
         cmocka_unit_test(waiters_come_go_and_are_looked_at),
         cmocka_unit_test(every_reply_has_its_meaning),
+        cmocka_unit_test(watching_is_peeking_with_a_word_before_it),
+        cmocka_unit_test(a_node_is_armed_when_it_said_so_and_not_else),
+        cmocka_unit_test(holders_are_told_apart_by_their_owner_values),
         cmocka_unit_test(a_fair_denial_tells_the_place_and_the_ticket),
         cmocka_unit_test(changed_replies_are_read_without_harm),
         cmocka_unit_test(random_bytes_are_read_without_harm),

@@ -18,12 +18,17 @@ do
     -- include parts/line.lua
     local first = find_first()
     local waits = holder or first
-    -- Whoever comes later goes behind all who came before, whatever his clock says. Once a quorum has taken him in, however,
-    -- his ticket is the one that all nodes are to go by.
+    -- Whoever comes later goes behind all who came before, whatever his clock says; but for two milliseconds, in which
+    -- several may reach the nodes in different orders and had better be sorted by their tickets. Once a quorum has taken him
+    -- in, his ticket is the one that all nodes are to go by.
     local place = tonumber(ARGV[7])
     local before = waits and call('ZSCORE', line, id)
     if ARGV[11] ~= '1' then
-        place = math.max(place, before and tonumber(before) or high + 1)
+        if before then
+            place = math.max(place, tonumber(before))
+        elseif place <= high - 2000 then
+            place = high + 1
+        end
     end
     local text = string.format('%.0f', place)
     -- All of it ends by itself once nobody asks any more.
@@ -35,6 +40,7 @@ do
     if waits then
         if before ~= text then
             call('ZADD', line, text, id)
+            moved = moved or before and place > tonumber(before)
         end
         call('SET', KEYS[7], ARGV[10], 'PX', ARGV[8])
         call('PEXPIRE', line, life)

@@ -1,0 +1,147 @@
+/*
+ * That no wake-up is lost: when a lock is free on a quorum of nodes that are fit, connected and able to tell, and nobody takes it,
+ * whoever waits for it must have noticed within a few message delays, and not only when it looks again out of mistrust.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/world.h"
+
+/* ---- since when a lock is free ---- */
+
+/* The true time at which a key ends by itself. */
+static int64_t end_us(const struct sim_node *node, const struct sim_key *key)
+{
+    return sim_clock_when(&node->clock, (key->end_ms + 1) * 1000);
+}
+
+void sim_wakes_removing(void *context, struct sim_node *node, const struct sim_key *key)
+{
+    struct sim_world *world = context;
+    int64_t at_us = world->now_us;
+
+    if (strncmp(key->key, "lock-", 5) != 0)
+        return;
+    if (key->end_ms != 0 && end_us(node, key) < at_us)
+        at_us = end_us(node, key);
+    world->gone_us[node - world->nodes][strtoul(key->key + 5, NULL, 10)] = at_us;
+}
+
+static int64_t free_since_us(const struct sim_world *world, uint32_t index, uint32_t name)
+{
+    const struct sim_node *node = &world->nodes[index];
+
+    for (int i = 0; i < SIM_KEYS_MAX; i++) {
+        const struct sim_key *key = &node->memory.keys[i];
+
+        if (strncmp(key->key, "lock-", 5) == 0 && strtoul(key->key + 5, NULL, 10) == name)
+            return key->end_ms != 0 ? end_us(node, key) : INT64_MAX;
+    }
+    return world->gone_us[index][name];
+}
+
+/* ---- since when a node can be heard ---- */
+
+static int64_t later(int64_t a_us, int64_t b_us)
+{
+    return a_us > b_us ? a_us : b_us;
+}
+
+/* Each of these times is when the latest disturbance of its kind was over. */
+static int64_t undisturbed_since_us(const struct sim_world *world, const struct sim_client *client,
+                                    uint32_t index)
+{
+    const struct sim_connection *connection = &client->connections[index];
+    const struct sim_node *node = &world->nodes[index];
+    int64_t at_us = later(connection->ready_us, later(client->paused_until_us, client->starved_until_us));
+
+    if (connection->state != SIM_READY || !node->up || connection->boot != node->boot)
+        return INT64_MAX;
+    at_us = later(at_us, later(node->frozen_until_us, node->slow_until_us));
+    return later(at_us, later(connection->to_node.cut_until_us, connection->to_client.cut_until_us));
+}
+
+/* ---- the waiter ---- */
+
+void sim_wakes_waits(struct sim_world *world, struct sim_worker *worker, rl_node_set asked)
+{
+    worker->waited = true;
+    worker->waits_since_us = world->now_us;
+    worker->excused = rl_node_set_all(world->plan.node_count); /* until it could be asked */
+    (void)asked;
+}
+
+void sim_wakes_asked(struct sim_worker *worker, uint32_t node, bool armed)
+{
+    if (armed)
+        worker->excused &= ~rl_node_set_one(node);
+    else
+        worker->excused |= rl_node_set_one(node);
+}
+
+/* Whoever waits asks it now, or has no excuse. */
+void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uint32_t node)
+{
+    for (uint32_t i = 0; i < world->plan.worker_count; i++)
+        client->workers[i].excused &= ~rl_node_set_one(node);
+}
+
+/* What a message takes at most. */
+static int64_t hop_us(const struct sim_plan *plan)
+{
+    int64_t timeout_us = plan->node_timeout_ms * 1000;
+
+    return plan->delay_max_us + (sim_plan_has(plan, SIM_FAULT_DELAY) ? 2 * timeout_us : 0) +
+           (sim_plan_has(plan, SIM_FAULT_SLOW) ? 3 * timeout_us / 2 : 0);
+}
+
+/* It is told, looks at one that renews, and hears that it is gone; or its clock says that it has ended, which goes wrong by
+ * as much as clocks differ. */
+static int64_t bound_us(const struct sim_plan *plan)
+{
+    return 4 * hop_us(plan) + 5000 + plan->max_ttl_ms * 2 * plan->rate_max_ppm / 1000;
+}
+
+void sim_wakes_ends(struct sim_world *world, const struct sim_client *client, const struct sim_worker *worker)
+{
+    int64_t deadline_us = world->now_us - bound_us(&world->plan), since_us = 0;
+    rl_node_set slept = 0;
+
+    if (world->plan.beyond)
+        return;
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        int64_t at_us = later(free_since_us(world, node, worker->name), worker->waits_since_us);
+
+        if (rl_node_set_has(worker->excused | world->plan.untold, node))
+            continue;
+        at_us = later(at_us, undisturbed_since_us(world, client, node));
+        if (at_us >= deadline_us)
+            continue;
+        slept |= rl_node_set_one(node);
+        since_us = later(since_us, at_us);
+    }
+    if (rl_node_set_count(slept) >= rl_quorum(world->plan.node_count))
+        sim_fail(world,
+                 "lost wake-up: client %u.%u waited for %c, which had been free on nodes %x for %" PRId64
+                 " us, and %" PRId64 " us are enough to notice",
+                 client->index + 1, worker->index + 1, 'a' + (int)worker->name, slept,
+                 world->now_us - since_us, bound_us(&world->plan));
+}
+
+void sim_wakes_count(struct sim_world *world, const struct sim_worker *worker, const struct rl_event *event,
+                     const struct rl_effects *effects)
+{
+    struct sim_stats *stats = &world->stats;
+
+    if (worker->acquire.phase == RL_ACQUIRE_WAITING)
+        stats->looks++;
+    else if (worker->acquire.woken && event->kind == RL_EVENT_CHANGED)
+        stats->woken_by_push++;
+    else if (worker->acquire.woken && event->kind == RL_EVENT_TIMER)
+        stats->woken_by_timer++;
+    else if (worker->acquire.woken)
+        stats->woken_by_look++;
+    else if (effects->acquire != 0)
+        stats->polls++;
+}
