@@ -176,7 +176,8 @@ static inline bool walk_no_effects(const struct rl_effects *effects)
 {
     return (effects->release | effects->acquire | effects->raise | effects->peek | effects->watch |
             effects->extend) == 0 &&
-           !effects->present && !effects->lost && !effects->done && !effects->extended && effects->rest.us == 0;
+           !effects->present && !effects->lost && !effects->done && !effects->extended &&
+           effects->rest.us == 0;
 }
 
 /* NULL, or the rule that this step broke. */
