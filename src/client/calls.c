@@ -275,7 +275,7 @@ struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock
     if (operation == NULL)
         return NULL;
     event.ttl = rl_span_ms(ttl_ms);
-    rl_list_append(&lock->extending, &operation->on_lock);
+    rl_list_append(&lock->waiting, &operation->on_lock);
     rl_holding_event(lock, &event);
     return operation;
 }
@@ -296,7 +296,7 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
         rl_holding_discard(lock); /* it goes out all the same; only nobody will hear how it went */
         return NULL;
     }
-    rl_list_append(&lock->releasing, &operation->on_lock);
+    rl_list_append(&lock->waiting, &operation->on_lock);
     rl_holding_event(lock, &event);
     return operation;
 }

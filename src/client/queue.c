@@ -106,6 +106,7 @@ bool rl_queue_join(struct rl_operation *operation, bool waits)
         lock->queue_since = operation->started;
     } else if (waits) {
         rl_list_append(&leader->queue, &operation->in_queue);
+        lock->client->queued += operation->request == 0;
     }
     return leader != NULL && waits;
 }
@@ -126,6 +127,17 @@ static bool owes_courtesy(redlock_client *client, redlock_lock *lock)
     return true;
 }
 
+void rl_queue_quit(struct rl_operation *operation)
+{
+    redlock_client *client = operation->lock->client;
+
+    if (rl_link_used(&operation->in_queue))
+        client->queued -= operation->request == 0;
+    rl_list_remove(&operation->in_queue);
+    if (client->heir == operation)
+        client->heir = NULL;
+}
+
 static void take_turns(redlock_client *client)
 {
     struct rl_link *link;
@@ -136,8 +148,10 @@ static void take_turns(redlock_client *client)
         struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, in_queue);
         struct rl_event event = {.kind = RL_EVENT_TURN, .now = client->clock.now};
 
-        rl_list_remove(link);
+        rl_queue_quit(operation);
         event.courtesy = owes_courtesy(client, operation->lock);
+        if (rl_link_used(&operation->following) && operation->call == NULL)
+            client->heir = operation;
         rl_operation_event(operation, &event);
     }
     client->turning = false;
@@ -171,8 +185,8 @@ void rl_queue_leave(redlock_lock *lock)
     step_down(lock);
     if (!rl_list_empty(&lock->queue) && !lock->client->closing)
         hand_on(lock);
-    while ((link = rl_list_first(&lock->queue)) != NULL)
-        rl_list_remove(link); /* the client closes: they are all being cancelled */
+    while ((link = rl_list_first(&lock->queue)) != NULL) /* the client closes: they are all being cancelled */
+        rl_queue_quit(RL_CONTAINER(link, struct rl_operation, in_queue));
 }
 
 void rl_queue_contended(redlock_client *client)

@@ -218,6 +218,15 @@ static bool reason_open(const struct rl_acquire *acquire)
     return rl_tally_reason(&tally) != rl_tally_reason(&acquire->tally);
 }
 
+/* A quick round tells how far away the nodes are; a slow one rather how busy somebody is. */
+static void note_trip(struct rl_acquire *acquire, struct rl_span took)
+{
+    if (acquire->trip.us == 0 || took.us < acquire->trip.us)
+        acquire->trip = took;
+    else
+        acquire->trip.us += (took.us - acquire->trip.us) / 16;
+}
+
 static void count_vote(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     if (!rl_tally_add(&acquire->tally, event->node, &event->answer))
@@ -225,7 +234,7 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
     acquire->last[event->node] = event->answer;
     acquire->fences[event->node] = event->answer.fence;
     if (rl_tally_decide(&acquire->tally) != RL_OPEN)
-        acquire->trip = rl_time_since(event->now, acquire->asked);
+        note_trip(acquire, rl_time_since(event->now, acquire->asked));
     switch (rl_tally_decide(&acquire->tally)) {
     case RL_OPEN:
         return;

@@ -55,7 +55,7 @@ enum rl_acquire_phase {
     RL_ACQUIRE_ENDED
 };
 
-enum { RL_PATIENCE_MAX = 8 };
+enum { RL_PATIENCE_MAX = 7 };
 
 struct rl_acquire {
     struct rl_acquire_config config;
@@ -79,7 +79,7 @@ struct rl_acquire {
     struct rl_time look_at;  /* WAITING: when to look again although nobody told anything; mistrust */
     struct rl_time poll_at;  /* WAITING: when to try again because too few nodes would tell */
     struct rl_time show_at;  /* WAITING: when to let people see that it waits, once more */
-    struct rl_span trip;     /* how long the latest round took that was decided by answers */
+    struct rl_span trip;     /* how long a round takes, judging by those that were decided by answers */
     uint32_t patience;       /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
     bool agreed; /* fair: nodes that gave different tickets have been asked again, for one of them */
     bool woken;  /* this round was begun because the lock seemed to be free */
