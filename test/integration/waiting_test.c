@@ -238,7 +238,8 @@ static void a_holder_that_renews_is_looked_at_and_not_challenged(void **state)
     redlock_client_close(holder);
 }
 
-/* A renewal costs each waiter a try at first, with the look after it, and a look from then on. */
+/* A renewal costs each waiter a try at first, with the look after it, and a look from then on; who waits for long is shown to
+ * people by a script of seven commands. */
 static void a_crowd_of_processes_waits_almost_for_free(void **state)
 {
     enum { CROWD = 12 };
@@ -247,7 +248,7 @@ static void a_crowd_of_processes_waits_almost_for_free(void **state)
     print_message("# %d processes, %d renewals: %ld commands on the busiest node, %.5f of a core each\n",
                   CROWD, result.renewals, result.commands, result.cpu_share);
     assert_int_equal(result.served, CROWD);
-    assert_in_range(result.commands, 1, (uintmax_t)(CROWD + 1) * (4 + 4 * (uintmax_t)result.renewals));
+    assert_in_range(result.commands, 1, (uintmax_t)(CROWD + 1) * (12 + 4 * (uintmax_t)result.renewals));
     assert_true(result.cpu_share < 0.05);
 }
 
@@ -259,7 +260,7 @@ static void a_crowd_of_threads_waits_as_one(void **state)
     print_message("# %d threads, %d renewals: %ld commands on the busiest node, %.5f of a core each\n", CROWD,
                   result.renewals, result.commands, result.cpu_share);
     assert_int_equal(result.served, CROWD);
-    assert_in_range(result.commands, 1, 10 + 10 * (uintmax_t)result.renewals);
+    assert_in_range(result.commands, 1, 20 + 10 * (uintmax_t)result.renewals);
     assert_true(result.cpu_share < 0.05);
 }
 
