@@ -24,6 +24,7 @@ help:
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
+	@echo 'make interop               share locks with other libraries, which it fetches; not part of make test'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make clean                 remove build/'
@@ -89,7 +90,10 @@ model:
 	@tools/setup test
 	@model/run
 
+interop: all
+	@REDLOCK=$(abspath $(BUILD))/src/redlock test/interop/redis_py.sh
+
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install lint format bench fuzz sim chaos soak model clean
+.PHONY: all help test demo install lint format bench fuzz sim chaos soak model interop clean
