@@ -82,6 +82,7 @@ static void start(struct waiter *waiter, const struct rl_acquire_config *config)
     waiter->prng = rl_prng_seed(1);
     rl_acquire_init(&waiter->acquire, config, &waiter->prng);
     tell(waiter, RL_EVENT_START, 0, 0);
+    waiter->acquire.show_at = RL_TIME_NEVER; /* but for the tests that are about that */
 }
 
 /* A round that is lost to somebody, 4 ms after it began. */
@@ -578,14 +579,62 @@ static void be_beaten(struct waiter *waiter, int times)
 static void patience_grows_with_wake_ups_that_came_to_nothing(void **state)
 {
     struct waiter waiter;
+    uint32_t patience;
 
     (void)state;
     start_watching(&waiter, 3);
     assert_int_equal(waiter.acquire.patience, 0);
     be_beaten(&waiter, 3);
     assert_int_equal(waiter.acquire.patience, 3);
+    /* But not for ever: somebody got it each time, and the unlucky must not starve. */
     be_beaten(&waiter, 20);
+    patience = waiter.acquire.patience;
+    assert_true(patience < RL_PATIENCE_MAX);
+    be_beaten(&waiter, 1);
+    assert_int_equal(waiter.acquire.patience, patience);
+}
+
+/* A split means that perhaps nobody got it, because too many came at once. */
+static void split_votes_make_more_patient_than_losing(void **state)
+{
+    struct waiter waiter;
+
+    (void)state;
+    start_watching(&waiter, 3);
+    for (int64_t ms = 1000; ms < 31000; ms += 1000) {
+        tell(&waiter, RL_EVENT_CHANGED, 0, ms);
+        tell(&waiter, RL_EVENT_CHANGED, 1, ms);
+        if (waiter.acquire.phase == RL_ACQUIRE_RESTING)
+            tell(&waiter, RL_EVENT_TIMER, 0, ms_of(waiter.acquire.wake_at) + 1);
+        assert_round(&waiter);
+        answer(&waiter, waiter.acquire.question, 0, ms + 900, (struct rl_answer){.verdict = RL_GRANTED});
+        deny(&waiter, 1, ms + 900);
+        deny(&waiter, 2, ms + 900);
+        for (uint32_t node = 0; node < 3; node++)
+            show(&waiter, node, ms + 901, 60000, YOU + (uint64_t)ms, true);
+    }
     assert_int_equal(waiter.acquire.patience, RL_PATIENCE_MAX);
+}
+
+/* ---- being seen ---- */
+
+static void who_waits_for_a_second_is_shown_and_shown_again(void **state)
+{
+    struct rl_acquire_config config = config_for(3);
+    struct waiter waiter = {.prng = rl_prng_seed(1)};
+
+    (void)state;
+    rl_acquire_init(&waiter.acquire, &config, &waiter.prng);
+    tell(&waiter, RL_EVENT_START, 0, 0);
+    lose(&waiter);
+    for (uint32_t node = 0; node < 3; node++)
+        show(&waiter, node, 6, HELD_MS, YOU, true);
+    assert_int_equal(ms_of(waiter.acquire.wake_at), 1000);
+    tell(&waiter, RL_EVENT_TIMER, 0, 1000);
+    assert_true(waiter.effects.present);
+    assert_int_equal(ms_of(waiter.acquire.show_at), 11000);
+    tell(&waiter, RL_EVENT_TIMER, 0, 1001);
+    assert_false(waiter.effects.present);
 }
 
 static void a_patient_waiter_comes_at_a_random_time_within_its_patience(void **state)
@@ -731,6 +780,8 @@ int main(void)
         cmocka_unit_test(the_wait_ends_when_its_time_is_up),
         cmocka_unit_test(a_cancelled_waiter_has_nothing_to_undo),
         cmocka_unit_test(patience_grows_with_wake_ups_that_came_to_nothing),
+        cmocka_unit_test(split_votes_make_more_patient_than_losing),
+        cmocka_unit_test(who_waits_for_a_second_is_shown_and_shown_again),
         cmocka_unit_test(a_patient_waiter_comes_at_a_random_time_within_its_patience),
         cmocka_unit_test(no_patience_is_longer_than_the_longest_pause),
         cmocka_unit_test(in_the_queue_it_asks_nobody_until_its_turn),
