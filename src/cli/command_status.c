@@ -131,8 +131,8 @@ static void print_words(const struct subject *subject, const redlock_report *rep
 static void print_json(const struct subject *subject, const redlock_report *report)
 {
     json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:o}", "result", redlock_result_name(report->result),
-                               "mode", subject->plain ? "plain" : "guarded", "quorum", (int)report->quorum, "held_on",
-                               (int)report->denied, "nodes", cli_output_nodes(report));
+                               "mode", subject->plain ? "plain" : "guarded", "quorum", (int)report->quorum,
+                               "held_on", (int)report->denied, "nodes", cli_output_nodes(report));
 
     if (subject->name != NULL) {
         json_object_set_new(object, "name", cli_output_string(subject->name));

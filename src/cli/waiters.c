@@ -95,11 +95,11 @@ json_t *cli_waiters_json(const redlock_report *report)
 
     for (uint32_t i = 0; i < report->waiter_count; i++) {
         const redlock_waiter *waiter = &report->waiters[i];
-        json_t *one = json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "host", cli_output_string(waiter->who.host),
-                                "user", cli_output_string(waiter->who.user), "why",
-                                cli_output_string(waiter->who.why), "pid", (json_int_t)waiter->who.pid,
-                                "since_ms", (json_int_t)waiter->who.since_ms, "count",
-                                (json_int_t)waiter->count);
+        json_t *one =
+            json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "host", cli_output_string(waiter->who.host), "user",
+                      cli_output_string(waiter->who.user), "why", cli_output_string(waiter->who.why), "pid",
+                      (json_int_t)waiter->who.pid, "since_ms", (json_int_t)waiter->who.since_ms, "count",
+                      (json_int_t)waiter->count);
         json_object_set_new(one, "place", waiter->place > 0 ? json_integer(waiter->place) : json_null());
         json_array_append_new(waiters, one);
     }
