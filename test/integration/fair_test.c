@@ -399,7 +399,9 @@ static void fair_and_exclusive_callers_exclude_each_other(void **state)
     assert_result(REDLOCK_BUSY, redlock_try_acquire(two, &exclusive, &other, &report), &report);
     assert_result(REDLOCK_BUSY, redlock_try_acquire(two, &fair, &other, &report), &report);
     give_back(lock);
+    assert_string_equal(lock_leftovers(fleet, 10000), ""); /* also from the slowest node */
     lock = take_spec(two, &exclusive);
+    await(line_is_held(fleet));
     assert_true(redlock_lock_fence(lock) > fence);
     assert_result(REDLOCK_BUSY, redlock_try_acquire(one, &fair, &other, &report), &report);
     ask(&waiter, one, NULL);

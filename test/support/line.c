@@ -80,6 +80,15 @@ void line_vacate(struct fleet *fleet)
             fleet_command(fleet, node, "DEL", LINE_NAME, NULL);
 }
 
+bool line_is_held(struct fleet *fleet)
+{
+    for (int node = 0; node < fleet_size(fleet); node++)
+        if (fleet_pid(fleet, node) != 0 &&
+            strcmp(fleet_command(fleet, node, "EXISTS", LINE_NAME, NULL), "1") != 0)
+            return false;
+    return true;
+}
+
 redlock_spec line_spec(redlock_kind kind)
 {
     redlock_spec spec = spec_for(LINE_NAME, LONG_TTL_MS);

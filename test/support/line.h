@@ -33,6 +33,9 @@ bool line_is_gone(struct fleet *fleet);
 void line_occupy(struct fleet *fleet);
 void line_vacate(struct fleet *fleet);
 
+/* Whether anybody holds it on every node that runs. */
+bool line_is_held(struct fleet *fleet);
+
 redlock_spec line_spec(redlock_kind kind);
 
 /* A process of its own that waits for the fair lock, says when it has it, and gives it back when it is told to. */
