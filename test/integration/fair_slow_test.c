@@ -198,7 +198,8 @@ static void stopped_and_killed_contenders_harm_nobody_else(void **state)
     }
     end(victim);
     end_contest(pids, STOPPED);
-    line_vacate(fleet); /* the one that was killed may have had it */
+    line_vacate(fleet); /* one that was killed may have had it, */
+    line_clear(fleet);  /* or stand in line yet */
 }
 
 static int start_admitted(void **state)

@@ -66,6 +66,16 @@ bool line_is_gone(struct fleet *fleet)
     return true;
 }
 
+void line_clear(struct fleet *fleet)
+{
+    for (int node = 0; node < fleet_size(fleet); node++)
+        if (fleet_pid(fleet, node) != 0)
+            fleet_command(
+                fleet, node, "EVAL",
+                "for _, key in ipairs(redis.call('KEYS', 'redlock-line:*')) do redis.call('DEL', key) end",
+                "0", NULL);
+}
+
 void line_occupy(struct fleet *fleet)
 {
     for (int node = 0; node < fleet_size(fleet); node++)

@@ -29,6 +29,9 @@ bool line_is_led_by(struct fleet *fleet, const char *id);
 /* Whether nothing of any waiter is left at the nodes: no line, no lease. What they remember of tickets does not count. */
 bool line_is_gone(struct fleet *fleet);
 
+/* Forgets those who were killed: at a node where nobody asked after them they stay until their lease ends. */
+void line_clear(struct fleet *fleet);
+
 /* Somebody else holds the lock on every node that runs, or does so no longer. */
 void line_occupy(struct fleet *fleet);
 void line_vacate(struct fleet *fleet);
