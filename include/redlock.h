@@ -111,7 +111,7 @@ typedef struct redlock_node_report {
     redlock_verdict verdict;
     uint32_t fit;                      /* 1 when the node may vote as far as is known now */
     int64_t latency_us;                /* from question to answer; -1 when there was none */
-    uint32_t tells;                    /* 1 when it tells waiters of a release; 0: they ask it now and then */
+    uint32_t tells; /* 1 when it tells waiters of a release, as far as is known; 0: they ask it now and then */
     int64_t ttl_left_ms;               /* of the key that is there; -1 it has no end, -2 not known */
     uint64_t fence;                    /* the highest fence the node told, 0 none */
     char url[160];                     /* the node, without password */
@@ -121,7 +121,7 @@ typedef struct redlock_node_report {
 
 /* Somebody who waits for a lock. */
 typedef struct redlock_waiter {
-    redlock_holder who; /* since_ms: since when he waits; the id is empty */
+    redlock_holder who; /* since_ms: since when they wait; the id is empty */
     uint32_t count;     /* callers of that client who wait for it together */
     uint32_t place;     /* in the line of a fair lock, 1 is the next; 0 waits for an ordinary one */
 } redlock_waiter;
@@ -193,7 +193,7 @@ typedef struct redlock_options {
     uint32_t connect_timeout_ms; /* connect, TLS and handshake together; default 1000 */
     uint32_t node_timeout_ms;    /* a node that has not answered by then is silent; default 500 */
     uint32_t drift_ppm;          /* how wrong clock rates may be; default 10000 (1 %) */
-    uint32_t retry_min_ms;       /* shortest wait between rounds; default 10 */
+    uint32_t retry_min_ms;       /* shortest rest before nodes that do not tell are asked again; default 10 */
     uint32_t retry_max_ms;       /* longest; default 500 */
     const redlock_allocator *allocator;                                    /* default: malloc and free */
     void (*log)(void *context, redlock_log_level level, const char *line); /* default none */
@@ -265,8 +265,8 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_try_acquire(redlock_client
                                                                   redlock_lock **lock,
                                                                   redlock_report *report);
 
-/* The same, trying again for wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both
- * for other holders and for nodes to come back; what was missing in the end is the result. */
+/* The same, waiting up to wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both for other
+ * holders, whose end the nodes tell, and for nodes to come back; what was missing in the end is the result. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_acquire(redlock_client *client,
                                                               const redlock_spec *spec, int64_t wait_ms,
                                                               redlock_lock **lock, redlock_report *report);

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/clock.h"
 #include "cli/exits.h"
@@ -17,16 +16,25 @@
 
 int cli_acquiring_check(const struct cli_options *options)
 {
-    if (options->kind != NULL && strcmp(options->kind, "exclusive") != 0)
-        return cli_output_fail(CLI_EXIT_USAGE, "--kind %s: this version has only exclusive locks",
-                               options->kind);
     if (options->shared)
-        return cli_output_fail(CLI_EXIT_USAGE, "-s: this version has only exclusive locks");
+        return cli_output_fail(CLI_EXIT_USAGE, "-s: this version has only exclusive and fair locks");
     if (options->also != NULL)
         return cli_output_fail(CLI_EXIT_USAGE, "--also: this version takes one name at a time");
     if (options->nonblock && options->wait_ms != CLI_NOT_GIVEN)
         return cli_output_fail(CLI_EXIT_USAGE, "-n and -w exclude each other");
     return 0;
+}
+
+int cli_acquiring_kind(const struct cli_session *session, const struct cli_options *options,
+                       redlock_kind *kind)
+{
+    *kind = options->kind == CLI_NOT_GIVEN ? REDLOCK_EXCLUSIVE : (redlock_kind)options->kind;
+    if (*kind != REDLOCK_FAIR || !session->config.plain)
+        return 0;
+    cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no line of those who wait");
+    cli_output_hint("fix", "leave out --kind fair, or %s",
+                    options->plain ? "--plain" : "mode = plain in the configuration");
+    return CLI_EXIT_USAGE;
 }
 
 struct attempt {

@@ -9,6 +9,7 @@
 
 #include "cli/events.h"
 #include "cli/options.h"
+#include "cli/session.h"
 #include "cli/signals.h"
 
 struct cli_acquiring {
@@ -25,6 +26,10 @@ struct cli_acquiring {
 
 /* Checks the options that all commands share which take a lock. 0, or an exit code after having said what is wrong. */
 int cli_acquiring_check(const struct cli_options *options);
+
+/* The kind of lock that is wanted, if these nodes can give it. The same. */
+int cli_acquiring_kind(const struct cli_session *session, const struct cli_options *options,
+                       redlock_kind *kind);
 
 /* Returns when the lock is held or never will be. */
 void cli_acquiring_run(struct cli_acquiring *acquiring);

@@ -52,7 +52,7 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
 }
 
 static int take_and_print(const struct cli_session *session, const struct cli_options *options,
-                          const struct cli_signals *signals, uint32_t ttl_ms)
+                          const struct cli_signals *signals, redlock_kind kind, uint32_t ttl_ms)
 {
     const char *name = options->words[0];
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
@@ -63,6 +63,7 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
                                       .signals = signals};
     int code = CLI_EXIT_OK;
 
+    spec.kind = kind;
     spec.name = name;
     spec.ttl_ms = ttl_ms;
     spec.why = cli_text_fit(options->why, why, sizeof why);
@@ -81,7 +82,7 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
 }
 
 static int prepare(struct cli_session *session, const struct cli_options *options,
-                   struct cli_signals *signals, uint32_t *ttl_ms)
+                   struct cli_signals *signals, redlock_kind *kind, uint32_t *ttl_ms)
 {
     int code = cli_acquiring_check(options);
 
@@ -89,6 +90,8 @@ static int prepare(struct cli_session *session, const struct cli_options *option
         code = cli_output_fail(CLI_EXIT_USAGE, "acquire needs --ttl: nothing renews the lock after it");
     if (code == 0)
         code = cli_session_prepare(session, options);
+    if (code == 0)
+        code = cli_acquiring_kind(session, options, kind);
     if (code == 0)
         code = cli_session_ttl(session, options, ttl_ms);
     if (code == 0)
@@ -106,11 +109,12 @@ int cli_command_acquire(const struct cli_options *options)
 {
     struct cli_session session = {0};
     struct cli_signals signals = {.fd = -1};
+    redlock_kind kind = REDLOCK_EXCLUSIVE;
     uint32_t ttl_ms = 0;
-    int code = prepare(&session, options, &signals, &ttl_ms);
+    int code = prepare(&session, options, &signals, &kind, &ttl_ms);
 
     if (code == 0)
-        code = take_and_print(&session, options, &signals, ttl_ms);
+        code = take_and_print(&session, options, &signals, kind, ttl_ms);
     cli_session_close(&session);
     return code;
 }

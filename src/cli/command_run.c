@@ -24,6 +24,7 @@ struct run {
     const struct cli_options *options;
     const char *name;
     char *shell_argv[4]; /* for -c */
+    redlock_kind kind;
     uint32_t ttl_ms, renew_ms;
     struct cli_events events;
     struct cli_session session;
@@ -123,6 +124,8 @@ static int prepare(struct run *run)
     if (code == 0)
         code = cli_session_prepare(&run->session, run->options);
     if (code == 0)
+        code = cli_acquiring_kind(&run->session, run->options, &run->kind);
+    if (code == 0)
         code = cli_session_check_name(&run->session, run->name);
     if (code == 0)
         code = check_times(run);
@@ -147,6 +150,7 @@ static int take_lock(struct run *run, redlock_lock **lock)
                                       .signals = &run->signals,
                                       .events = &run->events};
 
+    spec.kind = run->kind;
     spec.name = run->name;
     spec.ttl_ms = run->ttl_ms;
     spec.renew_ms = run->renew_ms;

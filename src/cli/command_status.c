@@ -1,5 +1,5 @@
 /*
- * redlock status: who holds a name and what each node says about it; without a name, how the nodes are.
+ * redlock status: who holds a name, who waits for it and what each node says about it; without a name, how the nodes are.
  * It takes and changes nothing.
  */
 #include <stdio.h>
@@ -12,6 +12,13 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/text.h"
+#include "cli/waiters.h"
+
+/* What was asked for. */
+struct subject {
+    const char *name; /* NULL: the nodes themselves */
+    bool plain, verbose;
+};
 
 /* What a node's verdict means when nothing was asked for but the state of things. */
 static const char *node_word(const redlock_node_report *node, bool about_name)
@@ -32,8 +39,18 @@ static const char *node_word(const redlock_node_report *node, bool about_name)
     return redlock_verdict_name(node->verdict);
 }
 
-static void print_node(uint32_t number, const redlock_node_report *node, bool about_name, int width)
+/* What a node does for those who wait; only one that answered can be said anything about. */
+static const char *telling_words(const redlock_node_report *node)
 {
+    if (node->verdict != REDLOCK_VERDICT_GRANTED && node->verdict != REDLOCK_VERDICT_DENIED)
+        return "";
+    return node->tells ? "  tells waiters of a release" : "  is asked by waiters now and then";
+}
+
+static void print_node(uint32_t number, const redlock_node_report *node, const struct subject *subject,
+                       int width)
+{
+    bool about_name = subject->name != NULL;
     char url[sizeof node->url], detail[sizeof node->detail];
 
     cli_text_clean(node->url, url, sizeof url);
@@ -45,12 +62,14 @@ static void print_node(uint32_t number, const redlock_node_report *node, bool ab
         printf("  %s left", cli_text_span(node->ttl_left_ms).text);
     else if (node->ttl_left_ms == -1 && node->verdict == REDLOCK_VERDICT_DENIED)
         printf("  no end");
+    if (subject->verbose)
+        printf("%s", telling_words(node));
     if (detail[0] != '\0')
         printf("  %s", detail);
     printf("\n");
 }
 
-static void print_nodes(const redlock_report *report, bool about_name)
+static void print_nodes(const redlock_report *report, const struct subject *subject)
 {
     int width = 0;
 
@@ -58,7 +77,7 @@ static void print_nodes(const redlock_report *report, bool about_name)
         if ((int)strlen(report->nodes[i].url) > width)
             width = (int)strlen(report->nodes[i].url);
     for (uint32_t i = 0; i < report->node_count; i++)
-        print_node(i + 1, &report->nodes[i], about_name, width);
+        print_node(i + 1, &report->nodes[i], subject, width);
 }
 
 static void print_holder(const char *name, const redlock_report *report)
@@ -91,52 +110,55 @@ static const char *free_words(const redlock_report *report)
     return report->denied == 0 ? "is free" : "is not held by a quorum of nodes";
 }
 
-static void print_words(const char *name, const redlock_report *report, bool plain)
+static void print_words(const struct subject *subject, const redlock_report *report)
 {
     char clean[REDLOCK_NAME_MAX + 1] = "";
 
-    if (name != NULL) {
-        cli_text_clean(name, clean, sizeof clean);
+    if (subject->name != NULL) {
+        cli_text_clean(subject->name, clean, sizeof clean);
         if (report->holder.id[0] != '\0')
             print_holder(clean, report);
         else if (report->result == REDLOCK_OK)
             printf("%s %s\n", clean, free_words(report));
+        cli_waiters_print(report);
     }
-    print_nodes(report, name != NULL);
-    if (name == NULL)
-        printf("  mode    %s\n", plain ? "plain: no fences, no guard against nodes that forget"
-                                       : "guarded: fences, and nodes that forget do not vote");
+    print_nodes(report, subject);
+    if (subject->name == NULL)
+        printf("  mode    %s\n", subject->plain ? "plain: no fences, no guard against nodes that forget"
+                                                : "guarded: fences, and nodes that forget do not vote");
 }
 
-static void print_json(const char *name, const redlock_report *report, bool plain)
+static void print_json(const struct subject *subject, const redlock_report *report)
 {
     json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:o}", "result", redlock_result_name(report->result),
-                               "mode", plain ? "plain" : "guarded", "quorum", (int)report->quorum, "held_on",
-                               (int)report->denied, "nodes", cli_output_nodes(report));
+                               "mode", subject->plain ? "plain" : "guarded", "quorum", (int)report->quorum,
+                               "held_on", (int)report->denied, "nodes", cli_output_nodes(report));
 
-    if (name != NULL) {
-        json_object_set_new(object, "name", cli_output_string(name));
+    if (subject->name != NULL) {
+        json_object_set_new(object, "name", cli_output_string(subject->name));
         json_object_set_new(object, "holder", cli_output_holder(&report->holder));
         json_object_set_new(object, "ttl_left_ms",
                             report->holder_ttl_left_ms < 0 ? json_null()
                                                            : json_integer(report->holder_ttl_left_ms));
+        json_object_set_new(object, "waiting", json_integer(report->waiting));
+        json_object_set_new(object, "waiters", cli_waiters_json(report));
     }
     cli_output_answer(object);
 }
 
 /* Whatever came back is printed; only then it is said that it is not enough. */
-static int ask_and_print(const struct cli_session *session, const char *name)
+static int ask_and_print(const struct cli_session *session, const struct subject *subject)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
 
-    report.result = redlock_inspect(session->client, name, 0, &report);
+    report.result = redlock_inspect(session->client, subject->name, 0, &report);
     if (cli_output_is_json())
-        print_json(name, &report, session->config.plain);
+        print_json(subject, &report);
     else
-        print_words(name, &report, session->config.plain);
+        print_words(subject, &report);
     if (!cli_output_flush())
         return cli_output_fail(CLI_EXIT_SYSTEM, "the status could not be printed");
-    return report.result == REDLOCK_OK ? CLI_EXIT_OK : cli_failure_asking(name, &report);
+    return report.result == REDLOCK_OK ? CLI_EXIT_OK : cli_failure_asking(subject->name, &report);
 }
 
 int cli_command_status(const struct cli_options *options)
@@ -148,7 +170,7 @@ int cli_command_status(const struct cli_options *options)
     if (code == 0 && name != NULL)
         code = cli_session_check_name(&session, name);
     if (code == 0)
-        code = ask_and_print(&session, name);
+        code = ask_and_print(&session, &(struct subject){name, session.config.plain, options->verbose});
     cli_session_close(&session);
     return code;
 }

@@ -78,26 +78,30 @@ static struct cli_span waited(const redlock_report *report)
     return span;
 }
 
-static void say_holder(const redlock_holder *holder)
+void cli_failure_describe_since(const redlock_holder *who, char *text, size_t size)
 {
-    char text[512];
     int64_t now = cli_clock_wall();
     size_t used;
 
+    snprintf(text, size, "unknown (the owner value tells nothing)");
+    if (who->host[0] != '\0')
+        snprintf(text, size, "%s pid %u user %s", who->host, who->pid, who->user);
+    used = strlen(text);
+    if (who->since_ms > 0)
+        used += (size_t)snprintf(text + used, size - used, ", since %s (%s)",
+                                 cli_text_since(who->since_ms, now).text,
+                                 cli_text_span(now - who->since_ms).text);
+    if (who->why[0] != '\0')
+        snprintf(text + used, size - used, ", why \"%s\"", who->why);
+}
+
+static void say_holder(const redlock_holder *holder)
+{
+    char text[512];
+
     if (holder->id[0] == '\0')
         return;
-    if (holder->host[0] == '\0') {
-        cli_output_hint("holder", "unknown (its owner value tells nothing), id %s", holder->id);
-        return;
-    }
-    snprintf(text, sizeof text, "%s pid %u user %s", holder->host, holder->pid, holder->user);
-    used = strlen(text);
-    if (holder->since_ms > 0)
-        used += (size_t)snprintf(text + used, sizeof text - used, ", since %s (%s)",
-                                 cli_text_since(holder->since_ms, now).text,
-                                 cli_text_span(now - holder->since_ms).text);
-    if (holder->why[0] != '\0')
-        snprintf(text + used, sizeof text - used, ", why \"%s\"", holder->why);
+    cli_failure_describe_since(holder, text, sizeof text);
     cli_output_hint("holder", "%s, id %s", text, holder->id);
 }
 

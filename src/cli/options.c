@@ -36,6 +36,8 @@ static const struct cli_option table[] = {
      "keep the lock at least this long"},
     {"max-time", '\0', CLI_VALUE_DURATION, AT(max_time_ms), CLI_RUN, "DUR",
      "stop CMD after DUR (exit code 124)"},
+    {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING, "exclusive|fair",
+     "who comes next: the quickest (exclusive), or who asked first (fair)"},
     {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING, "TEXT",
      "who holds it: told to everybody who waits (your user name)"},
     {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING, "TEXT", "what for: told to everybody who waits (nothing)"},
@@ -59,7 +61,6 @@ static const struct cli_option table[] = {
      "no colours on a terminal (also: NO_COLOR)"},
     {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "say all this"},
     /* Known by name so that they can be refused with a good word. */
-    {"kind", '\0', CLI_VALUE_TEXT, AT(kind), TAKING, "KIND", NULL},
     {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING, NULL, NULL},
     {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
 };
@@ -142,7 +143,7 @@ static const char *store_value(const struct cli_option *option, const char *valu
                                                                   : problem;
     case CLI_VALUE_CHOICE:
         *number = find_choice(option->metavar, value);
-        return *number < 0 ? "is not one of its values" : NULL;
+        return *number < 0 ? "is not one of" : NULL; /* the choices are named behind it */
     }
     return "is not understood";
 }
@@ -197,6 +198,11 @@ static int take_value(struct reader *reader, const struct cli_option *option, co
         value = reader->argv[reader->next++];
     }
     const char *problem = store_value(option, value, reader->options);
+    char words[64];
+    if (problem != NULL && option->value == CLI_VALUE_CHOICE) {
+        snprintf(words, sizeof words, "%s %s", problem, option->metavar);
+        problem = words;
+    }
     return problem == NULL ? 0 : refuse_value(reader, shown, value, problem);
 }
 
@@ -299,7 +305,8 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv, 
                                     .max_time_ms = CLI_NOT_GIVEN,
                                     .conflict_exit_code = CLI_NOT_GIVEN,
                                     .status_fd = CLI_NOT_GIVEN,
-                                    .on_lost = CLI_NOT_GIVEN};
+                                    .on_lost = CLI_NOT_GIVEN,
+                                    .kind = CLI_NOT_GIVEN};
     /* Words are moved to the front of argv itself: there are never more words than places read so far. */
     options->words = argv;
     int code = read_words(&reader);

@@ -30,9 +30,9 @@ enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
 /* Everything any command understands. Texts are NULL, durations and numbers CLI_NOT_GIVEN when not given. */
 struct cli_options {
     const char *nodes, *config, *prefix;
-    const char *owner, *why, *who, *shell, *kind, *also;
+    const char *owner, *why, *who, *shell, *also;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms;
-    int64_t conflict_exit_code, status_fd, on_lost;
+    int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
     bool nonblock, skip_ok, foreground, shared, quiet, verbose, json, no_color, help;
     bool plain, yes;
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */

@@ -271,6 +271,8 @@ static json_t *node_object(const redlock_node_report *node)
                                redlock_verdict_name(node->verdict), "fit", (int)node->fit, "detail",
                                cli_output_string(node->detail));
 
+    json_object_set_new(object, "tells", json_boolean(node->tells));
+
     json_object_set_new(object, "latency_us",
                         node->latency_us < 0 ? json_null() : json_integer(node->latency_us));
     json_object_set_new(object, "ttl_left_ms",

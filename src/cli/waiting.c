@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/clock.h"
 #include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/text.h"
+#include "cli/waiters.h"
 
 #define PATIENCE_MS 250  /* a lock that is free is taken by then, and nobody has to be told */
 #define ASK_LIVE_MS 1000 /* between questions for the live line */
@@ -77,7 +77,20 @@ static bool describe_unfit(const struct cli_waiting *waiting, char *text, size_t
     return true;
 }
 
-/* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing", or why nobody can tell. */
+/* " · 2 waiting", when there are others. */
+static void add_others(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
+{
+    uint32_t others = cli_waiters_count_others(&waiting->report);
+    char words[32];
+
+    if (others == 0)
+        return;
+    snprintf(words, sizeof words, "%u waiting", others);
+    add(text, size, dot);
+    add(text, size, words);
+}
+
+/* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing · 2 waiting", or why nobody can tell. */
 static void describe(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
 {
     const redlock_report *report = &waiting->report;
@@ -91,6 +104,7 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
         return;
     if (report->holder.id[0] == '\0') {
         snprintf(text, size, "%s is wanted by others too", waiting->name);
+        add_others(waiting, dot, text, size);
         return;
     }
     cli_failure_describe_holder(&report->holder, holder, sizeof holder);
@@ -104,6 +118,7 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
         add(text, size, cli_text_span(report->holder_ttl_left_ms).text);
         add(text, size, waiting->renewing ? " left, renewing" : " left");
     }
+    add_others(waiting, dot, text, size);
 }
 
 static void draw(struct cli_waiting *waiting, int64_t now)
@@ -139,19 +154,11 @@ static void ask(struct cli_waiting *waiting, int64_t now)
     waiting->next_ask_ms = now + (cli_output_is_live() ? ASK_LIVE_MS : ASK_LOG_MS);
 }
 
-/* Our own grants, of an attempt that is still under way: nobody to tell about. */
-static bool is_ourselves(const redlock_holder *holder)
-{
-    char host[sizeof holder->host] = "";
-
-    gethostname(host, sizeof host - 1);
-    return holder->pid == (uint32_t)getpid() && strcmp(holder->host, host) == 0;
-}
-
 static void tell_program(struct cli_waiting *waiting)
 {
-    json_t *more = json_pack("{s:o, s:s}", "holder", cli_output_holder(&waiting->report.holder), "result",
-                             redlock_result_name(waiting->report.result));
+    json_t *more = json_pack("{s:o, s:s, s:I}", "holder", cli_output_holder(&waiting->report.holder),
+                             "result", redlock_result_name(waiting->report.result), "others",
+                             (json_int_t)cli_waiters_count_others(&waiting->report));
 
     if (waiting->events == NULL)
         json_decref(more);
@@ -167,7 +174,8 @@ void cli_waiting_tick(struct cli_waiting *waiting)
 
     if (asked)
         ask(waiting, now);
-    if (asked && is_ourselves(&waiting->report.holder)) {
+    /* Our own grants, of an attempt that is still under way: nobody to tell about. */
+    if (asked && cli_waiters_is_us(&waiting->report.holder)) {
         waiting->next_ask_ms = now + PATIENCE_MS;
         return;
     }

@@ -64,6 +64,22 @@ ok 'with who' has "$err" 'by deploy on web-3, pid 4242: pg_dump prod'
 ok 'and until when' matches "$err" 'free in [0-9]+ ms unless it is renewed'
 vacate nightly-report
 
+# ---- fair
+example fair
+is 'fair takes a free lock' "$code" 0
+ok 'nobody was before it' has "$out" '0 before us'
+occupy printer
+printer_line() { [ "$(node 1 ZCARD 'redlock-line:{printer}:line')" = "$1" ]; }
+for turn in 1 2; do
+    "$BUILD/examples/example-fair" >"$work/fair$turn" 2>&1 </dev/null &
+    started_pids+=("$!")
+    until_true printer_line "$turn"
+done
+vacate printer
+wait "${started_pids[@]}"
+ok 'two of them have their turns' has "$(cat "$work/fair1" "$work/fair2" | sort)" 'our turn after'
+ok 'the second knew of the first' has "$(<"$work/fair2")" '1 before us'
+
 # ---- renew
 example renew
 is 'renew outlives its TTL' "$code" 0

@@ -23,10 +23,11 @@ done
 exits '--help succeeds' 0 --help
 exits 'help of one command succeeds' 0 help run
 for option in --nonblock --wait --conflict-exit-code --skip-ok --ttl --renew --grace --on-lost --min-hold --max-time \
-    --who --why --foreground --status-fd --quiet --verbose --json --no-color --nodes --config; do
+    --kind --who --why --foreground --status-fd --quiet --verbose --json --no-color --nodes --config; do
     ok "help run explains $option" has "$out" "$option"
 done
-ok 'help run does not offer other kinds' lacks "$out" '--kind'
+ok 'help run offers the kinds there are' has "$out" '--kind exclusive|fair'
+ok 'and no others' lacks "$out" 'semaphore'
 for number in 64 69 70 71 75 77 78 79 124 126 127 129 130 131 143; do
     ok "help run explains the exit code $number" matches "$out" "[ ,;]${number}[ ,]"
 done
@@ -60,9 +61,21 @@ exits 'a word too many is refused' 64 status a b
 exits '--status-fd has to be open' 64 run --status-fd 99 a -- true
 says 'and is named' '--status-fd 99'
 exits '--status-fd has to be writable' 64 run --status-fd 0 a -- true
-exits 'kinds that are not there are refused' 64 run --kind read a -- true
-says 'as such' 'this version has only exclusive locks'
+for kind in read write semaphore:3 '' Fair; do
+    exits "the kind \"$kind\" is refused" 64 run --kind "$kind" a -- true
+    says 'with those there are' "--kind \"$kind\" is not one of exclusive|fair"
+done
 exits '-s likewise' 64 run -s a -- true
+says 'as such' 'this version has only exclusive and fair locks'
+for command in 'run a -- true' 'acquire a --ttl 5s'; do
+    # shellcheck disable=SC2086 # several words
+    exits "a fair lock needs the guarded mode: ${command%% *}" 64 ${command%% *} --plain --kind fair ${command#* }
+    says 'for a reason' '--kind fair: plain nodes keep no line of those who wait'
+    says 'and with a remedy' 'leave out --kind fair, or --plain'
+done
+printf 'mode = plain\n' >"$work/plain.conf"
+exits 'in a plain configuration too' 64 run --config "$work/plain.conf" --kind fair a -- true
+says 'with another remedy' 'leave out --kind fair, or mode = plain in the configuration'
 exits '--also likewise' 64 run --also b a -- true
 exits 'acquire needs --ttl' 64 acquire a
 exits 'extend needs an owner' 64 extend a
@@ -125,6 +138,7 @@ is 'also init' "$(complete_words redlock in)" 'init'
 is 'with its options' "$(complete_words redlock init --y)" '--yes'
 is 'bash completes options' "$(complete_words redlock run --sk)" '--skip-ok'
 is 'bash completes values' "$(complete_words redlock run --on-lost k)" 'kill'
+is 'also kinds' "$(complete_words redlock acquire --kind f)" 'fair'
 is 'bash completes the words of local' "$(complete_words redlock local sta)" 'start status'
 
 done_testing

@@ -1,0 +1,39 @@
+/*
+ * Waits for its turn in the order of asking, across all machines, works page by page and gives the lock back.
+ * Usage: fair [NODES], by default REDLOCK_NODES
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <redlock.h>
+
+int main(int argc, char **argv)
+{
+    redlock_options options = REDLOCK_OPTIONS_INIT;
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_client *client;
+    redlock_lock *lock = NULL;
+
+    options.nodes = argc > 1 ? argv[1] : getenv("REDLOCK_NODES");
+    redlock_result result = redlock_client_open(&options, &client, &report);
+    if (result != REDLOCK_OK) {
+        fprintf(stderr, "fair: %s\n", report.line);
+        return 1;
+    }
+    spec.name = "printer";
+    spec.kind = REDLOCK_FAIR; /* whoever asked first, on whatever machine */
+    spec.why = "page by page";
+    if (redlock_inspect(client, spec.name, 0, &report) == REDLOCK_OK)
+        printf("%u before us\n", report.waiting);
+    result = redlock_acquire(client, &spec, REDLOCK_WAIT_FOREVER, &lock, &report);
+    if (result == REDLOCK_OK) {
+        printf("our turn after %lld ms\n", (long long)report.waited_ms);
+        result = redlock_release(lock, &report);
+    }
+    if (result != REDLOCK_OK)
+        fprintf(stderr, "fair: %s\n", report.line);
+    redlock_lock_free(lock);
+    redlock_client_close(client);
+    return result == REDLOCK_OK ? 0 : 1;
+}

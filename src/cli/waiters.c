@@ -1,0 +1,107 @@
+/*
+ * Those who wait for a lock, as far as the nodes know of them: how many, who and since when, for people and for programs.
+ * Nothing here waits.
+ */
+#include "cli/waiters.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/clock.h"
+#include "cli/failure.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+bool cli_waiters_is_us(const redlock_holder *who)
+{
+    char host[sizeof who->host] = "";
+
+    gethostname(host, sizeof host - 1);
+    return who->pid == (uint32_t)getpid() && strcmp(who->host, host) == 0;
+}
+
+/* How many callers the named ones are. */
+static uint32_t count_named(const redlock_report *report)
+{
+    uint32_t named = 0;
+
+    for (uint32_t i = 0; i < report->waiter_count; i++)
+        named += report->waiters[i].count;
+    return named;
+}
+
+uint32_t cli_waiters_count_others(const redlock_report *report)
+{
+    uint32_t ours = 0;
+
+    for (uint32_t i = 0; i < report->waiter_count; i++)
+        if (cli_waiters_is_us(&report->waiters[i].who))
+            ours += report->waiters[i].count;
+    /* In a long line we are among those who are not named. */
+    if (ours == 0 && report->waiting > count_named(report))
+        ours = 1;
+    return report->waiting > ours ? report->waiting - ours : 0;
+}
+
+/* Since when the first of them waits; 0 when none of them says. */
+static int64_t find_longest(const redlock_report *report)
+{
+    int64_t since_ms = 0;
+
+    for (uint32_t i = 0; i < report->waiter_count; i++) {
+        int64_t one = report->waiters[i].who.since_ms;
+        if (one > 0 && (since_ms == 0 || one < since_ms))
+            since_ms = one;
+    }
+    return since_ms;
+}
+
+static void print_one(const redlock_waiter *waiter)
+{
+    char words[512], clean[512];
+
+    cli_failure_describe_since(&waiter->who, words, sizeof words);
+    cli_text_clean(words, clean, sizeof clean);
+    printf("  waiting ");
+    if (waiter->place > 0)
+        printf("%u. ", waiter->place);
+    printf("%s", clean);
+    if (waiter->count > 1)
+        printf(", %u callers", waiter->count);
+    printf("\n");
+}
+
+void cli_waiters_print(const redlock_report *report)
+{
+    int64_t since_ms = find_longest(report), now = cli_clock_wall();
+    uint32_t named = count_named(report);
+
+    if (report->waiting == 0)
+        return;
+    printf("  waiting %u", report->waiting);
+    if (since_ms > 0)
+        printf(", since %s (%s)", cli_text_since(since_ms, now).text, cli_text_span(now - since_ms).text);
+    printf("\n");
+    for (uint32_t i = 0; i < report->waiter_count; i++)
+        print_one(&report->waiters[i]);
+    if (report->waiting > named)
+        printf("  waiting and %u more\n", report->waiting - named);
+}
+
+json_t *cli_waiters_json(const redlock_report *report)
+{
+    json_t *waiters = json_array();
+
+    for (uint32_t i = 0; i < report->waiter_count; i++) {
+        const redlock_waiter *waiter = &report->waiters[i];
+        json_t *one =
+            json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "host", cli_output_string(waiter->who.host), "user",
+                      cli_output_string(waiter->who.user), "why", cli_output_string(waiter->who.why), "pid",
+                      (json_int_t)waiter->who.pid, "since_ms", (json_int_t)waiter->who.since_ms, "count",
+                      (json_int_t)waiter->count);
+        json_object_set_new(one, "place", waiter->place > 0 ? json_integer(waiter->place) : json_null());
+        json_array_append_new(waiters, one);
+    }
+    return waiters;
+}

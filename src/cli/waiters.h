@@ -1,0 +1,25 @@
+/*
+ * Those who wait for a lock, as far as the nodes know of them: how many, who and since when, for people and for programs.
+ * Nothing here waits.
+ */
+#ifndef CLI_WAITERS_H
+#define CLI_WAITERS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include <redlock.h>
+
+/* Whether somebody the nodes know of is this very process. */
+bool cli_waiters_is_us(const redlock_holder *who);
+
+/* How many of those who wait are not us. */
+uint32_t cli_waiters_count_others(const redlock_report *report);
+
+/* Prints them to stdout, those of a fair lock in their order; nothing when nobody waits. */
+void cli_waiters_print(const redlock_report *report);
+
+/* All that are named, as an array. */
+json_t *cli_waiters_json(const redlock_report *report);
+
+#endif
