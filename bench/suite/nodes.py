@@ -11,8 +11,6 @@ import sys
 import time
 
 PORTS = iter(range(29000 + os.getpid() % 2000, 32768))  # below the ports of outgoing connections
-NODES = 9
-SPARES = 5
 SETTLED_S = 6  # fences of admitted nodes start 5 s ahead of the clock; until it has caught up a lock may take two rounds
 
 
@@ -76,17 +74,17 @@ class Node:
 
 
 class Fleets:
-    """Nine nodes that are never killed, five that may be, and a latency proxy. A fleet is named "tcp 5": the transport
+    """Nodes that are never killed, spares that may be, and a latency proxy. A fleet is named "tcp 5": the transport
     (tcp, unix, 1ms, spare) and how many nodes."""
 
-    def __init__(self, programs, folder):
+    def __init__(self, programs, folder, nodes=9, spares=5):
         self.programs = programs
         self.nodes = []
         self.spares = []
         self.proxy = None
-        for _ in range(NODES):
+        for _ in range(nodes):
             self.nodes.append(Node(folder))
-        for _ in range(SPARES):
+        for _ in range(spares):
             self.spares.append(Node(folder))
         self.settled = {}  # by the first node of a fleet: when its guarded locks take one round again
         self.far_ports = {node.port: free_port() for node in self.nodes}
@@ -95,7 +93,8 @@ class Fleets:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.proxy.stdout.readline()
         self.admit(self.nodes)
-        self.admit(self.spares)
+        if self.spares:
+            self.admit(self.spares)
 
     def of(self, fleet):
         transport, count = fleet.split()
