@@ -19,6 +19,7 @@ help:
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make format                lay out all C files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
+	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
@@ -50,11 +51,12 @@ format:
 	@tools/setup test
 	@tools/check-format --fix
 
-bench:
+bench bench-peers:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
-	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick)
+	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) \
+		$(if $(filter bench-peers,$@),--peers $(BUILD)/peers)
 
 fuzz:
 	@tools/setup test
@@ -75,4 +77,4 @@ model:
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install lint format bench fuzz sim model clean
+.PHONY: all help test demo install lint format bench bench-peers fuzz sim model clean

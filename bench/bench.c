@@ -69,7 +69,7 @@ static bool read_option(struct bench *bench, int option, const char *value)
 struct bench bench_options(int argc, char **argv)
 {
     struct bench bench = {
-        .nodes = "127.0.0.1:6379", .client_count = 1, .retry_ms = 200, .warm_up_s = 0.2, .measure_s = 0.5};
+        .nodes = "127.0.0.1:6379", .client_count = 1, .retry_ms = 200, .warm_up_s = 0.1, .measure_s = 0.5};
     static const struct option words[] = {{"kind", required_argument, NULL, 'k'}, {0}};
     const char *slash;
     int option;

@@ -12,7 +12,7 @@
 #include "bench.h"
 #include "redlock.h"
 
-enum { UNDER_WAY_MAX = 1000 };
+enum { UNDER_WAY_MAX = 200, WAIT_MS = 10000 };
 
 /* ---- memory: what the library asks for, and what the process has ---- */
 
@@ -92,7 +92,7 @@ static void ask_next(struct holder *holder)
     spec.auto_extend = 1;
     spec.on_lost = on_lost;
     holder->under_way++;
-    if (redlock_acquire_async(holder->client, &spec, 1000, on_acquired, holder, NULL) != REDLOCK_OK)
+    if (redlock_acquire_async(holder->client, &spec, WAIT_MS, on_acquired, holder, NULL) != REDLOCK_OK)
         bench_die("acquire was refused");
 }
 

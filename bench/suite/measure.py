@@ -69,7 +69,7 @@ def collect(run, processes, seconds):
         if process is victim:
             continue
         if process.returncode != 0:
-            sys.exit(f"bench: {run} failed: {errors.strip()}")
+            raise Skipped(f"it failed: {errors.strip().removeprefix('bench: ')}")
         lines.append(json.loads(output.strip().splitlines()[-1]))
     return lines
 
@@ -163,7 +163,8 @@ def shapes(fleets, run):
     seen = set()
     with fleets.nodes[0].connect() as link:
         link.sendall(b"MONITOR\r\n")
-        with subprocess.Popen(command(fleets, run, 0.01), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command(fleets, run, 0.01), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True) as process:
             process.communicate("\n")
         link.sendall(b"PING the end\r\n")
         for line in link.makefile(encoding="latin-1"):
@@ -176,11 +177,14 @@ def shapes(fleets, run):
 
 
 def check_bytes(fleets):
+    """A node that had to wait for its core too long refuses a guarded acquire: then once more."""
     fleets.settle("tcp 1")
     for mode in cases.MODES:
         run = cases.LONE.but(mode=mode, fleet="tcp 1")
-        ours = shapes(fleets, run)
         for other in (cases.raw(run), cases.hiredis(run)):
-            theirs = shapes(fleets, other)
-            if ours != theirs or len(ours) != 2:  # acquire and release
+            for _ in range(5):
+                ours, theirs = shapes(fleets, run), shapes(fleets, other)
+                if ours == theirs and len(ours) == 2:  # acquire and release
+                    break
+            else:
                 sys.exit(f"bench: {other.program} does not send what the library sends: {sorted(theirs)}, {sorted(ours)}")

@@ -3,6 +3,8 @@
 import dataclasses
 import statistics
 
+from suite import peers as others
+
 LEAST = "node_us_per_acquire"  # of all turns, not the median: a node that waits for its core counts that as work
 
 
@@ -45,6 +47,16 @@ def is_met(target, value):
     return value <= target.value if target.sign == "<=" else value >= target.value
 
 
-def make_document(about, rows, targets, results, skipped, peers=()):
-    return {"machine": about, "rows": [make_row(row, results, skipped) for row in rows], "peers": list(peers),
-            "targets": [make_target(target, results) for target in targets]}
+def make_peer_target(target, results, peers):
+    """Against the best of the peers, whichever that is."""
+    ours, best = summarize(target.row, results).get(target.figure, {}).get("subject"), others.best_rate(peers)
+    value = ours / best if ours and best else None
+    return {"words": target.words, "sign": target.sign, "target": target.value, "measured": value, "met": is_met(target, value),
+            "min": None, "max": None}
+
+
+def make_document(about, rows, targets, results, skipped, peers):
+    """What is kept of a benchmark."""
+    made = [make_peer_target(target, results, peers) if target.part == "best peer" else make_target(target, results)
+            for target in targets]
+    return {"machine": about, "rows": [make_row(row, results, skipped) for row in rows], "peers": peers, "targets": made}
