@@ -51,12 +51,14 @@ format:
 	@tools/setup test
 	@tools/check-format --fix
 
-bench bench-peers:
+bench:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
-	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) \
-		$(if $(filter bench-peers,$@),--peers $(BUILD)/peers)
+	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
+
+bench-peers:
+	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
 
 fuzz:
 	@tools/setup test

@@ -32,6 +32,16 @@ RUNS = {
 count = 0
 
 
+def measured(fleets, run, folder):
+    """On a machine so busy that nodes fall silent a run may end early: it is given more chances."""
+    for _ in range(4):
+        try:
+            return measure.measure(fleets, run, SECONDS, folder)
+        except measure.Skipped as why:
+            print(f"# {run.program} {run.workload}: {why}")
+    return measure.measure(fleets, run, SECONDS, folder)
+
+
 def check(name, passed):
     global count
     count += 1
@@ -40,31 +50,31 @@ def check(name, passed):
 
 def check_runs(fleets, folder):
     for name, run in RUNS.items():
-        figures = measure.measure(fleets, run, SECONDS, folder)
+        figures = measured(fleets, run, folder)
         check(f"{name} take locks and tell how long it took", figures["pairs"] > 0 and figures["acquire_p50_us"] > 0
               and figures["acquire_p50_us"] <= figures["acquire_p99_us"] <= figures["acquire_max_us"]
               and figures["least"] <= figures["most"])
 
 
 def check_proxy(fleets, folder):
-    figures = measure.measure(fleets, cases.raw(LONE).but(fleet="1ms 3"), SECONDS, folder)
+    figures = measured(fleets, cases.raw(LONE).but(fleet="1ms 3"), folder)
     check("a round trip through the proxy takes no less than it should", figures["acquire_p50_us"] >= 1000)
 
 
 def check_late_clock(fleets, folder):
     run = cases.contend(2, "processes", fleet="tcp 3", oddity="behind")
-    check("contenders with a late clock take locks", measure.measure(fleets, run, SECONDS, folder)["pairs"] > 0)
+    check("contenders with a late clock take locks", measured(fleets, run, folder)["pairs"] > 0)
 
 
 def check_held(fleets, folder):
-    figures = measure.measure(fleets, cases.HELD.but(fleet="tcp 3", clients=20, seconds=SECONDS), SECONDS, folder)
+    figures = measured(fleets, cases.HELD.but(fleet="tcp 3", clients=20, seconds=SECONDS), folder)
     check("held locks have a size", figures["locks"] == 20 and figures["bytes_per_lock_beyond_name"] > 0)
 
 
 def check_tables(fleets, folder):
     rows = [cases.Row("limit", "1 caller", LONE, cases.raw(LONE), "bare loop"),
             cases.Row("contention", "4 threads", CONTEND, cases.fifo(CONTEND), "fifo")]
-    results = {run: {0: measure.measure(fleets, run, SECONDS, folder)} for row in rows for run in (row.subject, row.base)}
+    results = {run: {0: measured(fleets, run, folder)} for row in rows for run in (row.subject, row.base)}
     about = {"cores": 1, "arch": "", "redis": "", "load": 0, "turns": 1, "seconds": SECONDS}
     document = summary.make_document(about, rows, cases.targets(), results, {}, [])
     check("tables have their rows", "4 threads" in report.as_text(document) and "| 1 caller |" in report.as_markdown(document))

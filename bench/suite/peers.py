@@ -4,6 +4,7 @@ drivers are in bench/peers; one that cannot be installed or fails is shown with 
 import dataclasses
 import json
 import pathlib
+import select
 import statistics
 import subprocess
 
@@ -11,7 +12,8 @@ from suite import clusters
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "peers" / "peer"
 INSTALL_S = 1200
-GRACE_S = 25  # beyond the seconds of a run
+GRACE_S = 15  # beyond the seconds of a run
+READY_S = 60  # to start and warm up
 TURNS = 2
 
 
@@ -95,6 +97,13 @@ def place_for(peer, fleets, folder, temporary):
     return kind(folder / peer.folder, temporary) if kind else OnNodes(fleets, peer.fleet)
 
 
+def wait_until_ready(process):
+    if not select.select([process.stdout], [], [], READY_S)[0]:
+        raise Failed("hung")
+    if process.stdout.readline() != "ready\n":
+        raise Failed(f"did not start: {process.stderr.read().strip()[-100:]}")
+
+
 def run(peer, place, folder, workload, seconds):
     words, clients, length = WORKLOADS[workload]
     process = subprocess.Popen(
@@ -102,8 +111,7 @@ def run(peer, place, folder, workload, seconds):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     frozen = False
     try:
-        if process.stdout.readline() != "ready\n":
-            raise Failed(f"did not start: {process.stderr.read().strip()[-100:]}")
+        wait_until_ready(process)
         if workload == "frozen":
             place.freeze()
             frozen = True
@@ -134,7 +142,8 @@ def measure(peer, fleets, folder, temporary, seconds, say):
         for _ in range(TURNS):
             for workload, turns in made.items():
                 say(f"bench: {peer.name} {workload}")
-                turns.append(attempt(peer, place, folder, workload, seconds))
+                if not any("failed" in turn for turn in turns):
+                    turns.append(attempt(peer, place, folder, workload, seconds))
         return row | {"rows": {workload: middle(turns) for workload, turns in made.items()}}
     except (Failed, RuntimeError, OSError) as why:
         return row | {"skipped": str(why)}

@@ -1,13 +1,17 @@
-// rueidislock on one Redis, as its README advises for that: a majority of one key, tracking without loops.
+// rueidislock on one Redis, as its README advises for that: a majority of one key, tracking without loops. A wait ends after
+// a while: without that this driver was seen to hang for good with many waiters in one process.
 package main
 
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 )
+
+const patience = 5 * time.Second
 
 var (
 	once   sync.Once
@@ -28,8 +32,13 @@ func main() {
 	drive(func(nodes []string) Acquire {
 		once.Do(func() { connect(nodes) })
 		return func(name string) (func(), bool) {
-			_, release, err := locker.WithContext(context.Background(), name)
-			return release, err == nil
+			ctx, stop := context.WithTimeout(context.Background(), patience)
+			_, release, err := locker.WithContext(ctx, name)
+			if err != nil {
+				stop()
+				return nil, false
+			}
+			return func() { release(); stop() }, true
 		}
 	})
 }
