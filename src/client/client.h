@@ -138,6 +138,7 @@ struct rl_node_guard {
     bool by_info;          /* what INFO told in the handshake rules it out */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
     struct rl_time again;  /* when asking once more may help */
+    struct rl_time proved; /* a question was asked then, and answered by the master that was greeted */
     struct rl_time probed; /* when a bad clock may be looked at again */
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
@@ -380,6 +381,15 @@ bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, 
 
 /* Finds out who may vote without changing anything at the nodes, for an inspection. */
 void rl_guard_look(redlock_client *client);
+
+/* A promotion breaks no connection, and what replication put into a node's memory in the meantime may be a copy of its own
+ * record. So an acquire is followed, unless that was done a moment ago, by the question which master it was that
+ * answered. The replication id it has to name; NULL: not now. */
+const char *rl_guard_proof(const redlock_client *client, uint32_t node);
+
+/* The reply to such a pair of questions. false: it is not the master that was greeted, and has not voted. */
+bool rl_guard_proved(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                     size_t length);
 
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);

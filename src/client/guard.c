@@ -15,7 +15,7 @@
 /* A question that changes nothing at the node. */
 static const char looks[] = "look";
 
-enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
+enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000, PROOF_LASTS_US = 10000 };
 
 static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 {
@@ -44,17 +44,24 @@ static int64_t longest_quarantine(const redlock_client *client)
     return own > client->quarantine_ms ? own : client->quarantine_ms;
 }
 
+/* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
+static int64_t own_memory_ms(const struct rl_node_info *info)
+{
+    if (info->promoted)
+        return -1;
+    return info->up_s < 1 ? 0 : (info->up_s - 1) * 1000;
+}
+
 static struct rl_admission make_admission(redlock_client *client, uint32_t node, const char *word,
                                           uint64_t floor)
 {
     const struct rl_connection *connection = &client->connections[node];
     const struct rl_node_info *info = &connection->handshake.info;
     struct rl_admission admission = {
-        .run_id = info->run_id,
+        .replid = info->replid,
         .quarantine_ms = longest_quarantine(client),
         .durable = connection->url.durable,
-        /* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
-        .up_ms = info->promoted || info->up_s < 1 ? 0 : (info->up_s - 1) * 1000,
+        .up_ms = own_memory_ms(info),
         .word = word,
         .floor = floor,
         .known = client->guards[node].epoch,
@@ -63,6 +70,7 @@ static struct rl_admission make_admission(redlock_client *client, uint32_t node,
 
     rl_client_random(client, random, sizeof random);
     rl_hex_write(admission.fresh_id, random, sizeof random);
+    rl_guard_run(admission.run, info->run_id, info->replid);
     return admission;
 }
 
@@ -295,6 +303,11 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
         rl_guard_admit(client, node, (const char *)(uintptr_t)ticket->number, lock, true);
         return;
     }
+    if (admitted.another_master) {
+        /* What it told about itself when it was greeted is not true any more. */
+        rl_connection_break(&client->connections[node], RL_CAUSE_EPOCH, admitted.error, client->clock.now);
+        return;
+    }
     if (admitted.fitness == RL_FITNESS_UNKNOWN)
         take_error(client, node, &admitted);
     else
@@ -325,6 +338,7 @@ void rl_guard_down(redlock_client *client, uint32_t node)
     client->guards[node].fitness = RL_FITNESS_UNKNOWN;
     client->guards[node].cause = RL_CAUSE_NONE;
     client->guards[node].sweep = 0;
+    client->guards[node].proved = (struct rl_time){0};
     conclude_sweep(client);
 }
 
@@ -334,6 +348,25 @@ void rl_guard_refused(redlock_client *client, uint32_t node)
 
     if (!guard->asking)
         rl_guard_admit(client, node, "", NULL, false);
+}
+
+/* ---- still the same master? ---- */
+
+const char *rl_guard_proof(const redlock_client *client, uint32_t node)
+{
+    const char *replid = client->connections[node].handshake.info.replid;
+    struct rl_time until = rl_time_add(client->guards[node].proved, rl_span_us(PROOF_LASTS_US));
+
+    return replid[0] == '\0' || rl_time_before(client->clock.now, until) ? NULL : replid;
+}
+
+bool rl_guard_proved(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                     size_t length)
+{
+    if (!rl_lock_command_same_master(bytes, length, client->connections[node].handshake.info.replid))
+        return false;
+    client->guards[node].proved = ticket->sent;
+    return true;
 }
 
 /* ---- looking ---- */

@@ -37,16 +37,32 @@ bool rl_key_reserved(const char *key, size_t key_length)
     return begins_with(key, key_length, RL_KEY_GUARD) || begins_with(key, key_length, RL_KEY_FENCE);
 }
 
+static void add_half(struct rl_text *text, const char *id)
+{
+    size_t length = strlen(id);
+
+    rl_text_add_bytes(text, id, length < RL_EPOCH_RUN / 2 ? length : RL_EPOCH_RUN / 2);
+}
+
+void rl_guard_run(char run[RL_EPOCH_RUN + 1], const char *run_id, const char *replid)
+{
+    struct rl_text text = rl_text_on(run, RL_EPOCH_RUN + 1);
+
+    add_half(&text, run_id);
+    rl_text_add(&text, ".");
+    add_half(&text, replid);
+}
+
 void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full)
 {
     char digits[20];
 
-    rl_write_command(writer, 13);
+    rl_write_command(writer, 14);
     rl_write_script(writer, &rl_script_admit, full);
     rl_write_text(writer, "2");
     rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_text(writer, RL_KEY_FLOOR);
-    rl_write_text(writer, admission->run_id);
+    rl_write_text(writer, admission->run);
     rl_write_bytes(writer, admission->fresh_id, RL_EPOCH_ID);
     rl_write_integer(writer, admission->quarantine_ms);
     rl_write_text(writer, admission->durable ? "1" : "0");
@@ -54,6 +70,7 @@ void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *a
     rl_write_text(writer, admission->word);
     rl_write_bytes(writer, digits, admission->floor != 0 ? rl_decimal_write(digits, admission->floor) : 0);
     rl_write_text(writer, admission->known);
+    rl_write_text(writer, admission->replid);
 }
 
 static uint64_t read_unsigned(const char *text, size_t length)
@@ -88,17 +105,24 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
 {
     static const enum rl_fitness states[] = {RL_FITNESS_UNKNOWN, RL_FITNESS_FIT, RL_FITNESS_QUARANTINED,
                                              RL_FITNESS_FLOORLESS};
+    static const char promoted[] = "it is another master than it was when it was greeted";
     struct rl_resp items[5];
 
     for (int i = 0; i < 5; i++)
         if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
             return false;
-    if (items[0].type != RL_RESP_INTEGER || items[0].integer < 1 || items[0].integer > 3 ||
+    if (items[0].type != RL_RESP_INTEGER || items[0].integer < 0 || items[0].integer > 3 ||
         items[1].type != RL_RESP_INTEGER || items[2].type != RL_RESP_STRING ||
         items[2].text_length > RL_EPOCH_MAX || items[3].type != RL_RESP_INTEGER ||
         items[4].type != RL_RESP_STRING)
         return false;
     admitted->fitness = states[items[0].integer];
+    admitted->another_master = items[0].integer == 0;
+    if (admitted->another_master) {
+        admitted->error = promoted;
+        admitted->error_length = sizeof promoted - 1;
+        return true;
+    }
     admitted->node_us = items[1].integer;
     memcpy(admitted->epoch, items[2].text, items[2].text_length);
     admitted->wait_ms = items[3].integer;

@@ -8,6 +8,7 @@
 
 #include "wire/error_reply.h"
 #include "wire/guard_command.h"
+#include "wire/handshake.h"
 #include "wire/owner.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
@@ -56,6 +57,11 @@ static void write_acquire(struct rl_writer *writer, const struct rl_lock_command
     rl_write_integer(writer, (int64_t)command->fence);
     rl_write_text(writer, command->epoch);
     rl_write_integer(writer, command->not_after_us);
+    if (command->prove) {
+        rl_write_command(writer, 2);
+        rl_write_text(writer, "INFO");
+        rl_write_text(writer, "replication");
+    }
 }
 
 static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
@@ -312,4 +318,22 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposa
         read_compared(&first, reply);
     }
     return RL_READING_ANSWER;
+}
+
+bool rl_lock_command_same_master(const char *bytes, size_t length, const char *replid)
+{
+    size_t offset = 0;
+    struct rl_resp item;
+
+    if (rl_resp_skip(bytes, length, &offset) != RL_RESP_OK)
+        return false;
+    item = next_item(bytes, length, &offset);
+    return item.type == RL_RESP_STRING && rl_info_same_master(item.text, item.text_length, replid);
+}
+
+void rl_lock_command_refuse(struct rl_lock_reply *reply)
+{
+    reply->answer = (struct rl_answer){.verdict = RL_BROKEN, .ttl_left_ms = -2};
+    answer_code(reply, -3);
+    reply->owner = NULL;
 }

@@ -35,12 +35,13 @@ struct rl_lock_command {
     uint64_t fence;       /* ACQUIRE: the proposal; RAISE: the one agreed on */
     int64_t not_after_us; /* ACQUIRE, EXTEND: in node time */
     bool repair;          /* EXTEND: plant it again where it was lost */
+    bool prove;           /* ACQUIRE: ask behind it which master it was that answered */
 };
 
-/* Replies a command of this kind gets. */
-static inline uint32_t rl_lock_command_replies(enum rl_command_kind kind)
+/* Replies such a command gets. */
+static inline uint32_t rl_lock_command_replies(const struct rl_lock_command *command)
 {
-    return kind == RL_COMMAND_PEEK ? 2 : 1;
+    return command->kind == RL_COMMAND_PEEK || command->prove ? 2 : 1;
 }
 
 /* Writes it. full: send the whole script, because the node said it does not have it (NOSCRIPT). */
@@ -68,5 +69,12 @@ struct rl_lock_reply {
  * plain one. */
 enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
                                      size_t length, struct rl_lock_reply *reply);
+
+/* The second reply to an acquire with `prove`: whether it is still the master of that replication id. A node never has an
+ * old one again, so it was that master when it answered the acquire, too. */
+bool rl_lock_command_same_master(const char *bytes, size_t length, const char *replid);
+
+/* Makes of such a reply what it is worth when it is not: an epoch refusal. */
+void rl_lock_command_refuse(struct rl_lock_reply *reply);
 
 #endif

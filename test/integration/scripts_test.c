@@ -554,7 +554,7 @@ static void releasing_deletes_what_is_ours_and_nothing_else(void **state)
 
 /* What a client says; zero means what most clients would say. */
 struct asks {
-    const char *run, *id, *word, *known;
+    const char *run, *id, *word, *known, *replid;
     int64_t q_ms, up_ms, floor;
     bool durable;
 };
@@ -582,9 +582,10 @@ static struct admitted admit(struct fleet *fleet, struct asks asks)
                            decimal(asks.up_ms),
                            or_else(asks.word, ""),
                            asks.floor != 0 ? decimal(asks.floor) : "",
-                           or_else(asks.known, "")};
+                           or_else(asks.known, ""),
+                           or_else(asks.replid, "")};
     struct admitted admitted = {0};
-    const char *answer = call_script(fleet, &rl_script_admit, "2", words, 10);
+    const char *answer = call_script(fleet, &rl_script_admit, "2", words, 11);
 
     if (count_lines(answer) != 5)
         fail_msg("not an admission: %s", answer);
@@ -716,6 +717,51 @@ static void a_durable_node_that_was_waiting_goes_on_waiting(void **state)
 
     assert_int_equal(second.state, 2);
     assert_int_equal(second.until_ms, first.until_ms);
+}
+
+static void a_new_history_of_the_same_run_forgot_nothing(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted admitted;
+
+    plant(fleet, EPOCH_KEY, "1 run-a.1 id 1000 0");
+    plant(fleet, FLOOR_KEY, "5");
+    admitted = admit(fleet, (struct asks){.run = "run-a.2"});
+    assert_int_equal(admitted.state, 1);
+    assert_string_equal(admitted.record, "1 run-a.2 id 1000 0");
+    assert_string_equal(admitted.floor, "5");
+}
+
+/* Not even where the operator declared it durable: it remembers, but perhaps not what it was told itself. */
+static void a_node_that_was_a_replica_sits_out_in_full(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted admitted;
+
+    plant(fleet, EPOCH_KEY, "1 run-a.1 id 1000 0");
+    plant(fleet, FLOOR_KEY, "5");
+    admitted = admit(fleet, (struct asks){.run = "run-a.2", .up_ms = -1, .durable = true});
+    assert_int_equal(admitted.state, 2);
+    assert_int_equal(admitted.wait_ms, 1000);
+    assert_string_equal(admitted.run, "run-a.2");
+    assert_string_equal(admitted.id, "fresh");
+    assert_string_equal(admitted.floor, "");
+}
+
+static void a_node_that_is_another_master_than_was_greeted_is_not_admitted(void **state)
+{
+    struct fleet *fleet = *state;
+    const char *words[] = {EPOCH_KEY, FLOOR_KEY, "run-b", "fresh", "1000",      "0",
+                           "0",       "",        "",      "",      "not-its-id"};
+    const char *info;
+    char replid[41];
+
+    plant_fit(fleet);
+    assert_int_equal(number_at(call_script(fleet, &rl_script_admit, "2", words, 11), 0), 0);
+    assert_value(fleet, EPOCH_KEY, "1 run-a id 1000 0");
+    info = fleet_command(fleet, 0, "INFO", "replication", NULL);
+    assert_int_equal(sscanf(strstr(info, "master_replid:"), "master_replid:%40s", replid), 1);
+    assert_int_equal(admit(fleet, (struct asks){.replid = replid}).state, 1);
 }
 
 static void time_since_the_restart_is_credited(void **state)
@@ -941,6 +987,9 @@ int main(void)
         ON_A_FLUSHED_NODE(another_run_forgot_and_sits_out),
         ON_A_FLUSHED_NODE(another_run_of_a_durable_node_goes_on),
         ON_A_FLUSHED_NODE(a_durable_node_that_was_waiting_goes_on_waiting),
+        ON_A_FLUSHED_NODE(a_new_history_of_the_same_run_forgot_nothing),
+        ON_A_FLUSHED_NODE(a_node_that_was_a_replica_sits_out_in_full),
+        ON_A_FLUSHED_NODE(a_node_that_is_another_master_than_was_greeted_is_not_admitted),
         ON_A_FLUSHED_NODE(time_since_the_restart_is_credited),
         ON_A_FLUSHED_NODE(a_node_that_has_been_up_long_enough_lacks_only_its_floor),
         ON_A_FLUSHED_NODE(a_quarantine_that_was_longer_is_not_cut_by_a_restart),

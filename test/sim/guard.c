@@ -21,7 +21,7 @@ static struct rl_admission make_admission(struct sim_world *world, struct sim_cl
     const struct sim_connection *connection = &client->connections[node];
     int64_t quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm));
     struct rl_admission admission = {
-        .run_id = connection->run_id,
+        .replid = "",
         .quarantine_ms = quarantine_ms > client->quarantine_ms ? quarantine_ms : client->quarantine_ms,
         .durable = plan->durable,
         .up_ms = connection->up_s < 1 ? 0 : (connection->up_s - 1) * 1000,
@@ -32,6 +32,7 @@ static struct rl_admission make_admission(struct sim_world *world, struct sim_cl
 
     snprintf(admission.fresh_id, sizeof admission.fresh_id, "%016llx",
              (unsigned long long)rl_prng_next(&world->prng));
+    rl_guard_run(admission.run, connection->run_id, "");
     return admission;
 }
 

@@ -44,7 +44,7 @@ void sim_node_start(struct sim_node *node, uint64_t serial, int64_t true_us)
     node->boot++;
     node->loaded = 0;
     node->started_us = sim_clock_at(&node->clock, true_us);
-    snprintf(node->run_id, sizeof node->run_id, "%040" PRIx64, serial);
+    snprintf(node->run_id, sizeof node->run_id, "%020" PRIx64 "%020d", serial, 0);
 }
 
 void sim_node_flush(struct sim_node *node)

@@ -31,7 +31,7 @@ struct sim_node {
     struct sim_clock clock;
     int64_t started_us; /* node time */
     uint32_t boot;      /* how often it was started */
-    char run_id[41];
+    char run_id[41], replid[41];
     unsigned loaded; /* scripts it knows, a bit for each */
     bool up;
     int64_t frozen_until_us; /* true time */

@@ -167,12 +167,12 @@ static void answer_info(const struct fake_node *fake, char *answer, size_t size)
 
     int length = snprintf(info, sizeof(info),
                           "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nprocess_id:1\r\n"
-                          "run_id:%040llx\r\ntcp_port:0\r\nuptime_in_seconds:100000\r\n\r\n"
+                          "run_id:%020llx%020d\r\ntcp_port:0\r\nuptime_in_seconds:100000\r\n\r\n"
                           "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n\r\n"
                           "# Persistence\r\nloading:0\r\naof_enabled:0\r\n\r\n"
                           "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
                           "master_replid:%040llx\r\nmaster_replid2:%040d\r\n",
-                          (unsigned long long)(uintptr_t)fake, (unsigned long long)(uintptr_t)fake + 1, 0);
+                          (unsigned long long)(uintptr_t)fake, 0, (unsigned long long)(uintptr_t)fake + 1, 0);
     snprintf(answer, size, "$%d\r\n%s\r\n", length, info);
 }
 

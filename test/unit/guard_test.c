@@ -110,8 +110,9 @@ static void a_lone_new_node_starts_by_its_own_clock(void **state)
 static void an_admission_says_everything_the_script_wants_to_know(void **state)
 {
     static const char *const words[] = {"2", RL_KEY_EPOCH, RL_KEY_FLOOR, "run", "0123456789abcdef", "1305",
-                                        "1", "4000",       "suspect",    "77",  "1 run id 5 0"};
-    struct rl_admission admission = {.run_id = "run",
+                                        "1", "4000",       "suspect",    "77",  "1 run id 5 0",     "abc"};
+    struct rl_admission admission = {.run = "run",
+                                     .replid = "abc",
                                      .fresh_id = "0123456789abcdef",
                                      .quarantine_ms = 1305,
                                      .durable = true,
@@ -128,7 +129,7 @@ static void an_admission_says_everything_the_script_wants_to_know(void **state)
     rl_guard_write_admit(&writer, &admission, false);
     assert_false(writer.overflow);
     assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
-    assert_int_equal(item.element_count, 13);
+    assert_int_equal(item.element_count, 14);
     assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
     assert_memory_equal(item.text, "EVALSHA", 7);
     assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);

@@ -110,6 +110,41 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
 }
 
+static void an_acquire_can_be_followed_by_the_question_which_master_it_was(void **state)
+{
+    struct rl_lock_command acquire = guarded(RL_COMMAND_ACQUIRE);
+
+    (void)state;
+    assert_int_equal(rl_lock_command_replies(&acquire), 1);
+    acquire.prove = true;
+    assert_int_equal(rl_lock_command_replies(&acquire), 2);
+    assert_string_equal(words_of(&acquire, 0, false),
+                        "EVALSHA <acquire> 4 lock " SIDE_KEYS " me 5000 1700000000123456 " EPOCH
+                        " 1700000000654321 ; INFO replication");
+}
+
+static bool same_master(const char *bytes)
+{
+    return rl_lock_command_same_master(bytes, strlen(bytes), "abc");
+}
+
+static void only_the_master_that_was_greeted_has_voted(void **state)
+{
+    struct rl_lock_reply reply = {.answer = {.verdict = RL_GRANTED, .fence = 7}};
+
+    (void)state;
+    assert_true(same_master(":1700000000123456\r\n$19\r\nmaster_replid:abc\r\n\r\n"));
+    assert_false(same_master(":1700000000123456\r\n$20\r\nmaster_replid:abcd\r\n\r\n"));
+    assert_false(
+        same_master(":1700000000123456\r\n$41\r\nmaster_replid:def\r\nmaster_replid2:abc\r\n\r\n\r\n"));
+    assert_false(same_master(":1700000000123456\r\n-NOPERM no\r\n"));
+    assert_false(same_master(":1700000000123456\r\n"));
+    rl_lock_command_refuse(&reply);
+    assert_int_equal(reply.answer.verdict, RL_UNFIT);
+    assert_int_equal(reply.answer.cause, RL_CAUSE_EPOCH);
+    assert_int_equal(reply.answer.fence, 0);
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct expected {
@@ -276,6 +311,8 @@ int main(void)
         cmocka_unit_test(plain_commands_are_what_every_client_sends),
         cmocka_unit_test(native_releases_are_used_where_a_node_has_them),
         cmocka_unit_test(guarded_commands_carry_fence_epoch_and_not_after),
+        cmocka_unit_test(an_acquire_can_be_followed_by_the_question_which_master_it_was),
+        cmocka_unit_test(only_the_master_that_was_greeted_has_voted),
         cmocka_unit_test(every_reply_has_its_meaning),
         cmocka_unit_test(changed_replies_are_read_without_harm),
         cmocka_unit_test(random_bytes_are_read_without_harm),
