@@ -142,7 +142,8 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         on_admission(client, connection, ticket, bytes, length);
         return;
     }
-    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
+    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, client->config.guarded, ticket->number,
+                                   bytes, length, &reply);
     if (needs_another_form(connection, ticket, reading)) {
         send_again(lock, connection->node, ticket);
     } else {

@@ -61,7 +61,7 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
     full = first_use(connection, kind) || full;
     rl_lock_command_write(&writer, &command, connection->handshake.info.features, full);
     memcpy(ticket.random, random, sizeof ticket.random);
-    ticket.number = client->config.guarded ? lock->fence : 0;
+    ticket.number = lock->fence;
     ticket.replies = (uint8_t)rl_lock_command_replies(&command);
     ticket.full = full;
     rl_connection_commit(connection, &writer, &ticket);

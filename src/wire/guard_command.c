@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "core/event.h"
 #include "wire/error_reply.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
@@ -73,20 +74,23 @@ void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *a
     rl_write_text(writer, admission->replid);
 }
 
-static uint64_t read_unsigned(const char *text, size_t length)
+/* Digits and nothing else, up to a limit; "" is 0. */
+static bool read_number(const char *text, size_t length, int64_t most, int64_t *number)
 {
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < length && i < 19; i++)
-        if (text[i] >= '0' && text[i] <= '9')
-            value = value * 10 + (uint64_t)(text[i] - '0');
-    return value;
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || *number > most / 10)
+            return false;
+        *number = *number * 10 + (text[i] - '0');
+    }
+    return *number <= most;
 }
 
 /* The fourth word of a record: "1 run id q until". */
 static int64_t read_quarantine(const char *record, size_t length)
 {
     size_t start = 0;
+    int64_t quarantine_ms;
 
     for (int word = 0; word < 3; word++) {
         const char *space = memchr(record + start, ' ', length - start);
@@ -97,7 +101,8 @@ static int64_t read_quarantine(const char *record, size_t length)
     }
     for (size_t end = start; end < length; end++)
         if (record[end] == ' ')
-            return (int64_t)read_unsigned(record + start, end - start);
+            return read_number(record + start, end - start, INT64_MAX / 10, &quarantine_ms) ? quarantine_ms
+                                                                                            : 0;
     return 0;
 }
 
@@ -107,6 +112,7 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
                                              RL_FITNESS_FLOORLESS};
     static const char promoted[] = "it is another master than it was when it was greeted";
     struct rl_resp items[5];
+    int64_t floor;
 
     for (int i = 0; i < 5; i++)
         if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
@@ -114,7 +120,8 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
     if (items[0].type != RL_RESP_INTEGER || items[0].integer < 0 || items[0].integer > 3 ||
         items[1].type != RL_RESP_INTEGER || items[2].type != RL_RESP_STRING ||
         items[2].text_length > RL_EPOCH_MAX || items[3].type != RL_RESP_INTEGER ||
-        items[4].type != RL_RESP_STRING)
+        items[4].type != RL_RESP_STRING ||
+        !read_number(items[4].text, items[4].text_length, RL_FENCE_MAX, &floor))
         return false;
     admitted->fitness = states[items[0].integer];
     admitted->another_master = items[0].integer == 0;
@@ -126,7 +133,7 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
     admitted->node_us = items[1].integer;
     memcpy(admitted->epoch, items[2].text, items[2].text_length);
     admitted->wait_ms = items[3].integer;
-    admitted->floor = read_unsigned(items[4].text, items[4].text_length);
+    admitted->floor = (uint64_t)floor;
     admitted->quarantine_ms = read_quarantine(items[2].text, items[2].text_length);
     return true;
 }

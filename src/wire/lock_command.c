@@ -172,11 +172,15 @@ static void answer_code(struct rl_lock_reply *reply, int64_t code)
     reply->error_length = (code == -3 ? sizeof epoch : sizeof late) - 1;
 }
 
+static bool is_fence(const struct rl_resp *item)
+{
+    return item->type == RL_RESP_INTEGER && item->integer >= 0 && item->integer <= RL_FENCE_MAX;
+}
+
 /* {0, now, fence, pttl, owner}: the items after the first two. */
 static bool read_denied(const struct rl_resp *items, struct rl_lock_reply *reply)
 {
-    if (items[2].type != RL_RESP_INTEGER || items[3].type != RL_RESP_INTEGER ||
-        items[4].type != RL_RESP_STRING)
+    if (!is_fence(&items[2]) || items[3].type != RL_RESP_INTEGER || items[4].type != RL_RESP_STRING)
         return false;
     reply->answer.verdict = RL_DENIED;
     reply->answer.fence = (uint64_t)items[2].integer;
@@ -198,7 +202,7 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
     if (count < 2 || items[0].type != RL_RESP_INTEGER || items[1].type != RL_RESP_INTEGER)
         return false;
     reply->node_us = items[1].integer;
-    if (items[0].integer == 1 && count == 3 && items[2].type == RL_RESP_INTEGER && items[2].integer > 0) {
+    if (items[0].integer == 1 && count == 3 && is_fence(&items[2]) && items[2].integer > 0) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = (uint64_t)items[2].integer;
         return true;
@@ -224,9 +228,7 @@ static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply 
 static void read_acquire(const struct rl_resp *item, uint64_t proposal, const char *bytes, size_t length,
                          size_t offset, struct rl_lock_reply *reply)
 {
-    if (proposal == 0) {
-        read_plain_acquire(item, reply);
-    } else if (item->type == RL_RESP_INTEGER && item->integer > 0) {
+    if (item->type == RL_RESP_INTEGER && item->integer > 0) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = proposal;
         reply->node_us = item->integer;
@@ -289,8 +291,8 @@ static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset
     return item;
 }
 
-enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
-                                     size_t length, struct rl_lock_reply *reply)
+enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, uint64_t proposal,
+                                     const char *bytes, size_t length, struct rl_lock_reply *reply)
 {
     size_t offset = 0;
     struct rl_resp first = next_item(bytes, length, &offset);
@@ -312,6 +314,8 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposa
         if (kind == RL_COMMAND_RELEASE && first.text_length > 19 &&
             memcmp(first.text, "ERR unknown command", 19) == 0)
             return RL_READING_NO_COMMAND;
+    } else if (kind == RL_COMMAND_ACQUIRE && !guarded) {
+        read_plain_acquire(&first, reply);
     } else if (kind == RL_COMMAND_ACQUIRE) {
         read_acquire(&first, proposal, bytes, length, offset, reply);
     } else {

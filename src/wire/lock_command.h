@@ -65,10 +65,10 @@ struct rl_lock_reply {
 };
 
 /* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a broken
- * verdict with RL_CAUSE_PROTOCOL. proposal: the fence that an acquire proposed; 0: it was a
- * plain one. */
-enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
-                                     size_t length, struct rl_lock_reply *reply);
+ * verdict with RL_CAUSE_PROTOCOL, and so is one with a fence out of range. guarded: it was not a plain command;
+ * proposal: the fence that a guarded acquire proposed. */
+enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, uint64_t proposal,
+                                     const char *bytes, size_t length, struct rl_lock_reply *reply);
 
 /* The second reply to an acquire with `prove`: whether it is still the master of that replication id. A node never has an
  * old one again, so it was that master when it answered the acquire, too. */

@@ -20,7 +20,7 @@ static void read_reply(enum rl_command_kind kind, const char *bytes, size_t leng
     struct rl_lock_reply reply;
     size_t end = 0;
 
-    rl_lock_command_read(kind, 77, bytes, length, &reply);
+    rl_lock_command_read(kind, true, 77, bytes, length, &reply);
     CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
     CHECK(reply.answer.cause <= RL_CAUSE_ERROR);
     CHECK(reply.owner == NULL ||

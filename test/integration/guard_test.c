@@ -451,6 +451,31 @@ static void a_replica_does_not_vote(void **state)
     fleet_stop(replica_fleet);
 }
 
+/* ---- nodes that talk nonsense -------------------------------------------------------------------------- */
+
+/* Its record is as it was, but what it says of fences is not to be believed: it is told anew by the others. */
+static void a_floor_that_is_no_number_of_ours_spoils_nobodys_fences(void **state)
+{
+    static const char *const odd[] = {"9007199254740992", "1e300", "-1", "nonsense"};
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    uint64_t fence = 0;
+
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        fleet_command(fleet, 0, "SET", "redlock-guard:floor", odd[i], NULL);
+        for (int k = 0; k < 3; k++) {
+            redlock_lock *lock = take_lock(client, "lock", SHORT_MAX_TTL_MS);
+
+            assert_true(redlock_lock_fence(lock) > fence);
+            assert_true(redlock_lock_fence(lock) < UINT64_C(4000000000000000));
+            fence = redlock_lock_fence(lock);
+            give_back(lock);
+        }
+        await(node_votes(client, 0, NULL));
+    }
+    redlock_client_close(client);
+}
+
 /* ---- coming back --------------------------------------------------------------------------------------- */
 
 static void a_wiped_node_votes_again_when_its_quarantine_is_over(void **state)
@@ -841,6 +866,7 @@ int main(void)
         ON_GUARDED(a_master_with_the_memory_of_another_one_gets_no_credit_for_its_uptime, start_three_tcp),
         ON_GUARDED(a_master_that_gets_its_first_replica_goes_on_voting, start_three_tcp),
         ON_GUARDED(a_replica_does_not_vote, start_three_tcp),
+        ON_GUARDED(a_floor_that_is_no_number_of_ours_spoils_nobodys_fences, start_three_guarded),
         ON_GUARDED(a_wiped_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
         ON_GUARDED(a_flushed_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
         ON_GUARDED(too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason, start_five_guarded),

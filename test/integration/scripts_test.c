@@ -355,6 +355,30 @@ static void a_node_that_is_not_what_the_client_takes_it_for_does_not_vote(void *
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
+/* One more than 2^53 is 2^53 in the nodes' arithmetic. */
+static void a_number_without_a_next_one_is_not_handed_out(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant_guard(fleet);
+    expect_fence(fleet, INT64_C(9007199254740989), 5, node_now(fleet), INT64_C(9007199254740990));
+    fleet_command(fleet, 0, "DEL", FENCE_KEY, NULL);
+    for (const char *const *odd = (const char *const[]){"9007199254740990", "1e300", "nan", "-1", NULL};
+         *odd != NULL; odd++) {
+        plant(fleet, FLOOR_KEY, *odd);
+        expect_epoch_refusal(fleet, EPOCH);
+    }
+    plant(fleet, FLOOR_KEY, "5");
+    plant(fleet, FENCE_KEY, "9007199254740990");
+    assert_non_null(strstr(acquire(fleet, node_now(fleet)), "out of range"));
+    assert_value(fleet, "lock", "(nil)");
+    plant(fleet, FENCE_KEY, "7");
+    plant(fleet, "lock", "me");
+    assert_non_null(strstr(raise_fence(fleet, "me", INT64_C(9007199254740991), EPOCH), "above"));
+    assert_value(fleet, FENCE_KEY, "7");
+    fleet_command(fleet, 0, "DEL", "lock", NULL);
+}
+
 static void a_question_that_comes_too_late_is_not_carried_out(void **state)
 {
     struct fleet *fleet = *state;
@@ -857,6 +881,21 @@ static void a_look_changes_nothing(void **state)
     assert_string_equal(fleet_command(fleet, 0, "GET", FLOOR_KEY, NULL), "5");
 }
 
+static void a_floor_out_of_range_is_none(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant(fleet, EPOCH_KEY, "1 run-a id 1000 0");
+    for (const char *const *odd = (const char *const[]){"9007199254740990", "1e300", "nan", "-1", "x", NULL};
+         *odd != NULL; odd++) {
+        plant(fleet, FLOOR_KEY, *odd);
+        assert_int_equal(admit(fleet, (struct asks){0}).state, 3);
+    }
+    assert_int_equal(
+        admit(fleet, (struct asks){.floor = INT64_C(9007199254740991), .known = "1 run-a id 1000 0"}).state,
+        3);
+}
+
 static void a_floor_is_only_ever_raised(void **state)
 {
     struct fleet *fleet = *state;
@@ -965,6 +1004,7 @@ int main(void)
         ON_A_FLUSHED_NODE(a_holder_without_an_end_and_with_a_long_name_is_shown_cut),
         ON_A_FLUSHED_NODE(a_key_of_another_type_is_in_the_way_and_nothing_is_written),
         ON_A_FLUSHED_NODE(a_node_that_is_not_what_the_client_takes_it_for_does_not_vote),
+        ON_A_FLUSHED_NODE(a_number_without_a_next_one_is_not_handed_out),
         ON_A_FLUSHED_NODE(a_question_that_comes_too_late_is_not_carried_out),
         ON_A_FLUSHED_NODE(raising_lifts_the_fence_while_the_lock_is_ours),
         ON_A_FLUSHED_NODE(raising_never_lowers),
@@ -995,6 +1035,7 @@ int main(void)
         ON_A_FLUSHED_NODE(a_quarantine_that_was_longer_is_not_cut_by_a_restart),
         ON_A_FLUSHED_NODE(the_longest_quarantine_any_client_asked_for_holds_for_all),
         ON_A_FLUSHED_NODE(after_its_quarantine_a_node_lacks_a_floor_and_takes_the_one_it_is_told),
+        ON_A_FLUSHED_NODE(a_floor_out_of_range_is_none),
         ON_A_FLUSHED_NODE(a_floor_is_only_ever_raised),
         ON_A_FLUSHED_NODE(a_floor_for_another_record_is_not_taken),
         ON_A_FLUSHED_NODE(a_look_changes_nothing),

@@ -286,7 +286,8 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
         sim_guard_reply(world, client, node, ticket, bytes, length);
         return;
     }
-    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
+    reading =
+        rl_lock_command_read((enum rl_command_kind)ticket->kind, true, ticket->number, bytes, length, &reply);
     if (reading == RL_READING_NO_SCRIPT && !ticket->full) {
         send_again(world, client, node, ticket);
         return;

@@ -213,6 +213,9 @@ static void answers_of_another_shape_admit_nobody(void **state)
         "*5\r\n$1\r\n1\r\n:9\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n",
         "*5\r\n:1\r\n:9\r\n:7\r\n:0\r\n$0\r\n\r\n",
         "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n:0\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n$2\r\n-1\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n$16\r\n9007199254740991\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n$30\r\n100000000000000000000000000001\r\n",
         "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n",
     };
     char longest[300];

@@ -160,7 +160,7 @@ struct expected {
 };
 
 #define ACQ RL_COMMAND_ACQUIRE
-#define PLAIN 99 /* an acquire without a proposal */
+#define PLAIN 99 /* an acquire in plain mode */
 #define EXT RL_COMMAND_EXTEND
 #define REL RL_COMMAND_RELEASE
 #define RAI RL_COMMAND_RAISE
@@ -188,6 +188,15 @@ static const struct expected replies[] = {
      1700, "you"},
     {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:-1\r\n$0\r\n\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 99, -1, 1700,
      ""},
+    /* a fence that has a next one, and those that have none */
+    {ACQ, "*3\r\n:1\r\n:1700\r\n:9007199254740990\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, RL_FENCE_MAX, -2,
+     1700, NULL},
+    {ACQ, "*3\r\n:1\r\n:1700\r\n:9007199254740991\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 1700,
+     NULL},
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:9007199254740991\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_BROKEN,
+     RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:-1\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2,
+     1700, NULL},
     {ACQ, "*2\r\n:-3\r\n:1700\r\n", ANSWER, RL_UNFIT, RL_CAUSE_EPOCH, 0, -2, 1700, NULL},
     {ACQ, "*2\r\n:-4\r\n:1700\r\n", ANSWER, RL_BROKEN, RL_CAUSE_LATE, 0, -2, 1700, NULL},
     {ACQ, ":0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
@@ -231,8 +240,8 @@ static bool is_as_expected(const struct expected *expected)
     struct rl_lock_reply reply;
     bool plain = expected->kind == PLAIN;
     enum rl_reading reading =
-        rl_lock_command_read(plain ? RL_COMMAND_ACQUIRE : (enum rl_command_kind)expected->kind,
-                             plain ? 0 : 77, expected->bytes, strlen(expected->bytes), &reply);
+        rl_lock_command_read(plain ? RL_COMMAND_ACQUIRE : (enum rl_command_kind)expected->kind, !plain, 77,
+                             expected->bytes, strlen(expected->bytes), &reply);
     bool same_owner =
         (reply.owner != NULL) == (expected->owner != NULL) &&
         (reply.owner == NULL || (reply.owner_length == strlen(expected->owner) &&
@@ -257,7 +266,7 @@ static void every_reply_has_its_meaning(void **state)
 static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
 {
     struct rl_lock_reply reply;
-    enum rl_reading reading = rl_lock_command_read(kind, 77, bytes, length, &reply);
+    enum rl_reading reading = rl_lock_command_read(kind, true, 77, bytes, length, &reply);
 
     assert_in_range(reading, RL_READING_ANSWER, RL_READING_NO_COMMAND);
     assert_in_range(reply.answer.verdict, RL_GRANTED, RL_BROKEN);

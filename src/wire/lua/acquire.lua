@@ -22,6 +22,12 @@ end
 local floor = tonumber(kept[3])
 local known = tonumber(kept[2] or kept[3])
 local stored = math.max(known, floor)
+-- Above 2^53 adding one changes nothing: there would be no next number. No grant of ours can have led there.
+if not (floor >= 0 and floor < 9007199254740990) then
+    return {-3, now}
+elseif not (stored < 9007199254740990) then
+    return redis.error_reply('ERR redlock: the fence stored for this name is out of range')
+end
 -- SET NX, not GET: a key of another type is in the way too.
 if not call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     local holder = call('GET', KEYS[1])

@@ -21,6 +21,12 @@ if ARGV[9] ~= '' and not string.find(redis.call('INFO', 'replication'), 'master_
 end
 local floor = redis.call('GET', KEYS[2])
 local floor_before = floor
+-- The largest number that has a next one; see acquire.lua. A floor beyond it is none of ours, and is to be told anew.
+local fence_max = 9007199254740990
+local known_floor = tonumber(floor or '')
+if not (known_floor and known_floor >= 0 and known_floor < fence_max) then
+    floor = false
+end
 local run, id, q, wait_until = string.match(before or '', '^1 (%S+) (%S+) (%d+) (%d+)$')
 local asked = tonumber(ARGV[3])
 q, wait_until = tonumber(q), tonumber(wait_until)
@@ -56,9 +62,12 @@ if ARGV[6] == 'suspect' and before == ARGV[8] then
     forget(now)
 end
 local told = before == ARGV[8] and tonumber(ARGV[7])
+if told and not (told < fence_max) then
+    told = false
+end
 if ARGV[6] == 'init' then
     wait_until = 0
-    told = math.max(tonumber(ARGV[7]), now_us + 5000000)
+    told = math.max(math.min(tonumber(ARGV[7]), fence_max - 1), now_us + 5000000)
 end
 -- A clock that was set back must not make it longer: all that was forgotten before now has ended q from now.
 wait_until = math.min(wait_until, now + q)
