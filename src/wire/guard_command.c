@@ -101,8 +101,9 @@ static int64_t read_quarantine(const char *record, size_t length)
     }
     for (size_t end = start; end < length; end++)
         if (record[end] == ' ')
-            return read_number(record + start, end - start, INT64_MAX / 10, &quarantine_ms) ? quarantine_ms
-                                                                                            : 0;
+            return read_number(record + start, end - start, RL_QUARANTINE_MAX_MS, &quarantine_ms)
+                       ? quarantine_ms
+                       : 0;
     return 0;
 }
 

@@ -476,6 +476,30 @@ static void a_floor_that_is_no_number_of_ours_spoils_nobodys_fences(void **state
     redlock_client_close(client);
 }
 
+/* A record says how long the longest lock of any client may be, and what one node says counts for all; but no lock is longer
+ * than a day. */
+static void a_record_with_a_quarantine_of_centuries_keeps_nobody_else_from_voting(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_options options = guarded_options(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_client *another;
+    char run[64], record[128];
+
+    assert_int_equal(sscanf(fleet_command(fleet, 0, "GET", "redlock-guard:epoch", NULL), "1 %63s", run), 1);
+    snprintf(record, sizeof record, "1 %s deadbeefdeadbeef 9000000000000000 0", run);
+    fleet_command(fleet, 0, "SET", "redlock-guard:epoch", record, NULL);
+    node_votes(client, 0, NULL);
+    fleet_command(fleet, 1, "CLIENT", "KILL", "TYPE", "normal", NULL);
+    fleet_command(fleet, 2, "CLIENT", "KILL", "TYPE", "normal", NULL);
+    another = open_with(&options);
+    await(node_votes(client, 1, NULL) && node_votes(client, 2, NULL));
+    await(node_votes(another, 1, NULL) && node_votes(another, 2, NULL));
+    await(node_votes(another, 0, NULL)); /* after the quarantine that clients ask for */
+    redlock_client_close(another);
+    redlock_client_close(client);
+}
+
 /* ---- coming back --------------------------------------------------------------------------------------- */
 
 static void a_wiped_node_votes_again_when_its_quarantine_is_over(void **state)
@@ -867,6 +891,8 @@ int main(void)
         ON_GUARDED(a_master_that_gets_its_first_replica_goes_on_voting, start_three_tcp),
         ON_GUARDED(a_replica_does_not_vote, start_three_tcp),
         ON_GUARDED(a_floor_that_is_no_number_of_ours_spoils_nobodys_fences, start_three_guarded),
+        ON_GUARDED(a_record_with_a_quarantine_of_centuries_keeps_nobody_else_from_voting,
+                   start_three_guarded),
         ON_GUARDED(a_wiped_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
         ON_GUARDED(a_flushed_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
         ON_GUARDED(too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason, start_five_guarded),

@@ -363,7 +363,7 @@ static void a_number_without_a_next_one_is_not_handed_out(void **state)
     plant_guard(fleet);
     expect_fence(fleet, INT64_C(9007199254740989), 5, node_now(fleet), INT64_C(9007199254740990));
     fleet_command(fleet, 0, "DEL", FENCE_KEY, NULL);
-    for (const char *const *odd = (const char *const[]){"9007199254740990", "1e300", "nan", "-1", NULL};
+    for (const char *const *odd = (const char *const[]){"9007199254740990", "1e300", "nan", "-1", "x", NULL};
          *odd != NULL; odd++) {
         plant(fleet, FLOOR_KEY, *odd);
         expect_epoch_refusal(fleet, EPOCH);
@@ -662,12 +662,13 @@ static void a_node_without_a_record_gets_no_credit(void **state)
 static void an_unreadable_record_counts_as_none(void **state)
 {
     struct fleet *fleet = *state;
-    static const char *const odd[] = {"", "1 a b c 0", "2 run-a id 1000 0", "1 run-a id 1000 0 ", "nonsense"};
+    static const char *const odd[] = {
+        "", "1 a b c 0", "2 run-a id 1000 0", "1 run-a id 1000 0 ", "1 run-a id 172800001 0", "nonsense"};
 
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
         plant(fleet, EPOCH_KEY, odd[i]);
         plant(fleet, FLOOR_KEY, "5");
-        assert_int_equal(admit(fleet, (struct asks){0}).state, 2);
+        assert_int_equal(admit(fleet, (struct asks){0}).wait_ms, 1000);
     }
 }
 

@@ -21,6 +21,7 @@ static void the_quarantine_outlasts_the_longest_lock_on_the_slowest_clock(void *
     (void)state;
     assert_int_equal(rl_guard_quarantine(rl_span_ms(300), 10000).us, 300000 + 3000 + 2000 + 1000000);
     assert_int_equal(rl_guard_quarantine(rl_span_ms(60000), 10000).us, 60000000 + 600000 + 2000 + 1000000);
+    assert_true(rl_guard_quarantine(rl_span_ms(86400000), 500000).us <= RL_QUARANTINE_MAX_MS * 1000);
     for (int64_t ttl_ms = 50; ttl_ms <= 86400000; ttl_ms = ttl_ms * 3 / 2)
         assert_true(rl_guard_quarantine(rl_span_ms(ttl_ms), 500000).us >= rl_span_ms(ttl_ms).us * 3 / 2);
 }

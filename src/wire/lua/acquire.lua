@@ -17,15 +17,16 @@ end
 if now > tonumber(ARGV[5]) then
     return {-4, now}
 end
+-- Above 2^53 adding one changes nothing: there would be no next number. No grant of ours can have led there.
+local floor = tonumber(kept[3])
+if not (floor and floor >= 0 and floor < 9007199254740990) then
+    return {-3, now}
+end
 -- The highest number this name can have met here. A node restored from an old snapshot has old fences, but a floor that it
 -- was told since; so the floor counts even where there is a fence.
-local floor = tonumber(kept[3])
 local known = tonumber(kept[2] or kept[3])
 local stored = math.max(known, floor)
--- Above 2^53 adding one changes nothing: there would be no next number. No grant of ours can have led there.
-if not (floor >= 0 and floor < 9007199254740990) then
-    return {-3, now}
-elseif not (stored < 9007199254740990) then
+if not (stored < 9007199254740990) then
     return redis.error_reply('ERR redlock: the fence stored for this name is out of range')
 end
 -- SET NX, not GET: a key of another type is in the way too.

@@ -30,6 +30,10 @@ end
 local run, id, q, wait_until = string.match(before or '', '^1 (%S+) (%S+) (%d+) (%d+)$')
 local asked = tonumber(ARGV[3])
 q, wait_until = tonumber(q), tonumber(wait_until)
+-- Longer than any client may ask for: not one of our records.
+if q and q > 172800000 then
+    run = nil
+end
 
 local function forget(from)
     id = ARGV[2]
