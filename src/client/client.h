@@ -102,6 +102,7 @@ struct redlock_lock {
     rl_node_set touched; /* nodes that were sent something that may have left a key there */
     rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
+    rl_node_set let_go;  /* nodes to release it on once its loss has been told */
     rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
     enum rl_command_kind owed_kind;
     uint32_t owed_question;
@@ -309,6 +310,7 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec);
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
 void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look after it no more */
+void rl_holding_let_go(redlock_lock *lock);  /* its loss has been told: release what is left of it */
 void rl_holding_discard(redlock_lock *lock); /* release it everywhere without waiting for anybody */
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);
 
