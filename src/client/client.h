@@ -137,6 +137,7 @@ struct rl_node_guard {
     bool awaits_floor;     /* it lacked a floor when the present sweep began */
     bool asking;           /* an admission is on its way */
     bool by_info;          /* what INFO told in the handshake rules it out */
+    bool accused;          /* its clock stepped, and it has not taken note of that yet */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
     struct rl_time again;  /* when asking once more may help */
     struct rl_time proved; /* a question was asked then, and answered by the master that was greeted */
@@ -372,6 +373,10 @@ bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, red
 void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
                     size_t length);
 void rl_guard_dropped(redlock_client *client, uint32_t node);
+
+/* Its clock stepped: it has to sit out, for everybody. Goes on until the node has taken note, over breaks of the
+ * connection too. */
+void rl_guard_accuse(redlock_client *client, uint32_t node);
 
 /* It does not vote, and why. */
 void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why);

@@ -60,12 +60,7 @@ static void accuse(redlock_client *client, uint32_t node)
     struct rl_node_guard *guard = &client->guards[node];
 
     guard->suspected = (struct rl_time){0};
-    /* A node that sits out or lacks a floor anyway needs no accusing. */
-    if (guard->fitness == RL_FITNESS_FIT && client->connections[node].state == RL_CONNECTION_READY) {
-        guard->fitness = RL_FITNESS_UNKNOWN;
-        guard->again = client->clock.now;
-        rl_guard_admit(client, node, "suspect", NULL, false);
-    }
+    rl_guard_accuse(client, node);
     if (!guard->clock_bad)
         guard->cause = RL_CAUSE_NONE; /* what the admission answers counts from here on */
 }

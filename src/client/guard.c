@@ -12,8 +12,8 @@
 #include "client/client.h"
 #include "wire/error_reply.h"
 
-/* A question that changes nothing at the node. */
-static const char looks[] = "look";
+/* A question that changes nothing at the node, and an accusation. */
+static const char looks[] = "look", suspects[] = "suspect";
 
 enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000, PROOF_LASTS_US = 10000 };
 
@@ -241,6 +241,42 @@ static void conclude_sweep(redlock_client *client)
             begin_sweep(client);
 }
 
+/* ---- accusing ---- */
+
+/* A suspicion counts only for the record it is meant for: without one it has to wait for the next admission. */
+void rl_guard_accuse(redlock_client *client, uint32_t node)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+    bool known = guard->fitness == RL_FITNESS_FIT && client->connections[node].state == RL_CONNECTION_READY;
+
+    guard->accused = true;
+    if (!known)
+        return;
+    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->again = client->clock.now;
+    rl_guard_admit(client, node, suspects, NULL, false);
+}
+
+/* A node that sits out or lacks a floor needs no accusing any more; one that an operator vouches for, neither. */
+static void go_on_accusing(redlock_client *client, uint32_t node, const struct rl_ticket *ticket)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+    bool in_vain = ticket->number == (uint64_t)(uintptr_t)suspects; /* its record was another by then */
+
+    if (!guard->accused || guard->asking)
+        return;
+    guard->accused = guard->fitness == RL_FITNESS_FIT && ticket->subject == NULL;
+    if (!guard->accused)
+        return;
+    if (!in_vain) {
+        rl_guard_accuse(client, node);
+        return;
+    }
+    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->again = after_ms(client, ASK_EVERY_MS);
+    rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock stepped");
+}
+
 /* ---- answers ---- */
 
 static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
@@ -320,6 +356,8 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     }
     if (admitted.node_us != 0)
         rl_guard_clock(client, node, ticket->sent, admitted.node_us);
+    if (admitted.fitness != RL_FITNESS_UNKNOWN)
+        go_on_accusing(client, node, ticket);
     if (guard->fitness == RL_FITNESS_FLOORLESS && !guard->asking && !client->sweeping)
         begin_sweep(client);
     conclude_sweep(client);
