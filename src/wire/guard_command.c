@@ -119,8 +119,9 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
         if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
             return false;
     if (items[0].type != RL_RESP_INTEGER || items[0].integer < 0 || items[0].integer > 3 ||
-        items[1].type != RL_RESP_INTEGER || items[2].type != RL_RESP_STRING ||
-        items[2].text_length > RL_EPOCH_MAX || items[3].type != RL_RESP_INTEGER ||
+        items[1].type != RL_RESP_INTEGER || items[1].integer < 1 || items[1].integer > RL_FENCE_MAX ||
+        items[2].type != RL_RESP_STRING || items[2].text_length > RL_EPOCH_MAX ||
+        items[3].type != RL_RESP_INTEGER || items[3].integer < 0 || items[3].integer > RL_QUARANTINE_MAX_MS ||
         items[4].type != RL_RESP_STRING ||
         !read_number(items[4].text, items[4].text_length, RL_FENCE_MAX, &floor))
         return false;

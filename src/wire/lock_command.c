@@ -177,6 +177,12 @@ static bool is_fence(const struct rl_resp *item)
     return item->type == RL_RESP_INTEGER && item->integer >= 0 && item->integer <= RL_FENCE_MAX;
 }
 
+/* Microseconds, so the limit is the same. */
+static bool is_time(const struct rl_resp *item)
+{
+    return is_fence(item) && item->integer > 0;
+}
+
 /* {0, now, fence, pttl, owner}: the items after the first two. */
 static bool read_denied(const struct rl_resp *items, struct rl_lock_reply *reply)
 {
@@ -199,7 +205,7 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
     for (uint32_t i = 0; i < count && i < 5; i++)
         if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
             return false;
-    if (count < 2 || items[0].type != RL_RESP_INTEGER || items[1].type != RL_RESP_INTEGER)
+    if (count < 2 || items[0].type != RL_RESP_INTEGER || !is_time(&items[1]))
         return false;
     reply->node_us = items[1].integer;
     if (items[0].integer == 1 && count == 3 && is_fence(&items[2]) && items[2].integer > 0) {
@@ -228,7 +234,7 @@ static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply 
 static void read_acquire(const struct rl_resp *item, uint64_t proposal, const char *bytes, size_t length,
                          size_t offset, struct rl_lock_reply *reply)
 {
-    if (item->type == RL_RESP_INTEGER && item->integer > 0) {
+    if (is_time(item)) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = proposal;
         reply->node_us = item->integer;
@@ -244,7 +250,7 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
 {
     static const char planted[] = "it had lost the lock, and was given it again";
 
-    if (item->type != RL_RESP_INTEGER || item->integer < -4) {
+    if (item->type != RL_RESP_INTEGER || item->integer < -4 || item->integer > RL_FENCE_MAX) {
         answer_protocol(reply);
     } else if (item->integer <= -3) {
         answer_code(reply, item->integer);

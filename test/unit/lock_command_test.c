@@ -197,6 +197,12 @@ static const struct expected replies[] = {
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*5\r\n:0\r\n:1700\r\n:-1\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2,
      1700, NULL},
+    /* times that no clock shows before 2255 */
+    {ACQ, ":9007199254740991\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "*2\r\n:-4\r\n:-9223372036854775808\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "*3\r\n:1\r\n:9223372036854775807\r\n:99\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0,
+     NULL},
+    {EXT, ":9007199254740991\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "*2\r\n:-3\r\n:1700\r\n", ANSWER, RL_UNFIT, RL_CAUSE_EPOCH, 0, -2, 1700, NULL},
     {ACQ, "*2\r\n:-4\r\n:1700\r\n", ANSWER, RL_BROKEN, RL_CAUSE_LATE, 0, -2, 1700, NULL},
     {ACQ, ":0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
