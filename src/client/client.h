@@ -136,6 +136,7 @@ struct rl_node_guard {
     enum rl_fitness fitness;
     bool awaits_floor;     /* it lacked a floor when the present sweep began */
     bool asking;           /* an admission is on its way */
+    struct rl_time asked;  /* when the latest one was sent */
     bool by_info;          /* what INFO told in the handshake rules it out */
     bool accused;          /* its clock stepped, and it has not taken note of that yet */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
@@ -153,7 +154,7 @@ struct rl_node_guard {
     char why[128]; /* in words */
 };
 
-enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512, RL_WAKES_MAX = 64 };
+enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 256, RL_WAKES_MAX = 64 };
 
 /* Options, checked and with defaults filled in. Texts are owned. */
 struct rl_config {
@@ -206,6 +207,7 @@ struct redlock_client {
     bool voting;                       /* locks have been asked for: before that nodes are only looked at */
     int64_t quarantine_ms;             /* the longest this client, or another one any node knows of, wants */
     uint32_t sweep;                    /* number of the latest sweep for a floor */
+    struct rl_time sweep_began;
     bool sweeping;
     rl_node_set dirty; /* connections with something to flush */
     struct rl_timers timers;

@@ -52,12 +52,15 @@ static int64_t own_memory_ms(const struct rl_node_info *info)
     return info->up_s < 1 ? 0 : (info->up_s - 1) * 1000;
 }
 
-static struct rl_admission make_admission(redlock_client *client, uint32_t node, const char *word,
-                                          uint64_t floor)
+/* false: no randomness for a fresh id, and one that is not random could be another's. */
+static bool make_admission(redlock_client *client, uint32_t node, const char *word, uint64_t floor,
+                           struct rl_admission *admission)
 {
     const struct rl_connection *connection = &client->connections[node];
     const struct rl_node_info *info = &connection->handshake.info;
-    struct rl_admission admission = {
+    uint8_t random[RL_EPOCH_ID / 2];
+
+    *admission = (struct rl_admission){
         .replid = info->replid,
         .quarantine_ms = longest_quarantine(client),
         .durable = connection->url.durable,
@@ -66,12 +69,11 @@ static struct rl_admission make_admission(redlock_client *client, uint32_t node,
         .floor = floor,
         .known = client->guards[node].epoch,
     };
-    uint8_t random[RL_EPOCH_ID / 2] = {0};
-
-    rl_client_random(client, random, sizeof random);
-    rl_hex_write(admission.fresh_id, random, sizeof random);
-    rl_guard_run(admission.run, info->run_id, info->replid);
-    return admission;
+    rl_guard_run(admission->run, info->run_id, info->replid);
+    if (!rl_client_random(client, random, sizeof random))
+        return false;
+    rl_hex_write(admission->fresh_id, random, sizeof random);
+    return true;
 }
 
 static bool send_admission(redlock_client *client, uint32_t node, const struct rl_admission *admission,
@@ -97,6 +99,7 @@ static bool send_admission(redlock_client *client, uint32_t node, const struct r
     if (lock != NULL)
         rl_lock_ref(lock);
     client->guards[node].asking = true;
+    client->guards[node].asked = client->clock.now;
     client->dirty |= rl_node_set_one(node);
     return true;
 }
@@ -119,13 +122,14 @@ bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, red
 {
     /* The operator's word comes with a floor by our clock; the node adds its own. */
     uint64_t floor = lock != NULL ? rl_guard_high(rl_clock_wall_us(), 0) : 0;
-    struct rl_admission admission = make_admission(client, node, word, floor);
+    struct rl_admission admission;
     const char *why;
 
     /* Not even the operator's word makes up for a node that drops locks, or that cannot be told from another. */
     if (refused_by_info(&client->connections[node].handshake.info, &why) != RL_CAUSE_NONE)
         return false;
-    return send_admission(client, node, &admission, lock, full);
+    return make_admission(client, node, word, floor, &admission) &&
+           send_admission(client, node, &admission, lock, full);
 }
 
 void rl_guard_begin(redlock_client *client)
@@ -181,6 +185,7 @@ static void begin_sweep(redlock_client *client)
         return;
     client->sweeping = true;
     client->sweep++;
+    client->sweep_began = client->clock.now;
     for (uint32_t node = 0; node < client->node_count; node++)
         client->guards[node].awaits_floor = client->guards[node].fitness == RL_FITNESS_FLOORLESS;
     for (uint32_t node = 0; node < client->node_count; node++) {
@@ -202,8 +207,8 @@ static void give_floor(redlock_client *client, bool found, uint64_t floor)
             client->connections[node].state != RL_CONNECTION_READY)
             continue;
         if (found) {
-            admission = make_admission(client, node, "", floor);
-            if (send_admission(client, node, &admission, NULL, false))
+            if (make_admission(client, node, "", floor, &admission) &&
+                send_admission(client, node, &admission, NULL, false))
                 continue;
         }
         guard->again = after_ms(client, FLOOR_RETRY_MS);
@@ -287,14 +292,17 @@ static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
              (wait_ms + 999) / 1000);
 }
 
-static void take_admitted(redlock_client *client, uint32_t node, const struct rl_admitted *admitted)
+static void take_admitted(redlock_client *client, uint32_t node, const struct rl_ticket *ticket,
+                          const struct rl_admitted *admitted)
 {
     struct rl_node_guard *guard = &client->guards[node];
     char why[sizeof guard->why];
 
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
-    guard->sweep = client->sweep;
+    /* What was asked before the sweep began may be older than what the sweep is for. */
+    if (!rl_time_before(ticket->sent, client->sweep_began))
+        guard->sweep = client->sweep;
     if (admitted->quarantine_ms > client->quarantine_ms)
         client->quarantine_ms = admitted->quarantine_ms;
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
@@ -334,7 +342,7 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     struct rl_admitted admitted;
 
     rl_guard_read_admit(bytes, length, &admitted);
-    guard->asking = false;
+    guard->asking = rl_time_before(ticket->sent, guard->asked); /* another one may be on its way */
     if (admitted.no_script && !ticket->full) {
         rl_guard_admit(client, node, (const char *)(uintptr_t)ticket->number, lock, true);
         return;
@@ -347,7 +355,7 @@ void rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     if (admitted.fitness == RL_FITNESS_UNKNOWN)
         take_error(client, node, &admitted);
     else
-        take_admitted(client, node, &admitted);
+        take_admitted(client, node, ticket, &admitted);
     if (ticket->number == (uint64_t)(uintptr_t)looks) {
         /* For people to read; whoever wants its vote has to ask for that. */
         guard->fitness = RL_FITNESS_UNKNOWN;
