@@ -14,16 +14,16 @@ enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 2, SIM_NAMES_MA
 enum sim_fault {
     SIM_FAULT_BREAK, /* a connection breaks, and what is under way on it is lost */
     SIM_FAULT_STRAY, /* what was under way on a broken connection may still arrive, after the next one is up */
-    SIM_FAULT_DELAY,     /* a message takes far longer than usual */
-    SIM_FAULT_CUT,       /* a client and a node do not hear each other for a while */
-    SIM_FAULT_CUT_ONE,   /* the same, in one direction only */
-    SIM_FAULT_FREEZE,    /* a node stops for a while */
-    SIM_FAULT_PAUSE,     /* a client's process stops for a while */
-    SIM_FAULT_SUSPEND,   /* a client's machine sleeps: a long pause, and its connections are gone */
-    SIM_FAULT_HAND_OUT,  /* a lock is won long before its caller gets to run */
-    SIM_FAULT_RESTART,   /* a node restarts and has forgotten nothing */
-    SIM_FAULT_WIPE,      /* a node restarts and has forgotten everything */
-    SIM_FAULT_SNAPSHOT,  /* a node restarts with what it knew a while ago */
+    SIM_FAULT_DELAY,    /* a message takes far longer than usual */
+    SIM_FAULT_CUT,      /* a client and a node do not hear each other for a while */
+    SIM_FAULT_CUT_ONE,  /* the same, in one direction only */
+    SIM_FAULT_FREEZE,   /* a node stops for a while */
+    SIM_FAULT_PAUSE,    /* a client's process stops for a while */
+    SIM_FAULT_SUSPEND,  /* a client's machine sleeps: a long pause, and its connections are gone */
+    SIM_FAULT_HAND_OUT, /* a lock is won long before its caller gets to run */
+    SIM_FAULT_RESTART,  /* a node restarts and has forgotten nothing */
+    SIM_FAULT_WIPE,     /* a node restarts and has forgotten everything */
+    SIM_FAULT_SNAPSHOT, /* a node restarts, or (promotes) was a replica meanwhile, with what it knew a while ago */
     SIM_FAULT_FLUSH,     /* a node's keys are removed while it runs */
     SIM_FAULT_GUARD_KEY, /* one of the guard's own keys is removed */
     SIM_FAULT_SCRIPTS,   /* a node forgets its scripts */
@@ -48,6 +48,7 @@ enum sim_bug {
     SIM_BUG_EXTEND_RECREATES,  /* extending takes an expired lock back */
     SIM_BUG_FENCE_OR_FLOOR,    /* the floor counts only where there is no fence */
     SIM_BUG_SAME_OWNER,        /* one owner value for all rounds of an acquisition */
+    SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
     SIM_BUGS
 };
 
@@ -57,6 +58,7 @@ struct sim_plan {
     bool wide;
     uint32_t node_count, client_count, worker_count, name_count;
     uint32_t faults;      /* bits of enum sim_fault */
+    bool promotes;        /* snapshots come back by way of a replica: no restart, no broken connection */
     bool beyond;          /* faults beyond the promise: only the order of fences counts */
     bool started_by_hand; /* the operator vouched for the new fleet, so it need not sit out */
     bool durable;         /* nodes that restart with their memory are declared to do so */

@@ -50,7 +50,8 @@ static void vouch(struct sim_world *world, struct sim_node *node)
     char bytes[8192], answer[SIM_REPLY_SIZE];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes), reply = rl_writer_on(answer, sizeof answer);
 
-    rl_guard_run(admission.run, node->run_id, "");
+    rl_guard_run(admission.run, node->run_id,
+                 world->plan.bug == SIM_BUG_PROMOTION_UNSEEN ? "" : node->replid);
     rl_guard_write_admit(&writer, &admission, true);
     sim_node_run(node, now_us, writer.bytes, writer.length, &reply);
 }

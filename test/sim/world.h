@@ -69,6 +69,7 @@ struct sim_link {
 struct sim_ticket {
     uint32_t attempt, question, lock;
     uint8_t kind, full, last;
+    uint8_t proves; /* an acquire with the question behind it which master it was */
     uint8_t worker;
     const char *word; /* of an admission */
     uint64_t number;  /* the fence that was proposed */
@@ -86,7 +87,8 @@ struct sim_connection {
     struct rl_time deadline, retry_at;
     struct rl_backoff backoff;
     unsigned loaded;
-    char run_id[41];
+    char run_id[41], replid[41];
+    bool promoted;
     int64_t up_s;
 };
 
