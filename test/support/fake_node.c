@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,10 +76,10 @@ struct fake_node {
     pthread_t thread;
     struct connection connections[CONNECTIONS_MAX]; /* the thread's own */
     int next_id;
+    atomic_bool shut;
 
     pthread_mutex_t mutex; /* guards everything below */
     bool stopping;
-    bool shut;
     int fillers[FILLERS]; /* connections that nobody accepts */
     bool trickle;
     bool hang_up;
@@ -491,7 +492,8 @@ static nfds_t list_descriptors(const struct fake_node *fake, struct pollfd *list
     nfds_t count = 0;
 
     list[count++] = (struct pollfd){.fd = fake->wake, .events = POLLIN};
-    list[count++] = (struct pollfd){.fd = fake->listener, .events = (short)(fake->shut ? 0 : POLLIN)};
+    list[count++] =
+        (struct pollfd){.fd = fake->listener, .events = (short)(atomic_load(&fake->shut) ? 0 : POLLIN)};
     for (int i = 0; i < CONNECTIONS_MAX; i++) {
         const struct connection *connection = &fake->connections[i];
         bool full = connection->input_length == INPUT_MAX;
@@ -726,7 +728,7 @@ void fake_node_shut(struct fake_node *fake)
     socklen_t length = sizeof(address);
 
     pthread_mutex_lock(&fake->mutex);
-    fake->shut = true;
+    atomic_store(&fake->shut, true);
     publish(fake);
     listen(fake->listener, 0);
     getsockname(fake->listener, (struct sockaddr *)&address, &length);
