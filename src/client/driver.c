@@ -70,7 +70,7 @@ void rl_driver_run_timers(redlock_client *client)
     now = client->clock.now;
     /* What one timer ends may make the next thing due at once, so it may come again at the same time, but not for ever: what
      * is left has its turn after what the nodes said in the meantime. */
-    turns = TIMER_TURNS * client->timers_reserved;
+    turns = TIMER_TURNS * client->timers.count;
     while ((timer = rl_timers_first(&client->timers)) != NULL && !rl_time_before(now, timer->at) &&
            turns-- > 0)
         run_timer(client, timer);
