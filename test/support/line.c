@@ -42,12 +42,14 @@ const char *line_at(struct fleet *fleet, int node, int place)
     return fleet_command(fleet, node, "ZRANGE", LINE_KEY, rank, rank, NULL);
 }
 
-bool line_is_led_by(struct fleet *fleet, const char *id)
+bool line_is_led_by(struct fleet *fleet, const char *id, int length)
 {
+    int count = 0;
+
     for (int node = 0; node < fleet_size(fleet); node++)
-        if (fleet_pid(fleet, node) != 0 && strcmp(line_at(fleet, node, 1), id) != 0)
-            return false;
-    return true;
+        count += fleet_pid(fleet, node) != 0 && line_length(fleet, node) == length &&
+                 strcmp(line_at(fleet, node, 1), id) == 0;
+    return count >= quorum_of(fleet);
 }
 
 bool line_is_gone(struct fleet *fleet)
