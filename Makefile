@@ -5,6 +5,8 @@ DESTDIR ?=
 SECONDS ?= 60
 SEEDS ?= 20000
 FIRST ?= 1
+SEED ?=
+CHAOS = test/chaos-client test/chaos-relay test/clock_shim.so
 
 all:
 	@tools/setup build
@@ -22,6 +24,9 @@ help:
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
+	@echo 'make interop               share locks with other libraries, which it fetches; not part of make test'
+	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
+	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make clean                 remove build/'
 
 test:
@@ -68,11 +73,27 @@ sim:
 	@ninja -C $(BUILD) test/redlock-sim
 	@$(BUILD)/test/redlock-sim -n $(SEEDS) -f $(FIRST)
 
+chaos:
+	@tools/setup test
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) $(CHAOS)
+	@test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+soak:
+	@tools/setup test
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) $(CHAOS) test/redlock-sim
+	@nice test/chaos/run $(BUILD)/test --seconds 900 --most-seconds 1500 --episode-seconds 30 \
+		--operations 1000000 --faults 1000 --simulator-seeds 100000 $(if $(SEED),--seed $(SEED))
+
 model:
 	@tools/setup test
 	@model/run
 
+interop: all
+	@REDLOCK=$(abspath $(BUILD))/src/redlock test/interop/redis_py.sh
+
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install lint format bench fuzz sim model clean
+.PHONY: all help test demo install lint format bench fuzz sim chaos soak model interop clean

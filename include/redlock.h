@@ -109,9 +109,10 @@ typedef struct redlock_holder {
 
 typedef struct redlock_node_report {
     redlock_verdict verdict;
-    uint32_t fit;                      /* 1 when the node may vote as far as is known now */
-    int64_t latency_us;                /* from question to answer; -1 when there was none */
-    uint32_t tells; /* 1 when it tells waiters of a release, as far as is known; 0: they ask it now and then */
+    uint32_t fit;       /* 1 when the node may vote as far as is known now */
+    int64_t latency_us; /* from question to answer; -1 when there was none */
+    uint32_t
+        tells; /* 1 when it tells waiters of a release, as far as is known; 0: they ask it now and then */
     int64_t ttl_left_ms;               /* of the key that is there; -1 it has no end, -2 not known */
     uint64_t fence;                    /* the highest fence the node told, 0 none */
     char url[160];                     /* the node, without password */

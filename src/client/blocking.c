@@ -8,53 +8,93 @@
 #include "client/client.h"
 #include "core/validity.h"
 
-static redlock_result misuse(redlock_report *report)
+redlock_result rl_blocking_misuse(redlock_report *report)
 {
     rl_report_error(report, REDLOCK_MISUSE,
                     "the client is closed, or belongs to the process this one was forked from");
     return REDLOCK_MISUSE;
 }
 
-/* Waits for an operation, reports it and lets go of it. */
+/* Reports an operation that has ended, and lets go of it. */
+static redlock_result settle_up(redlock_client *client, struct rl_operation *operation,
+                                redlock_lock **handed_out, redlock_report *report)
+{
+    redlock_result result;
+
+    if (handed_out != NULL && operation->result == REDLOCK_OK)
+        *handed_out = rl_call_hand_out(operation);
+    result = operation->result;
+    rl_report_operation(report, operation);
+    rl_operation_free(client, operation);
+    return result;
+}
+
+/* Waits for an operation, and then as above. */
 static redlock_result conclude(redlock_client *client, struct rl_operation *operation,
                                redlock_lock **handed_out, redlock_report *report)
 {
     redlock_result result;
 
     rl_driver_wait(client, operation);
-    if (handed_out != NULL && operation->result == REDLOCK_OK) {
-        *handed_out = rl_call_hand_out(operation);
-        rl_driver_flush(client);
-    }
-    result = operation->result;
-    rl_report_operation(report, operation);
-    rl_operation_free(client, operation);
+    result = settle_up(client, operation, handed_out, report);
+    rl_driver_flush(client); /* a lock that could not be handed out is released */
     rl_driver_nudge(client);
     return result;
+}
+
+/* ---- acquire and release: on this thread, or by whoever stands at the connections in a crowd ---- */
+
+static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call *call, bool alone)
+{
+    redlock_spec checked;
+
+    call->result = rl_call_check_spec(client, call->spec, &checked, call->report);
+    if (call->result != REDLOCK_OK)
+        return NULL;
+    if (alone) {
+        rl_guard_begin(client);
+        rl_driver_settle(client, rl_quorum(client->node_count));
+    }
+    return rl_call_acquire(client, &checked, call->wait_ms, 0, &call->result, call->report);
+}
+
+struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call)
+{
+    if (call->post.kind == RL_POST_ACQUIRE)
+        return begin_acquire(client, call, false);
+    return rl_call_release(call->lock, 0, &call->result, call->report);
+}
+
+void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation)
+{
+    call->result = settle_up(client, operation, call->acquired, call->report);
+}
+
+/* A lock that ends with its thread has to be asked for by that thread. */
+static bool is_bound(const redlock_spec *spec)
+{
+    return spec == NULL || spec->size != sizeof *spec || (spec->auto_extend != 0 && spec->unbound == 0);
 }
 
 redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                redlock_lock **lock, redlock_report *report)
 {
-    struct rl_operation *operation = NULL;
-    redlock_spec checked;
-    redlock_result result;
+    struct rl_call call = {
+        .post.kind = RL_POST_ACQUIRE, .spec = spec, .wait_ms = wait_ms, .acquired = lock, .report = report};
+    struct rl_operation *operation;
 
     if (lock == NULL || !rl_call_check_report(report))
         return REDLOCK_INVALID;
     *lock = NULL;
+    if (client != NULL && !is_bound(spec) && rl_crowd_call(client, &call))
+        return call.result;
     if (client == NULL || !rl_client_enter(client))
-        return misuse(report);
-    result = rl_call_check_spec(client, spec, &checked, report);
-    if (result == REDLOCK_OK) {
-        rl_guard_begin(client);
-        rl_driver_settle(client, rl_quorum(client->node_count));
-        operation = rl_call_acquire(client, &checked, wait_ms, 0, &result, report);
-    }
+        return rl_blocking_misuse(report);
+    operation = begin_acquire(client, &call, true);
     if (operation != NULL)
-        result = conclude(client, operation, lock, report);
+        call.result = conclude(client, operation, lock, report);
     rl_client_leave(client);
-    return result;
+    return call.result;
 }
 
 redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *spec, redlock_lock **lock,
@@ -71,7 +111,7 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
     if (lock == NULL || !rl_call_check_report(report))
         return REDLOCK_INVALID;
     if (!rl_client_enter(lock->client))
-        return misuse(report);
+        return rl_blocking_misuse(report);
     rl_driver_refresh(lock->client);
     operation = rl_call_extend(lock, ttl_ms, 0, &result, report);
     if (operation != NULL)
@@ -82,20 +122,22 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
 
 redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
 {
+    struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
     struct rl_operation *operation;
-    redlock_result result;
 
     if (lock == NULL || !rl_call_check_report(report))
         return REDLOCK_INVALID;
+    if (rl_crowd_call(lock->client, &call))
+        return call.result;
     if (!rl_client_enter(lock->client))
-        return misuse(report);
+        return rl_blocking_misuse(report);
     rl_driver_refresh(lock->client);
-    operation = rl_call_release(lock, 0, &result, report);
+    operation = rl_call_release(lock, 0, &call.result, report);
     if (operation != NULL)
-        result = conclude(lock->client, operation, NULL, report);
+        call.result = conclude(lock->client, operation, NULL, report);
     rl_driver_flush(lock->client);
     rl_client_leave(lock->client);
-    return result;
+    return call.result;
 }
 
 /* A lock object for a name and an owner value that somebody else made. */
@@ -160,7 +202,7 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
         return REDLOCK_INVALID;
     *lock = NULL;
     if (client == NULL || !rl_client_enter(client))
-        return misuse(report);
+        return rl_blocking_misuse(report);
     result = rl_call_check_spec(client, spec, &checked, report);
     if (result == REDLOCK_OK && !rl_call_start_background(client, &checked, 0)) {
         result = REDLOCK_SYSTEM;
@@ -189,7 +231,7 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
     if (!rl_call_check_report(report))
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
-        return misuse(report);
+        return rl_blocking_misuse(report);
     spec.name = name;
     spec.name_length = name_length;
     result = rl_call_check_spec(client, &spec, &checked, report);
@@ -263,7 +305,7 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
     if (report == NULL || !rl_call_check_report(report))
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
-        return misuse(report);
+        return rl_blocking_misuse(report);
     spec.name = name;
     spec.name_length = name == NULL ? 0 : name_length != 0 ? name_length : strlen(name);
     rl_report_clear(report);
@@ -287,7 +329,7 @@ redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report
     if (!rl_call_check_report(report))
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
-        return misuse(report);
+        return rl_blocking_misuse(report);
     if (client->config.guarded)
         result = survey(client, RL_OPERATION_INIT, &spec, report);
     else

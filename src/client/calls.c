@@ -202,8 +202,7 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
         rl_place_begin(operation);
         config.fair = config.watch = true;
     } else {
-        config.queued = rl_queue_join(operation, wait_ms != 0);
-        config.watch = config.queued || lock->leads;
+        rl_queue_join(operation, wait_ms != 0, &config);
     }
     rl_operation_start_acquire(operation, &config);
     return operation;
@@ -275,7 +274,7 @@ struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock
     if (operation == NULL)
         return NULL;
     event.ttl = rl_span_ms(ttl_ms);
-    rl_list_append(&lock->extending, &operation->on_lock);
+    rl_list_append(&lock->waiting, &operation->on_lock);
     rl_holding_event(lock, &event);
     return operation;
 }
@@ -296,7 +295,7 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
         rl_holding_discard(lock); /* it goes out all the same; only nobody will hear how it went */
         return NULL;
     }
-    rl_list_append(&lock->releasing, &operation->on_lock);
+    rl_list_append(&lock->waiting, &operation->on_lock);
     rl_holding_event(lock, &event);
     return operation;
 }

@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "base/timers.h"
+#include "client/crowd.h"
 #include "core/acquire.h"
 #include "core/clock_watch.h"
 #include "core/guard.h"
@@ -48,8 +49,9 @@ enum rl_operation_kind {
 /* One call of the API while it is under way. Pooled. */
 struct rl_operation {
     struct rl_link link;      /* in client->operations, client->completions or client->spare_operations */
-    struct rl_link on_lock;   /* in lock->extending or lock->releasing */
-    struct rl_link following; /* in client->followers while its thread sleeps */
+    struct rl_link on_lock;   /* in lock->waiting */
+    struct rl_link following; /* in client->followers while its thread sleeps, or in client->crowd.ended */
+    struct rl_call *call;     /* a crowd's: whom to tell; NULL no such */
     struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in client->turns */
     struct rl_link watching; /* ACQUIRE: in client->watching while nodes tell it of changes */
     enum rl_operation_kind kind;
@@ -89,23 +91,25 @@ struct rl_thread_token {
 
 struct redlock_lock {
     redlock_client *client;
-    struct rl_link link;   /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
-    struct rl_link notice; /* in client->notices */
-    uint32_t refs;         /* handle, operations, tickets, reaper */
+    struct rl_link link; /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
+    union {
+        struct rl_link notice;   /* in client->notices */
+        struct rl_post unwanted; /* without callbacks: freed by its caller; see crowd.c */
+    };
+    uint32_t refs; /* handle, operations, tickets, reaper */
     enum rl_lock_stage stage;
     bool handle;                 /* the caller has it and has not freed it */
     bool owner_fixed;            /* adopted: the owner value is not ours to make */
     bool lost_due, renewed_due;  /* callbacks to run */
     bool calling;                /* a callback of it runs now */
     bool left;                   /* left at the nodes on purpose: nobody cleans up after it */
+    bool timed_out;              /* its latest round ended because time did */
     struct rl_operation *asking; /* ASKING: the operation */
-    struct rl_list extending;    /* operations that wait for an extension round */
-    struct rl_list releasing;    /* operations that wait for the release */
+    struct rl_list waiting;      /* operations that wait for an extension round or for the release */
     struct rl_lease lease;
     struct rl_timer timer;
     struct rl_tally renewed; /* of the renewal to be told */
     enum rl_outcome renewed_outcome;
-    bool timed_out;      /* its latest round ended because time did */
     rl_node_set touched; /* nodes that were sent something that may have left a key there */
     rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
@@ -124,11 +128,11 @@ struct redlock_lock {
     struct rl_time queue_since;     /* since when the name is handed on inside this process */
     bool leads;                     /* it is the one of its name in the table */
     uint8_t random[RL_OWNER_RANDOM];
+    uint32_t capacity;   /* of text */
     uint16_t key_length; /* prefix and name */
     uint16_t owner_length;
-    size_t capacity; /* of text */
-    char *owner;     /* in text, NUL-terminated */
-    char text[];     /* key, NUL, owner, NUL */
+    char *owner; /* in text, NUL-terminated */
+    char text[]; /* key, NUL, owner, NUL */
 };
 
 /* A release that is still owed to a node whose connection broke; see reaper.c. */
@@ -161,7 +165,7 @@ struct rl_node_guard {
     char why[128]; /* in words */
 };
 
-enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512, RL_WAKES_MAX = 64 };
+enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512 };
 
 /* Options, checked and with defaults filled in. Texts are owned. */
 struct rl_config {
@@ -229,22 +233,26 @@ struct redlock_client {
     struct rl_list watching;  /* acquisitions that nodes tell of changes */
     struct rl_list turns;     /* acquisitions whose turn has come */
     bool turning;
+    uint32_t queued; /* blocking calls that wait in here for others of this process */
+    struct rl_operation
+        *heir; /* a sleeping call whose question has just been put for it: it had better drive */
     redlock_lock *
         *leaders; /* table of leader_places chains: the lock of each name that others queue behind */
     uint32_t leader_places, leader_count;
     uint64_t leader_seed;
     struct rl_span queue_limit; /* how long a name may be handed on inside before others get a chance */
-    struct rl_span trip;        /* how long the latest round took */
-    uint32_t patience;          /* how crowded the latest acquisition found it */
+    uint64_t streak_of;         /* the name that this process had last, hashed; since when, and until when */
+    struct rl_time streak_since, streak_until;
+    struct rl_span trip; /* how long the latest round took */
+    uint32_t patience;   /* how crowded the latest acquisition found it */
+    struct rl_crowd crowd;
     redlock_request last_request;
     struct rl_debt debts[RL_DEBTS_MAX];
     uint32_t debt_count;
 
     /* Who does the I/O; see driver.c. */
-    pthread_t driver;                    /* while driving: who */
-    bool rung;                           /* the poller was rung to have something written */
-    pthread_cond_t *wakes[RL_WAKES_MAX]; /* of threads to be woken once the mutex is free */
-    uint32_t wake_count;
+    pthread_t driver;           /* while driving: who */
+    bool rung;                  /* the poller was rung to have something written */
     bool driving;               /* a thread waits on the poller */
     uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
@@ -307,6 +315,9 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
 void rl_lock_ref(redlock_lock *lock);
 void rl_lock_unref(redlock_lock *lock);
 
+/* The caller's handle is gone; the lock it was a handle of is left at the nodes if it was held. Not the client's reference. */
+void rl_lock_let_go(redlock_lock *lock);
+
 /* Draws a fresh owner for the next attempt. */
 bool rl_lock_renew_owner(redlock_lock *lock);
 
@@ -326,8 +337,11 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
 /* ---- queue.c: who comes first among the callers of this process ------------------------------------------- */
 
-/* Becomes the leader of its name, or queues behind it; true: it queues. */
-bool rl_queue_join(struct rl_operation *operation, bool waits);
+/* Becomes the leader of its name, or queues behind it; says so in the acquisition's configuration. */
+void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config);
+
+/* The operation has ended, wherever it was. */
+void rl_queue_quit(struct rl_operation *operation);
 
 /* The lock has ended or is being released: the next in line may ask, right behind the release. */
 void rl_queue_leave(redlock_lock *lock);
@@ -387,6 +401,9 @@ void rl_place_show(struct rl_operation *operation, bool leaving);
 
 struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec);
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
+
+/* Whether all it wants is to be renewed, and validity lasts long enough to do that a little later. */
+bool rl_holding_can_wait(const redlock_lock *lock, struct rl_time now);
 void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look after it no more */
 void rl_holding_discard(redlock_lock *lock); /* release it everywhere without waiting for anybody */
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);
@@ -527,6 +544,13 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
 void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result);
+
+/* ---- blocking.c ------------------------------------------------------------------------------------------ */
+
+/* The halves of a blocking call, before and after its operation; NULL: there is none, call->result says why. */
+struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call);
+void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
+redlock_result rl_blocking_misuse(redlock_report *report);
 
 /* ---- calls.c: what blocking calls and their asynchronous twins share ------------------------------------- */
 

@@ -149,6 +149,7 @@ static void close_ours(redlock_client *client)
     while (client->callers > 0)
         pthread_cond_wait(&client->callers_gone, &client->mutex);
     rl_driver_stop(client);
+    rl_crowd_end(client);
     rl_notify_stop(client);
     while (rl_notify_run(client, true, false))
         ;

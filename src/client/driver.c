@@ -11,12 +11,21 @@
 
 #include "client/client.h"
 
-enum { READY_MAX = 32, REFRESH_AFTER_US = 5000, FROZEN_LOOK_MS = 50, CROWD = 4 };
+enum {
+    READY_MAX = 32,
+    REFRESH_AFTER_US = 5000,
+    FROZEN_LOOK_MS = 50,
+    CROWD = 4,
+    BACKLOG = 512, /* unanswered questions at one node */
+    PUT_OFF_US = 2000,
+    PUT_OFF_APART_US = 10
+};
 
 /* In a crowd only the driver writes: what many threads ask for travels together. */
 static bool leave_to_driver(redlock_client *client)
 {
-    if (!client->driving || client->callers < CROWD || pthread_equal(client->driver, pthread_self()))
+    if (!client->driving || client->callers < CROWD + client->queued ||
+        pthread_equal(client->driver, pthread_self()))
         return false;
     if (client->pollers > 0 && !client->rung) {
         client->rung = true;
@@ -59,11 +68,43 @@ static void run_timer(redlock_client *client, struct rl_timer *timer)
         rl_operation_event(RL_CONTAINER(timer, struct rl_operation, timer), &event);
 }
 
+/* Whether so many nodes have more than enough to answer that one more question would find no quorum in good time. */
+static bool backlogged(const redlock_client *client)
+{
+    uint32_t able = 0;
+    bool behind = false;
+
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        const struct rl_connection *connection = &client->connections[node];
+
+        if (connection->ticket_count >= BACKLOG)
+            behind = true;
+        else if (connection->state == RL_CONNECTION_READY &&
+                 !rl_connection_silent(connection, client->clock.now))
+            able++;
+    }
+    return behind && able < rl_quorum(client->node_count);
+}
+
+/* Ten thousand renewals that fall due at once would time out together: those that can wait give way. */
+static bool put_off(redlock_client *client, struct rl_timer *timer, uint32_t *count)
+{
+    struct rl_time now = client->clock.now;
+
+    if (!timer->of_lock || !rl_holding_can_wait(RL_CONTAINER(timer, redlock_lock, timer), now) ||
+        !backlogged(client))
+        return false;
+    rl_timers_set(&client->timers, timer,
+                  rl_time_add(now, rl_span_us(PUT_OFF_US + PUT_OFF_APART_US * (int64_t)(*count)++)));
+    return true;
+}
+
 /* Answers that came while nobody looked are read first: without them a node would seem silent that is not. */
 void rl_driver_run_timers(redlock_client *client)
 {
     struct rl_timer *timer;
     struct rl_time now;
+    uint32_t count = 0;
 
     rl_driver_refresh(client);
     now = client->clock.now;
@@ -71,7 +112,8 @@ void rl_driver_run_timers(redlock_client *client)
         struct rl_time at = timer->at;
 
         /* The core promises to move a timer that has come, so this ends. */
-        run_timer(client, timer);
+        if (!put_off(client, timer, &count))
+            run_timer(client, timer);
         assert(timer->place == 0 || timer->at.us != at.us);
     }
     for (uint32_t node = 0; node < client->node_count; node++)
@@ -109,53 +151,48 @@ static void pass_bell_on(redlock_client *client, const struct rl_ready *ready, i
             rl_poller_ring(&client->poller);
 }
 
-/* Threads whose calls have ended are woken once the mutex is free: earlier they would only run into it. Their conditions
- * stay in place until the client is closed, so a late signal finds at worst nobody. */
-static uint32_t take_wakes(redlock_client *client, pthread_cond_t **wakes)
-{
-    uint32_t count = client->wake_count;
-
-    memcpy(wakes, client->wakes, count * sizeof *wakes);
-    client->wake_count = 0;
-    return count;
-}
-
-static void wake_all(pthread_cond_t **wakes, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        pthread_cond_signal(wakes[i]);
-}
-
 void rl_driver_wake(redlock_client *client, struct rl_operation *operation)
 {
-    if (!rl_link_used(&operation->following)) {
+    if (operation->call != NULL) {
+        rl_crowd_ended(client, operation);
+    } else if (!rl_link_used(&operation->following)) {
         if (client->pollers > 0)
             rl_poller_ring(
                 &client->poller); /* its thread may be in the poller, and another one took its answer */
-    } else if (client->driving && client->wake_count < RL_WAKES_MAX) {
-        client->wakes[client->wake_count++] = &operation->wake;
     } else {
         pthread_cond_signal(&operation->wake);
     }
 }
 
+/* Whether this thread is the one a crowd posts its calls to. */
+static bool stands(const redlock_client *client)
+{
+    return client->crowd.standing && pthread_equal(client->carrier, pthread_self());
+}
+
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_ready ready[READY_MAX];
-    pthread_cond_t *wakes[RL_WAKES_MAX];
-    uint32_t wake_count;
+    struct rl_call *calls;
     struct rl_span timeout;
+    bool standing = stands(client);
     int count;
 
+    if (standing)
+        rl_crowd_serve(client);
     rl_driver_flush(client);
-    wake_count = take_wakes(client, wakes);
+    calls = rl_crowd_take_woken(client);
     until = rl_time_min(until, next_due(client));
     timeout = rl_time_since(until, client->clock.now);
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     pthread_mutex_unlock(&client->mutex);
-    wake_all(wakes, wake_count);
+    rl_crowd_wake(client, calls);
+    if (standing && !rl_crowd_doze(client))
+        timeout = rl_span_us(0);
     count = rl_poller_wait(&client->poller, timeout, ready, READY_MAX);
+    if (standing)
+        rl_crowd_rise(client);
     pthread_mutex_lock(&client->mutex);
     client->rung = false;
     if (--client->pollers == 0)
@@ -164,6 +201,8 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     handle_ready(client, ready, count);
     client->last_turn = client->clock.now;
     rl_driver_run_timers(client);
+    if (client->crowd.standing && !standing)
+        rl_crowd_pass_on(client);
 }
 
 void rl_driver_refresh(redlock_client *client)
@@ -214,13 +253,8 @@ static void take_turn(redlock_client *client, struct rl_time until)
         client->driver = pthread_self();
     }
     rl_driver_turn(client, until);
-    if (drives) {
-        pthread_cond_t *wakes[RL_WAKES_MAX];
-
+    if (drives)
         client->driving = false;
-        if (client->wake_count > 0)
-            wake_all(wakes, take_wakes(client, wakes));
-    }
 }
 
 /* A new client gives the slower nodes a moment too, so that its first lock is not on a bare quorum. */
@@ -314,6 +348,11 @@ static struct rl_time carrier_rest(redlock_client *client)
     return until;
 }
 
+static bool is_queued(const struct rl_operation *operation)
+{
+    return operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.phase == RL_ACQUIRE_QUEUED;
+}
+
 /* Whoever leaves the poller sees to it that somebody else takes over. */
 static void hand_over(redlock_client *client)
 {
@@ -321,7 +360,12 @@ static void hand_over(redlock_client *client)
 
     if (client->driving)
         return;
-    if (link != NULL)
+    /* Who waits for others of this process has nothing to read. */
+    while (link != NULL && is_queued(RL_CONTAINER(link, struct rl_operation, following)))
+        link = rl_list_next(&client->followers, link);
+    if (client->crowd.wanted)
+        pthread_cond_signal(&client->carrier_wake);
+    else if (link != NULL)
         pthread_cond_signal(&RL_CONTAINER(link, struct rl_operation, following)->wake);
     else
         rl_driver_nudge(client);
@@ -332,6 +376,7 @@ static void follow(redlock_client *client, struct rl_operation *operation)
     struct timespec at =
         wake_time(client, rl_time_min(next_due(client), rl_time_add(client->clock.now, rl_span_ms(1000))));
 
+    rl_crowd_notice(client);
     rl_list_append(&client->followers, &operation->following);
     pthread_cond_timedwait(&operation->wake, &client->mutex, &at);
     rl_list_remove(&operation->following);
@@ -339,9 +384,23 @@ static void follow(redlock_client *client, struct rl_operation *operation)
         rl_driver_run_timers(client);
 }
 
+/* The question that rode behind this release is another thread's. That thread wakes up while the answers are on their way,
+ * and reads them itself: one hop between threads less for every lock that is handed on. */
+static void let_heir_drive(redlock_client *client, struct rl_operation *operation)
+{
+    struct rl_operation *heir = client->heir;
+
+    client->heir = NULL;
+    if (heir == NULL || client->driving || operation->done || !rl_link_used(&heir->following))
+        return;
+    pthread_cond_signal(&heir->wake);
+    follow(client, operation);
+}
+
 void rl_driver_wait(redlock_client *client, struct rl_operation *operation)
 {
     rl_driver_flush(client);
+    let_heir_drive(client, operation);
     while (!operation->done) {
         if (client->driving) {
             follow(client, operation);
@@ -355,13 +414,32 @@ void rl_driver_wait(redlock_client *client, struct rl_operation *operation)
 
 /* ---- the carrier ---- */
 
+/* Drives for a crowd until it is gone and its last call is over. */
+static void stand(redlock_client *client)
+{
+    client->driving = client->crowd.standing = true;
+    client->driver = pthread_self();
+    rl_crowd_open(client);
+    while (!client->closing && rl_crowd_lasts(client))
+        rl_driver_turn(client, RL_TIME_NEVER);
+    rl_crowd_close(client);
+    while (!client->closing && client->crowd.under_way > 0)
+        rl_driver_turn(client, RL_TIME_NEVER);
+    rl_crowd_close(client);
+    client->driving = client->crowd.standing = client->crowd.wanted = false;
+    rl_crowd_wake(client, rl_crowd_take_woken(client));
+}
+
 static void *carry(void *context)
 {
     redlock_client *client = context;
 
     pthread_mutex_lock(&client->mutex);
     while (!client->closing) {
-        if (!client->driving && unattended(client)) {
+        if (!client->driving && client->crowd.wanted) {
+            stand(client);
+            hand_over(client);
+        } else if (!client->driving && unattended(client)) {
             take_turn(client, RL_TIME_NEVER);
             if (!rl_list_empty(&client->followers))
                 hand_over(client);

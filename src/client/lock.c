@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { TEXT_BORN = 320, SPARE_MAX = 256 };
+enum { TEXT_STEP = 32, SPARE_MAX = 256 };
 
 /* A spare lock with room for so much text, or a new one. */
 static redlock_lock *obtain(redlock_client *client, size_t capacity)
@@ -32,7 +32,7 @@ static redlock_lock *obtain(redlock_client *client, size_t capacity)
             return NULL;
     }
     memset(lock, 0, sizeof *lock);
-    lock->capacity = capacity;
+    lock->capacity = (uint32_t)capacity;
     return lock;
 }
 
@@ -73,7 +73,7 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
 
     if (!rl_client_reserve_timer(client))
         return NULL;
-    lock = obtain(client, capacity > TEXT_BORN ? capacity : TEXT_BORN);
+    lock = obtain(client, (capacity + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP);
     if (lock == NULL) {
         rl_client_unreserve_timer(client);
         return NULL;
@@ -81,8 +81,7 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
     lock->client = client;
     lock->refs = 1;
     lock->timer.of_lock = true;
-    rl_list_init(&lock->extending);
-    rl_list_init(&lock->releasing);
+    rl_list_init(&lock->waiting);
     rl_list_init(&lock->queue);
     write_key(lock, spec, name_length);
     lock->owner = lock->text + lock->key_length + 1;
@@ -195,6 +194,14 @@ static void end_callbacks(redlock_lock *lock)
     rl_list_remove(&lock->notice);
 }
 
+void rl_lock_let_go(redlock_lock *lock)
+{
+    if (lock->stage == RL_LOCK_HELD)
+        rl_holding_abandon(lock);
+    lock->handle = false;
+    rl_lock_unref(lock);
+}
+
 void redlock_lock_free(redlock_lock *lock)
 {
     redlock_client *client;
@@ -202,12 +209,11 @@ void redlock_lock_free(redlock_lock *lock)
     if (lock == NULL)
         return;
     client = lock->client;
+    if (rl_crowd_free(client, lock))
+        return;
     pthread_mutex_lock(&client->mutex);
     if (!client->inherited)
         end_callbacks(lock);
-    if (lock->stage == RL_LOCK_HELD)
-        rl_holding_abandon(lock);
-    lock->handle = false;
-    rl_lock_unref(lock);
+    rl_lock_let_go(lock);
     rl_client_unref(client); /* lets go of the mutex */
 }

@@ -82,6 +82,7 @@ static void init_lists(redlock_client *client)
     rl_list_init(&client->spare_locks);
     rl_list_init(&client->followers);
     rl_list_init(&client->watching);
+    rl_crowd_init(&client->crowd);
 }
 
 static void init_connection_config(redlock_client *client)

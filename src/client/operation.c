@@ -168,7 +168,7 @@ static void end_acquisition(struct rl_operation *operation)
     lock->asking = NULL;
     lock->owed = 0;
     rl_list_remove(&lock->link);
-    rl_list_remove(&operation->in_queue);
+    rl_queue_quit(operation);
     rl_watching_end(operation);
     remember_crowd(lock->client, acquire);
     if (acquire->outcome == RL_OUTCOME_OK) {

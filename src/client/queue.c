@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 320 };
+enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 8, HAND_ON_MAX_MS = 512, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
 
 /* ---- the table of leaders ---- */
 
@@ -96,34 +96,61 @@ void rl_queue_free(redlock_client *client)
 
 /* ---- the queue ---- */
 
-bool rl_queue_join(struct rl_operation *operation, bool waits)
-{
-    redlock_lock *lock = operation->lock;
-    redlock_lock *leader = rl_queue_leader(lock->client, lock->text, lock->key_length);
-
-    if (leader == NULL) {
-        lead(lock);
-        lock->queue_since = operation->started;
-    } else if (waits) {
-        rl_list_append(&leader->queue, &operation->in_queue);
-    }
-    return leader != NULL && waits;
-}
-
-/* A name that is handed on inside for long would shut other processes out. They get a chance now and then, more seldom
+/* A name that is handed on inside for long, or asked for again and again, would shut other processes out. They get a chance now and then, more seldom
  * where it turned out that nobody took it. */
 static bool owes_courtesy(redlock_client *client, redlock_lock *lock)
 {
     struct rl_span limit = client->queue_limit;
 
-    if (limit.us < 32 * client->trip.us)
-        limit.us = 32 * client->trip.us;
+    if (limit.us < HAND_ON_MIN_TRIPS * client->trip.us)
+        limit.us = HAND_ON_MIN_TRIPS * client->trip.us;
     if (rl_time_before(client->clock.now, rl_time_add(lock->queue_since, limit)))
         return false;
     lock->queue_since = client->clock.now;
     if (client->queue_limit.us < rl_span_ms(HAND_ON_MAX_MS).us)
         client->queue_limit.us *= 2;
     return true;
+}
+
+/* Whether this name was given back here just now: then it has been with this process since longer. */
+static struct rl_time had_since(redlock_client *client, uint64_t name)
+{
+    struct rl_span while_ago = {STREAK_TRIPS * client->trip.us};
+
+    if (name != client->streak_of ||
+        rl_time_before(rl_time_add(client->streak_until, while_ago), client->clock.now))
+        return client->clock.now;
+    return client->streak_since;
+}
+
+void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config)
+{
+    redlock_lock *lock = operation->lock;
+    redlock_client *client = lock->client;
+    redlock_lock *leader = rl_queue_leader(client, lock->text, lock->key_length);
+
+    if (leader == NULL) {
+        lead(lock);
+        lock->queue_since =
+            had_since(client, rl_hash_bytes(client->leader_seed, lock->text, lock->key_length));
+        config->watch = lock->leads;
+        config->courtesy = waits && lock->leads && owes_courtesy(client, lock);
+    } else if (waits) {
+        rl_list_append(&leader->queue, &operation->in_queue);
+        client->queued += operation->request == 0;
+        config->watch = config->queued = true;
+    }
+}
+
+void rl_queue_quit(struct rl_operation *operation)
+{
+    redlock_client *client = operation->lock->client;
+
+    if (rl_link_used(&operation->in_queue))
+        client->queued -= operation->request == 0;
+    rl_list_remove(&operation->in_queue);
+    if (client->heir == operation)
+        client->heir = NULL;
 }
 
 static void take_turns(redlock_client *client)
@@ -136,8 +163,10 @@ static void take_turns(redlock_client *client)
         struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, in_queue);
         struct rl_event event = {.kind = RL_EVENT_TURN, .now = client->clock.now};
 
-        rl_list_remove(link);
+        rl_queue_quit(operation);
         event.courtesy = owes_courtesy(client, operation->lock);
+        if (rl_link_used(&operation->following) && operation->call == NULL)
+            client->heir = operation;
         rl_operation_event(operation, &event);
     }
     client->turning = false;
@@ -164,15 +193,19 @@ static void hand_on(redlock_lock *from)
 
 void rl_queue_leave(redlock_lock *lock)
 {
+    redlock_client *client = lock->client;
     struct rl_link *link;
 
-    if (!lock->leads || lock->client->leader_places == 0)
+    if (!lock->leads || client->leader_places == 0)
         return;
     step_down(lock);
-    if (!rl_list_empty(&lock->queue) && !lock->client->closing)
+    client->streak_of = rl_hash_bytes(client->leader_seed, lock->text, lock->key_length);
+    client->streak_since = lock->queue_since;
+    client->streak_until = client->clock.now;
+    if (!rl_list_empty(&lock->queue) && !client->closing)
         hand_on(lock);
-    while ((link = rl_list_first(&lock->queue)) != NULL)
-        rl_list_remove(link); /* the client closes: they are all being cancelled */
+    while ((link = rl_list_first(&lock->queue)) != NULL) /* the client closes: they are all being cancelled */
+        rl_queue_quit(RL_CONTAINER(link, struct rl_operation, in_queue));
 }
 
 void rl_queue_contended(redlock_client *client)

@@ -30,16 +30,15 @@ static enum rl_verdict shown_verdict(struct rl_answer answer)
     return answer.cause == RL_CAUSE_SILENT ? RL_SILENT : answer.verdict;
 }
 
-/* The record that the lock's present question fills in; NULL when nobody wants it. */
+/* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
+ * before it is sent, so that whoever waits first waits for the question under way. */
 static struct rl_record *find_record(redlock_lock *lock)
 {
     struct rl_link *link;
 
     if (lock->asking != NULL)
         return &lock->asking->record;
-    link = rl_list_first(&lock->releasing);
-    if (link == NULL)
-        link = rl_list_first(&lock->extending);
+    link = rl_list_first(&lock->waiting);
     return link != NULL ? &RL_CONTAINER(link, struct rl_operation, on_lock)->record : NULL;
 }
 

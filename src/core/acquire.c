@@ -9,6 +9,9 @@
 
 #include "core/validity.h"
 
+/* How patient a process is that lets others come first, and how patient losing to them makes a waiter. */
+enum { COURTESY_PATIENCE = 5, WIDE_PATIENCE = 8 };
+
 void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config *config, struct rl_prng *prng)
 {
     assert(config->node_count >= 1);
@@ -144,6 +147,16 @@ static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl
     effects->question = ++acquire->question;
 }
 
+/* Others came too. Where the votes were split perhaps nobody got it, and all must spread wider; where somebody has it, it is
+ * enough to spread so wide that not everybody comes at once, or whoever is unlucky would wait longer and longer. */
+static void note_missed_wake(struct rl_acquire *acquire)
+{
+    bool split = acquire->tally.granted != 0;
+
+    if (acquire->patience < (split ? (uint32_t)RL_PATIENCE_MAX : WIDE_PATIENCE))
+        acquire->patience++;
+}
+
 /* A round that was not won is undone on all nodes but those that said no, silent ones above all: they may have granted
  * it unheard. */
 static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now,
@@ -154,8 +167,8 @@ static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, stru
     acquire->outcome = outcome;
     effects->lost = true;
     effects->release = all_nodes(acquire) & ~acquire->tally.denied;
-    if (outcome == RL_OUTCOME_BUSY && acquire->woken && acquire->patience < RL_PATIENCE_MAX)
-        acquire->patience++;
+    if (outcome == RL_OUTCOME_BUSY && acquire->woken)
+        note_missed_wake(acquire);
     if (acquire->config.peek && !waits && acquire->round == 1 && outcome == RL_OUTCOME_BUSY)
         begin_peek(acquire, now, effects);
     else
@@ -218,6 +231,15 @@ static bool reason_open(const struct rl_acquire *acquire)
     return rl_tally_reason(&tally) != rl_tally_reason(&acquire->tally);
 }
 
+/* A quick round tells how far away the nodes are; a slow one rather how busy somebody is. */
+static void note_trip(struct rl_acquire *acquire, struct rl_span took)
+{
+    if (acquire->trip.us == 0 || took.us < acquire->trip.us)
+        acquire->trip = took;
+    else
+        acquire->trip.us += (took.us - acquire->trip.us) / 16;
+}
+
 static void count_vote(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     if (!rl_tally_add(&acquire->tally, event->node, &event->answer))
@@ -225,7 +247,7 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
     acquire->last[event->node] = event->answer;
     acquire->fences[event->node] = event->answer.fence;
     if (rl_tally_decide(&acquire->tally) != RL_OPEN)
-        acquire->trip = rl_time_since(event->now, acquire->asked);
+        note_trip(acquire, rl_time_since(event->now, acquire->asked));
     switch (rl_tally_decide(&acquire->tally)) {
     case RL_OPEN:
         return;
@@ -340,6 +362,18 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
 /* Who has waited that long is worth a command per node, so that others see him wait. */
 enum { SHOW_AFTER_MS = 1000 };
 
+/* Out of courtesy to other processes it looks before it asks, as if it were one of a crowd. */
+static void begin(struct rl_acquire *acquire, struct rl_time now, bool courtesy, struct rl_effects *effects)
+{
+    if (!courtesy || !acquire->config.watch || !rl_time_before(now, acquire->config.give_up_at)) {
+        rl_acquire_begin_round(acquire, now, effects);
+        return;
+    }
+    if (acquire->patience < COURTESY_PATIENCE)
+        acquire->patience = COURTESY_PATIENCE;
+    rl_acquire_begin_wait(acquire, now, effects);
+}
+
 static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     assert(acquire->round == 0);
@@ -349,24 +383,15 @@ static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effe
     if (acquire->config.queued)
         acquire->wake_at = acquire->config.give_up_at;
     else
-        rl_acquire_begin_round(acquire, now, effects);
+        begin(acquire, now, acquire->config.courtesy, effects);
 }
 
-/* A process that has handed the lock on inside for a while lets others come first: it behaves as if it were crowded. */
-enum { COURTESY_PATIENCE = 5 };
-
-/* Its turn among those of this process. Out of courtesy to other processes it may look before it asks. */
+/* Its turn among those of this process. */
 static void take_turn(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     if (acquire->phase != RL_ACQUIRE_QUEUED)
         return;
-    if (!event->courtesy || !acquire->config.watch) {
-        rl_acquire_begin_round(acquire, event->now, effects);
-        return;
-    }
-    if (acquire->patience < COURTESY_PATIENCE)
-        acquire->patience = COURTESY_PATIENCE;
-    rl_acquire_begin_wait(acquire, event->now, effects);
+    begin(acquire, event->now, event->courtesy, effects);
 }
 
 void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)

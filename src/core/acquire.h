@@ -38,11 +38,12 @@ struct rl_acquire_config {
     struct rl_span retry_max;
     struct rl_span trip; /* how long a round takes, as far as is known */
     uint32_t patience;   /* how crowded it is, as far as is known: see rl_acquire.patience */
-    bool fenced; /* grants carry fences, and a quorum must agree on one before the lock is handed out */
-    bool peek;   /* ask who holds it after the first round that was lost to another owner */
-    bool watch;  /* nodes can be asked to tell when it is free; else it is tried for again and again */
-    bool queued; /* somebody in this process is before it: it begins when it is told that it is its turn */
-    bool fair;   /* its place in the nodes' lines is kept by asking */
+    bool fenced;   /* grants carry fences, and a quorum must agree on one before the lock is handed out */
+    bool peek;     /* ask who holds it after the first round that was lost to another owner */
+    bool watch;    /* nodes can be asked to tell when it is free; else it is tried for again and again */
+    bool queued;   /* somebody in this process is before it: it begins when it is told that it is its turn */
+    bool courtesy; /* this process has had it for a while: others may come first */
+    bool fair;     /* its place in the nodes' lines is kept by asking */
 };
 
 enum rl_acquire_phase {
@@ -55,7 +56,7 @@ enum rl_acquire_phase {
     RL_ACQUIRE_ENDED
 };
 
-enum { RL_PATIENCE_MAX = 8 };
+enum { RL_PATIENCE_MAX = 11 };
 
 struct rl_acquire {
     struct rl_acquire_config config;
@@ -79,7 +80,7 @@ struct rl_acquire {
     struct rl_time look_at;  /* WAITING: when to look again although nobody told anything; mistrust */
     struct rl_time poll_at;  /* WAITING: when to try again because too few nodes would tell */
     struct rl_time show_at;  /* WAITING: when to let people see that it waits, once more */
-    struct rl_span trip;     /* how long the latest round took that was decided by answers */
+    struct rl_span trip;     /* how long a round takes, judging by those that were decided by answers */
     uint32_t patience;       /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
     bool agreed; /* fair: nodes that gave different tickets have been asked again, for one of them */
     bool woken;  /* this round was begun because the lock seemed to be free */

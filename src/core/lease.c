@@ -54,7 +54,6 @@ void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config,
     memset(lease, 0, sizeof *lease);
     lease->config = *config;
     lease->prng = prng;
-    lease->backoff = rl_backoff_between(config->retry_min, config->retry_max);
     lease->tally = rl_tally_start(config->node_count);
     lease->held_since = held_since;
     lease->valid_until = rl_time_min(valid_until, hold_limit(lease));
@@ -141,9 +140,18 @@ static void win_extension(struct rl_lease *lease, struct rl_effects *effects)
     lease->phase = RL_LEASE_IDLE;
     lease->valid_until = rl_time_min(rl_time_max(lease->valid_until, end), hold_limit(lease));
     lease->extensions++;
-    rl_backoff_reset(&lease->backoff);
+    lease->last_retry = rl_span_us(0);
     plan_renewal(lease);
     report_extension(lease, RL_OUTCOME_OK, effects);
+}
+
+static struct rl_span next_retry(struct rl_lease *lease)
+{
+    struct rl_backoff backoff = rl_backoff_between(lease->config.retry_min, lease->config.retry_max);
+
+    backoff.last = lease->last_retry;
+    lease->last_retry = rl_backoff_next(&backoff, lease->prng);
+    return lease->last_retry;
 }
 
 /* Too few nodes answered, or too few still have it. When so many deny it that no quorum can be left, it is gone now, not
@@ -158,7 +166,7 @@ static void lose_extension(struct rl_lease *lease, struct rl_time now, struct rl
     }
     lease->phase = RL_LEASE_IDLE;
     if (lease->renew_at.us != RL_TIME_NEVER.us && !lease->manual)
-        lease->renew_at = rl_time_add(now, rl_backoff_next(&lease->backoff, lease->prng));
+        lease->renew_at = rl_time_add(now, next_retry(lease));
     report_extension(lease, reason == RL_OUTCOME_BUSY ? RL_OUTCOME_NO_QUORUM : reason, effects);
 }
 

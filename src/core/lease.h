@@ -10,14 +10,14 @@
 
 struct rl_lease_config {
     uint32_t node_count;
-    struct rl_span ttl;
     uint32_t drift_ppm;
+    uint32_t max_extensions; /* 0: no limit */
+    struct rl_span ttl;
     struct rl_span node_timeout;
     struct rl_span renew_every; /* 0: only when asked */
     struct rl_span retry_min;   /* between renewals that failed */
     struct rl_span retry_max;
     struct rl_span max_hold; /* 0: no limit */
-    uint32_t max_extensions; /* 0: no limit */
 };
 
 enum rl_lease_phase {
@@ -27,28 +27,29 @@ enum rl_lease_phase {
     RL_LEASE_ENDED
 };
 
+/* Widest first: there may be a hundred thousand of them. */
 struct rl_lease {
     struct rl_lease_config config;
-    struct rl_prng *prng; /* shared with others; not owned */
-    struct rl_backoff backoff;
-    enum rl_lease_phase phase;
+    struct rl_prng *prng;      /* shared with others; not owned */
+    struct rl_span last_retry; /* how long was waited after the renewal that failed last; 0 it did not */
     struct rl_time held_since;
     struct rl_time valid_until; /* never past max_hold */
     struct rl_time renew_at;    /* next renewal; never for manual leases */
     struct rl_time asked;       /* t0 of the round under way */
     struct rl_time wake_at;     /* when it wants RL_EVENT_TIMER */
     struct rl_span asked_ttl;
+    struct rl_span wanted; /* a caller's extension waiting for the round under way to end; 0 none */
+    struct rl_tally tally;
     uint32_t question;
     uint32_t extensions; /* that counted */
-    struct rl_tally tally;
-    bool manual;           /* the round under way was asked for by the caller */
-    struct rl_span wanted; /* a caller's extension waiting for the round under way to end; 0 none */
-    bool abandoned;        /* nobody owns it: not renewed, and left to others when it ends */
-    bool lost;
-    enum rl_outcome extend_outcome;  /* of the extension that ended last */
-    bool ended_manual;               /* that one was asked for by a caller */
-    uint32_t ended_question;         /* it settles all that wait for a question up to this one */
+    enum rl_lease_phase phase;
     enum rl_outcome release_outcome; /* once it has ended by release */
+    enum rl_outcome extend_outcome;  /* of the extension that ended last */
+    uint32_t ended_question;         /* it settles all that wait for a question up to this one */
+    bool ended_manual;               /* it was asked for by a caller */
+    bool manual;                     /* the round under way was asked for by the caller */
+    bool abandoned;                  /* nobody owns it: not renewed, and left to others when it ends */
+    bool lost;
 };
 
 /* A lease of a lock acquired with this validity. `held_since` is when it was asked for. */

@@ -35,7 +35,7 @@ waits() {
 
 # no_waiters NUMBER: nothing of those who waited is left at a node.
 no_waiters() {
-    [ -z "$(node "$1" KEYS 'redlock-line:*' | grep -v ':state$')" ]
+    ! node "$1" KEYS 'redlock-line:*' | grep -v ':state$' | grep -q .
 }
 
 # ---- the line

@@ -1,6 +1,7 @@
 /*
- * What a lone caller costs in system calls: at most one write and one read per node and round. The calls are counted by
- * standing in for the C library's; under a sanitizer, which does the same, these tests are skipped.
+ * What locks cost in system calls: a lone caller at most one write and one read per node and round, and many renewals few
+ * writes. The calls are counted by standing in for the C library's; under a sanitizer, which does the same, these tests
+ * are skipped.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -152,10 +153,62 @@ static void lone_caller_writes_and_reads_once_per_node_and_round(void **state)
     assert_in_range(waits, 0, rounds * (fleet_size(fleet) + 1));
 }
 
+static void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    (void)context;
+    (void)lock;
+    (void)report;
+}
+
+static long count_extended(redlock_client *client)
+{
+    static redlock_stats stats;
+
+    stats = (redlock_stats)REDLOCK_STATS_INIT;
+    assert_result(REDLOCK_OK, redlock_client_stats(client, &stats), NULL);
+    return (long)stats.extended;
+}
+
+/* However their beginnings are spread over a second, leases of one kind are renewed at no more than 128 moments of it. */
+static void renewals_of_many_leases_travel_together(void **state)
+{
+    enum { LEASES = 1000, TTL_MS = 3000 };
+    struct fleet *fleet = *state;
+    static redlock_lock *locks[LEASES];
+    char name[32];
+
+    if (!COUNTING)
+        skip();
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for(name, TTL_MS);
+    spec.auto_extend = 1;
+    spec.on_lost = ignore_loss;
+    for (int i = 0; i < LEASES; i++) {
+        snprintf(name, sizeof name, "lease:%d", i);
+        locks[i] = take_spec(client, &spec);
+    }
+    reset_counts();
+    atomic_store(&counting, 1);
+    long before = count_extended(client), extended = 0;
+    for (int i = 0; i < 600 && extended < LEASES; i++) {
+        sleep_ms(50);
+        extended = count_extended(client) - before;
+    }
+    atomic_store(&counting, 0);
+    for (int i = 0; i < LEASES; i++)
+        redlock_lock_free(locks[i]);
+    redlock_client_close(client);
+    print_message("# %ld socket writes for %ld renewals\n", (long)socket_writes, extended);
+    assert_true(extended >= LEASES);
+    assert_true(socket_writes > 0);
+    assert_true(socket_writes * 4 <= extended * fleet_size(fleet) * 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_1_3_5_NODES(lone_caller_writes_and_reads_once_per_node_and_round),
+        ON_NODES(renewals_of_many_leases_travel_together, start_three_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

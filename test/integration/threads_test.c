@@ -198,6 +198,23 @@ static void one_lock_in_many_hands_is_released_once(void **state)
     redlock_client_close(sharer.client);
 }
 
+/* While there is a crowd another thread does its I/O; a lone caller does its own again. Both ways, twice. */
+static void a_crowd_dissolves_and_forms_again(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_patient_client(fleet);
+
+    for (int i = 0; i < 2; i++) {
+        struct crowd crowd = {.client = client, .rounds = 20};
+
+        run_crowd(&crowd);
+        sleep_ms(50);
+        for (int k = 0; k < 20; k++)
+            give_back(take_lock(client, "alone", LONG_TTL_MS));
+    }
+    redlock_client_close(client);
+}
+
 /* The thread that does the I/O for all of them may be the one whose own call ends first. */
 static void threads_come_and_go_while_others_wait(void **state)
 {
@@ -274,6 +291,7 @@ int main(void)
         ON_1_3_5_NODES(threads_with_one_name_take_turns),
         ON_NODES(threads_of_two_clients_take_turns, start_three_nodes),
         ON_NODES(one_lock_in_many_hands_is_released_once, start_three_nodes),
+        ON_NODES(a_crowd_dissolves_and_forms_again, start_three_nodes),
         ON_NODES(threads_come_and_go_while_others_wait, start_three_nodes),
         ON_NODES(close_ends_calls_that_wait, start_three_nodes),
     };

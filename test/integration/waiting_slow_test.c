@@ -28,13 +28,16 @@ static void show(const char *what, const struct crowd_result *result)
                   result->drain);
 }
 
+/* Of what a node executed, a script's own calls included: at the first renewal a try, with a look after it, then a look; three commands
+ * each; and once a script of seven that shows who waits. */
 static void a_hundred_processes_wait_almost_for_free(void **state)
 {
     struct crowd_result result = crowd_of_processes(*state, CROWD, RENEW_MS, RENEWALS);
 
     show("processes", &result);
     assert_int_equal(result.served, CROWD);
-    assert_in_range(result.commands, 1, 10 * CROWD);
+    assert_in_range(result.commands, 1, 20 * CROWD);
+    assert_in_range(result.looks, CROWD, 4 * CROWD);
     assert_true(result.cpu_share < 0.01);
 }
 
@@ -187,6 +190,22 @@ static void no_hand_over_is_missed(void **state)
     munmap(race, sizeof *race);
 }
 
+/* Who waited when a connection was cut may be shown on its node until his time there is up: only locks count. */
+static int stop_race(void **state)
+{
+    struct fleet *fleet = *state;
+    int left = 0;
+
+    for (int tries = 0; tries < 1000 && (tries == 0 || left > 0); tries++) {
+        left = 0;
+        for (int node = 0; node < NODES; node++)
+            left += strcmp(fleet_command(fleet, node, "EXISTS", "baton", NULL), "0") != 0;
+        sleep_ms(left > 0 ? 10 : 0);
+    }
+    fleet_stop(fleet);
+    return left > 0 ? -1 : 0;
+}
+
 static int start_three_durable_nodes(void **state)
 {
     struct fleet_options options = {.node_count = NODES, .durable = true};
@@ -200,7 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_NODES(a_hundred_processes_wait_almost_for_free, start_three_nodes),
         ON_NODES(a_hundred_threads_wait_as_one, start_three_nodes),
-        ON_NODES(no_hand_over_is_missed, start_three_durable_nodes),
+        cmocka_unit_test_setup_teardown(no_hand_over_is_missed, start_three_durable_nodes, stop_race),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,19 +218,19 @@ void sim_lock_ask(struct sim_world *world, struct sim_client *client, struct sim
         .peek = sim_chance(world, 30),
         .trip = client->trip,
         .patience = client->patience,
-        .queued = sim_turns_join(world, client, worker, wait),
     };
 
-    config.watch = config.queued || worker->leads;
+    sim_turns_join(world, client, worker, wait, &config);
     if (wait)
         config.give_up_at = rl_time_add(
             client->now, rl_span_us(sim_draw(world, 0, sim_chance(world, 20) ? 15000000 : 3000000)));
+    world->asked[worker->name]++;
     worker->stage = SIM_ASKING;
     worker->lock++;
     worker->seen = 0;
     worker->waited = false;
     worker->ttl_ms = plan->ttl_ms;
-    if (config.queued)
+    if (config.queued || config.courtesy)
         worker->attempt = make_attempt(world, client, worker); /* it may look before its first round */
     worker->owed = worker->instant = worker->touched = 0;
     worker->act_at = sim_chance(world, 5) ? rl_time_add(client->now, rl_span_us(sim_draw(world, 0, 200000)))

@@ -4,7 +4,7 @@
 #include "sim/batch.h"
 #include "support/check.h"
 
-enum { SEEDS = 20000 };
+enum { SEEDS = 20000, HAND_OVERS = 100000 };
 
 static void no_seed_breaks_a_rule(void **state)
 {
@@ -20,6 +20,9 @@ static void no_seed_breaks_a_rule(void **state)
     }
     assert_int_equal(result.done, SEEDS);
     assert_true(result.stats.grants > SEEDS);
+    assert_true(result.stats.hand_overs > HAND_OVERS);
+    assert_true(result.stats.woken_by_push > 0 && result.stats.woken_by_look > 0 &&
+                result.stats.woken_by_timer > 0 && result.stats.looks > 0 && result.stats.queued > 0);
     for (int fault = 0; fault < SIM_FAULTS; fault++)
         if (result.stats.faults[fault] < SEEDS / 10)
             fail_msg("%s struck only %llu times", sim_fault_name((enum sim_fault)fault),

@@ -7,11 +7,12 @@
 
 #include "sim/world.h"
 
-enum { HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 320 };
+enum { HAND_ON_MIN_MS = 8, HAND_ON_MAX_MS = 512, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
 
 void sim_turns_init(struct sim_client *client)
 {
     client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
+    client->streak_of = UINT32_MAX;
 }
 
 static struct sim_worker *leader_of(struct sim_world *world, struct sim_client *client, uint32_t name)
@@ -36,33 +37,46 @@ struct sim_worker *sim_turns_leader(struct sim_world *world, struct sim_client *
     return NULL;
 }
 
-bool sim_turns_join(struct sim_world *world, struct sim_client *client, struct sim_worker *worker, bool waits)
-{
-    bool led = leader_of(world, client, worker->name) != NULL;
-
-    worker->place = 0;
-    if (!led) {
-        worker->leads = true;
-        worker->queue_since = client->now;
-    } else if (waits) {
-        worker->place = ++client->last_place;
-        world->stats.queued++;
-    }
-    return led && waits;
-}
-
 static bool owes_courtesy(struct sim_client *client, struct sim_worker *worker)
 {
     struct rl_span limit = client->queue_limit;
 
-    if (limit.us < 32 * client->trip.us)
-        limit.us = 32 * client->trip.us;
+    if (limit.us < HAND_ON_MIN_TRIPS * client->trip.us)
+        limit.us = HAND_ON_MIN_TRIPS * client->trip.us;
     if (rl_time_before(client->now, rl_time_add(worker->queue_since, limit)))
         return false;
     worker->queue_since = client->now;
     if (client->queue_limit.us < rl_span_ms(HAND_ON_MAX_MS).us)
         client->queue_limit.us *= 2;
     return true;
+}
+
+/* Whether this name was given back here just now: then it has been with this client since longer. */
+static struct rl_time had_since(const struct sim_client *client, uint32_t name)
+{
+    struct rl_span while_ago = {STREAK_TRIPS * client->trip.us};
+
+    if (name != client->streak_of ||
+        rl_time_before(rl_time_add(client->streak_until, while_ago), client->now))
+        return client->now;
+    return client->streak_since;
+}
+
+void sim_turns_join(struct sim_world *world, struct sim_client *client, struct sim_worker *worker, bool waits,
+                    struct rl_acquire_config *config)
+{
+    bool led = leader_of(world, client, worker->name) != NULL;
+
+    worker->place = 0;
+    if (!led) {
+        worker->leads = config->watch = true;
+        worker->queue_since = had_since(client, worker->name);
+        config->courtesy = waits && owes_courtesy(client, worker);
+    } else if (waits) {
+        worker->place = ++client->last_place;
+        config->watch = config->queued = true;
+        world->stats.queued++;
+    }
 }
 
 void sim_turns_leave(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
@@ -73,6 +87,9 @@ void sim_turns_leave(struct sim_world *world, struct sim_client *client, struct 
     if (!worker->leads)
         return;
     worker->leads = false;
+    client->streak_of = worker->name;
+    client->streak_since = worker->queue_since;
+    client->streak_until = client->now;
     for (uint32_t i = 0; i < world->plan.worker_count; i++) {
         struct sim_worker *other = &client->workers[i];
 

@@ -171,6 +171,8 @@ struct sim_client {
     struct sim_debt debts[SIM_DEBTS_MAX];
     uint32_t debt_count;
     uint32_t last_place;
+    uint32_t streak_of; /* the name that this client had last; since when, and until when */
+    struct rl_time streak_since, streak_until;
     struct rl_span queue_limit, trip;
     uint32_t patience;
 };
@@ -227,6 +229,7 @@ struct sim_world {
     uint64_t highest[SIM_NAMES_MAX];               /* fence handed out */
     int64_t granted_us[SIM_NAMES_MAX];             /* when a lock was handed out last */
     int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
+    uint32_t asked[SIM_NAMES_MAX];                 /* how often it was asked for since */
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
     bool stopping;
@@ -358,8 +361,8 @@ void sim_watching_arm_late(struct sim_world *world, struct sim_client *client, u
 void sim_turns_init(struct sim_client *client);
 struct sim_worker *sim_turns_leader(struct sim_world *world, struct sim_client *client, const char *key,
                                     size_t key_length);
-bool sim_turns_join(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
-                    bool waits);
+void sim_turns_join(struct sim_world *world, struct sim_client *client, struct sim_worker *worker, bool waits,
+                    struct rl_acquire_config *config);
 void sim_turns_leave(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
 
 /* What an acquisition learned of others who want what we want, for the next one. */

@@ -40,6 +40,10 @@ static inline struct rl_answer walk_answer(struct walk_source *source)
         answer.fence = 100 + source->draw(source, 3);
     else
         answer.cause = causes[source->draw(source, 5)];
+    if (answer.verdict == RL_DENIED) {
+        answer.ttl_left_ms = (int64_t)source->draw(source, 3000) - 2;
+        answer.holder = source->draw(source, 3);
+    }
     return answer;
 }
 
@@ -79,11 +83,36 @@ struct acquire_watch {
     uint64_t fences[RL_NODES_MAX];
     rl_node_set raised;
     rl_node_set raise_answered;
-    rl_node_set denied; /* in this round: they have nothing of ours */
-    bool undone;        /* the latest round was released wherever it may have left something */
-    bool turn;          /* it was told that it is its turn, or need not wait for that */
+    rl_node_set denied;   /* in this round: they have nothing of ours */
+    bool undone;          /* the latest round was released wherever it may have left something */
+    bool turn;            /* it was told that it is its turn, or need not wait for that */
+    bool waiting;         /* since the latest step */
+    rl_node_set armed;    /* nodes that said so, and have told nothing since */
+    rl_node_set may_free; /* nodes where it may be free: they said so, told of a change, or named an end */
     bool done;
 };
+
+/* What nodes say while it waits. */
+static inline void watch_acquire_wait(struct acquire_watch *watch, const struct rl_event *event)
+{
+    rl_node_set one = rl_node_set_one(event->node);
+
+    if (event->kind == RL_EVENT_ANSWER && event->question == watch->latest_question) {
+        watch->may_free &= ~one;
+        watch->armed &= ~one;
+        if (event->answer.verdict == RL_GRANTED ||
+            (event->answer.verdict == RL_DENIED && event->answer.ttl_left_ms >= 0))
+            watch->may_free |= one;
+        if (event->answer.verdict == RL_DENIED && event->answer.armed)
+            watch->armed |= one;
+    } else if (event->kind == RL_EVENT_CHANGED && (watch->armed & one) != 0) {
+        watch->armed &= ~one;
+        watch->may_free |= one;
+    } else if (event->kind == RL_EVENT_DOWN) {
+        watch->armed &= ~one;
+        watch->may_free &= ~one;
+    }
+}
 
 static inline void watch_acquire_answer(struct acquire_watch *watch, const struct rl_event *event)
 {
@@ -147,6 +176,8 @@ static inline const char *watch_acquire_asks(struct acquire_watch *watch, const 
     MUST("one question at a time",
          (effects->acquire != 0) + (effects->raise != 0) + (effects->peek != 0) + (effects->watch != 0) <= 1);
     MUST("it asks only when it is its turn", !asks || watch->turn);
+    if (effects->watch != 0 && effects->question != watch->latest_question)
+        watch->armed = watch->may_free = 0;
     if (asks)
         watch->latest_question = effects->question;
     if (effects->acquire != 0) {
@@ -176,7 +207,8 @@ static inline bool walk_no_effects(const struct rl_effects *effects)
 {
     return (effects->release | effects->acquire | effects->raise | effects->peek | effects->watch |
             effects->extend) == 0 &&
-           !effects->present && !effects->lost && !effects->done && !effects->extended && effects->rest.us == 0;
+           !effects->present && !effects->lost && !effects->done && !effects->extended &&
+           effects->rest.us == 0;
 }
 
 /* NULL, or the rule that this step broke. */
@@ -189,11 +221,16 @@ static inline const char *watch_acquire(struct acquire_watch *watch, const struc
     MUST("nothing happens after the end", !watch->done || walk_no_effects(effects));
     if (event->kind == RL_EVENT_ANSWER)
         watch_acquire_answer(watch, event);
+    if (watch->waiting)
+        watch_acquire_wait(watch, event);
     watch->turn |= event->kind == RL_EVENT_TURN || (event->kind == RL_EVENT_START && !after->config.queued);
     MUST("a release goes to all nodes that may have it",
          effects->release == 0 || effects->release == (all & ~watch->denied));
     watch->undone |=
         effects->lost || effects->release != 0 || (event->kind == RL_EVENT_CANCEL && watch->denied == all);
+    MUST("woken only where a quorum may be free",
+         !watch->waiting || !after->woken ||
+             rl_node_set_count(watch->may_free) > after->config.node_count / 2);
     broken = watch_acquire_asks(watch, after, event, effects);
     if (broken != NULL)
         return broken;
@@ -205,6 +242,7 @@ static inline const char *watch_acquire(struct acquire_watch *watch, const struc
     if (effects->done && after->outcome != RL_OUTCOME_OK)
         MUST("what was not won is undone", watch->round_question == 0 || watch->undone);
     watch->done |= effects->done;
+    watch->waiting = after->phase == RL_ACQUIRE_WAITING;
     MUST("it never waits without a timer",
          watch->done || watch->round_question == 0 || after->wake_at.us < RL_TIME_NEVER.us);
     MUST("a timer that has come is moved",
@@ -263,6 +301,7 @@ static inline struct rl_event walk_acquire_event(struct walk_source *source, con
                          : choice < 28 ? acquire->round_question
                                        : acquire->question;
         event.answer = walk_answer(source);
+        event.answer.armed = acquire->phase == RL_ACQUIRE_WAITING && source->draw(source, 3) > 0;
     }
     return event;
 }

@@ -12,6 +12,7 @@ struct waiter {
     struct rl_prng prng;
     struct rl_acquire acquire;
     struct rl_effects effects;
+    bool splits; /* one node grants it in rounds that are lost */
 };
 
 static struct rl_time at(int64_t ms)
@@ -80,8 +81,10 @@ static void show_free(struct waiter *waiter, uint32_t node, int64_t ms)
 static void start(struct waiter *waiter, const struct rl_acquire_config *config)
 {
     waiter->prng = rl_prng_seed(1);
+    waiter->splits = false;
     rl_acquire_init(&waiter->acquire, config, &waiter->prng);
     tell(waiter, RL_EVENT_START, 0, 0);
+    waiter->acquire.show_at = RL_TIME_NEVER; /* that is for people: it has a test of its own */
 }
 
 /* A round that is lost to somebody, 4 ms after it began. */
@@ -90,6 +93,9 @@ static void lose(struct waiter *waiter)
     uint32_t node_count = waiter->acquire.config.node_count;
     int64_t ms = ms_of(waiter->acquire.asked) + 4;
 
+    if (waiter->splits)
+        answer(waiter, waiter->acquire.round_question, --node_count, ms,
+               (struct rl_answer){.verdict = RL_GRANTED});
     for (uint32_t node = 0; node < node_count && waiter->acquire.phase == RL_ACQUIRE_ASKING; node++)
         deny(waiter, node, ms);
 }
@@ -558,6 +564,30 @@ static void a_cancelled_waiter_has_nothing_to_undo(void **state)
     assert_true(walk_no_effects(&waiter.effects));
 }
 
+/* ---- who waits is to be seen ---- */
+
+static void whoever_has_waited_for_a_second_is_shown_and_again_every_ten(void **state)
+{
+    struct rl_acquire_config config = config_for(3);
+    struct waiter waiter;
+
+    (void)state;
+    waiter.prng = rl_prng_seed(1);
+    waiter.splits = false;
+    rl_acquire_init(&waiter.acquire, &config, &waiter.prng);
+    tell(&waiter, RL_EVENT_START, 0, 0);
+    lose(&waiter);
+    for (uint32_t node = 0; node < 3; node++)
+        show(&waiter, node, 6, HELD_MS, YOU, true);
+    assert_int_equal(waiter.acquire.wake_at.us, at(1000).us);
+    tell(&waiter, RL_EVENT_TIMER, 0, 1000);
+    assert_true(waiter.effects.present);
+    assert_waits(&waiter);
+    assert_int_equal(waiter.acquire.show_at.us, at(11000).us);
+    tell(&waiter, RL_EVENT_TIMER, 0, 1001);
+    assert_false(waiter.effects.present);
+}
+
 /* ---- crowds ---- */
 
 /* Woken and beaten to it, so many times. */
@@ -584,6 +614,20 @@ static void patience_grows_with_wake_ups_that_came_to_nothing(void **state)
     assert_int_equal(waiter.acquire.patience, 0);
     be_beaten(&waiter, 3);
     assert_int_equal(waiter.acquire.patience, 3);
+}
+
+/* Whoever came too late is told so, at the price of a round; split votes cost everybody one. */
+static void it_grows_further_where_votes_are_split(void **state)
+{
+    struct waiter waiter;
+    uint32_t late;
+
+    (void)state;
+    start_watching(&waiter, 3);
+    be_beaten(&waiter, 20);
+    late = waiter.acquire.patience;
+    assert_in_range(late, 4, RL_PATIENCE_MAX - 1);
+    waiter.splits = true;
     be_beaten(&waiter, 20);
     assert_int_equal(waiter.acquire.patience, RL_PATIENCE_MAX);
 }
@@ -730,7 +774,9 @@ int main(void)
         cmocka_unit_test(when_too_few_are_left_it_is_polled),
         cmocka_unit_test(the_wait_ends_when_its_time_is_up),
         cmocka_unit_test(a_cancelled_waiter_has_nothing_to_undo),
+        cmocka_unit_test(whoever_has_waited_for_a_second_is_shown_and_again_every_ten),
         cmocka_unit_test(patience_grows_with_wake_ups_that_came_to_nothing),
+        cmocka_unit_test(it_grows_further_where_votes_are_split),
         cmocka_unit_test(a_patient_waiter_comes_at_a_random_time_within_its_patience),
         cmocka_unit_test(no_patience_is_longer_than_the_longest_pause),
         cmocka_unit_test(in_the_queue_it_asks_nobody_until_its_turn),

@@ -190,7 +190,7 @@ static void a_renewal_that_counted_forgets_the_failures_before(void **state)
     }
     tell(&holding, RL_EVENT_TIMER, RENEW_MS + 600);
     answer(&holding, 0, RENEW_MS + 600, RL_GRANTED);
-    assert_int_equal(holding.lease.backoff.last.us, 0);
+    assert_int_equal(holding.lease.last_retry.us, 0);
 }
 
 static void grants_to_an_earlier_question_never_count(void **state)

@@ -1,12 +1,13 @@
 -- The vote itself: takes the lock if it is free and numbers the grant; wants what fit.lua leaves behind.
 -- SET NX, not GET: a key of another type is in the way too.
-if not call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-    local holder = call('GET', KEYS[1])
-    return {0, now, stored, call('PTTL', KEYS[1]), string.sub(holder, 1, 511)}
+if not call('SET', keys[1], args[1], 'NX', 'PX', args[2]) then
+    local holder = call('GET', keys[1])
+    return {0, now, stored, call('PTTL', keys[1]), string.sub(holder, 1, 511)}
 end
 -- The number of this grant: above everything stored for this name (the floor stands for what was forgotten), close to
 -- the node's own clock, and if possible what the client proposed, for then all nodes agree.
-local proposed = tonumber(ARGV[3])
+local text = args[3]
+local proposed = text + 0
 local fence = proposed
 if fence - now > 5000000 or now - fence > 5000000 then
     fence = now
@@ -14,19 +15,19 @@ end
 if fence <= stored then
     fence = stored + 1
 end
-local text = ARGV[3]
 if fence ~= proposed then
     text = string.format('%.0f', fence)
 end
--- Its key lives for a day. Pushing its end out once an hour is enough, and costs less than every time.
-if kept[2] and math.floor(fence / 3600000000) == math.floor(known / 3600000000) then
-    call('SET', KEYS[2], text, 'KEEPTTL')
+-- Its key lives for a day. Pushing its end out once an hour is enough, and costs less than every time: not when the last
+-- number is of the same hour.
+if last and known >= fence - fence % 3600000000 then
+    call('SET', keys[2], text, 'KEEPTTL')
 else
-    call('SET', KEYS[2], text, 'EX', '90000')
+    call('SET', keys[2], text, 'EX', '90000')
 end
 -- A number ahead of the clock would be undercut after its key has expired: the floor keeps it for ever.
 if fence - now > 5000000 and fence > floor then
-    call('SET', KEYS[4], text)
+    call('SET', keys[4], text)
 end
 if fence == proposed then
     return now

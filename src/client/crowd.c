@@ -1,0 +1,302 @@
+/*
+ * The inbox of a crowd and the waking of its threads; see crowd.h. In a crowd the mutex would be what everybody waits for:
+ * each thread that is woken for its answer would have to take it once more. So a call costs its thread one sleep.
+ */
+#include "client/crowd.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "client/client.h"
+
+enum { CROWD = 4, LONELY_CALLS = 16 };
+
+/* States of a call. */
+enum { POSTED, ASLEEP, OVER };
+
+/* What the inbox points to while nobody stands. */
+static struct rl_post closed_inbox;
+
+void rl_crowd_init(struct rl_crowd *crowd)
+{
+    atomic_init(&crowd->inbox, &closed_inbox);
+    rl_list_init(&crowd->ended);
+}
+
+/* ---- the callers' side, without the mutex ---- */
+
+/* false: the inbox is closed. */
+static bool put(struct rl_crowd *crowd, struct rl_post *post)
+{
+    struct rl_post *newest = atomic_load(&crowd->inbox);
+
+    do {
+        if (newest == &closed_inbox)
+            return false;
+        post->next = newest;
+    } while (!atomic_compare_exchange_weak(&crowd->inbox, &newest, post));
+    return true;
+}
+
+static bool post(redlock_client *client, struct rl_post *post)
+{
+    bool posted = put(&client->crowd, post);
+
+    if (posted && atomic_exchange(&client->crowd.dozing, false))
+        rl_poller_ring(&client->poller);
+    return posted;
+}
+
+/* Whoever closes the client waits until nobody is inside: nothing of it may be touched after that. */
+static bool enter(redlock_client *client)
+{
+    if (client->inherited || atomic_load(&client->crowd.inbox) == &closed_inbox)
+        return false;
+    atomic_fetch_add(&client->crowd.inside, 1);
+    return true;
+}
+
+static void leave(redlock_client *client)
+{
+    atomic_fetch_sub(&client->crowd.inside, 1);
+}
+
+static long futex(atomic_uint *word, int what, unsigned value, unsigned beds)
+{
+    return syscall(SYS_futex, word, what | FUTEX_PRIVATE_FLAG, value, NULL, NULL, beds);
+}
+
+/* The number of the dormitory is read before the call is looked at: a waking in between is seen by its having risen. Beds
+ * go round; two threads in one are both woken, and one of them lies down again. */
+static void sleep_until_over(struct rl_crowd *crowd, struct rl_call *call)
+{
+    atomic_uint *dormitory = &crowd->dormitories[call->bed / 32];
+    unsigned number = atomic_load(dormitory), state = POSTED;
+
+    if (!atomic_compare_exchange_strong(&call->state, &state, ASLEEP))
+        return;
+    while (atomic_load(&call->state) != OVER) {
+        futex(dormitory, FUTEX_WAIT_BITSET, number, 1U << call->bed % 32);
+        number = atomic_load(dormitory);
+    }
+}
+
+bool rl_crowd_call(redlock_client *client, struct rl_call *call)
+{
+    bool posted;
+
+    if (!enter(client))
+        return false;
+    atomic_init(&call->state, POSTED);
+    call->bed = atomic_fetch_add(&client->crowd.next_bed, 1) % RL_BEDS;
+    posted = post(client, &call->post);
+    if (posted)
+        sleep_until_over(&client->crowd, call);
+    leave(client);
+    return posted;
+}
+
+/* A lock without callbacks is on no list of notices: its link is free to be used here. */
+bool rl_crowd_free(redlock_client *client, redlock_lock *lock)
+{
+    bool posted;
+
+    if (lock->on_lost != NULL || lock->on_renewed != NULL || !enter(client))
+        return false;
+    lock->unwanted.kind = RL_POST_FREE;
+    posted = post(client, &lock->unwanted);
+    if (!posted)
+        lock->notice = (struct rl_link){0};
+    leave(client);
+    return posted;
+}
+
+/* ---- with the mutex ---- */
+
+void rl_crowd_notice(redlock_client *client)
+{
+    struct rl_crowd *crowd = &client->crowd;
+
+    if (crowd->wanted || client->callers < CROWD + client->queued || client->closing ||
+        !rl_driver_start_carrier(client))
+        return;
+    crowd->wanted = true;
+    pthread_cond_signal(&client->carrier_wake);
+}
+
+void rl_crowd_open(redlock_client *client)
+{
+    struct rl_post *closed = &closed_inbox;
+
+    client->crowd.lonely = 0;
+    atomic_compare_exchange_strong(&client->crowd.inbox, &closed, NULL);
+}
+
+/* A crowd that is gone for a moment only, all of its threads on their way to the next call, is still there. That moment
+ * can be long on a busy machine, so calls are counted, not time. */
+bool rl_crowd_lasts(redlock_client *client)
+{
+    return client->crowd.lonely < LONELY_CALLS;
+}
+
+/* The inbox in the order of posting; what is left in it is `rest`. */
+static struct rl_post *take(struct rl_crowd *crowd, struct rl_post *rest)
+{
+    struct rl_post *newest = atomic_load(&crowd->inbox), *oldest = NULL;
+
+    if (newest == &closed_inbox || (newest == NULL && rest == NULL))
+        return NULL;
+    newest = atomic_exchange(&crowd->inbox, rest);
+    while (newest != NULL) {
+        struct rl_post *next = newest->next;
+
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+static void end(redlock_client *client, struct rl_call *call)
+{
+    call->post.next = (struct rl_post *)client->crowd.to_wake;
+    client->crowd.to_wake = call;
+}
+
+static void begin(redlock_client *client, struct rl_call *call)
+{
+    struct rl_operation *operation = client->closing ? NULL : rl_blocking_begin(client, call);
+
+    if (client->closing)
+        call->result = rl_blocking_misuse(call->report);
+    if (operation == NULL) {
+        end(client, call);
+        return;
+    }
+    client->callers++;
+    client->crowd.lonely++;
+    if (++client->crowd.under_way >= CROWD + client->queued)
+        client->crowd.lonely = 0;
+    operation->call = call;
+    if (operation->done)
+        rl_list_append(&client->crowd.ended, &operation->following);
+}
+
+static void let_go(redlock_client *client, redlock_lock *lock)
+{
+    lock->notice = (struct rl_link){0};
+    rl_lock_let_go(lock);
+    client->refs--; /* the client itself has one more */
+}
+
+static void carry_out(redlock_client *client, struct rl_post *posts)
+{
+    while (posts != NULL) {
+        struct rl_post *post = posts;
+
+        posts = post->next;
+        if (post->kind == RL_POST_FREE)
+            let_go(client, RL_CONTAINER(post, redlock_lock, unwanted));
+        else
+            begin(client, RL_CONTAINER(post, struct rl_call, post));
+    }
+}
+
+static void end_all(redlock_client *client)
+{
+    struct rl_link *link;
+
+    while ((link = rl_list_first(&client->crowd.ended)) != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, following);
+        struct rl_call *call = operation->call;
+
+        rl_list_remove(link);
+        rl_blocking_end(client, call, operation);
+        end(client, call);
+        client->crowd.under_way--;
+        if (--client->callers == 0 && client->closing)
+            pthread_cond_broadcast(&client->callers_gone);
+    }
+}
+
+void rl_crowd_serve(redlock_client *client)
+{
+    carry_out(client, take(&client->crowd, NULL));
+    end_all(client);
+}
+
+void rl_crowd_close(redlock_client *client)
+{
+    carry_out(client, take(&client->crowd, &closed_inbox));
+    end_all(client);
+}
+
+void rl_crowd_ended(redlock_client *client, struct rl_operation *operation)
+{
+    rl_list_append(&client->crowd.ended, &operation->following);
+    if (atomic_exchange(&client->crowd.dozing, false))
+        rl_poller_ring(&client->poller);
+}
+
+void rl_crowd_pass_on(redlock_client *client)
+{
+    struct rl_post *newest = atomic_load(&client->crowd.inbox);
+
+    if ((newest != NULL && newest != &closed_inbox) || !rl_list_empty(&client->crowd.ended))
+        rl_poller_ring(&client->poller);
+}
+
+void rl_crowd_end(redlock_client *client)
+{
+    rl_crowd_close(client);
+    while (atomic_load(&client->crowd.inside) > 0)
+        sched_yield();
+}
+
+/* ---- around the poller ---- */
+
+struct rl_call *rl_crowd_take_woken(redlock_client *client)
+{
+    struct rl_call *calls = client->crowd.to_wake;
+
+    client->crowd.to_wake = NULL;
+    return calls;
+}
+
+/* A call is gone as soon as its thread knows that it is over. */
+void rl_crowd_wake(redlock_client *client, struct rl_call *calls)
+{
+    unsigned beds[RL_DORMITORIES] = {0};
+
+    while (calls != NULL) {
+        struct rl_call *call = calls;
+        uint32_t bed = call->bed;
+
+        calls = (struct rl_call *)call->post.next;
+        if (atomic_exchange(&call->state, OVER) == ASLEEP)
+            beds[bed / 32] |= 1U << bed % 32;
+    }
+    for (uint32_t i = 0; i < RL_DORMITORIES; i++) {
+        if (beds[i] == 0)
+            continue;
+        atomic_fetch_add(&client->crowd.dormitories[i], 1);
+        futex(&client->crowd.dormitories[i], FUTEX_WAKE_BITSET, INT_MAX, beds[i]);
+    }
+}
+
+bool rl_crowd_doze(redlock_client *client)
+{
+    struct rl_post *newest;
+
+    atomic_store(&client->crowd.dozing, true);
+    newest = atomic_load(&client->crowd.inbox);
+    return newest == NULL || newest == &closed_inbox;
+}
+
+void rl_crowd_rise(redlock_client *client)
+{
+    atomic_store(&client->crowd.dozing, false);
+}

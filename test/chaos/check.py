@@ -1,0 +1,308 @@
+"""The judge of a history: reads the files that the processes of a run left behind, and nothing else, and says what of
+them cannot be if the promises hold. It knows neither the library nor the faults, and shares no code with either.
+
+Usage: check.py FOLDER [--outside PREFIX...] prints the counts and the violations; exit status 1 when there are any. Names
+that begin with one of the prefixes were promised no exclusion: their overlaps are counted apart and are no violations.
+
+FOLDER/PROCESS.history has one line per event. Times are microseconds of one clock that all processes share, LOCK is a number
+within the process, validity is in ms and was read between the two times around it:
+
+    ask        time LOCK name                        before the call
+    granted    time LOCK validity time fence         after it; fence 0: it has none
+    refused    time LOCK result
+    extend     time LOCK                             before the call
+    extended   time LOCK validity time               after it
+    unextended time LOCK result
+    renewed    time LOCK validity time               by the library itself
+    look       time LOCK validity time               the holder asked whether it still is one
+    lost       time LOCK                             the holder was told so
+    release    time LOCK                             before the call
+    released   time LOCK result                      after it
+    left       time LOCK                             given up without a release; it ends by itself
+    try        time LOCK store value                 before a write
+    wrote      time LOCK store value                 the write was acknowledged
+    barred     time LOCK store value                 the write was refused
+    end        time                                  the process ended in good order
+
+FOLDER/NAME.fenced and NAME.unfenced are the stores: lines of fence, r or w, value, oldest first.
+"""
+
+import argparse
+import collections
+import dataclasses
+import pathlib
+import sys
+
+FIELDS = {"ask": 3, "granted": 5, "refused": 3, "extend": 2, "extended": 4, "unextended": 3, "renewed": 4, "look": 4,
+          "lost": 2, "release": 2, "released": 3, "left": 2, "try": 4, "wrote": 4, "barred": 4, "end": 1}
+WORDS = {("ask", 2), ("try", 2), ("wrote", 2), ("barred", 2)}  # fields that are no numbers
+OPERATIONS = ("ask", "extend", "renewed", "release")
+COUNTS = ("operations", "grants", "extensions", "releases", "losses", "overlaps", "overlaps outside", "fences", "writes",
+          "refused writes", "lost updates")
+
+
+@dataclasses.dataclass
+class Lock:
+    """One lock that was asked for, and what became of it. `until` is the earliest end its holder may have relied on,
+    `until_most` the latest."""
+    process: str
+    number: int
+    name: str
+    asked: int
+    granted: int = 0
+    fence: int = 0
+    until: int = 0
+    until_most: int = 0
+    extend_asked: int = 0
+    lost: int = 0
+    release_asked: int = 0
+    released: int = 0
+    relied: int = 0  # when its holder last found that it holds
+    tried: set = dataclasses.field(default_factory=set)
+    acknowledged: list = dataclasses.field(default_factory=list)
+
+    def end(self):
+        return min(time for time in (self.until, self.release_asked, self.lost) if time)
+
+    def __str__(self):
+        return (f"{self.process} lock {self.number} of {self.name}: asked {self.asked}, held {self.granted} to "
+                f"{self.end() if self.granted else '-'}, fence {self.fence}")
+
+
+class History:
+    def __init__(self):
+        self.locks = {}
+        self.violations = []
+        self.counts = collections.Counter({word: 0 for word in COUNTS})
+
+    def complain(self, text):
+        self.violations.append(text)
+
+    # ---- lines ------------------------------------------------------------------------------------------------
+
+    def read(self, path):
+        process, ended = path.stem, False
+        lines = path.read_text(encoding="utf-8").split("\n")
+        if lines.pop() != "":
+            self.complain(f"{process}: the last line is cut off")
+        for number, line in enumerate(lines, 1):
+            event = self.parse(line)
+            if event is None or ended:
+                self.complain(f"{process}:{number}: not a line of a history, or after its end: {line!r}")
+                continue
+            ended = event[0] == "end"
+            if not ended:
+                self.take(process, *event)
+
+    def parse(self, line):
+        word, *fields = line.split(" ")
+        if len(fields) != FIELDS.get(word):
+            return None
+        try:
+            values = [field if (word, index) in WORDS else int(field) for index, field in enumerate(fields)]
+        except ValueError:
+            return None
+        return word, values
+
+    def take(self, process, word, values):
+        """Adds one event to its lock."""
+        time, number, *rest = values
+        key = (process, number)
+        self.counts["operations"] += word in OPERATIONS
+        if word == "ask":
+            if key in self.locks:
+                self.complain(f"{process}: lock {number} was asked for twice")
+            self.locks[key] = Lock(process, number, rest[0], time)
+            return
+        lock = self.locks.get(key)
+        if lock is None or (not lock.granted and word not in ("granted", "refused", "lost")):
+            self.complain(f"{process}: {word} of lock {number} before it was asked for or granted")
+            return
+        if time < lock.asked:
+            self.complain(f"{word} before it was asked for: {lock}")
+        getattr(self, "take_" + word, self.take_nothing)(lock, time, *rest)
+
+    def take_nothing(self, lock, time, *rest):
+        pass
+
+    def take_granted(self, lock, time, validity, seen, fence):
+        if lock.granted:
+            self.complain(f"granted twice: {lock}")
+        self.counts["grants"] += 1
+        self.counts["fences"] += fence > 0
+        lock.granted, lock.fence = time, fence
+        self.rely(lock, time, validity, seen)
+
+    def take_extend(self, lock, time):
+        lock.extend_asked = time
+
+    def take_extended(self, lock, time, validity, seen):
+        if lock.extend_asked > lock.until_most:
+            self.complain(f"taken back {lock.extend_asked - lock.until_most} us after its end: {lock}")
+        self.counts["extensions"] += 1
+        self.rely(lock, time, validity, seen)
+
+    def take_renewed(self, lock, time, validity, seen):
+        self.counts["extensions"] += 1
+        self.rely(lock, time, validity, seen)
+
+    def take_look(self, lock, time, validity, seen):
+        self.rely(lock, time, validity, seen)
+
+    def rely(self, lock, time, validity, seen):
+        """The holder was told that it holds for so long."""
+        if validity == 0:
+            return
+        lock.relied = max(lock.relied, time)
+        lock.until = max(lock.until, time + validity * 1000)
+        lock.until_most = max(lock.until_most, seen + (validity + 1) * 1000)
+
+    def take_lost(self, lock, time):
+        if lock.lost:
+            self.complain(f"lost twice: {lock}")
+        self.counts["losses"] += 1
+        lock.lost = time
+
+    def take_release(self, lock, time):
+        lock.release_asked = time
+
+    def take_released(self, lock, time, result):
+        self.counts["releases"] += result == 0
+        lock.released = time
+
+    def take_try(self, lock, time, store, value):
+        lock.tried.add((store, value))
+
+    def take_wrote(self, lock, time, store, value):
+        if (store, value) not in lock.tried:
+            self.complain(f"wrote {value} to the {store} store without trying: {lock}")
+        self.counts["writes"] += 1
+        lock.acknowledged.append((store, value))
+
+    def take_barred(self, lock, time, store, value):
+        self.counts["refused writes"] += 1
+        if store != "fenced":
+            self.complain(f"refused by a store that refuses nobody: {lock}")
+
+    # ---- promises ----------------------------------------------------------------------------------------------
+
+    def by_name(self):
+        names = collections.defaultdict(list)
+        for lock in self.locks.values():
+            if lock.granted and lock.until:
+                names[lock.name].append(lock)
+        return names
+
+    def check_ends(self):
+        """Once lost or released, never held again. Lines of threads that ran side by side may stand in any order."""
+        for lock in self.locks.values():
+            for over, word in ((lock.lost, "lost"), (lock.released, "released")):
+                if over and lock.relied > over:
+                    self.complain(f"held {lock.relied - over} us after it was {word}: {lock}")
+
+    def check_overlaps(self, outside):
+        """No two holders of a name at a time. By start; whoever holds longest so far is the one to compare with."""
+        for name, locks in self.by_name().items():
+            longest = None
+            for lock in sorted(locks, key=lambda lock: lock.granted):
+                if longest and lock.granted < longest.end() and lock.granted < lock.end():
+                    self.counts["overlaps outside" if name.startswith(outside) else "overlaps"] += 1
+                    if not name.startswith(outside):
+                        shared = min(longest.end(), lock.end()) - lock.granted
+                        self.complain(f"two holders for {shared} us:\n    {longest}\n    {lock}")
+                if not longest or lock.end() > longest.end():
+                    longest = lock
+
+    def check_fences(self):
+        """No fence twice, and whoever asked after another was handed out has the higher one."""
+        names = collections.defaultdict(list)
+        for lock in self.locks.values():
+            if lock.fence:
+                names[lock.name].append(lock)
+        for locks in names.values():
+            seen = {}
+            for lock in locks:
+                if lock.fence in seen:
+                    self.complain(f"one fence twice:\n    {seen[lock.fence]}\n    {lock}")
+                seen[lock.fence] = lock
+            self.check_fence_order(locks)
+
+    def check_fence_order(self, locks):
+        handed_out = sorted(locks, key=lambda lock: lock.granted)
+        highest, next_out = None, 0
+        for lock in sorted(locks, key=lambda lock: lock.asked):
+            while next_out < len(handed_out) and handed_out[next_out].granted < lock.asked:
+                if not highest or handed_out[next_out].fence > highest.fence:
+                    highest = handed_out[next_out]
+                next_out += 1
+            if highest and lock.fence <= highest.fence:
+                self.complain(f"fences went back:\n    {highest}\n    {lock}")
+
+    # ---- stores ------------------------------------------------------------------------------------------------
+
+    def check_stores(self, folder):
+        acknowledged, tried = collections.defaultdict(list), collections.defaultdict(set)
+        for lock in self.locks.values():
+            for store, value in lock.acknowledged:
+                acknowledged[lock.name, store].append((lock.fence, value))
+            for store, value in lock.tried:
+                tried[lock.name, store].add((lock.fence, value))
+        for name, store in tried:
+            records = self.read_store(folder / f"{name}.{store}")
+            writes = [(fence, value) for fence, kind, value in records if kind == "w"]
+            for write in set(writes) - tried[name, store]:
+                self.complain(f"{name}.{store}: {write} was never tried")
+            if store == "fenced":
+                self.check_fenced(name, records, writes, acknowledged[name, store])
+            else:
+                self.counts["lost updates"] += len(writes) - len({value for _, value in writes})
+
+    def read_store(self, path):
+        records = []
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+            fence, kind, value = line.split(" ")
+            records.append((int(fence), kind, int(value)))
+        return records
+
+    def check_fenced(self, name, records, writes, acknowledged):
+        """Every acknowledged write exactly once, in the order of fences, and none undone by a later one."""
+        for (before, _, _), (after, _, _) in zip(records, records[1:]):
+            if after < before:
+                self.complain(f"{name}.fenced: fence {after} after {before}")
+        for index, (fence, value) in enumerate(writes, 1):
+            if value != index:
+                self.complain(f"{name}.fenced: write {index} says {value}, fence {fence}: an update was lost")
+                break
+        times = collections.Counter(writes)
+        for write in acknowledged:
+            if times[write] != 1:
+                self.complain(f"{name}.fenced: {write} was acknowledged and is there {times[write]} times")
+
+
+def check(folder, outside=()):
+    """The history of a folder, judged: its counts and its violations."""
+    history = History()
+    for path in sorted(pathlib.Path(folder).glob("*.history")):
+        history.read(path)
+    history.check_ends()
+    history.check_overlaps(tuple(outside))
+    history.check_fences()
+    history.check_stores(pathlib.Path(folder))
+    return history
+
+
+def main():
+    parser = argparse.ArgumentParser(description="judges a history")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--outside", nargs="*", default=[], metavar="PREFIX")
+    options = parser.parse_args()
+    history = check(options.folder, options.outside)
+    for word in COUNTS:
+        print(f"{word:16}{history.counts[word]:>12}")
+    for violation in history.violations:
+        print(violation)
+    sys.exit(1 if history.violations else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The judge finds what is wrong: small histories, written by hand, each with one thing that must not be, and a few that are
+fine and must not be complained about. Prints TAP.
+"""
+
+import pathlib
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+import check  # noqa: E402
+
+# Times in us; a validity of 500 ms. Two holders, one after the other, each with a write to both stores.
+GOOD_A = """ask 1000 1 n1
+granted 2000 1 500 2010 100
+look 2500 1 499 2510
+try 2600 1 fenced 1
+wrote 2700 1 fenced 1
+extend 3000 1
+extended 4000 1 500 4010
+release 5000 1
+released 6000 1 0
+end 9000000"""
+GOOD_B = """ask 5500 1 n1
+granted 5800 1 500 5810 101
+try 5900 1 fenced 2
+wrote 6000 1 fenced 2
+renewed 300000 1 500 300010
+lost 700000 1
+look 700100 1 0 700110
+ask 800000 2 n1
+refused 800100 2 16"""
+STORE = [(100, "r", 0), (100, "w", 1), (101, "r", 1), (101, "w", 2)]
+
+# name: (what the judge must say, changes to A, changes to B, the store)
+WRONG = {
+    "two holders at a time": ("two holders", "release 5000", "release 6000", "", "", STORE),
+    "a holder that never released counts to its end": ("two holders", "release 5000 1\nreleased 6000 1 0\n", "", "", "", STORE),
+    "a fence twice": ("one fence twice", "", "", "5810 101", "5810 100", STORE),
+    "a fence that went back": ("fences went back", "", "", "5810 101", "5810 99", STORE),
+    "held after it was lost": ("after it was lost", "", "", "700100 1 0", "700100 1 3", STORE),
+    "held after it was lost, whatever the order of lines":
+        ("after it was lost", "", "", "lost 700000 1\nlook 700100 1 0 700110",
+         "look 700100 1 3 700110\nlost 700000 1", STORE),
+    "held after its release": ("after it was released", "released 6000 1 0", "released 6000 1 0\nlook 7000 1 3 7010", "",
+                               "", STORE),
+    "taken back after its end": ("taken back", "extend 3000 1\nextended 4000", "extend 600000 1\nextended 601000", "",
+                                 "", STORE),
+    "lost twice": ("lost twice", "", "", "lost 700000 1", "lost 700000 1\nlost 700001 1", STORE),
+    "granted twice": ("granted twice", "", "", "lost", "granted 650000 1 500 650010 101\nlost", STORE),
+    "granted without being asked for": ("before it was asked for", "ask 1000 1 n1\n", "", "", "", STORE),
+    "an unknown word": ("not a line", "look", "loom", "", "", STORE),
+    "a field that is no number": ("not a line", "2000 1 500", "2000 1 5oo", "", "", STORE),
+    "a line that is cut off": ("cut off", "end 9000000", "end", "", "", STORE),
+    "lines after the end": ("after its end", "end 9000000", "end 9000000\nask 9000001 2 n1", "", "", STORE),
+    "an acknowledged write that is gone": ("is there 0 times", "", "", "", "", STORE[:-1]),
+    "an acknowledged write that is there twice": ("is there 2 times", "", "", "", "", [*STORE, STORE[-1]]),
+    "an update that was lost": ("an update was lost", "", "", "fenced 2", "fenced 1", [*STORE[:-1], (101, "w", 1)]),
+    "fences in the store out of order": ("fence 100 after 101", "", "", "", "",
+                                         [STORE[0], (101, "r", 0), (100, "w", 1), (101, "w", 2)]),
+    "a write that nobody tried": ("never tried", "", "", "", "", [*STORE, (101, "w", 3)]),
+}
+
+
+def judge(a, b, store, cut="", outside=()):
+    with tempfile.TemporaryDirectory(prefix="redlock-check-") as name:
+        folder = pathlib.Path(name)
+        folder.joinpath("a.history").write_text(a + cut)
+        folder.joinpath("b.history").write_text(b + "\n")
+        for kind in ("fenced", "unfenced"):
+            folder.joinpath(f"n1.{kind}").write_text("".join(f"{fence:020} {word} {value:020}\n"
+                                                             for fence, word, value in store))
+        return check.check(folder, outside)
+
+
+def cases():
+    """(name, whether it went well)"""
+    history = judge(GOOD_A, GOOD_B, STORE, "\n")
+    yield "a history without fault is not complained about", not history.violations
+    yield "everything is counted", dict(history.counts) == {
+        "operations": 6, "grants": 2, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
+        "fences": 2, "writes": 2, "refused writes": 0, "lost updates": 0}
+    for name, (words, a, a_now, b, b_now, store) in WRONG.items():
+        found = judge(GOOD_A.replace(a, a_now) if a else GOOD_A, GOOD_B.replace(b, b_now) if b else GOOD_B, store,
+                      "" if "cut off" in name else "\n").violations
+        yield name + " is found", any(words in violation for violation in found)
+    a = GOOD_A.replace("release 5000", "release 6000")
+    history = judge(a, GOOD_B, STORE, "\n", outside=("n",))
+    yield "where nothing is promised an overlap is counted, not judged", (
+        history.counts["overlaps outside"] == 1 and not history.violations)
+    a = GOOD_A.replace("wrote 2700 1 fenced 1", "wrote 2700 1 fenced 1\ntry 2800 1 unfenced 1\nwrote 2801 1 unfenced 1")
+    history = judge(a, GOOD_B, [*STORE, (100, "w", 1)], "\n")
+    yield "what the unfenced store lost is counted", history.counts["lost updates"] == 1
+
+
+def main():
+    results = list(cases())
+    print(f"1..{len(results)}")
+    for number, (name, good) in enumerate(results, 1):
+        print(f"{'ok' if good else 'not ok'} {number} - {name}")
+    sys.exit(0 if all(good for _, good in results) else 1)
+
+
+main()

@@ -1,0 +1,307 @@
+/*
+ * The queue of callers in one process, and waits that end early: who is next, what the others are told, and that nothing is armed
+ * or left behind for somebody who waits no more.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/traffic.h"
+#include "support/waiters.h"
+
+/* The thread sanitizer would end a child that starts threads after a fork of a threaded program; ours may. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+
+/* ---- nothing is armed for nobody ------------------------------------------------------------------------- */
+
+static void nothing_stays_armed_after_a_cancelled_wait(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter waiter;
+
+    occupy(fleet, "60000");
+    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    await_armed(fleet);
+    assert_result(REDLOCK_OK, redlock_cancel(client, waiter.request), NULL);
+    await_end(&waiter, REDLOCK_CANCELED);
+    await_nothing_armed(fleet);
+    vacate(fleet);
+    give_back(take_lock(client, WANTED, LONG_TTL_MS));
+    redlock_client_close(client);
+}
+
+static void nothing_stays_armed_after_a_wait_that_timed_out(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+
+    occupy(fleet, "60000");
+    assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 300, &lock, &report), &report);
+    assert_string_equal(report.holder.id, "somebody");
+    assert_in_range(report.holder_ttl_left_ms, 1, 60000);
+    await_nothing_armed(fleet);
+    redlock_client_close(client);
+    vacate(fleet);
+}
+
+static void nothing_stays_armed_after_the_client_is_closed(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter waiter;
+
+    occupy(fleet, "60000");
+    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    await_armed(fleet);
+    redlock_client_close(client);
+    await_end(&waiter, REDLOCK_CANCELED);
+    await_nothing_armed(fleet);
+    vacate(fleet);
+}
+
+/* What was armed for a lock that was won goes off with the winner's own vote. */
+static void nothing_stays_armed_after_the_lock_was_won(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter waiter;
+
+    occupy(fleet, "60000");
+    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    await_armed(fleet);
+    vacate(fleet);
+    await_end(&waiter, REDLOCK_OK);
+    await(traffic_most_tracked_keys(fleet) == 0);
+    give_back(waiter.lock);
+    redlock_client_close(client);
+    await_nothing_armed(fleet);
+}
+
+/* ---- the queue in a process ------------------------------------------------------------------------------ */
+
+enum { QUEUE = 6 };
+
+static void callers_of_one_process_come_in_order(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(client, WANTED, LONG_TTL_MS);
+    struct waiter waiters[QUEUE];
+    long before = traffic_calls(fleet, 0, NULL);
+
+    for (int i = 0; i < QUEUE; i++)
+        start_waiting(&waiters[i], client, REDLOCK_WAIT_FOREVER);
+    await(listener_count(&heard, "others of this process come first") == QUEUE);
+    assert_int_equal(traffic_calls(fleet, 0, NULL), before); /* queueing asks nobody */
+    assert_result(REDLOCK_OK, redlock_cancel(client, waiters[2].request), NULL);
+    await_end(&waiters[2], REDLOCK_CANCELED);
+    give_back(lock);
+    for (int i = 0, place = 2; i < QUEUE; i++) {
+        if (i == 2)
+            continue;
+        await_end(&waiters[i], REDLOCK_OK);
+        assert_int_equal(waiters[i].place, place++);
+        give_back(waiters[i].lock);
+    }
+    assert_int_equal(listener_count(&heard, "its turn"), QUEUE - 1);
+    await(traffic_most_tracked_keys(fleet) == 0);
+    redlock_client_close(client);
+}
+
+/* Its question is on its way before anybody has confirmed the release. */
+static void the_next_question_rides_behind_the_release(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(client, WANTED, LONG_TTL_MS);
+    struct waiter waiter;
+
+    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    await(listener_heard(&heard, "others of this process come first"));
+    listener_forget(&heard);
+    give_back(lock);
+    await_end(&waiter, REDLOCK_OK);
+    bool rides = listener_count_before(&heard, "its turn", "> released") == 1 &&
+                 listener_count_before(&heard, "round 1", "> released") == 1;
+    if (!rides)
+        listener_show(&heard);
+    assert_true(rides);
+    assert_false(listener_heard(&heard, "denied"));
+    give_back(waiter.lock);
+    redlock_client_close(client);
+}
+
+static void who_times_out_in_the_queue_is_told_who_has_it(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *none = NULL;
+
+    spec.why = "the first";
+    redlock_lock *lock = take_spec(client, &spec);
+    spec.why = NULL;
+    assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 50, &none, &report), &report);
+    assert_string_equal(report.holder.host, "test-host");
+    assert_string_equal(report.holder.why, "the first");
+    assert_int_equal(report.holder.pid, getpid());
+    assert_true(report.holder_ttl_left_ms > 0);
+    assert_in_range(report.denied, quorum_of(fleet), fleet_size(fleet));
+    give_back(lock);
+
+    /* Behind somebody who waits himself: what he was told. */
+    struct waiter first;
+    occupy(fleet, "60000");
+    start_waiting(&first, client, REDLOCK_WAIT_FOREVER);
+    await_armed(fleet);
+    assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 50, &none, &report), &report);
+    assert_string_equal(report.holder.id, "somebody");
+    vacate(fleet);
+    await_end(&first, REDLOCK_OK);
+    give_back(first.lock);
+    redlock_client_close(client);
+}
+
+/* The one who deals with the nodes gives up: the next one takes over where he was. */
+static void a_leader_that_gives_up_is_followed(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter first, second;
+
+    occupy(fleet, "60000");
+    start_waiting(&first, client, REDLOCK_WAIT_FOREVER);
+    start_waiting(&second, client, REDLOCK_WAIT_FOREVER);
+    await_armed(fleet);
+    assert_result(REDLOCK_OK, redlock_cancel(client, first.request), NULL);
+    await_end(&first, REDLOCK_CANCELED);
+    await(listener_heard(&heard, "its turn"));
+    await_armed(fleet);
+    vacate(fleet);
+    await_end(&second, REDLOCK_OK);
+    give_back(second.lock);
+    redlock_client_close(client);
+}
+
+/* ---- interruptions --------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4 };
+
+static void *wait_in_thread(void *context)
+{
+    struct waiter *waiter = context;
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+
+    waiter->result =
+        redlock_acquire(waiter->client, &spec, REDLOCK_WAIT_FOREVER, &waiter->lock, &waiter->report);
+    atomic_store(&waiter->done, 1);
+    return NULL;
+}
+
+static void start_thread(pthread_t *thread, struct waiter *waiter, redlock_client *client)
+{
+    memset(waiter, 0, sizeof *waiter);
+    waiter->client = client;
+    waiter->report = (redlock_report)REDLOCK_REPORT_INIT;
+    assert_int_equal(pthread_create(thread, NULL, wait_in_thread, waiter), 0);
+}
+
+static void closing_the_client_ends_blocking_waits(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter waiters[THREADS];
+    pthread_t threads[THREADS];
+
+    occupy(fleet, "60000");
+    for (int i = 0; i < THREADS; i++)
+        start_thread(&threads[i], &waiters[i], client);
+    await(listener_count(&heard, "others of this process come first") == THREADS - 1);
+    await_armed(fleet);
+    redlock_client_close(client);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_result(REDLOCK_CANCELED, waiters[i].result, &waiters[i].report);
+        assert_null(waiters[i].lock);
+    }
+    await_nothing_armed(fleet);
+    vacate(fleet);
+}
+
+static int close_inherited(redlock_client *client)
+{
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    if (redlock_acquire(client, &spec, 100, &lock, NULL) != REDLOCK_MISUSE)
+        return 1;
+    redlock_client_close(client);
+    return 0;
+}
+
+static void a_fork_while_others_wait_harms_nobody(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter waiters[THREADS];
+    pthread_t threads[THREADS];
+    int status = 1;
+
+    occupy(fleet, "60000");
+    for (int i = 0; i < THREADS; i++)
+        start_thread(&threads[i], &waiters[i], client);
+    await(listener_count(&heard, "others of this process come first") == THREADS - 1);
+    await_armed(fleet);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        _exit(close_inherited(client));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    await_armed(fleet);
+    vacate(fleet);
+    for (int given = 0; given < THREADS; given++) {
+        struct waiter *has = NULL;
+
+        await((has = atomic_load(&waiters[0].done) == 1   ? &waiters[0]
+                     : atomic_load(&waiters[1].done) == 1 ? &waiters[1]
+                     : atomic_load(&waiters[2].done) == 1 ? &waiters[2]
+                     : atomic_load(&waiters[3].done) == 1 ? &waiters[3]
+                                                          : NULL) != NULL);
+        assert_result(REDLOCK_OK, has->result, &has->report);
+        atomic_store(&has->done, 2);
+        give_back(has->lock);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    redlock_client_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_THREE(nothing_stays_armed_after_a_cancelled_wait),
+        ON_THREE(nothing_stays_armed_after_a_wait_that_timed_out),
+        ON_THREE(nothing_stays_armed_after_the_client_is_closed),
+        ON_THREE(nothing_stays_armed_after_the_lock_was_won),
+        ON_THREE(callers_of_one_process_come_in_order),
+        ON_THREE(the_next_question_rides_behind_the_release),
+        ON_THREE(who_times_out_in_the_queue_is_told_who_has_it),
+        ON_THREE(a_leader_that_gives_up_is_followed),
+        ON_THREE(closing_the_client_ends_blocking_waits),
+        ON_THREE(a_fork_while_others_wait_harms_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

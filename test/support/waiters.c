@@ -1,0 +1,104 @@
+/*
+ * Waiters; see waiters.h.
+ */
+#include "support/waiters.h"
+
+#include <string.h>
+
+#include "support/traffic.h"
+
+void occupy(struct fleet *fleet, const char *ttl_ms)
+{
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "SET", WANTED, "somebody", "PX", ttl_ms, NULL);
+}
+
+void vacate(struct fleet *fleet)
+{
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "DEL", WANTED, NULL);
+}
+
+bool is_held_everywhere(struct fleet *fleet)
+{
+    for (int node = 0; node < fleet_size(fleet); node++)
+        if (strcmp(fleet_command(fleet, node, "EXISTS", WANTED, NULL), "1") != 0)
+            return false;
+    return true;
+}
+
+struct listener heard = LISTENER_INIT;
+static atomic_int places;
+
+redlock_client *open_heard_with(redlock_options *options)
+{
+    redlock_client *client;
+
+    listener_forget(&heard);
+    atomic_store(&places, 0);
+    options->log = listener_hear_log;
+    options->trace = listener_hear_trace;
+    options->log_context = options->trace_context = &heard;
+    client = open_with(options);
+    await_all_nodes(client);
+    return client;
+}
+
+redlock_client *open_heard(const char *nodes)
+{
+    redlock_options options = options_for(nodes);
+
+    options.node_timeout_ms = 5000; /* a machine under load is slow, not silent */
+    return open_heard_with(&options);
+}
+
+static void note_end(void *context, redlock_result result, redlock_lock *lock, const redlock_report *report)
+{
+    struct waiter *waiter = context;
+
+    waiter->lock = lock;
+    waiter->result = result;
+    waiter->report = *report;
+    waiter->place = atomic_fetch_add(&places, 1) + 1;
+    atomic_store(&waiter->done, 1);
+}
+
+void start_waiting(struct waiter *waiter, redlock_client *client, int64_t wait_ms)
+{
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+
+    memset(waiter, 0, sizeof *waiter);
+    waiter->client = client;
+    assert_result(REDLOCK_OK,
+                  redlock_acquire_async(client, &spec, wait_ms, note_end, waiter, &waiter->request), NULL);
+}
+
+void await_end(struct waiter *waiter, redlock_result expected)
+{
+    await(atomic_load(&waiter->done));
+    if (waiter->result != expected)
+        listener_show(&heard);
+    assert_result(expected, waiter->result, &waiter->report);
+}
+
+/* Every node will tell it. */
+void await_armed(struct fleet *fleet)
+{
+    await(traffic_least_tracked_keys(fleet) == 1);
+}
+
+void assert_woken_by_nodes(struct fleet *fleet)
+{
+    bool well = listener_count_before(&heard, "changed", "round 2") >= quorum_of(fleet) &&
+                !listener_heard(&heard, "look again") && !listener_heard(&heard, "round 3");
+
+    if (!well)
+        listener_show(&heard);
+    assert_true(well);
+}
+
+/* A node forgets the keys themselves when they change next. */
+void await_nothing_armed(struct fleet *fleet)
+{
+    await(traffic_most_tracking(fleet) == 0);
+}
