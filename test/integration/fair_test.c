@@ -268,8 +268,10 @@ static void a_frozen_waiter_is_passed_over_and_keeps_its_place(void **state)
     line_vacate(fleet);
     await_turn(&waiters[0]);
     assert_false(line_process_has_it(&process));
+    int waits = atomic_load(&process.state->waits);
     kill(process.pid, SIGCONT);
     await(line_is_led_by(fleet, id, 2));
+    await(atomic_load(&process.state->waits) > waits); /* it knows */
     assert_false(line_process_has_it(&process));
     give_back(waiters[0].lock);
     await(line_process_has_it(&process));
@@ -303,9 +305,11 @@ static void a_waiter_that_is_cut_off_is_passed_over_and_keeps_its_place(void **s
     line_vacate(fleet);
     await_turn(&waiters[0]);
     assert_false(line_process_has_it(&process));
+    int waits = atomic_load(&process.state->waits);
     for (int node = 0; node < 3; node++)
         proxy_hold(proxies[node], false);
     await(line_is_led_by(fleet, id, 2));
+    await(atomic_load(&process.state->waits) > waits); /* it knows */
     assert_false(line_process_has_it(&process));
     give_back(waiters[0].lock);
     await(line_process_has_it(&process));

@@ -140,12 +140,21 @@ static redlock_result hold_once(redlock_client *client, struct line_process_stat
     return result;
 }
 
+static void note_wait(void *context, const char *line)
+{
+    struct line_process_state *state = context;
+
+    atomic_fetch_add(&state->waits, strstr(line, "watch on") != NULL);
+}
+
 static int stand_in_line(const char *nodes, atomic_int *may_ask, struct line_process_state *state)
 {
     redlock_options options = guarded_options(nodes, LONG_TTL_MS);
     redlock_client *client = NULL;
 
     options.node_timeout_ms = 5000;
+    options.trace = note_wait;
+    options.trace_context = state;
     if (redlock_client_open(&options, &client, NULL) != REDLOCK_OK)
         return 1;
     while (atomic_load(may_ask) == 0)

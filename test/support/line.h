@@ -49,6 +49,7 @@ struct line_process {
 
 struct line_process_state {
     atomic_int has_it, let_go, result;
+    atomic_int waits; /* times it was told no and went on waiting */
 };
 
 /* Fork before there are threads. It asks once it is told to. */
