@@ -20,7 +20,8 @@ help:
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make format                lay out all C files by .clang-format'
-	@echo 'make bench                 speed as ratios to a bare epoll loop; about four minutes'
+	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
+	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
@@ -58,8 +59,11 @@ format:
 bench:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
-	@ninja -C $(BUILD)/release bench/raw_bench bench/redlock_bench
-	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json
+	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
+	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
+
+bench-peers:
+	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
 
 fuzz:
 	@tools/setup test
@@ -96,4 +100,4 @@ interop: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install lint format bench fuzz sim chaos soak model interop clean
+.PHONY: all help test demo install lint format bench bench-peers fuzz sim chaos soak model interop clean

@@ -46,8 +46,9 @@ static void print_rounds(redlock_client *client)
     static redlock_stats stats = REDLOCK_STATS_INIT;
 
     must("stats", redlock_client_stats(client, &stats));
-    printf("acquired=%llu\nraised=%llu\n", (unsigned long long)stats.acquired,
-           (unsigned long long)stats.raised);
+    bench_figure("acquired", (double)stats.acquired);
+    bench_figure("raised", (double)stats.raised);
+    bench_figure("rounds", (double)stats.rounds);
 }
 
 /* ---- blocking calls ---- */
@@ -55,9 +56,10 @@ static void print_rounds(redlock_client *client)
 struct caller {
     pthread_t thread;
     redlock_client *client;
+    const struct bench *bench;
     int64_t until_ns;
     char name[BENCH_NAME_SIZE];
-    struct bench_samples samples;
+    struct bench_samples *samples;
 };
 
 static void *call(void *context)
@@ -70,36 +72,73 @@ static void *call(void *context)
     spec.name = caller->name;
     while ((asked_ns = bench_now_ns()) < caller->until_ns) {
         must("acquire", redlock_try_acquire(caller->client, &spec, &lock, NULL));
-        bench_add(&caller->samples, bench_now_ns() - asked_ns);
+        bench_add(caller->samples, bench_now_ns() - asked_ns);
         must("release", redlock_release(lock, NULL));
         redlock_lock_free(lock);
     }
     return NULL;
 }
 
-/* Every client is a thread that locks and unlocks a name of its own. The first one is this thread: a lone caller is
- * a program without threads. */
+/* All want one name, and wait for it. What is still waited for at the end is given up and kept as a wait cut off. */
+static void *contend(void *context)
+{
+    struct caller *caller = context;
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+    redlock_lock *lock;
+    int64_t asked_ns;
+
+    spec.name = caller->name;
+    spec.ttl_ms = BENCH_CONTENTION_TTL_MS;
+    spec.kind = caller->bench->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
+    while ((asked_ns = bench_now_ns()) < caller->until_ns) {
+        int64_t wait_ms = (caller->until_ns - asked_ns) / 1000000 + 1;
+        redlock_result result = redlock_acquire(caller->client, &spec, wait_ms, &lock, NULL);
+
+        if (result == REDLOCK_TIMEOUT) {
+            bench_add_cut_off(caller->samples, bench_now_ns() - asked_ns);
+            continue;
+        }
+        must("acquire", result);
+        bench_add(caller->samples, bench_now_ns() - asked_ns);
+        redlock_release(lock,
+                        NULL); /* a node may be down, or the clock wrong: what counts is how it goes on */
+        redlock_lock_free(lock);
+    }
+    return NULL;
+}
+
+/* Every client is a thread. The first one is this thread: a lone caller is a program without threads. */
+static void run_callers(redlock_client *client, const struct bench *bench, int64_t until_ns,
+                        struct bench_samples *samples, void *(*work)(void *))
+{
+    struct caller *callers = bench_allocate(bench->client_count, sizeof *callers);
+
+    for (unsigned i = 0; i < bench->client_count; i++) {
+        callers[i].client = client;
+        callers[i].bench = bench;
+        callers[i].until_ns = until_ns;
+        callers[i].samples = &samples[i];
+        bench_name(callers[i].name, work == contend ? 0 : i);
+        if (i > 0 && pthread_create(&callers[i].thread, NULL, work, &callers[i]) != 0)
+            bench_die("cannot start a thread");
+    }
+    work(&callers[0]);
+    for (unsigned i = 1; i < bench->client_count; i++)
+        pthread_join(callers[i].thread, NULL);
+    free(callers);
+}
+
+/* Each locks and unlocks a name of its own. */
 static void run_blocking(void *subject, const struct bench *bench, int64_t until_ns,
                          struct bench_samples *samples)
 {
-    struct caller *callers = calloc(bench->client_count, sizeof *callers);
+    run_callers(subject, bench, until_ns, samples, call);
+}
 
-    if (callers == NULL)
-        bench_die("out of memory");
-    for (unsigned i = 0; i < bench->client_count; i++) {
-        callers[i].client = subject;
-        callers[i].until_ns = until_ns;
-        bench_name(callers[i].name, i);
-        if (i > 0 && pthread_create(&callers[i].thread, NULL, call, &callers[i]) != 0)
-            bench_die("cannot start a thread");
-    }
-    call(&callers[0]);
-    for (unsigned i = 0; i < bench->client_count; i++) {
-        if (i > 0)
-            pthread_join(callers[i].thread, NULL);
-        bench_append(samples, &callers[i].samples);
-    }
-    free(callers);
+static void run_contention(void *subject, const struct bench *bench, int64_t until_ns,
+                           struct bench_samples *samples)
+{
+    run_callers(subject, bench, until_ns, samples, contend);
 }
 
 /* ---- asynchronous calls from one thread with an event loop ---- */
@@ -108,11 +147,11 @@ struct loop {
     redlock_client *client;
     int64_t until_ns;
     unsigned under_way;
-    struct bench_samples *samples;
 };
 
 struct request {
     struct loop *loop;
+    struct bench_samples *samples;
     redlock_lock *lock;
     int64_t asked_ns;
     char name[BENCH_NAME_SIZE];
@@ -139,7 +178,7 @@ static void on_acquired(void *context, redlock_result result, redlock_lock *lock
 
     (void)report;
     must("acquire", result);
-    bench_add(request->loop->samples, bench_now_ns() - request->asked_ns);
+    bench_add(request->samples, bench_now_ns() - request->asked_ns);
     request->lock = lock;
     must("release", redlock_release_async(lock, on_released, request, NULL));
 }
@@ -157,14 +196,15 @@ static void ask(struct request *request)
 static void run_async(void *subject, const struct bench *bench, int64_t until_ns,
                       struct bench_samples *samples)
 {
-    struct loop loop = {.client = subject, .until_ns = until_ns, .samples = samples};
-    struct request *requests = calloc(bench->client_count, sizeof *requests);
+    struct loop loop = {.client = subject, .until_ns = until_ns};
+    struct request *requests = bench_allocate(bench->client_count, sizeof *requests);
     struct pollfd readable = {.fd = redlock_client_fd(subject), .events = POLLIN};
 
-    if (requests == NULL || readable.fd < 0)
-        bench_die("out of memory or descriptors");
+    if (readable.fd < 0)
+        bench_die("out of descriptors");
     for (unsigned i = 0; i < bench->client_count; i++) {
         requests[i].loop = &loop;
+        requests[i].samples = &samples[i];
         bench_name(requests[i].name, i);
         ask(&requests[i]);
     }
@@ -175,7 +215,8 @@ static void run_async(void *subject, const struct bench *bench, int64_t until_ns
     free(requests);
 }
 
-static const struct bench_workload workloads[] = {{"blocking", run_blocking}, {"async", run_async}, {0}};
+static const struct bench_workload workloads[] = {
+    {"blocking", run_blocking}, {"async", run_async}, {"contend", run_contention}, {0}};
 
 int main(int argc, char **argv)
 {
@@ -187,6 +228,7 @@ int main(int argc, char **argv)
     } else {
         bench_run(&bench, workloads, client);
         print_rounds(client);
+        bench_end();
     }
     redlock_client_close(client);
     return 0;

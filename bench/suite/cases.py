@@ -1,0 +1,196 @@
+"""What is measured: every row of the tables, and the targets. A row names a run and the run it is compared with; runs that
+several rows name are made once a turn. To add a workload, add a row."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One start of a program (or of several at once). A fault is done to the fleet after the warm-up, and undone."""
+    program: str
+    workload: str
+    clients: int = 1
+    mode: str = "plain"
+    fleet: str = "tcp 5"
+    fault: str = ""       # "freeze 1", "kill 2": nodes
+    processes: int = 1    # contention: each of them has so many clients
+    oddity: str = ""      # contention: "behind" one process's clock is 50 ms late, "killed" one is killed half-way
+    kind: str = "exclusive"
+    retry_ms: int = 200   # naive contenders
+    length: float = 1     # times the seconds of a run
+    seconds: float = 0    # or exactly so many
+
+    def but(self, **changes):
+        return dataclasses.replace(self, **changes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    table: str
+    label: str
+    subject: Run
+    base: Run = None
+    against: str = ""
+    turns: int = 3
+
+
+LONE = Run("redlock_bench", "blocking")
+THREADS = LONE.but(clients=100)
+ASYNC = Run("redlock_bench", "async", 100)
+THOUSAND = 1000
+ACQUIRES = Run("raw_bench", "acquires", 100, fleet="tcp 1")
+MODES = ("plain", "guarded")
+COUNTS = (1, 3, 5, 7, 9)
+CONTENDERS = (1, 4, 16, 64)
+HELD = Run("held_bench", "held", seconds=5)  # a third of the TTL: every lock is renewed once
+EVERY = 5  # turns, for what has a target
+FAULT_LENGTH = 3  # goes on well after a frozen node has become a silent one
+CONTENTION_LENGTH = 2.5
+
+
+def raw(run):
+    return run.but(program="raw_bench", workload="pairs")
+
+
+def hiredis(run):
+    return run.but(program="hiredis_bench", workload="pairs")
+
+
+def limit_rows():
+    """The library against a bare loop that sends the same bytes."""
+    for count in COUNTS:
+        turns, length = (EVERY, 1) if count == 5 else (2, 0.8)
+        for label, run in (("1 caller", LONE), ("100 threads", THREADS), ("100 async", ASYNC)):
+            for mode in MODES:
+                run = run.but(mode=mode, fleet=f"tcp {count}", length=length)
+                yield Row("limit", label, run, raw(run), "bare loop", turns)
+    for mode in MODES:
+        for label, workload in (("1000 threads", "blocking"), ("1000 async", "async")):
+            run = LONE.but(workload=workload, mode=mode, clients=THOUSAND)
+            yield Row("limit", label, run, raw(run), "bare loop", 2)
+    for label, run in (("10 threads", LONE.but(clients=10)), ("1 caller", LONE.but(fleet="unix 5"))):
+        yield Row("limit", label, run, raw(run), "bare loop", 2)
+    for mode in MODES:
+        for label, run in (("1 caller", LONE), ("100 async", ASYNC)):
+            run = run.but(mode=mode)
+            yield Row("limit", label, run, hiredis(run), "hiredis loop", 2)
+    for label, run, modes in (("1 caller", LONE, MODES), ("100 threads", THREADS, MODES[:1]), ("100 async", ASYNC, MODES[:1])):
+        for mode in modes:
+            run = run.but(mode=mode, fleet="1ms 5")
+            yield Row("limit", label, run, raw(run), "bare loop", EVERY if run.clients == 1 else 2)
+
+
+def itself_rows():
+    """The library against itself: what the guard costs, and what faults do."""
+    for label, run in (("1 caller", LONE), ("100 threads", THREADS), ("100 async", ASYNC)):
+        yield Row("itself", label, run.but(mode="guarded"), run, "plain", EVERY)
+    yield Row("itself", "acquire alone", ACQUIRES.but(mode="guarded"), ACQUIRES, "plain", 2)
+    for mode in MODES:
+        turns = EVERY if mode == "plain" else 2
+        whole = LONE.but(mode=mode, length=FAULT_LENGTH)
+        yield Row("itself", "1 caller, 1 frozen", whole.but(fault="freeze 1"), whole, "no fault", turns)
+        whole = whole.but(fleet="spare 5")
+        yield Row("itself", "1 caller, 2 killed", whole.but(fault="kill 2"), whole, "no fault", turns)
+    whole = ASYNC.but(length=FAULT_LENGTH)
+    yield Row("itself", "100 async, 1 frozen", whole.but(fault="freeze 1"), whole, "no fault", 2)
+
+
+def contend(contenders, how, **changes):
+    """As threads of one process, or as so many processes."""
+    share = {"clients": contenders} if how == "threads" else {"processes": contenders}
+    return Run("redlock_bench", "contend", length=CONTENTION_LENGTH, **share, **changes)
+
+
+def fifo(run):
+    return run.but(program="raw_bench", workload="fifo", clients=run.clients * run.processes, processes=1,
+                   kind="exclusive", fault="", oddity="", fleet=run.fleet.replace("spare", "tcp"))
+
+
+def naive(run, retry_ms):
+    return run.but(program="naive_bench", retry_ms=retry_ms, mode="plain", kind="exclusive", fault="", oddity="")
+
+
+def contention_rows():
+    """One name, and everybody wants it."""
+    for fleet in ("tcp 5", "1ms 5"):
+        for contenders in CONTENDERS:
+            for how in ("threads", "processes") if contenders > 1 else ("threads",):
+                run = contend(contenders, how, fleet=fleet)
+                turns = 3 if contenders == 16 else 1
+                yield Row("contention", f"{contenders} {how}", run, fifo(run), "fifo", turns)
+                if contenders == 16:
+                    guarded = run.but(mode="guarded")
+                    yield Row("contention", f"{contenders} {how}", guarded, fifo(guarded), "fifo", turns)
+        for contenders in CONTENDERS[1:]:
+            run = contend(contenders, "processes", fleet=fleet)
+            for retry_ms in (200, 10) if contenders == 16 else (200,):
+                yield Row("contention", f"{contenders} naive {retry_ms} ms", naive(run, retry_ms), fifo(run), "fifo",
+                          3 if contenders == 16 else 1)
+    for kind in ("exclusive", "fair"):
+        run = contend(16, "processes", kind=kind, mode="guarded" if kind == "fair" else "plain")
+        if kind == "fair":
+            for how in ("threads", "processes"):
+                for fleet in ("tcp 5", "1ms 5"):
+                    fair = contend(16, how, kind=kind, mode="guarded", fleet=fleet)
+                    yield Row("contention", f"16 {how}, fair", fair, fifo(fair), "fifo", 3)
+        word = ", fair" if kind == "fair" else ""
+        yield Row("contention", f"16, 1 node down{word}", run.but(fleet="spare 5", fault="kill 1"), fifo(run), "fifo", 1)
+        yield Row("contention", f"16, 1 clock 50 ms late{word}", run.but(oddity="behind"), fifo(run), "fifo", 1)
+        yield Row("contention", f"16, 1 killed{word}", run.but(oddity="killed"), fifo(run), "fifo", 1)
+
+
+def held_rows():
+    for mode, counts in (("guarded", (1, 100, 10000, 100000)), ("plain", (10000,))):
+        for count in counts:
+            yield Row("held", f"{count:,} locks", HELD.but(clients=count, mode=mode), turns=1)
+
+
+def all_rows():
+    return [*limit_rows(), *itself_rows(), *contention_rows(), *held_rows()]
+
+
+# ---- targets: printed beside what was measured, never asserted ---------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    words: str
+    sign: str     # "<=" or ">="
+    value: float
+    row: Row      # any row that names the two runs will do
+    figure: str
+    part: str = "ratio"  # or "subject": the figure itself; or "best peer": against the best of them
+
+
+def target(words, sign, value, subject, base, figure, part="ratio"):
+    return Target(words, sign, value, Row("", "", subject, base), figure, part)
+
+
+def targets():
+    guarded = LONE.but(mode="guarded")
+    far = LONE.but(fleet="1ms 5")
+    whole, spare = LONE.but(length=FAULT_LENGTH), LONE.but(length=FAULT_LENGTH, fleet="spare 5")
+    threads, processes = contend(16, "threads"), contend(16, "processes")
+    fair = contend(16, "processes", kind="fair", mode="guarded")
+    held = HELD.but(clients=10000, mode="guarded")
+    p50, p99, pairs = "acquire_p50_us", "acquire_p99_us", "pairs_per_s"
+    return [
+        target("1 caller, plain, acquire p50 / bare loop", "<=", 1.15, LONE, raw(LONE), p50),
+        target("1 caller, guarded, acquire p50 / bare loop, same script", "<=", 1.15, guarded, raw(guarded), p50),
+        target("100 threads, plain, pairs/s / bare loop", ">=", 0.7, THREADS, raw(THREADS), pairs),
+        target("100 async, plain, pairs/s / bare loop", ">=", 0.9, ASYNC, raw(ASYNC), pairs),
+        target("100 threads, pairs/s guarded / plain", ">=", 0.65, THREADS.but(mode="guarded"), THREADS, pairs),
+        target("100 async, pairs/s guarded / plain", ">=", 0.65, ASYNC.but(mode="guarded"), ASYNC, pairs),
+        target("100 threads, plain, pairs/s / best Redlock peer", ">=", 8, THREADS, None, pairs, "best peer"),
+        target("100 async, plain, pairs/s / best Redlock peer", ">=", 8, ASYNC, None, pairs, "best peer"),
+        target("1 node frozen, p99 / no fault", "<=", 1.2, whole.but(fault="freeze 1"), whole, p99),
+        target("2 nodes killed, p99 / no fault", "<=", 1.2, spare.but(fault="kill 2"), spare, p99),
+        target("1 ms round trip, acquire p50 / bare loop", "<=", 1.05, far, raw(far), p50),
+        target("10,000 held locks: CPU, % of a core", "<=", 5, held, None, "cpu_percent", "subject"),
+        target("a held lock beyond its name, bytes", "<=", 512, held, None, "bytes_per_lock_beyond_name", "subject"),
+        target("a client with 5 connections, KiB", "<=", 256, held, None, "client_kib", "subject"),
+        target("16 threads on one name, acquisitions/s / fifo", ">=", 0.9, threads, fifo(threads), pairs),
+        target("16 processes on one name, acquisitions/s / fifo", ">=", 0.6, processes, fifo(processes), pairs),
+        target("16 processes, wait p99 / naive 200 ms", "<=", 0.25, processes, naive(processes, 200), p99),
+        target("16 fair processes, least / most", ">=", 0.9, fair, None, "least_of_most", "subject"),
+    ]
