@@ -379,10 +379,20 @@ static void hand_over(redlock_client *client)
         rl_driver_nudge(client);
 }
 
+/* The first of those who sleep minds the client's timers in case that nobody drives; the others only their own. */
+static struct rl_time follow_until(redlock_client *client, const struct rl_operation *operation)
+{
+    bool first = rl_list_empty(&client->followers);
+    struct rl_time due = first ? next_due(client) : RL_TIME_NEVER;
+
+    if (operation->timer.place != 0)
+        due = rl_time_min(due, operation->timer.at);
+    return rl_time_min(due, rl_time_add(client->clock.now, rl_span_ms(first ? 1000 : 2000)));
+}
+
 static void follow(redlock_client *client, struct rl_operation *operation)
 {
-    struct timespec at =
-        wake_time(client, rl_time_min(next_due(client), rl_time_add(client->clock.now, rl_span_ms(1000))));
+    struct timespec at = wake_time(client, follow_until(client, operation));
 
     rl_crowd_notice(client);
     rl_list_append(&client->followers, &operation->following);
