@@ -64,7 +64,9 @@ struct rl_operation {
     bool shown;            /* ACQUIRE: nodes were told that it waits */
     struct rl_place place; /* ACQUIRE: who stands there, or waits */
     rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
-    uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
+    rl_node_set
+        offered;     /* ACQUIRE, fair: nodes that offered the free lock to somebody else when last asked */
+    uint32_t awaits; /* EXTEND: the lease's question that will settle it */
     bool done;
     redlock_result result;
     pthread_cond_t wake;     /* a blocking caller sleeps here while another thread drives */
