@@ -111,6 +111,8 @@ static void ask_node(struct sim_world *world, struct sim_client *client, struct 
     } else {
         worker->instant |= one;
     }
+    if (worker->owed_kind == RL_COMMAND_WATCH && (worker->instant & one) != 0)
+        sim_wakes_asked(worker, node, false); /* for want of memory, say: it is polled */
 }
 
 void sim_dispatch_ask(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,

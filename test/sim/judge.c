@@ -211,6 +211,18 @@ static void check_clean(struct sim_world *world)
 
 /* All was well for long enough: every node that a client is connected with has its vote back. Not so one whose clock seems
  * to run wrong since it was set back a little: that takes up to a minute of looks. */
+/* Whether a clock that is in doubt waits for the word of one that was set back by so little that it seems to run wrong, which takes a
+ * minute to pass. */
+static bool waits_for_witness(const struct sim_world *world, const struct sim_client *client,
+                              uint32_t suspect)
+{
+    bool bad = false;
+
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        bad = bad || client->guards[node].clock_bad;
+    return bad && client->guards[suspect].suspected.us != 0;
+}
+
 void sim_judge_calm(struct sim_world *world)
 {
     if (world->plan.beyond)
@@ -221,7 +233,8 @@ void sim_judge_calm(struct sim_world *world)
 
             if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX &&
                 world->clients[i].connections[node].state == SIM_READY && !guard->asking &&
-                !guard->clock_bad && (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
+                !guard->clock_bad && !waits_for_witness(world, &world->clients[i], node) &&
+                (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
                 sim_fail(
                     world,
                     "liveness: node %u does not vote for client %u (cause %d) when all has long been well",
