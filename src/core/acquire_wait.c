@@ -7,7 +7,7 @@
 
 /* A waiter that every node will tell looks again only out of mistrust; one that some will not tell, more often. Both are
  * spread to twice as much. */
-enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000, SHOW_AGAIN_MS = 10000 };
+enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000, KEEP_PLACE_MS = 2000, SHOW_AGAIN_MS = 10000 };
 
 static struct rl_time spread(struct rl_acquire *acquire, struct rl_time now, int64_t least_ms)
 {
@@ -116,11 +116,15 @@ static void take_change(struct rl_acquire *acquire, const struct rl_event *event
     go_on_waiting(acquire, event->now, effects);
 }
 
-/* Where some nodes will not tell, looking again soon makes up for it; so it does for lines in which somebody died. */
+/* Where some nodes will not tell, looking again soon makes up for it. In a line, asking again keeps the place, and finds out
+ * when somebody in front has died. */
 static void note_blindness(struct rl_acquire *acquire, struct rl_time now)
 {
-    if (acquire->wait.asked == 0 && (acquire->config.fair || !rl_wait_sees_all(&acquire->wait)))
-        acquire->look_at = rl_time_min(acquire->look_at, spread(acquire, now, LOOK_BLIND_MS));
+    bool fair = acquire->config.fair;
+
+    if (acquire->wait.asked == 0 && (fair || !rl_wait_sees_all(&acquire->wait)))
+        acquire->look_at =
+            rl_time_min(acquire->look_at, spread(acquire, now, fair ? KEEP_PLACE_MS : LOOK_BLIND_MS));
 }
 
 void rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *event,
