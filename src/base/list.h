@@ -51,6 +51,18 @@ static inline void rl_list_remove(struct rl_link *link)
     link->next = link->previous = NULL;
 }
 
+/* Moves all elements of one list to the end of another. */
+static inline void rl_list_move_all(struct rl_list *to, struct rl_list *from)
+{
+    if (rl_list_empty(from))
+        return;
+    from->head.next->previous = to->head.previous;
+    to->head.previous->next = from->head.next;
+    from->head.previous->next = &to->head;
+    to->head.previous = from->head.previous;
+    rl_list_init(from);
+}
+
 /* The first element's link, NULL when there is none. */
 static inline struct rl_link *rl_list_first(struct rl_list *list)
 {

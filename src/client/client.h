@@ -358,8 +358,8 @@ void rl_queue_explain(struct rl_operation *operation);
 void rl_queue_init(redlock_client *client);
 void rl_queue_free(redlock_client *client);
 
-/* Somebody else took a name that callers of this process wanted. */
-void rl_queue_contended(redlock_client *client);
+/* It was won: was anybody else there first? */
+void rl_queue_won(redlock_lock *lock, const struct rl_acquire *acquire);
 
 /* ---- watching.c: what nodes tell of changes ------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 
 #include "client/client.h"
 
-enum { CROWD = 4, LONELY_CALLS = 16 };
+enum { LONELY_CALLS = 16 };
 
 /* States of a call. */
 enum { POSTED, ASLEEP, OVER };
@@ -120,7 +120,7 @@ void rl_crowd_notice(redlock_client *client)
 {
     struct rl_crowd *crowd = &client->crowd;
 
-    if (crowd->wanted || client->callers < CROWD + client->queued || client->closing ||
+    if (crowd->wanted || client->callers < RL_CROWD + client->queued || client->closing ||
         !rl_driver_start_carrier(client))
         return;
     crowd->wanted = true;
@@ -178,7 +178,7 @@ static void begin(redlock_client *client, struct rl_call *call)
     }
     client->callers++;
     client->crowd.lonely++;
-    if (++client->crowd.under_way >= CROWD + client->queued)
+    if (++client->crowd.under_way >= RL_CROWD + client->queued)
         client->crowd.lonely = 0;
     operation->call = call;
     if (operation->done)

@@ -33,6 +33,8 @@ struct rl_call {
 
 /* Threads sleep in dormitories of 32, on one futex each, so that many of them are woken by one system call. Waked one by
  * one, each would push the waker off its core. */
+enum { RL_CROWD = 4 }; /* as many blocking calls at once are one */
+
 enum { RL_DORMITORIES = 4, RL_BEDS = 32 * RL_DORMITORIES };
 
 struct rl_crowd {

@@ -15,7 +15,6 @@ enum {
     READY_MAX = 32,
     REFRESH_AFTER_US = 5000,
     FROZEN_LOOK_MS = 50,
-    CROWD = 4,
     TIMER_TURNS = 4,
     BACKLOG = 512, /* unanswered questions at one node */
     PUT_OFF_US = 2000,
@@ -25,7 +24,7 @@ enum {
 /* In a crowd only the driver writes: what many threads ask for travels together. */
 static bool leave_to_driver(redlock_client *client)
 {
-    if (!client->driving || client->callers < CROWD + client->queued ||
+    if (!client->driving || client->callers < RL_CROWD + client->queued ||
         pthread_equal(client->driver, pthread_self()))
         return false;
     if (client->pollers > 0 && !client->rung) {

@@ -154,8 +154,6 @@ static void remember_crowd(redlock_client *client, const struct rl_acquire *acqu
         return;
     client->trip = acquire->trip;
     client->patience = acquire->patience > 0 ? acquire->patience - 1 : 0;
-    if (acquire->round > 1)
-        rl_queue_contended(client);
 }
 
 static void end_acquisition(struct rl_operation *operation)
@@ -175,6 +173,7 @@ static void end_acquisition(struct rl_operation *operation)
     remember_crowd(lock->client, acquire);
     if (acquire->outcome == RL_OUTCOME_OK) {
         lock->fence = acquire->fence;
+        rl_queue_won(lock, acquire);
         rl_holding_start(lock, acquire->asked, acquire->valid_until);
     } else {
         lock->stage = RL_LOCK_OVER;

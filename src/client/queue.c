@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 8, HAND_ON_MAX_MS = 64, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
+enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 80, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
 
 /* ---- the table of leaders ---- */
 
@@ -180,10 +180,7 @@ static void hand_on(redlock_lock *from)
     redlock_lock *lock = next->lock;
 
     rl_list_remove(link);
-    while ((link = rl_list_first(&from->queue)) != NULL) {
-        rl_list_remove(link);
-        rl_list_append(&lock->queue, link);
-    }
+    rl_list_move_all(&lock->queue, &from->queue);
     lead(lock);
     lock->queue_since = from->queue_since;
     rl_list_append(&client->turns, &next->in_queue);
@@ -208,9 +205,13 @@ void rl_queue_leave(redlock_lock *lock)
         rl_queue_quit(RL_CONTAINER(link, struct rl_operation, in_queue));
 }
 
-void rl_queue_contended(redlock_client *client)
+/* Somebody else had it meanwhile: this process has had it from now on only, and others are worth giving a chance. */
+void rl_queue_won(redlock_lock *lock, const struct rl_acquire *acquire)
 {
-    client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
+    if (acquire->round == 1 && acquire->wait.holder == 0)
+        return;
+    lock->queue_since = lock->client->clock.now;
+    lock->client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
 }
 
 /* ---- what to tell those whose time ran out in the queue ---- */

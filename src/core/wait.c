@@ -85,7 +85,7 @@ rl_node_set rl_wait_free(const struct rl_wait *wait, struct rl_time now)
 
 struct rl_time rl_wait_free_at(const struct rl_wait *wait)
 {
-    struct rl_time latest[RL_NODES_MAX];
+    struct rl_time soonest[RL_NODES_MAX];
     uint32_t quorum = rl_quorum(wait->node_count), count = 0;
 
     /* Insertion into sorted order; there are at most 31 nodes. */
@@ -93,11 +93,11 @@ struct rl_time rl_wait_free_at(const struct rl_wait *wait)
         struct rl_time at = rl_node_set_has(wait->freed, node) ? (struct rl_time){0} : wait->ends[node];
         uint32_t place = count++;
 
-        for (; place > 0 && rl_time_before(at, latest[place - 1]); place--)
-            latest[place] = latest[place - 1];
-        latest[place] = at;
+        for (; place > 0 && rl_time_before(at, soonest[place - 1]); place--)
+            soonest[place] = soonest[place - 1];
+        soonest[place] = at;
     }
-    return latest[quorum - 1];
+    return soonest[quorum - 1];
 }
 
 bool rl_wait_will_tell(const struct rl_wait *wait)
