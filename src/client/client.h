@@ -204,6 +204,7 @@ struct redlock_client {
     struct rl_config config;
     struct rl_clock clock;
     struct rl_prng prng;
+    struct rl_lease_terms lease_terms;
     uint8_t random[RL_RANDOM_POOL];
     uint32_t random_left;
     struct rl_poller poller;
@@ -399,6 +400,7 @@ void rl_place_show(struct rl_operation *operation, bool leaving);
 
 /* ---- holding.c: a lock after it was acquired ------------------------------------------------------------ */
 
+struct rl_lease_terms rl_holding_terms(redlock_client *client); /* once its options are known */
 struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec);
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
 
