@@ -111,8 +111,8 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     static const char off[] = "its clock cannot be trusted";
     redlock_client *client = lock->client;
 
-    if (reply->answer.fence > lock->seen)
-        lock->seen = reply->answer.fence;
+    if (lock->asking != NULL && reply->answer.fence > lock->asking->seen)
+        lock->asking->seen = reply->answer.fence;
     if (reply->answer.cause == RL_CAUSE_EPOCH)
         rl_guard_refused(client, node);
     if (reply->node_us == 0 || rl_guard_clock(client, node, ticket->sent, reply->node_us) ||

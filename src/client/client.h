@@ -64,6 +64,7 @@ struct rl_operation {
     bool shown;            /* ACQUIRE: nodes were told that it waits */
     struct rl_place place; /* ACQUIRE: who stands there, or waits */
     rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
+    uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
     uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
     bool done;
     redlock_result result;
@@ -89,6 +90,14 @@ struct rl_thread_token {
     atomic_bool alive;
 };
 
+/* A renewal that its caller is to be told of. */
+struct rl_renewal {
+    redlock_renewed_fn tell;
+    struct rl_tally tally;
+    enum rl_outcome outcome;
+};
+
+/* Widest first: there may be a hundred thousand of them. */
 struct redlock_lock {
     redlock_client *client;
     struct rl_link link; /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
@@ -96,43 +105,39 @@ struct redlock_lock {
         struct rl_link notice;   /* in client->notices */
         struct rl_post unwanted; /* without callbacks: freed by its caller; see crowd.c */
     };
-    uint32_t refs; /* handle, operations, tickets, reaper */
-    enum rl_lock_stage stage;
-    bool handle;                 /* the caller has it and has not freed it */
-    bool owner_fixed;            /* adopted: the owner value is not ours to make */
-    bool lost_due, renewed_due;  /* callbacks to run */
-    bool calling;                /* a callback of it runs now */
-    bool left;                   /* left at the nodes on purpose: nobody cleans up after it */
-    bool timed_out;              /* its latest round ended because time did */
     struct rl_operation *asking; /* ASKING: the operation */
     struct rl_list waiting;      /* operations that wait for an extension round or for the release */
     struct rl_lease lease;
     struct rl_timer timer;
-    struct rl_tally renewed; /* of the renewal to be told */
-    enum rl_outcome renewed_outcome;
-    rl_node_set touched; /* nodes that were sent something that may have left a key there */
-    rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
-    rl_node_set owed;    /* nodes that still have to be sent the present question */
-    rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
-    enum rl_command_kind owed_kind;
-    uint32_t owed_question;
-    uint32_t ttl_ms;
     uint64_t fence; /* handed out with it; while it is asked for: the proposal, then the one to raise to */
-    uint64_t seen;  /* the highest fence any node told for this name */
     redlock_lost_fn on_lost;
-    redlock_renewed_fn on_renewed;
+    struct rl_renewal *renewal; /* the latest; NULL: nobody wants to be told */
     void *context;
     struct rl_thread_token *thread; /* NULL: not bound to a thread */
     redlock_lock *next_leader;      /* in the table of leaders; see queue.c */
     struct rl_list queue;           /* operations that want the same name after it */
     struct rl_time queue_since;     /* since when the name is handed on inside this process */
-    bool leads;                     /* it is the one of its name in the table */
     uint8_t random[RL_OWNER_RANDOM];
-    uint32_t capacity;   /* of text */
+    uint32_t refs;       /* handle, operations, tickets, reaper */
+    rl_node_set touched; /* nodes that were sent something that may have left a key there */
+    rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
+    rl_node_set owed;    /* nodes that still have to be sent the present question */
+    rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
+    uint32_t owed_question;
+    uint32_t ttl_ms;
+    uint16_t capacity;   /* of text, and of the renewal behind it */
     uint16_t key_length; /* prefix and name */
     uint16_t owner_length;
-    char *owner; /* in text, NUL-terminated */
-    char text[]; /* key, NUL, owner, NUL */
+    enum rl_command_kind owed_kind : 8;
+    enum rl_lock_stage stage : 8;
+    bool handle;                /* the caller has it and has not freed it */
+    bool owner_fixed;           /* adopted: the owner value is not ours to make */
+    bool lost_due, renewed_due; /* callbacks to run */
+    bool calling;               /* a callback of it runs now */
+    bool left;                  /* left at the nodes on purpose: nobody cleans up after it */
+    bool timed_out;             /* its latest round ended because time did */
+    bool leads;                 /* it is the one of its name in the table */
+    char text[];                /* key, NUL, owner, NUL */
 };
 
 /* A release that is still owed to a node whose connection broke; see reaper.c. */
@@ -545,7 +550,8 @@ void rl_report_open(redlock_report *report, const redlock_client *client);
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation);
 void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result);
+void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
+                       const struct rl_tally *tally);
 
 /* ---- blocking.c ------------------------------------------------------------------------------------------ */
 

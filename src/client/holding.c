@@ -150,10 +150,10 @@ static void tell_renewal(redlock_lock *lock)
     *(lock->lease.extend_outcome == RL_OUTCOME_OK ? &stats->extended : &stats->extend_failed) += 1;
     rl_histogram_add((struct rl_histogram *)&stats->extend,
                      rl_time_since(lock->client->clock.now, lock->lease.asked));
-    if (lock->on_renewed != NULL && lock->handle) {
+    if (lock->renewal != NULL && lock->handle) {
         lock->renewed_due = true;
-        lock->renewed = lock->lease.tally;
-        lock->renewed_outcome = lock->lease.extend_outcome;
+        lock->renewal->tally = lock->lease.tally;
+        lock->renewal->outcome = lock->lease.extend_outcome;
         rl_notify_lock(lock);
     }
 }

@@ -184,13 +184,14 @@ static void end_acquisition(struct rl_operation *operation)
 
 /* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
  * round is enough. */
-static void propose_fence(redlock_lock *lock)
+static void propose_fence(const struct rl_operation *operation)
 {
+    redlock_lock *lock = operation->lock;
     int64_t wall_us = rl_clock_wall_us();
 
     lock->fence = wall_us > 0 ? (uint64_t)wall_us : 0;
-    if (lock->fence <= lock->seen)
-        lock->fence = lock->seen + 1;
+    if (lock->fence <= operation->seen)
+        lock->fence = operation->seen + 1;
 }
 
 /* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote against us. */
@@ -204,7 +205,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
     operation->record.timed_out = false;
     lock->touched = lock->stray = 0;
     if (rl_lock_renew_owner(lock)) {
-        propose_fence(lock);
+        propose_fence(operation);
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
     } else {
         rl_acquire_step(&operation->acquire,

@@ -46,14 +46,14 @@ struct rl_lease {
     struct rl_span wanted; /* a caller's extension waiting for the round under way to end; 0 none */
     struct rl_tally tally;
     uint32_t question;
-    uint32_t extensions; /* that counted */
-    enum rl_lease_phase phase;
-    enum rl_outcome release_outcome; /* once it has ended by release */
-    enum rl_outcome extend_outcome;  /* of the extension that ended last */
-    uint32_t ended_question;         /* it settles all that wait for a question up to this one */
-    bool ended_manual;               /* it was asked for by a caller */
-    bool manual;                     /* the round under way was asked for by the caller */
-    bool abandoned;                  /* nobody owns it: not renewed, and left to others when it ends */
+    uint32_t extensions;     /* that counted */
+    uint32_t ended_question; /* of the extension that ended last: it settles all that wait up to it */
+    enum rl_outcome extend_outcome : 8;  /* of that extension */
+    enum rl_outcome release_outcome : 8; /* once it has ended by release */
+    enum rl_lease_phase phase : 8;
+    bool ended_manual; /* the extension that ended last was asked for by a caller */
+    bool manual;       /* the round under way was asked for by the caller */
+    bool abandoned;    /* nobody owns it: not renewed, and left to others when it ends */
     bool lost;
 };
 
