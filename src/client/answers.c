@@ -180,12 +180,13 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
 /* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
 static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticket)
 {
-    bool same_owner = memcmp(lock->random, ticket->random, sizeof lock->random) == 0;
+    uint8_t present[RL_OWNER_RANDOM];
 
+    rl_lock_random(lock, present);
     if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
         ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
         return true;
-    if (ticket->kind == RL_COMMAND_RELEASE || !same_owner)
+    if (ticket->kind == RL_COMMAND_RELEASE || memcmp(present, ticket->random, sizeof present) != 0)
         return false;
     return lock->stage != RL_LOCK_OVER || lock->left;
 }

@@ -117,9 +117,8 @@ struct redlock_lock {
     redlock_lock *next_leader;      /* in the table of leaders; see queue.c */
     struct rl_list queue;           /* operations that want the same name after it */
     struct rl_time queue_since;     /* since when the name is handed on inside this process */
-    uint8_t random[RL_OWNER_RANDOM];
-    uint32_t refs;       /* handle, operations, tickets, reaper */
-    rl_node_set touched; /* nodes that were sent something that may have left a key there */
+    uint32_t refs;                  /* handle, operations, tickets, reaper */
+    rl_node_set touched;            /* nodes that were sent something that may have left a key there */
     rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
     rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
@@ -233,6 +232,7 @@ struct redlock_client {
     struct rl_list completions; /* ended asynchronous operations whose callbacks have to run */
     struct rl_list notices;     /* locks whose callbacks have to run */
     struct rl_list spare_operations;
+    uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
     struct rl_list followers; /* operations whose threads sleep */
@@ -327,7 +327,11 @@ void rl_lock_let_go(redlock_lock *lock);
 /* Draws a fresh owner for the next attempt. */
 bool rl_lock_renew_owner(redlock_lock *lock);
 
-/* The owner value that goes with a random part (an earlier attempt's perhaps), in buffer of RL_OWNER_MAX + 1. */
+/* The random part of the present owner, RL_OWNER_RANDOM bytes; zeros where it is not ours. */
+void rl_lock_random(const redlock_lock *lock, uint8_t *random);
+
+/* The owner value that goes with a random part (an earlier attempt's perhaps; NULL the present one's), in buffer of
+ * RL_OWNER_MAX + 1. */
 size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer);
 
 /* ---- operation.c --------------------------------------------------------------------------------------- */
@@ -336,6 +340,7 @@ size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char 
 struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operation_kind kind,
                                          redlock_lock *lock);
 void rl_operation_free(redlock_client *client, struct rl_operation *operation);
+void rl_operation_drop_spares(redlock_client *client, uint32_t kept);
 void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_acquire_config *config);
 void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_kind kind);
 void rl_operation_event(struct rl_operation *operation, const struct rl_event *event);
@@ -432,7 +437,8 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
 /* Nobody waits for the nodes in lock->owed any more; releases among them go to the reaper. */
 void rl_dispatch_forget_owed(redlock_lock *lock);
 
-/* Puts one command for one node on its connection; false: it cannot be sent now. */
+/* Puts one command for one node on its connection; false: it cannot be sent now. random: whose owner it speaks for; NULL the
+ * present one. */
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full);
 
@@ -497,7 +503,7 @@ enum rl_right rl_guard_right(redlock_client *client, uint32_t node);
 
 /* ---- reaper.c ------------------------------------------------------------------------------------------- */
 
-/* A release is owed to a node, to be sent after a pause. */
+/* A release is owed to a node, to be sent after a pause. random: as above. */
 void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause);
 
 /* Whether a node is owed a release that was not sent at all yet. */

@@ -67,6 +67,20 @@ static char *owner_of(redlock_lock *lock)
     return lock->text + lock->key_length + 1;
 }
 
+/* With zeros for its random part as long as nothing is asked in its name. */
+static void write_owner(redlock_lock *lock, const char *owner, const char *tail)
+{
+    char *text = owner_of(lock);
+
+    if (owner != NULL) {
+        memcpy(text, owner, lock->owner_length);
+    } else {
+        memset(text, '0', RL_OWNER_HEX);
+        memcpy(text + RL_OWNER_HEX, tail, lock->owner_length - (size_t)RL_OWNER_HEX);
+    }
+    text[lock->owner_length] = '\0';
+}
+
 /* Few locks want it, so it lives at the very end of their memory and costs the others nothing. */
 static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 {
@@ -101,11 +115,7 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
-    if (owner != NULL)
-        memcpy(owner_of(lock), owner, owner_length);
-    else
-        memcpy(owner_of(lock) + RL_OWNER_HEX, tail, tail_length);
-    owner_of(lock)[owner_length] = '\0';
+    write_owner(lock, owner, tail);
     lock->on_lost = spec->on_lost;
     if (spec->on_renewed != NULL)
         add_renewal(lock, spec->on_renewed);
@@ -115,18 +125,27 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
 
 bool rl_lock_renew_owner(redlock_lock *lock)
 {
+    uint8_t random[RL_OWNER_RANDOM];
+
     if (lock->owner_fixed)
         return true;
-    if (!rl_client_random(lock->client, lock->random, sizeof lock->random))
+    if (!rl_client_random(lock->client, random, sizeof random))
         return false;
-    rl_hex_write(owner_of(lock), lock->random, sizeof lock->random);
+    rl_hex_write(owner_of(lock), random, sizeof random);
     return true;
+}
+
+void rl_lock_random(const redlock_lock *lock, uint8_t *random)
+{
+    memset(random, 0, RL_OWNER_RANDOM);
+    if (!lock->owner_fixed)
+        rl_hex_read(random, redlock_lock_owner(lock), RL_OWNER_RANDOM);
 }
 
 size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer)
 {
     memcpy(buffer, redlock_lock_owner(lock), lock->owner_length + (size_t)1);
-    if (!lock->owner_fixed)
+    if (!lock->owner_fixed && random != NULL)
         rl_hex_write(buffer, random, RL_OWNER_RANDOM);
     return lock->owner_length;
 }

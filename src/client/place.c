@@ -159,7 +159,7 @@ void rl_place_told(redlock_lock *lock, uint32_t node, const struct rl_ticket *ti
     if (!rl_place_near(operation, node)) {
         answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = items[1].integer, .armed = true};
         rl_answers_deliver(lock, node, ticket, &answer);
-    } else if (!rl_dispatch_send(lock, node, RL_COMMAND_WATCH, ticket->question, lock->random, false)) {
+    } else if (!rl_dispatch_send(lock, node, RL_COMMAND_WATCH, ticket->question, NULL, false)) {
         rl_answers_deliver(lock, node, ticket, &answer);
     }
 }
@@ -170,7 +170,7 @@ static void send_everywhere(struct rl_operation *operation, rl_node_set nodes, e
     redlock_lock *lock = operation->lock;
 
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
-        rl_dispatch_send(lock, rl_node_set_first(left), kind, 0, lock->random, false);
+        rl_dispatch_send(lock, rl_node_set_first(left), kind, 0, NULL, false);
 }
 
 void rl_place_leave(struct rl_operation *operation)
