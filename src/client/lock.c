@@ -8,20 +8,30 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { TEXT_STEP = 8, SPARE_MAX = 256 };
+enum { TEXT_STEP = 16, SPARE_MAX = 256 };
+
+/* The spare lock that fits best, so that longer names find theirs later; NULL: none has room. */
+static redlock_lock *find_spare(redlock_client *client, size_t capacity)
+{
+    redlock_lock *best = NULL;
+
+    for (struct rl_link *link = rl_list_first(&client->spare_locks); link != NULL;
+         link = rl_list_next(&client->spare_locks, link)) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
+
+        if (lock->capacity == capacity)
+            return lock;
+        if (lock->capacity > capacity && (best == NULL || lock->capacity < best->capacity))
+            best = lock;
+    }
+    return best;
+}
 
 /* A spare lock with room for so much text, or a new one. */
 static redlock_lock *obtain(redlock_client *client, size_t capacity)
 {
-    redlock_lock *lock = NULL;
+    redlock_lock *lock = find_spare(client, capacity);
 
-    for (struct rl_link *link = rl_list_first(&client->spare_locks); link != NULL;
-         link = rl_list_next(&client->spare_locks, link)) {
-        lock = RL_CONTAINER(link, redlock_lock, link);
-        if (lock->capacity >= capacity)
-            break;
-        lock = NULL;
-    }
     if (lock != NULL) {
         rl_list_remove(&lock->link);
         client->spare_lock_count--;
