@@ -10,7 +10,7 @@
 #include "core/trace.h"
 
 /* After a burst of calls no more spares are kept than are in use, and these few: held locks do not pay for how they were taken. */
-enum { SPARE_MIN = 32 };
+enum { SPARE_MIN = 16 };
 
 static size_t operation_size(const redlock_client *client)
 {

@@ -295,6 +295,7 @@ static void read_input(struct rl_connection *connection, struct rl_time now)
         }
         /* A short read has emptied the socket; only TLS may hold more back. */
     } while (io == RL_IO_DONE && (got == room || connection->stream.ssl != NULL));
+    rl_buffers_settle(connection);
 }
 
 void rl_connection_flush(struct rl_connection *connection, struct rl_time now)
