@@ -104,10 +104,11 @@ static void load_script(struct raw_node *node, enum rl_command_kind kind)
 static void admit(struct raw_node *node)
 {
     struct rl_admission admission = {
-        .run_id = node->info.run_id, .fresh_id = "0000000000000000", .word = "", .known = ""};
+        .replid = node->info.replid, .fresh_id = "0000000000000000", .word = "", .known = ""};
     struct rl_writer writer = rl_writer_on(node->out, sizeof node->out);
     struct rl_admitted admitted;
 
+    rl_guard_run(admission.run, node->info.run_id, node->info.replid);
     rl_guard_write_admit(&writer, &admission, true);
     rl_guard_read_admit(node->in, converse(node, &writer), &admitted);
     if (admitted.fitness != RL_FITNESS_FIT)

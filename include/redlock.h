@@ -206,8 +206,8 @@ typedef struct redlock_options {
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)
 
-/* Runs once when a lock is lost: at the latest when its validity ends, even if the network hangs. Runs on a
- * thread of the library. It may call anything but redlock_lock_free() of this lock and
+/* Runs once when a lock is lost: at the latest when its validity ends, even if the network hangs. What nodes still have
+ * of it is released when it has returned. Runs on a thread of the library, or on the one that closes the client. It may call anything but redlock_lock_free() of this lock and
  * redlock_client_close(). */
 typedef void (*redlock_lost_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 

@@ -20,7 +20,8 @@
 /* ---- starting -------------------------------------------------------------------------------------------- */
 
 /* Becomes CMD, or says through the pipe why not. */
-static _Noreturn void become(const struct cli_child_plan *plan, pid_t parent, int failure)
+static _Noreturn void become(const struct cli_child_plan *plan, int64_t not_after_ms, pid_t parent,
+                             int failure)
 {
     int error = 0;
 
@@ -32,6 +33,9 @@ static _Noreturn void become(const struct cli_child_plan *plan, pid_t parent, in
     if (plan->interactive && !plan->foreground)
         tcsetpgrp(plan->terminal_fd, getpid());
     cli_signals_restore(plan->signals);
+    /* At the last moment: any of the processes up to here may have been stopped for as long as the lease lasts. */
+    if (error == 0 && cli_clock_now() >= not_after_ms)
+        error = ETIME;
     if (error == 0) {
         execvp(plan->argv[0], plan->argv);
         error = errno;
@@ -40,7 +44,7 @@ static _Noreturn void become(const struct cli_child_plan *plan, pid_t parent, in
     _exit(CLI_EXIT_NOT_FOUND);
 }
 
-int cli_child_start(const struct cli_child_plan *plan, pid_t *child)
+int cli_child_start(const struct cli_child_plan *plan, int64_t not_after_ms, pid_t *child)
 {
     int failure[2], error = 0;
     pid_t parent = getpid();
@@ -49,7 +53,7 @@ int cli_child_start(const struct cli_child_plan *plan, pid_t *child)
         return errno;
     pid_t pid = fork();
     if (pid == 0)
-        become(plan, parent, failure[1]);
+        become(plan, not_after_ms, parent, failure[1]);
     error = pid < 0 ? errno : 0;
     close(failure[1]);
     /* A successful exec closes the pipe without a word. */
@@ -58,7 +62,7 @@ int cli_child_start(const struct cli_child_plan *plan, pid_t *child)
     close(failure[0]);
     if (pid > 0 && error != 0)
         waitpid(pid, NULL, 0);
-    *child = pid;
+    *child = error == 0 ? pid : 0;
     return error;
 }
 

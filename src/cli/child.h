@@ -21,9 +21,9 @@ struct cli_child_plan {
     const struct cli_signals *signals;
 };
 
-/* Starts it. 0 and its pid, or the errno of what failed; ENOENT means CMD is not there. The environment is the
- * calling process's. It is killed when the calling process dies. */
-int cli_child_start(const struct cli_child_plan *plan, pid_t *child);
+/* Starts it. 0 and its pid, or the errno of what failed; ENOENT means CMD is not there, ETIME that it was not_after_ms
+ * (cli_clock_now) already. The environment is the calling process's. It is killed when the calling process dies. */
+int cli_child_start(const struct cli_child_plan *plan, int64_t not_after_ms, pid_t *child);
 
 /* Signals its group, or with `foreground` only itself: the group there is the caller's. */
 void cli_child_signal(const struct cli_child_plan *plan, pid_t child, int number);

@@ -118,6 +118,13 @@ static void take_failure(struct cli_supervision *supervision, int error)
 {
     bool missing = error == ENOENT || error == ENOTDIR;
 
+    if (error == ETIME) {
+        tell_loss(supervision, "it could not be renewed in time");
+        supervision->ended = true;
+        supervision->code = CLI_EXIT_LOST;
+        cli_output_fail(CLI_EXIT_LOST, "%s was not started: the lock was lost before", supervision->program);
+        return;
+    }
     supervision->ended = true;
     supervision->code = missing ? CLI_EXIT_NOT_FOUND : CLI_EXIT_CANNOT_EXECUTE;
     cli_output_fail(supervision->code, "%s: %s", supervision->program,

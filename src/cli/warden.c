@@ -172,7 +172,7 @@ static void start_child(struct watch *watch)
     const struct cli_warden_plan *plan = watch->plan;
 
     set_environment(watch->variables);
-    int error = cli_child_start(&plan->child, &watch->child);
+    int error = cli_child_start(&plan->child, watch->term_at_ms, &watch->child);
     if (error != 0) {
         send_notice(watch, CLI_WARDEN_FAILED, error, 0);
         _exit(0);

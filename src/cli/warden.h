@@ -39,7 +39,7 @@ struct cli_warden {
 enum cli_warden_event {
     CLI_WARDEN_NOTHING,
     CLI_WARDEN_STARTED,   /* number: pid of CMD */
-    CLI_WARDEN_FAILED,    /* number: errno */
+    CLI_WARDEN_FAILED,    /* number: errno; ETIME: its lease was over before it could start */
     CLI_WARDEN_SUSPENDED, /* number: the signal that stopped CMD */
     CLI_WARDEN_STOPPING,  /* reason */
     CLI_WARDEN_ENDED,     /* number: wait status; reason; survivors */

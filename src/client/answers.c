@@ -115,6 +115,8 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
         lock->asking->seen = reply->answer.fence;
     if (reply->answer.cause == RL_CAUSE_EPOCH)
         rl_guard_refused(client, node);
+    if (reply->answer.cause == RL_CAUSE_REPLICA)
+        client->guards[node].proved = (struct rl_time){0};
     if (reply->node_us == 0 || rl_guard_clock(client, node, ticket->sent, reply->node_us) ||
         reply->answer.verdict != RL_GRANTED)
         return;
@@ -159,10 +161,14 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         rl_lock_unref(lock);
         return;
     }
-    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
+    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, client->config.guarded, ticket->number,
+                                   bytes, length, &reply);
     if (needs_another_form(connection, ticket, reading)) {
         send_again(lock, connection->node, ticket);
     } else {
+        if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2 &&
+            !rl_guard_proved(client, connection->node, ticket, bytes, length))
+            rl_lock_command_refuse(&reply);
         learn(lock, connection->node, ticket, &reply);
         if (is_current(lock, ticket) && lock->asking != NULL && lock->asking->fair)
             rl_place_answer(lock->asking, connection->node, ticket, &reply);

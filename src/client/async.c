@@ -164,7 +164,7 @@ static void open_outer(redlock_client *client)
 {
     int outer_fd = epoll_create1(EPOLL_CLOEXEC);
 
-    client->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    client->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     client->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     client->outer_fd = outer_fd;
     if (outer_fd < 0 || client->timer_fd < 0 || client->ready_fd < 0 ||

@@ -4,6 +4,7 @@
 #include "client/client.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,12 +56,17 @@ void rl_client_unreserve_timer(redlock_client *client)
     client->timers_reserved--;
 }
 
-/* The system's randomness, a pool at a time. */
+/* The system's randomness, a pool at a time. Up to 256 bytes come whole, or not at all. */
 bool rl_client_random(redlock_client *client, uint8_t *bytes, size_t length)
 {
     assert(length <= sizeof client->random);
     if (client->random_left < length) {
-        if (getrandom(client->random, sizeof client->random, 0) != (ssize_t)sizeof client->random)
+        ssize_t got;
+
+        do
+            got = getrandom(client->random, sizeof client->random, 0);
+        while (got < 0 && errno == EINTR);
+        if (got != (ssize_t)sizeof client->random)
             return false;
         client->random_left = sizeof client->random;
     }

@@ -65,7 +65,9 @@ struct rl_operation {
     struct rl_place place; /* ACQUIRE: who stands there, or waits */
     rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
     uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
-    uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
+    rl_node_set
+        offered;     /* ACQUIRE, fair: nodes that offered the free lock to somebody else when last asked */
+    uint32_t awaits; /* EXTEND: the lease's question that will settle it */
     bool done;
     redlock_result result;
     pthread_cond_t wake;     /* a blocking caller sleeps here while another thread drives */
@@ -121,6 +123,7 @@ struct redlock_lock {
     rl_node_set touched;            /* nodes that were sent something that may have left a key there */
     rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
+    rl_node_set let_go;  /* nodes to release it on once its loss has been told */
     rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
     uint32_t owed_question;
     uint32_t ttl_ms;
@@ -154,9 +157,12 @@ struct rl_node_guard {
     enum rl_fitness fitness;
     bool awaits_floor;     /* it lacked a floor when the present sweep began */
     bool asking;           /* an admission is on its way */
+    struct rl_time asked;  /* when the latest one was sent */
     bool by_info;          /* what INFO told in the handshake rules it out */
+    bool accused;          /* its clock stepped, and it has not taken note of that yet */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
     struct rl_time again;  /* when asking once more may help */
+    struct rl_time proved; /* a question was asked then, and answered by the master that was greeted */
     struct rl_time probed; /* when a bad clock may be looked at again */
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
@@ -169,7 +175,7 @@ struct rl_node_guard {
     char why[128]; /* in words */
 };
 
-enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 512 };
+enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 256 };
 
 /* Options, checked and with defaults filled in. Texts are owned. */
 struct rl_config {
@@ -223,6 +229,7 @@ struct redlock_client {
     bool voting;                       /* locks have been asked for: before that nodes are only looked at */
     int64_t quarantine_ms;             /* the longest this client, or another one any node knows of, wants */
     uint32_t sweep;                    /* number of the latest sweep for a floor */
+    struct rl_time sweep_began;
     bool sweeping;
     rl_node_set dirty; /* connections with something to flush */
     struct rl_timers timers;
@@ -417,6 +424,7 @@ void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
 /* Whether all it wants is to be renewed, and validity lasts long enough to do that a little later. */
 bool rl_holding_can_wait(const redlock_lock *lock, struct rl_time now);
 void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look after it no more */
+void rl_holding_let_go(redlock_lock *lock);  /* its loss has been told: release what is left of it */
 void rl_holding_discard(redlock_lock *lock); /* release it everywhere without waiting for anybody */
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);
 
@@ -482,6 +490,10 @@ bool rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
                     size_t length);
 void rl_guard_dropped(redlock_client *client, uint32_t node);
 
+/* Its clock stepped: it has to sit out, for everybody. Goes on until the node has taken note, over breaks of the
+ * connection too. */
+void rl_guard_accuse(redlock_client *client, uint32_t node);
+
 /* It does not vote, and why. */
 void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why);
 
@@ -492,6 +504,15 @@ bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, 
 
 /* Finds out who may vote without changing anything at the nodes, for an inspection. */
 void rl_guard_look(redlock_client *client);
+
+/* A promotion breaks no connection, and what replication put into a node's memory in the meantime may be a copy of its own
+ * record. So an acquire is followed, unless that was done a moment ago, by the question which master it was that
+ * answered. The replication id it has to name; NULL: not now. */
+const char *rl_guard_proof(const redlock_client *client, uint32_t node);
+
+/* The reply to such a pair of questions. false: it is not the master that was greeted, and has not voted. */
+bool rl_guard_proved(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                     size_t length);
 
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);

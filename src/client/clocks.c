@@ -59,14 +59,8 @@ static void accuse(redlock_client *client, uint32_t node)
 {
     struct rl_node_guard *guard = &client->guards[node];
 
-    /* A node that sits out or lacks a floor anyway needs no accusing. */
-    if (guard->fitness == RL_FITNESS_FIT && client->connections[node].state == RL_CONNECTION_READY) {
-        if (!rl_guard_admit(client, node, "suspect", NULL, false))
-            return; /* no memory: it stays suspected, and is accused at the next look */
-        guard->fitness = RL_FITNESS_UNKNOWN;
-        guard->again = client->clock.now;
-    }
     guard->suspected = (struct rl_time){0};
+    rl_guard_accuse(client, node);
     if (!guard->clock_bad)
         guard->cause = RL_CAUSE_NONE; /* what the admission answers counts from here on */
 }

@@ -144,7 +144,7 @@ static void close_ours(redlock_client *client)
     rl_driver_stop(client);
     rl_crowd_end(client);
     rl_notify_stop(client);
-    while (rl_notify_run(client, true, false))
+    while (rl_notify_run(client, true, true)) /* who lost a lock is told, even now */
         ;
     leave_locks(client);
     drain(client);

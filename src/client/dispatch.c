@@ -34,6 +34,7 @@ static void add_guard(struct rl_lock_command *command, redlock_lock *lock, uint3
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, client->clock.now) +
                                                         client->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
+    command->prove = command->kind == RL_COMMAND_ACQUIRE && rl_guard_proof(client, node) != NULL;
     command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
 }
 
@@ -57,11 +58,8 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
                                       .owner = owner,
                                       .owner_length = rl_lock_owner_text(lock, random, owner),
                                       .ttl_ms = lock->ttl_ms};
-    struct rl_ticket ticket = {.subject = lock,
-                               .question = question,
-                               .kind = (uint8_t)kind,
-                               .replies = (uint8_t)rl_lock_command_replies(kind),
-                               .sent = client->clock.now};
+    struct rl_ticket ticket = {
+        .subject = lock, .question = question, .kind = (uint8_t)kind, .sent = client->clock.now};
     struct rl_writer writer;
 
     if (kind == RL_COMMAND_ADMIT)
@@ -79,7 +77,8 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
         memcpy(ticket.random, random, sizeof ticket.random);
     else
         rl_lock_random(lock, ticket.random);
-    ticket.number = client->config.guarded ? lock->fence : 0;
+    ticket.number = lock->fence;
+    ticket.replies = (uint8_t)rl_lock_command_replies(&command);
     ticket.full = full;
     rl_connection_commit(connection, &writer, &ticket);
     rl_lock_ref(lock);

@@ -16,6 +16,7 @@ enum {
     REFRESH_AFTER_US = 5000,
     FROZEN_LOOK_MS = 50,
     CROWD = 4,
+    TIMER_TURNS = 4,
     BACKLOG = 512, /* unanswered questions at one node */
     PUT_OFF_US = 2000,
     PUT_OFF_APART_US = 10
@@ -104,18 +105,17 @@ void rl_driver_run_timers(redlock_client *client)
 {
     struct rl_timer *timer;
     struct rl_time now;
-    uint32_t count = 0;
+    uint32_t count = 0, turns;
 
     rl_driver_refresh(client);
     now = client->clock.now;
-    while ((timer = rl_timers_first(&client->timers)) != NULL && !rl_time_before(now, timer->at)) {
-        struct rl_time at = timer->at;
-
-        /* The core promises to move a timer that has come, so this ends. */
+    /* What one timer ends may make the next thing due at once, so it may come again at the same time, but not for ever: what
+     * is left has its turn after what the nodes said in the meantime. */
+    turns = TIMER_TURNS * client->timers.count;
+    while ((timer = rl_timers_first(&client->timers)) != NULL && !rl_time_before(now, timer->at) &&
+           turns-- > 0)
         if (!put_off(client, timer, &count))
             run_timer(client, timer);
-        assert(timer->place == 0 || timer->at.us != at.us);
-    }
     for (uint32_t node = 0; node < client->node_count; node++)
         rl_connection_tick(&client->connections[node], now);
     rl_reaper_pay(client, now);
@@ -170,6 +170,15 @@ static bool stands(const redlock_client *client)
     return client->crowd.standing && pthread_equal(client->carrier, pthread_self());
 }
 
+/* How long to wait at once. The system's waiting does not count the time that the machine is suspended, leases do: with a lock
+ * in hand the clock is looked at every second, so that a loss is told soon after waking up. */
+static int64_t rest_us(const redlock_client *client, int64_t left_us)
+{
+    int64_t most_us = client->stats.held > 0 ? 1000000 : INT64_C(3600) * 1000000;
+
+    return left_us < most_us ? left_us : most_us;
+}
+
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_ready ready[READY_MAX];
@@ -183,7 +192,7 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     rl_driver_flush(client);
     calls = rl_crowd_take_woken(client);
     until = rl_time_min(until, next_due(client));
-    timeout = rl_time_since(until, client->clock.now);
+    timeout = rl_span_us(rest_us(client, rl_time_since(until, client->clock.now).us));
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     pthread_mutex_unlock(&client->mutex);
@@ -290,8 +299,7 @@ static struct timespec wake_time(redlock_client *client, struct rl_time until)
     struct timespec at;
     int64_t left = rl_time_since(until, rl_client_now(client)).us;
 
-    if (left > INT64_C(3600) * 1000000)
-        left = INT64_C(3600) * 1000000;
+    left = rest_us(client, left);
     clock_gettime(CLOCK_MONOTONIC, &at);
     left = left > 0 ? left : 0;
     at.tv_sec += left / 1000000;
@@ -371,10 +379,20 @@ static void hand_over(redlock_client *client)
         rl_driver_nudge(client);
 }
 
+/* The first of those who sleep minds the client's timers in case that nobody drives; the others only their own. */
+static struct rl_time follow_until(redlock_client *client, const struct rl_operation *operation)
+{
+    bool first = rl_list_empty(&client->followers);
+    struct rl_time due = first ? next_due(client) : RL_TIME_NEVER;
+
+    if (operation->timer.place != 0)
+        due = rl_time_min(due, operation->timer.at);
+    return rl_time_min(due, rl_time_add(client->clock.now, rl_span_ms(first ? 1000 : 2000)));
+}
+
 static void follow(redlock_client *client, struct rl_operation *operation)
 {
-    struct timespec at =
-        wake_time(client, rl_time_min(next_due(client), rl_time_add(client->clock.now, rl_span_ms(1000))));
+    struct timespec at = wake_time(client, follow_until(client, operation));
 
     rl_crowd_notice(client);
     rl_list_append(&client->followers, &operation->following);

@@ -12,10 +12,10 @@
 #include "client/client.h"
 #include "wire/error_reply.h"
 
-/* A question that changes nothing at the node. */
-static const char looks[] = "look";
+/* A question that changes nothing at the node, and an accusation. */
+static const char looks[] = "look", suspects[] = "suspect";
 
-enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
+enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000, PROOF_LASTS_US = 10000 };
 
 static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 {
@@ -44,26 +44,36 @@ static int64_t longest_quarantine(const redlock_client *client)
     return own > client->quarantine_ms ? own : client->quarantine_ms;
 }
 
-static struct rl_admission make_admission(redlock_client *client, uint32_t node, const char *word,
-                                          uint64_t floor)
+/* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
+static int64_t own_memory_ms(const struct rl_node_info *info)
+{
+    if (info->promoted)
+        return -1;
+    return info->up_s < 1 ? 0 : (info->up_s - 1) * 1000;
+}
+
+/* false: no randomness for a fresh id, and one that is not random could be another's. */
+static bool make_admission(redlock_client *client, uint32_t node, const char *word, uint64_t floor,
+                           struct rl_admission *admission)
 {
     const struct rl_connection *connection = &client->connections[node];
     const struct rl_node_info *info = &connection->handshake.info;
-    struct rl_admission admission = {
-        .run_id = info->run_id,
+    uint8_t random[RL_EPOCH_ID / 2];
+
+    *admission = (struct rl_admission){
+        .replid = info->replid,
         .quarantine_ms = longest_quarantine(client),
         .durable = connection->url.durable,
-        /* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
-        .up_ms = info->promoted || info->up_s < 1 ? 0 : (info->up_s - 1) * 1000,
+        .up_ms = own_memory_ms(info),
         .word = word,
         .floor = floor,
         .known = client->guards[node].epoch,
     };
-    uint8_t random[RL_EPOCH_ID / 2] = {0};
-
-    rl_client_random(client, random, sizeof random);
-    rl_hex_write(admission.fresh_id, random, sizeof random);
-    return admission;
+    rl_guard_run(admission->run, info->run_id, info->replid);
+    if (!rl_client_random(client, random, sizeof random))
+        return false;
+    rl_hex_write(admission->fresh_id, random, sizeof random);
+    return true;
 }
 
 static bool send_admission(redlock_client *client, uint32_t node, const struct rl_admission *admission,
@@ -89,6 +99,7 @@ static bool send_admission(redlock_client *client, uint32_t node, const struct r
     if (lock != NULL)
         rl_lock_ref(lock);
     client->guards[node].asking = true;
+    client->guards[node].asked = client->clock.now;
     client->dirty |= rl_node_set_one(node);
     return true;
 }
@@ -111,13 +122,14 @@ bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, red
 {
     /* The operator's word comes with a floor by our clock; the node adds its own. */
     uint64_t floor = lock != NULL ? rl_guard_high(rl_clock_wall_us(), 0) : 0;
-    struct rl_admission admission = make_admission(client, node, word, floor);
+    struct rl_admission admission;
     const char *why;
 
     /* Not even the operator's word makes up for a node that drops locks, or that cannot be told from another. */
     if (refused_by_info(&client->connections[node].handshake.info, &why) != RL_CAUSE_NONE)
         return false;
-    return send_admission(client, node, &admission, lock, full);
+    return make_admission(client, node, word, floor, &admission) &&
+           send_admission(client, node, &admission, lock, full);
 }
 
 void rl_guard_begin(redlock_client *client)
@@ -186,6 +198,7 @@ static void begin_sweep(redlock_client *client)
         return;
     client->sweeping = true;
     client->sweep++;
+    client->sweep_began = client->clock.now;
     for (uint32_t node = 0; node < client->node_count; node++)
         client->guards[node].awaits_floor = client->guards[node].fitness == RL_FITNESS_FLOORLESS;
     for (uint32_t node = 0; node < client->node_count; node++) {
@@ -214,8 +227,8 @@ static void give_floor(redlock_client *client, bool found, uint64_t floor)
             client->connections[node].state != RL_CONNECTION_READY)
             continue;
         if (found) {
-            admission = make_admission(client, node, "", floor);
-            if (send_admission(client, node, &admission, NULL, false))
+            if (make_admission(client, node, "", floor, &admission) &&
+                send_admission(client, node, &admission, NULL, false))
                 continue;
         }
         guard->again = after_ms(client, FLOOR_RETRY_MS);
@@ -250,6 +263,42 @@ static void conclude_sweep(redlock_client *client)
             begin_sweep(client);
 }
 
+/* ---- accusing ---- */
+
+/* A suspicion counts only for the record it is meant for: without one it has to wait for the next admission. */
+void rl_guard_accuse(redlock_client *client, uint32_t node)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+    bool known = guard->fitness == RL_FITNESS_FIT && client->connections[node].state == RL_CONNECTION_READY;
+
+    guard->accused = true;
+    if (!known)
+        return;
+    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->again = client->clock.now;
+    rl_guard_admit(client, node, suspects, NULL, false);
+}
+
+/* A node that sits out or lacks a floor needs no accusing any more; one that an operator vouches for, neither. */
+static void go_on_accusing(redlock_client *client, uint32_t node, const struct rl_ticket *ticket)
+{
+    struct rl_node_guard *guard = &client->guards[node];
+    bool in_vain = ticket->number == (uint64_t)(uintptr_t)suspects; /* its record was another by then */
+
+    if (!guard->accused || guard->asking)
+        return;
+    guard->accused = guard->fitness == RL_FITNESS_FIT && ticket->subject == NULL;
+    if (!guard->accused)
+        return;
+    if (!in_vain) {
+        rl_guard_accuse(client, node);
+        return;
+    }
+    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->again = after_ms(client, ASK_EVERY_MS);
+    rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock stepped");
+}
+
 /* ---- answers ---- */
 
 static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
@@ -260,14 +309,17 @@ static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
              (wait_ms + 999) / 1000);
 }
 
-static void take_admitted(redlock_client *client, uint32_t node, const struct rl_admitted *admitted)
+static void take_admitted(redlock_client *client, uint32_t node, const struct rl_ticket *ticket,
+                          const struct rl_admitted *admitted)
 {
     struct rl_node_guard *guard = &client->guards[node];
     char why[sizeof guard->why];
 
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
-    guard->sweep = client->sweep;
+    /* What was asked before the sweep began may be older than what the sweep is for. */
+    if (!rl_time_before(ticket->sent, client->sweep_began))
+        guard->sweep = client->sweep;
     if (admitted->quarantine_ms > client->quarantine_ms)
         client->quarantine_ms = admitted->quarantine_ms;
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
@@ -307,15 +359,19 @@ bool rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     struct rl_admitted admitted;
 
     rl_guard_read_admit(bytes, length, &admitted);
-    guard->asking = false;
+    guard->asking = rl_time_before(ticket->sent, guard->asked); /* another one may be on its way */
     if (admitted.no_script && !ticket->full) {
         if (rl_guard_admit(client, node, (const char *)(uintptr_t)ticket->number, lock, true))
             return false;
         put_off(client, node);
+    } else if (admitted.another_master) {
+        /* What it told about itself when it was greeted is not true any more. */
+        rl_connection_break(&client->connections[node], RL_CAUSE_EPOCH, admitted.error, client->clock.now);
+        return true;
     } else if (admitted.fitness == RL_FITNESS_UNKNOWN)
         take_error(client, node, &admitted);
     else
-        take_admitted(client, node, &admitted);
+        take_admitted(client, node, ticket, &admitted);
     if (ticket->number == (uint64_t)(uintptr_t)looks) {
         /* For people to read; whoever wants its vote has to ask for that. */
         guard->fitness = RL_FITNESS_UNKNOWN;
@@ -324,6 +380,8 @@ bool rl_guard_reply(redlock_client *client, uint32_t node, const struct rl_ticke
     }
     if (admitted.node_us != 0)
         rl_guard_clock(client, node, ticket->sent, admitted.node_us);
+    if (admitted.fitness != RL_FITNESS_UNKNOWN)
+        go_on_accusing(client, node, ticket);
     if (guard->fitness == RL_FITNESS_FLOORLESS && !guard->asking && !client->sweeping)
         begin_sweep(client);
     conclude_sweep(client);
@@ -343,6 +401,7 @@ void rl_guard_down(redlock_client *client, uint32_t node)
     client->guards[node].fitness = RL_FITNESS_UNKNOWN;
     client->guards[node].cause = RL_CAUSE_NONE;
     client->guards[node].sweep = 0;
+    client->guards[node].proved = (struct rl_time){0};
     conclude_sweep(client);
 }
 
@@ -352,6 +411,25 @@ void rl_guard_refused(redlock_client *client, uint32_t node)
 
     if (!guard->asking)
         rl_guard_admit(client, node, "", NULL, false);
+}
+
+/* ---- still the same master? ---- */
+
+const char *rl_guard_proof(const redlock_client *client, uint32_t node)
+{
+    const char *replid = client->connections[node].handshake.info.replid;
+    struct rl_time until = rl_time_add(client->guards[node].proved, rl_span_us(PROOF_LASTS_US));
+
+    return replid[0] == '\0' || rl_time_before(client->clock.now, until) ? NULL : replid;
+}
+
+bool rl_guard_proved(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                     size_t length)
+{
+    if (!rl_lock_command_same_master(bytes, length, client->connections[node].handshake.info.replid))
+        return false;
+    client->guards[node].proved = ticket->sent;
+    return true;
 }
 
 /* ---- looking ---- */

@@ -134,10 +134,15 @@ static void end_releases(redlock_lock *lock, redlock_result result)
     end_waiting(lock, RL_OPERATION_RELEASE, UINT32_MAX, result);
 }
 
+static bool is_told(const redlock_lock *lock)
+{
+    return lock->on_lost != NULL && lock->handle;
+}
+
 static void tell_loss(redlock_lock *lock)
 {
     lock->client->stats.lost++;
-    if (lock->on_lost != NULL && lock->handle) {
+    if (is_told(lock)) {
         lock->lost_due = true;
         rl_notify_lock(lock);
     }
@@ -169,14 +174,30 @@ static void trace_lease(redlock_lock *lock, const struct rl_event *event, const 
     rl_client_trace(lock->client, bytes);
 }
 
+/* Rule: who lost a lock is told before we let anybody else have it. What the loss leaves at the nodes stays there until
+ * the callback has returned, or until it ends by itself, for which validity has left a margin. */
+void rl_holding_let_go(redlock_lock *lock)
+{
+    rl_node_set nodes = lock->let_go;
+
+    lock->let_go = 0;
+    if (nodes == 0 || lock->client->closed)
+        return;
+    rl_dispatch_release(lock, nodes, 0);
+    rl_driver_flush(lock->client);
+    rl_driver_nudge(lock->client);
+}
+
 static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool was_releasing)
 {
+    bool lost = effects->done && !was_releasing;
+
     if (effects->extended && lock->lease.ended_manual)
         end_waiting(lock, RL_OPERATION_EXTEND, lock->lease.ended_question,
                     (redlock_result)lock->lease.extend_outcome);
     else if (effects->extended)
         tell_renewal(lock);
-    if (effects->release != 0) {
+    if (effects->release != 0 && !(lost && is_told(lock))) {
         rl_dispatch_release(lock, effects->release, effects->question);
         rl_queue_leave(lock);
     }
@@ -187,6 +208,8 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
     if (!effects->done)
         return;
     end_holding(lock);
+    if (lost && is_told(lock))
+        lock->let_go = effects->release;
     if (was_releasing) {
         end_releases(lock, (redlock_result)lock->lease.release_outcome);
     } else {

@@ -236,6 +236,7 @@ static void end_callbacks(redlock_lock *lock)
     lock->on_lost = NULL;
     lock->renewal = NULL;
     rl_list_remove(&lock->notice);
+    rl_holding_let_go(lock); /* nobody is left to be told */
 }
 
 void rl_lock_let_go(redlock_lock *lock)

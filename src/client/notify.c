@@ -81,6 +81,8 @@ static void run_notice(redlock_client *client, redlock_lock *lock)
     pthread_mutex_lock(&client->mutex);
     lock->calling = false;
     pthread_cond_broadcast(&client->callback_ended);
+    if (lost)
+        rl_holding_let_go(lock);
     rl_lock_unref(lock);
 }
 

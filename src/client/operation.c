@@ -3,6 +3,7 @@
  * holding.c once it is won; runs surveys, which are one question and no more.
  */
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -32,13 +33,14 @@ static struct rl_operation *allocate_operation(redlock_client *client)
     return operation;
 }
 
-/* Everything but the condition variable and the memory goes back to how it was born. */
+/* Everything but the condition variable and the memory goes back to how it was born. Not even a copy of the condition is put
+ * back: a thread that woke its last sleeper may still be at it. */
 static void clear_operation(redlock_client *client, struct rl_operation *operation)
 {
-    pthread_cond_t wake = operation->wake;
+    size_t rest = offsetof(struct rl_operation, wake) + sizeof operation->wake;
 
-    memset(operation, 0, operation_size(client));
-    operation->wake = wake;
+    memset(operation, 0, offsetof(struct rl_operation, wake));
+    memset((char *)operation + rest, 0, operation_size(client) - rest);
     operation->record.nodes = operation->node_records;
     for (uint32_t node = 0; node < client->node_count; node++)
         operation->record.nodes[node] =

@@ -8,7 +8,7 @@
 #include "wire/tracking.h"
 
 /* A waiter who is not heard of for a lease is gone; one who does not take a free lock within the grace is passed over. */
-enum { LEASE_MS = 30000, GRACE_MS = 100, DEPUTY = 2 };
+enum { LEASE_MS = 10000, SHOWN_MS = 30000, GRACE_MS = 100, STUCK_MS = 150, DEPUTY = 2 };
 
 /* The id need not be secret: a waiter who is impersonated waits longer, no more. */
 static void draw_place(struct rl_operation *operation)
@@ -19,7 +19,7 @@ static void draw_place(struct rl_operation *operation)
 
     rl_hex_write(operation->place.id, (const uint8_t *)random, sizeof random);
     operation->place.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
-    operation->place.lease_ms = LEASE_MS;
+    operation->place.lease_ms = operation->fair ? LEASE_MS : SHOWN_MS;
     operation->place.grace_ms = GRACE_MS;
     operation->place.who = redlock_lock_owner(lock) + RL_OWNER_HEX;
     operation->place.who_length = lock->owner_length - RL_OWNER_HEX;
@@ -66,10 +66,14 @@ static void wait_for_first(struct rl_answer *answer)
 void rl_place_answer(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
                      struct rl_lock_reply *reply)
 {
-    if (ticket->kind == RL_COMMAND_ACQUIRE)
+    if (ticket->kind == RL_COMMAND_ACQUIRE) {
+        bool offered = reply->answer.verdict == RL_DENIED && reply->owner_length == 0;
+
         take_place(operation, node, &reply->answer);
-    else if (ticket->kind == RL_COMMAND_WATCH && operation->ranks[node] >= DEPUTY &&
-             reply->answer.verdict == RL_GRANTED)
+        operation->offered &= ~rl_node_set_one(node);
+        operation->offered |= offered ? rl_node_set_one(node) : 0;
+    } else if (ticket->kind == RL_COMMAND_WATCH && operation->ranks[node] >= DEPUTY &&
+               reply->answer.verdict == RL_GRANTED)
         wait_for_first(&reply->answer);
 }
 
@@ -157,7 +161,11 @@ void rl_place_told(redlock_lock *lock, uint32_t node, const struct rl_ticket *ti
     if (was_near)
         return; /* the lock itself is looked at too */
     if (!rl_place_near(operation, node)) {
+        /* A free lock that those in front do not take must not wait for their leases to end. */
+        bool stuck = rl_node_set_has(operation->offered, node);
+
         answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = items[1].integer, .armed = true};
+        answer.ttl_left_ms = stuck ? STUCK_MS : answer.ttl_left_ms;
         rl_answers_deliver(lock, node, ticket, &answer);
     } else if (!rl_dispatch_send(lock, node, RL_COMMAND_WATCH, ticket->question, NULL, false)) {
         rl_answers_deliver(lock, node, ticket, &answer);

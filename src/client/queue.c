@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 8, HAND_ON_MAX_MS = 512, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
+enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 8, HAND_ON_MAX_MS = 64, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
 
 /* ---- the table of leaders ---- */
 

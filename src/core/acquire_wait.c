@@ -16,16 +16,26 @@ static struct rl_time spread(struct rl_acquire *acquire, struct rl_time now, int
     return rl_time_add(now, rl_span_us(rl_prng_between(acquire->prng, least_us, 2 * least_us)));
 }
 
+/* Up to how long it waits once more. Who has waited long already comes sooner than others: half as late for every four times
+ * as long, so that nobody is unlucky for ever. */
+static struct rl_span window(const struct rl_acquire *acquire, struct rl_time now)
+{
+    int64_t us = acquire->patience > 0 ? acquire->trip.us << (acquire->patience - 1) : 0;
+    int64_t waited_us = rl_time_since(now, acquire->started).us;
+
+    if (acquire->config.fair)
+        return rl_span_us(0);
+    for (waited_us /= 4; waited_us > us && us > 4 * acquire->trip.us; waited_us /= 4)
+        us /= 2;
+    return rl_span_us(us < acquire->config.retry_max.us ? us : acquire->config.retry_max.us);
+}
+
 /* A quorum seems to be free. All who wait learn that at the same moment: in a crowd each comes after a random time, so that
  * they do not split the votes, and most of them come late enough to be told that somebody has it. */
 static void take_chance(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
-    struct rl_span delay = rl_span_us(0);
+    struct rl_span delay = rl_span_us(rl_prng_between(acquire->prng, 0, window(acquire, now).us));
 
-    if (acquire->patience > 0 && !acquire->config.fair)
-        delay.us = rl_prng_between(acquire->prng, 0, acquire->trip.us << (acquire->patience - 1));
-    if (delay.us > acquire->config.retry_max.us)
-        delay.us = rl_prng_between(acquire->prng, 0, acquire->config.retry_max.us);
     acquire->woken = true;
     effects->watch = 0; /* no longer wanted */
     if (delay.us == 0) {

@@ -44,6 +44,10 @@ enum rl_cause {
     RL_CAUSE_ERROR         /* any other error reply */
 };
 
+/* The largest fence: above it the nodes' arithmetic (doubles, exact to 2^53) has no next number. As microseconds that is
+ * the year 2255. */
+#define RL_FENCE_MAX INT64_C(9007199254740990)
+
 /* One node's answer to one question. */
 struct rl_answer {
     enum rl_verdict verdict;

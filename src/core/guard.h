@@ -18,6 +18,9 @@ enum rl_fitness {
     RL_FITNESS_FLOORLESS    /* until it is told the highest fence it may have forgotten */
 };
 
+/* No quarantine is longer: a day, the longest lock there is, on clocks as wrong as may be, and more. */
+#define RL_QUARANTINE_MAX_MS INT64_C(172800000)
+
 /* One node, as heard after the quarantine of the node that needs a floor was over. */
 struct rl_guard_view {
     bool heard;

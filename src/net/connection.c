@@ -16,7 +16,10 @@ enum {
     RETRY_MIN_US = 20000,
     RETRY_MAX_US = 1000000,
     HUNG_MIN_US = 5000000, /* a connection that says nothing for this long is given up */
-    HUNG_FACTOR = 10       /* or for this many node timeouts, if that is more */
+    HUNG_FACTOR = 10,      /* or for this many node timeouts, if that is more */
+    READ_AT_ONCE =
+        65536, /* bytes that one node may keep us busy with before timers and other nodes have their turn */
+    PUSHED_MAX = 1048576 /* bytes of pushes without a single reply in between: that is a flood */
 };
 
 bool rl_connection_init(struct rl_connection *connection, const struct rl_connection_config *config,
@@ -48,6 +51,7 @@ static void close_stream(struct rl_connection *connection, bool reset)
     if (connection->watched != 0)
         rl_poller_forget(connection->config->poller, connection->stream.fd);
     connection->watched = 0;
+    connection->life++;
     if (reset)
         rl_stream_abort(&connection->stream);
     else
@@ -234,11 +238,24 @@ static void take_greeting(struct rl_connection *connection, const char *bytes, s
         send_greeting(connection, now);
 }
 
+static void take_push(struct rl_connection *connection, const char *bytes, size_t length, struct rl_time now)
+{
+    const struct rl_connection_user *user = connection->config->user;
+
+    connection->pushed += length;
+    if (connection->pushed > PUSHED_MAX)
+        rl_connection_break(connection, RL_CAUSE_PROTOCOL, "it floods us with messages that nobody asked for",
+                            now);
+    else
+        user->push(user->context, connection, bytes, length);
+}
+
 static void take_reply(struct rl_connection *connection, const char *bytes, size_t length, struct rl_time now)
 {
     const struct rl_connection_user *user = connection->config->user;
     struct rl_ticket ticket;
 
+    connection->pushed = 0;
     if (connection->state == RL_CONNECTION_GREETING)
         take_greeting(connection, bytes, length, now);
     else if (rl_connection_take_ticket(connection, &ticket))
@@ -251,7 +268,6 @@ static void take_reply(struct rl_connection *connection, const char *bytes, size
 /* Takes whole messages out of the buffer, one reply at a time. Upcalls may break the connection: look each time. */
 static void take_input(struct rl_connection *connection, struct rl_time now)
 {
-    const struct rl_connection_user *user = connection->config->user;
     size_t start, length;
 
     while (connection->stream.fd >= 0) {
@@ -260,7 +276,7 @@ static void take_input(struct rl_connection *connection, struct rl_time now)
             take_reply(connection, connection->in + start, length, now);
             break;
         case RL_INPUT_PUSH:
-            user->push(user->context, connection, connection->in + start, length);
+            take_push(connection, connection->in + start, length, now);
             break;
         case RL_INPUT_MORE:
             return;
@@ -271,9 +287,20 @@ static void take_input(struct rl_connection *connection, struct rl_time now)
     }
 }
 
+/* Whether there is more to read that the poller would not tell of, or that there is still time for. A short read has
+ * emptied the socket; only TLS may hold more back. */
+static bool reads_on(const struct rl_connection *connection, bool filled, size_t total)
+{
+    if (total >= READ_AT_ONCE)
+        return rl_stream_pending(&connection->stream);
+    return filled || connection->stream.ssl != NULL;
+}
+
+/* Upcalls may break the connection, and even open it anew: then this is not the stream that was read from. */
 static void read_input(struct rl_connection *connection, struct rl_time now)
 {
-    size_t got, room;
+    uint32_t life = connection->life;
+    size_t got, room, total = 0;
     enum rl_io io;
 
     do {
@@ -285,16 +312,16 @@ static void read_input(struct rl_connection *connection, struct rl_time now)
         got = 0;
         io = rl_stream_read(&connection->stream, connection->in + connection->in_length, room, &got);
         connection->in_length += got;
+        total += got;
         if (got > 0)
             take_input(connection, now);
-        if (connection->stream.fd < 0)
+        if (connection->life != life)
             return;
         if (io == RL_IO_CLOSED || io == RL_IO_FAILED) {
             break_stream(connection, io, now);
             return;
         }
-        /* A short read has emptied the socket; only TLS may hold more back. */
-    } while (io == RL_IO_DONE && (got == room || connection->stream.ssl != NULL));
+    } while (io == RL_IO_DONE && reads_on(connection, got == room, total));
     rl_buffers_settle(connection);
 }
 

@@ -71,6 +71,8 @@ struct rl_connection {
     struct rl_node_url url;
     enum rl_connection_state state;
     struct rl_stream stream;
+    uint32_t life; /* rises whenever the stream is closed: whoever holds an older number has lost it */
+    size_t pushed; /* bytes of pushes since the last reply */
     struct rl_resolved resolved; /* addresses to try */
     int next_address;
     unsigned watched; /* RL_WANT_ bits the poller watches for; 0 not at all */

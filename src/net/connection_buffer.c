@@ -182,6 +182,16 @@ size_t rl_input_room(struct rl_connection *connection)
     return connection->in_capacity - connection->in_length;
 }
 
+static void reverse(char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length / 2; i++) {
+        char byte = bytes[i];
+
+        bytes[i] = bytes[length - 1 - i];
+        bytes[length - 1 - i] = byte;
+    }
+}
+
 /* Pushes may come between two messages of one reply: take such a one out of the middle. */
 static enum rl_input take_inner_push(struct rl_connection *connection, size_t at, size_t end, size_t *start,
                                      size_t *length)
@@ -189,12 +199,11 @@ static enum rl_input take_inner_push(struct rl_connection *connection, size_t at
     char *in = connection->in;
     size_t size = end - at, taken = connection->in_taken;
 
-    /* Rotate it to the front of the reply, a byte at a time: this is rare and pushes are short. */
-    for (size_t i = 0; i < size; i++) {
-        char byte = in[at + i];
-
-        memmove(in + taken + i + 1, in + taken + i, at - taken);
-        in[taken + i] = byte;
+    /* To the front of the reply with it: both parts are turned round, and then the whole. */
+    if (at > taken) {
+        reverse(in + taken, at - taken);
+        reverse(in + at, size);
+        reverse(in + taken, end - taken);
     }
     *start = taken;
     *length = size;

@@ -209,6 +209,11 @@ enum rl_io rl_stream_read(struct rl_stream *stream, char *bytes, size_t capacity
     return RL_IO_DONE;
 }
 
+bool rl_stream_pending(const struct rl_stream *stream)
+{
+    return stream->ssl != NULL && rl_tls_pending(stream);
+}
+
 enum rl_io rl_stream_write(struct rl_stream *stream, const char *bytes, size_t length, size_t *put)
 {
     assert(stream->fd != -1);

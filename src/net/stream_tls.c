@@ -357,6 +357,11 @@ enum rl_io rl_tls_read(struct rl_stream *stream, char *bytes, size_t capacity, s
     return returned == 1 ? RL_IO_DONE : judge_result(stream, returned);
 }
 
+bool rl_tls_pending(const struct rl_stream *stream)
+{
+    return SSL_pending(stream->ssl) > 0;
+}
+
 enum rl_io rl_tls_write(struct rl_stream *stream, const char *bytes, size_t length, size_t *put)
 {
     ERR_clear_error();

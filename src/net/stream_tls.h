@@ -15,6 +15,7 @@ bool rl_tls_begun(const struct rl_stream *stream);
 
 enum rl_io rl_tls_handshake(struct rl_stream *stream);
 enum rl_io rl_tls_read(struct rl_stream *stream, char *bytes, size_t capacity, size_t *got);
+bool rl_tls_pending(const struct rl_stream *stream);
 enum rl_io rl_tls_write(struct rl_stream *stream, const char *bytes, size_t length, size_t *put);
 
 /* Frees the TLS of a stream; with farewell, tells the peer that no more will come if that goes without

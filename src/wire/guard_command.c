@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "core/event.h"
 #include "wire/error_reply.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
@@ -51,16 +52,32 @@ bool rl_key_reserved(const char *key, size_t key_length)
            begins_with(key, key_length, RL_KEY_LINE);
 }
 
+static void add_half(struct rl_text *text, const char *id)
+{
+    size_t length = strlen(id);
+
+    rl_text_add_bytes(text, id, length < RL_EPOCH_RUN / 2 ? length : RL_EPOCH_RUN / 2);
+}
+
+void rl_guard_run(char run[RL_EPOCH_RUN + 1], const char *run_id, const char *replid)
+{
+    struct rl_text text = rl_text_on(run, RL_EPOCH_RUN + 1);
+
+    add_half(&text, run_id);
+    rl_text_add(&text, ".");
+    add_half(&text, replid);
+}
+
 void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full)
 {
     char digits[20];
 
-    rl_write_command(writer, 13);
+    rl_write_command(writer, 14);
     rl_write_script(writer, &rl_script_admit, full);
     rl_write_text(writer, "2");
     rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_text(writer, RL_KEY_FLOOR);
-    rl_write_text(writer, admission->run_id);
+    rl_write_text(writer, admission->run);
     rl_write_bytes(writer, admission->fresh_id, RL_EPOCH_ID);
     rl_write_integer(writer, admission->quarantine_ms);
     rl_write_text(writer, admission->durable ? "1" : "0");
@@ -68,22 +85,26 @@ void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *a
     rl_write_text(writer, admission->word);
     rl_write_bytes(writer, digits, admission->floor != 0 ? rl_decimal_write(digits, admission->floor) : 0);
     rl_write_text(writer, admission->known);
+    rl_write_text(writer, admission->replid);
 }
 
-static uint64_t read_unsigned(const char *text, size_t length)
+/* Digits and nothing else, up to a limit; "" is 0. */
+static bool read_number(const char *text, size_t length, int64_t most, int64_t *number)
 {
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < length && i < 19; i++)
-        if (text[i] >= '0' && text[i] <= '9')
-            value = value * 10 + (uint64_t)(text[i] - '0');
-    return value;
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || *number > most / 10)
+            return false;
+        *number = *number * 10 + (text[i] - '0');
+    }
+    return *number <= most;
 }
 
 /* The fourth word of a record: "1 run id q until". */
 static int64_t read_quarantine(const char *record, size_t length)
 {
     size_t start = 0;
+    int64_t quarantine_ms;
 
     for (int word = 0; word < 3; word++) {
         const char *space = memchr(record + start, ' ', length - start);
@@ -94,7 +115,9 @@ static int64_t read_quarantine(const char *record, size_t length)
     }
     for (size_t end = start; end < length; end++)
         if (record[end] == ' ')
-            return (int64_t)read_unsigned(record + start, end - start);
+            return read_number(record + start, end - start, RL_QUARANTINE_MAX_MS, &quarantine_ms)
+                       ? quarantine_ms
+                       : 0;
     return 0;
 }
 
@@ -102,21 +125,31 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
 {
     static const enum rl_fitness states[] = {RL_FITNESS_UNKNOWN, RL_FITNESS_FIT, RL_FITNESS_QUARANTINED,
                                              RL_FITNESS_FLOORLESS};
+    static const char promoted[] = "it is another master than it was when it was greeted";
     struct rl_resp items[5];
+    int64_t floor;
 
     for (int i = 0; i < 5; i++)
         if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
             return false;
-    if (items[0].type != RL_RESP_INTEGER || items[0].integer < 1 || items[0].integer > 3 ||
-        items[1].type != RL_RESP_INTEGER || items[2].type != RL_RESP_STRING ||
-        items[2].text_length > RL_EPOCH_MAX || items[3].type != RL_RESP_INTEGER ||
-        items[4].type != RL_RESP_STRING)
+    if (items[0].type != RL_RESP_INTEGER || items[0].integer < 0 || items[0].integer > 3 ||
+        items[1].type != RL_RESP_INTEGER || items[1].integer < 1 || items[1].integer > RL_FENCE_MAX ||
+        items[2].type != RL_RESP_STRING || items[2].text_length > RL_EPOCH_MAX ||
+        items[3].type != RL_RESP_INTEGER || items[3].integer < 0 || items[3].integer > RL_QUARANTINE_MAX_MS ||
+        items[4].type != RL_RESP_STRING ||
+        !read_number(items[4].text, items[4].text_length, RL_FENCE_MAX, &floor))
         return false;
     admitted->fitness = states[items[0].integer];
+    admitted->another_master = items[0].integer == 0;
+    if (admitted->another_master) {
+        admitted->error = promoted;
+        admitted->error_length = sizeof promoted - 1;
+        return true;
+    }
     admitted->node_us = items[1].integer;
     memcpy(admitted->epoch, items[2].text, items[2].text_length);
     admitted->wait_ms = items[3].integer;
-    admitted->floor = read_unsigned(items[4].text, items[4].text_length);
+    admitted->floor = (uint64_t)floor;
     admitted->quarantine_ms = read_quarantine(items[2].text, items[2].text_length);
     return true;
 }

@@ -7,18 +7,23 @@
 #include "core/guard.h"
 #include "wire/resp_writer.h"
 
-enum { RL_EPOCH_MAX = 127, RL_EPOCH_ID = 16 };
+enum { RL_EPOCH_MAX = 127, RL_EPOCH_ID = 16, RL_EPOCH_RUN = 41 };
 
 struct rl_admission {
-    const char *run_id;
+    char run[RL_EPOCH_RUN + 1];     /* whose memory it is; see rl_guard_run */
+    const char *replid;             /* it has to be the master of this history still; "": not known */
     char fresh_id[RL_EPOCH_ID + 1]; /* random, in hex */
     int64_t quarantine_ms;
     bool durable;
-    int64_t up_ms;     /* it has certainly been up that long with nothing but its own memory */
+    int64_t
+        up_ms; /* it has certainly been up that long with nothing but its own memory; -1: it was a replica */
     const char *word;  /* "", "init" or "suspect" */
     uint64_t floor;    /* 0: none to take over */
     const char *known; /* the record this is about: a suspicion or a floor for another one does not count */
 };
+
+/* Whose memory a node has: its run_id and its replication id, cut to what tells them apart. */
+void rl_guard_run(char run[RL_EPOCH_RUN + 1], const char *run_id, const char *replid);
 
 void rl_guard_write_admit(struct rl_writer *writer, const struct rl_admission *admission, bool full);
 
@@ -29,7 +34,8 @@ struct rl_admitted {
     uint64_t floor;        /* 0 none */
     int64_t quarantine_ms; /* the longest any client asked of this node */
     char epoch[RL_EPOCH_MAX + 1];
-    bool no_script; /* nothing was executed: send it again in full */
+    bool no_script;      /* nothing was executed: send it again in full */
+    bool another_master; /* nothing was done: it was promoted since it was greeted */
     const char *error;
     size_t error_length;
 };

@@ -170,7 +170,8 @@ static int64_t find_number(const char *text, size_t length, const char *field)
     return number;
 }
 
-/* master_replid2 is all zero unless this node took over from a master it replicated. */
+/* master_replid2 is all zero unless this node took over from a master it replicated. It becomes zero again once its
+ * backlog is given up (repl-backlog-ttl); what came in from a master is counted from Redis 7.0 on. */
 static bool was_promoted(const char *text, size_t length)
 {
     size_t found = 0;
@@ -179,7 +180,15 @@ static bool was_promoted(const char *text, size_t length)
     for (size_t i = 0; value != NULL && i < found; i++)
         if (value[i] != '0')
             return true;
-    return false;
+    return find_number(text, length, "total_net_repl_input_bytes") > 0;
+}
+
+bool rl_info_same_master(const char *text, size_t length, const char *replid)
+{
+    size_t found = 0;
+    const char *value = find_info(text, length, "master_replid", &found);
+
+    return value != NULL && found == strlen(replid) && memcmp(value, replid, found) == 0;
 }
 
 static bool may_evict(const char *text, size_t length)
@@ -199,6 +208,9 @@ static void read_info(struct rl_node_info *info, const char *text, size_t length
 
     if (value != NULL && found == sizeof info->run_id - 1)
         memcpy(info->run_id, value, found);
+    value = find_info(text, length, "master_replid", &found);
+    if (value != NULL && found == sizeof info->replid - 1)
+        memcpy(info->replid, value, found);
     value = find_info(text, length, "role", &found);
     if (value != NULL)
         info->replica = found == 5 && memcmp(value, "slave", 5) == 0;

@@ -27,9 +27,10 @@ struct rl_node_info {
     uint32_t version;  /* 70015 for 7.0.15 */
     unsigned features; /* RL_FEATURE_ bits */
     bool evicts;       /* memory is limited, and full memory drops keys */
-    bool promoted;     /* it was a replica of another master before */
+    bool promoted;     /* it was a replica before, so its memory may be another master's */
     int64_t up_s;      /* seconds since it was started, by its own account */
     char run_id[41];   /* empty when it may not be asked */
+    char replid[41];   /* of its history as a master: another one after every promotion; empty: unknown */
 };
 
 enum rl_handshake_step {
@@ -54,6 +55,9 @@ void rl_handshake_start(struct rl_handshake *handshake, const struct rl_greeting
 
 /* Writes the command of the present step. */
 void rl_handshake_write(const struct rl_handshake *handshake, struct rl_writer *writer);
+
+/* Whether the text of an INFO is of a master with that history. A node that was a replica in between has another one. */
+bool rl_info_same_master(const char *text, size_t length, const char *replid);
 
 /* Takes the one reply to it and moves to the next step, to READY or to FAILED. */
 void rl_handshake_read(struct rl_handshake *handshake, const char *bytes, size_t length);

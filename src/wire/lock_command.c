@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "wire/error_reply.h"
 #include "wire/guard_command.h"
+#include "wire/handshake.h"
 #include "wire/owner.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
@@ -68,6 +69,11 @@ static void write_acquire(struct rl_writer *writer, const struct rl_lock_command
     rl_write_integer(writer, command->not_after_us);
     if (fair)
         rl_line_write_fair_arguments(writer, command->place);
+    if (command->prove) {
+        rl_write_command(writer, 2);
+        rl_write_text(writer, "INFO");
+        rl_write_text(writer, "replication");
+    }
 }
 
 static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
@@ -196,11 +202,21 @@ static void answer_code(struct rl_lock_reply *reply, int64_t code)
     reply->error_length = (code == -3 ? sizeof epoch : sizeof late) - 1;
 }
 
+static bool is_fence(const struct rl_resp *item)
+{
+    return item->type == RL_RESP_INTEGER && item->integer >= 0 && item->integer <= RL_FENCE_MAX;
+}
+
+/* Microseconds, so the limit is the same. */
+static bool is_time(const struct rl_resp *item)
+{
+    return is_fence(item) && item->integer > 0;
+}
+
 /* {0, now, fence, pttl, owner}: the items after the first two. */
 static bool read_denied(const struct rl_resp *items, struct rl_lock_reply *reply)
 {
-    if (items[2].type != RL_RESP_INTEGER || items[3].type != RL_RESP_INTEGER ||
-        items[4].type != RL_RESP_STRING)
+    if (!is_fence(&items[2]) || items[3].type != RL_RESP_INTEGER || items[4].type != RL_RESP_STRING)
         return false;
     reply->answer.verdict = RL_DENIED;
     reply->answer.fence = (uint64_t)items[2].integer;
@@ -230,10 +246,10 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
     for (uint32_t i = 0; i < count && i < 7; i++)
         if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
             return false;
-    if (count < 2 || items[0].type != RL_RESP_INTEGER || items[1].type != RL_RESP_INTEGER)
+    if (count < 2 || items[0].type != RL_RESP_INTEGER || !is_time(&items[1]))
         return false;
     reply->node_us = items[1].integer;
-    if (items[0].integer == 1 && count == 3 && items[2].type == RL_RESP_INTEGER && items[2].integer > 0) {
+    if (items[0].integer == 1 && count == 3 && is_fence(&items[2]) && items[2].integer > 0) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = (uint64_t)items[2].integer;
         return true;
@@ -261,9 +277,7 @@ static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply 
 static void read_acquire(const struct rl_resp *item, uint64_t proposal, const char *bytes, size_t length,
                          size_t offset, struct rl_lock_reply *reply)
 {
-    if (proposal == 0) {
-        read_plain_acquire(item, reply);
-    } else if (item->type == RL_RESP_INTEGER && item->integer > 0) {
+    if (is_time(item)) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = proposal;
         reply->node_us = item->integer;
@@ -279,7 +293,7 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
 {
     static const char planted[] = "it had lost the lock, and was given it again";
 
-    if (item->type != RL_RESP_INTEGER || item->integer < -4) {
+    if (item->type != RL_RESP_INTEGER || item->integer < -4 || item->integer > RL_FENCE_MAX) {
         answer_protocol(reply);
     } else if (item->integer <= -3) {
         answer_code(reply, item->integer);
@@ -339,8 +353,8 @@ static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset
     return item;
 }
 
-enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
-                                     size_t length, struct rl_lock_reply *reply)
+enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, uint64_t proposal,
+                                     const char *bytes, size_t length, struct rl_lock_reply *reply)
 {
     size_t offset = 0;
     struct rl_resp first = next_item(bytes, length, &offset);
@@ -365,6 +379,8 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposa
         if (kind == RL_COMMAND_RELEASE && first.text_length > 19 &&
             memcmp(first.text, "ERR unknown command", 19) == 0)
             return RL_READING_NO_COMMAND;
+    } else if (kind == RL_COMMAND_ACQUIRE && !guarded) {
+        read_plain_acquire(&first, reply);
     } else if (kind == RL_COMMAND_ACQUIRE) {
         read_acquire(&first, proposal, bytes, length, offset, reply);
     } else if (kind == RL_COMMAND_LINE) {
@@ -373,4 +389,22 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposa
         read_compared(&first, reply);
     }
     return RL_READING_ANSWER;
+}
+
+bool rl_lock_command_same_master(const char *bytes, size_t length, const char *replid)
+{
+    size_t offset = 0;
+    struct rl_resp item;
+
+    if (rl_resp_skip(bytes, length, &offset) != RL_RESP_OK)
+        return false;
+    item = next_item(bytes, length, &offset);
+    return item.type == RL_RESP_STRING && rl_info_same_master(item.text, item.text_length, replid);
+}
+
+void rl_lock_command_refuse(struct rl_lock_reply *reply)
+{
+    reply->answer = (struct rl_answer){.verdict = RL_BROKEN, .ttl_left_ms = -2};
+    answer_code(reply, -3);
+    reply->owner = NULL;
 }

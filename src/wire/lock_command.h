@@ -42,16 +42,17 @@ struct rl_lock_command {
     uint64_t fence;       /* ACQUIRE: the proposal; RAISE: the one agreed on */
     int64_t not_after_us; /* ACQUIRE, EXTEND: in node time */
     bool repair;          /* EXTEND: plant it again where it was lost */
+    bool prove;           /* ACQUIRE: ask behind it which master it was that answered */
     /* ACQUIRE: a fair one, on guarded nodes only; NULL: an ordinary one. LEAVE, PRESENT: whose place. */
     const struct rl_place *place;
 };
 
-/* Replies a command of this kind gets. */
-static inline uint32_t rl_lock_command_replies(enum rl_command_kind kind)
+/* Replies such a command gets. */
+static inline uint32_t rl_lock_command_replies(const struct rl_lock_command *command)
 {
-    if (kind == RL_COMMAND_WATCH)
+    if (command->kind == RL_COMMAND_WATCH)
         return 3;
-    return kind == RL_COMMAND_PEEK ? 2 : 1;
+    return command->kind == RL_COMMAND_PEEK || command->prove ? 2 : 1;
 }
 
 /* Writes it. full: send the whole script, because the node said it does not have it (NOSCRIPT). */
@@ -75,9 +76,16 @@ struct rl_lock_reply {
 };
 
 /* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a broken
- * verdict with RL_CAUSE_PROTOCOL. proposal: the fence that an acquire proposed; 0: it was a
- * plain one. */
-enum rl_reading rl_lock_command_read(enum rl_command_kind kind, uint64_t proposal, const char *bytes,
-                                     size_t length, struct rl_lock_reply *reply);
+ * verdict with RL_CAUSE_PROTOCOL, and so is one with a fence out of range. guarded: it was not a plain command;
+ * proposal: the fence that a guarded acquire proposed. */
+enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, uint64_t proposal,
+                                     const char *bytes, size_t length, struct rl_lock_reply *reply);
+
+/* The second reply to an acquire with `prove`: whether it is still the master of that replication id. A node never has an
+ * old one again, so it was that master when it answered the acquire, too. */
+bool rl_lock_command_same_master(const char *bytes, size_t length, const char *replid);
+
+/* Makes of such a reply what it is worth when it is not: an epoch refusal. */
+void rl_lock_command_refuse(struct rl_lock_reply *reply);
 
 #endif

@@ -223,4 +223,25 @@ kill -CONT "$started"
 finish
 is 'and says so when it goes on' "$code" 79
 
+# ---- redlock does not run between getting the lock and starting CMD
+# A pipe that is full holds it there; then it is stopped until the lock is gone.
+mkfifo "$work/full"
+exec 8<>"$work/full"
+dd if=/dev/zero bs=4096 count=16 status=none >&8
+"$REDLOCK" run --status-fd 8 --ttl 1s a -- touch "$work/late" 2>"$work/err" &
+started=$!
+until_true is_held a
+kill -STOP "$started"
+until_true copies_are a 0
+kill -CONT "$started"
+cat <&8 >/dev/null &
+drain=$!
+wait "$started"
+is 'a lock that was lost before CMD could be started is lost' "$?" 79
+ok 'and CMD is not started' test ! -e "$work/late"
+ok 'which is said' grep -q 'touch was not started' "$work/err"
+kill "$drain"
+wait "$drain" 2>/dev/null
+exec 8>&-
+
 done_testing

@@ -26,7 +26,7 @@ static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char 
     struct rl_lock_reply reply;
     size_t end = 0;
 
-    rl_lock_command_read(kind, proposal, bytes, length, &reply);
+    rl_lock_command_read(kind, proposal != 0, proposal, bytes, length, &reply);
     CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
     CHECK(reply.answer.cause <= RL_CAUSE_ERROR);
     CHECK(reply.owner == NULL ||

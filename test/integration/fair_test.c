@@ -231,7 +231,7 @@ static const char *line_up_behind(struct fleet *fleet, atomic_int *may_ask, stru
         ask(&waiters[i], open_patient(fleet_urls(fleet)), NULL);
         await(line_is(fleet, i + 2));
     }
-    assert_true(line_is_led_by(fleet, id));
+    assert_true(line_is_led_by(fleet, id, 3));
     return id;
 }
 
@@ -246,7 +246,7 @@ static void a_waiter_that_was_killed_is_passed_over(void **state)
     line_occupy(fleet);
     line_up_behind(fleet, may_ask, waiters, id);
     line_process_kill(&process);
-    assert_true(line_is_led_by(fleet, id)); /* nobody knows yet */
+    assert_true(line_is_led_by(fleet, id, 3)); /* nobody knows yet */
     line_vacate(fleet);
     expect_order(waiters, 2);
     close_clients(waiters, 2);
@@ -268,8 +268,10 @@ static void a_frozen_waiter_is_passed_over_and_keeps_its_place(void **state)
     line_vacate(fleet);
     await_turn(&waiters[0]);
     assert_false(line_process_has_it(&process));
+    int waits = atomic_load(&process.state->waits);
     kill(process.pid, SIGCONT);
-    await(line_is(fleet, 2) && line_is_led_by(fleet, id));
+    await(line_is_led_by(fleet, id, 2));
+    await(atomic_load(&process.state->waits) > waits); /* it knows */
     assert_false(line_process_has_it(&process));
     give_back(waiters[0].lock);
     await(line_process_has_it(&process));
@@ -303,9 +305,11 @@ static void a_waiter_that_is_cut_off_is_passed_over_and_keeps_its_place(void **s
     line_vacate(fleet);
     await_turn(&waiters[0]);
     assert_false(line_process_has_it(&process));
+    int waits = atomic_load(&process.state->waits);
     for (int node = 0; node < 3; node++)
         proxy_hold(proxies[node], false);
-    await(line_is(fleet, 2) && line_is_led_by(fleet, id));
+    await(line_is_led_by(fleet, id, 2));
+    await(atomic_load(&process.state->waits) > waits); /* it knows */
     assert_false(line_process_has_it(&process));
     give_back(waiters[0].lock);
     await(line_process_has_it(&process));

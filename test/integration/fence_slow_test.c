@@ -337,6 +337,45 @@ static void a_step_back_of_60_seconds_is_noticed_said_and_sat_out(void **state)
     expect_step_noticed(*state, -60);
 }
 
+static bool has_record(struct fleet *fleet, const char *record)
+{
+    return strcmp(fleet_command(fleet, 1, "GET", "redlock-guard:epoch", NULL), record) == 0;
+}
+
+/* The step is seen while the others are slow to vouch for our clock, and when they do, the node's connection is gone. */
+static void a_step_is_held_against_a_node_that_is_away_when_it_is_judged(void **state)
+{
+    struct fleet *fleet = *state;
+    struct ear ear = {.word = "clock jumped"};
+    redlock_client *client = open_listening(fleet, &ear);
+    redlock_spec spec = spec_for("name", SHORT_MAX_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+    char record[160];
+
+    use_for(client, 300, 0);
+    snprintf(record, sizeof record, "%s", fleet_command(fleet, 1, "GET", "redlock-guard:epoch", NULL));
+    node_clock_step(fleet, 1, 30 * SECOND);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        if (i != 1)
+            fleet_freeze(fleet, i);
+    assert_int_not_equal(redlock_try_acquire(client, &spec, &lock, &report), REDLOCK_OK);
+    assert_int_equal(atomic_load(&ear.heard), 1);
+    assert_true(has_record(fleet, record));
+    fleet_command(fleet, 1, "CLIENT", "KILL", "TYPE", "normal", NULL);
+    fleet_freeze(fleet, 1);
+    redlock_inspect(client, "name", 0, &report); /* sees the break */
+    for (int i = 0; i < fleet_size(fleet); i++)
+        if (i != 1)
+            fleet_thaw(fleet, i);
+    await(redlock_try_acquire(client, &spec, &lock, NULL) == REDLOCK_OK);
+    give_back(lock);
+    fleet_thaw(fleet, 1);
+    await(is_counted(client, 1));
+    assert_false(has_record(fleet, record)); /* it has sat out in between */
+    redlock_client_close(client);
+}
+
 static void a_slewing_node_is_noticed_and_does_not_count(void **state)
 {
     struct fleet *fleet = *state;
@@ -455,6 +494,7 @@ int main(void)
         ON_GUARDED(fences_rise_after_a_catastrophe, start_three_guarded),
         ON_GUARDED(a_step_of_30_seconds_is_noticed_said_and_sat_out, start_with_clocks),
         ON_GUARDED(a_step_back_of_60_seconds_is_noticed_said_and_sat_out, start_with_clocks),
+        ON_GUARDED(a_step_is_held_against_a_node_that_is_away_when_it_is_judged, start_with_clocks),
         ON_GUARDED(a_slewing_node_is_noticed_and_does_not_count, start_with_clocks),
         ON_GUARDED(a_node_within_the_drift_setting_counts, start_with_clocks),
         ON_GUARDED(exclusion_holds_on_a_slewing_node, start_with_clocks),

@@ -10,7 +10,13 @@
 #include "support/guarded.h"
 #include "support/steps.h"
 
-enum { STORY_TTL_MS = 2000, STORY_WAIT_MS = 700, ALL_THE_TIME_MS = 60000, URLS_MAX = 1024 };
+enum {
+    STORY_TTL_MS = 2000,
+    FAILBACK_TTL_MS = 8000, /* memory is copied meanwhile */
+    STORY_WAIT_MS = 700,
+    ALL_THE_TIME_MS = 60000,
+    URLS_MAX = 1024
+};
 
 /* ---- a new fleet --------------------------------------------------------------------------------------- */
 
@@ -158,6 +164,8 @@ static void a_fleet_lost_at_once_comes_back_by_itself_after_the_quarantine(void 
 /* One lock, taken by somebody who reaches nodes 0 and 1 only, while node 0 forgets it. */
 struct story {
     redlock_mode mode;
+    uint32_t ttl_ms;                      /* 0: STORY_TTL_MS */
+    bool late;                            /* the second client connects after the node forgot */
     char urls[URLS_MAX];                  /* of the second client: all three */
     char narrow_urls[URLS_MAX];           /* of the first: node 2 is out of its reach */
     void (*prepare)(struct fleet *fleet); /* before it is taken; may be NULL */
@@ -171,9 +179,14 @@ static void set_urls(struct story *story, const char *first, const char *second,
              second);
 }
 
+static uint32_t story_ttl_ms(const struct story *story)
+{
+    return story->ttl_ms != 0 ? story->ttl_ms : STORY_TTL_MS;
+}
+
 static redlock_client *open_story(const struct story *story, const char *urls)
 {
-    redlock_options options = guarded_options(urls, STORY_TTL_MS);
+    redlock_options options = guarded_options(urls, story_ttl_ms(story));
 
     options.mode = story->mode;
     return open_with(&options);
@@ -184,7 +197,7 @@ static int play_once(const struct story *story, struct fleet *fleet, bool *other
 {
     redlock_client *second = open_story(story, story->urls);
     redlock_client *first = open_story(story, story->narrow_urls);
-    redlock_spec spec = spec_for("lock", STORY_TTL_MS);
+    redlock_spec spec = spec_for("lock", story_ttl_ms(story));
     redlock_lock *held = NULL, *stolen = NULL, *other = NULL;
     int holders;
     bool stole;
@@ -196,6 +209,10 @@ static int play_once(const struct story *story, struct fleet *fleet, bool *other
         story->prepare(fleet);
     held = take_spec(first, &spec);
     story->forget(fleet);
+    if (story->late) {
+        redlock_client_close(second);
+        second = open_story(story, story->urls);
+    }
     stole = redlock_acquire(second, &spec, STORY_WAIT_MS, &stolen, NULL) == REDLOCK_OK;
     holders = (redlock_lock_validity_ms(held) > 0) + stole;
     spec.name = "other";
@@ -354,6 +371,88 @@ static void without_the_guard_a_promoted_replica_gives_a_lock_away_twice(void **
     play_promotion(*state, REDLOCK_PLAIN, 2);
 }
 
+/* ---- a master that was a replica for a while ----------------------------------------------------------- */
+
+static void start_another(void)
+{
+    replica_fleet = fleet_start(&(struct fleet_options){
+        .node_count = 1, .transport = FLEET_TCP, .config = "repl-diskless-sync-delay 0"});
+    assert_non_null(replica_fleet);
+}
+
+static void become_replica(struct fleet *fleet, const struct fleet *master)
+{
+    const char *port = strrchr(fleet_url(master, 0), ':') + 1;
+
+    assert_string_equal(fleet_command(fleet, 0, "REPLICAOF", "127.0.0.1", port, NULL), "OK");
+    await(strstr(fleet_command(fleet, 0, "INFO", "replication", NULL), "master_link_status:up") != NULL);
+}
+
+/* Its replica has taken over, so it becomes a replica of that one, and is then made master again. No process ends, no
+ * connection breaks, and the record that comes back with the other's memory is its own. */
+static void fail_back(struct fleet *fleet)
+{
+    become_replica(fleet, replica_fleet);
+    assert_string_equal(fleet_command(fleet, 0, "GET", "lock", NULL), "(nil)");
+    assert_string_equal(fleet_command(fleet, 0, "REPLICAOF", "NO", "ONE", NULL), "OK");
+}
+
+static void fail_over(struct fleet *fleet)
+{
+    become_replica(replica_fleet, fleet);
+    assert_string_equal(fleet_command(fleet, 0, "WAIT", "1", "0", NULL), "1");
+    assert_string_equal(fleet_command(replica_fleet, 0, "REPLICAOF", "NO", "ONE", NULL), "OK");
+}
+
+static void play_failback(struct fleet *fleet, struct story story)
+{
+    start_another();
+    story.ttl_ms = FAILBACK_TTL_MS;
+    story.forget = fail_back;
+    play(fleet, &story);
+    fleet_stop(replica_fleet);
+}
+
+static void a_master_that_was_a_replica_for_a_while_does_not_give_a_lock_away_twice(void **state)
+{
+    play_failback(*state, (struct story){.prepare = fail_over});
+}
+
+static void nor_does_it_to_a_client_that_comes_afterwards(void **state)
+{
+    play_failback(*state, (struct story){.prepare = fail_over, .late = true});
+}
+
+/* The memory it takes over is of a node with a record of its own, and it has been up for longer than any quarantine. */
+static void a_master_with_the_memory_of_another_one_gets_no_credit_for_its_uptime(void **state)
+{
+    struct fleet *fleet = *state;
+    struct story story = {.ttl_ms = FAILBACK_TTL_MS, .forget = fail_back};
+    redlock_client *client;
+    bool other_locks;
+
+    start_another();
+    client = open_admitted(fleet_url(replica_fleet, 0), FAILBACK_TTL_MS);
+    redlock_client_close(client);
+    sleep_ms(FAILBACK_TTL_MS + 2500);
+    set_urls(&story, fleet_url(fleet, 0), fleet_url(fleet, 1), fleet_url(fleet, 2));
+    assert_int_equal(play_once(&story, fleet, &other_locks), 1);
+    fleet_stop(replica_fleet);
+}
+
+/* That changes its replication id, but not its memory. */
+static void a_master_that_gets_its_first_replica_goes_on_voting(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), 30000);
+
+    await(node_votes(client, 0, NULL));
+    start_replica(fleet);
+    await(node_votes(client, 0, NULL)); /* 30 seconds would not be waited for */
+    redlock_client_close(client);
+    fleet_stop(replica_fleet);
+}
+
 static void a_replica_does_not_vote(void **state)
 {
     struct fleet *fleet = *state;
@@ -368,6 +467,55 @@ static void a_replica_does_not_vote(void **state)
     assert_non_null(strstr(detail, "replica"));
     redlock_client_close(client);
     fleet_stop(replica_fleet);
+}
+
+/* ---- nodes that talk nonsense -------------------------------------------------------------------------- */
+
+/* Its record is as it was, but what it says of fences is not to be believed: it is told anew by the others. */
+static void a_floor_that_is_no_number_of_ours_spoils_nobodys_fences(void **state)
+{
+    static const char *const odd[] = {"9007199254740992", "1e300", "-1", "nonsense"};
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    uint64_t fence = 0;
+
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        fleet_command(fleet, 0, "SET", "redlock-guard:floor", odd[i], NULL);
+        for (int k = 0; k < 3; k++) {
+            redlock_lock *lock = take_lock(client, "lock", SHORT_MAX_TTL_MS);
+
+            assert_true(redlock_lock_fence(lock) > fence);
+            assert_true(redlock_lock_fence(lock) < UINT64_C(4000000000000000));
+            fence = redlock_lock_fence(lock);
+            give_back(lock);
+        }
+        await(node_votes(client, 0, NULL));
+    }
+    redlock_client_close(client);
+}
+
+/* A record says how long the longest lock of any client may be, and what one node says counts for all; but no lock is longer
+ * than a day. */
+static void a_record_with_a_quarantine_of_centuries_keeps_nobody_else_from_voting(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_options options = guarded_options(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_client *another;
+    char run[64], record[128];
+
+    assert_int_equal(sscanf(fleet_command(fleet, 0, "GET", "redlock-guard:epoch", NULL), "1 %63s", run), 1);
+    snprintf(record, sizeof record, "1 %s deadbeefdeadbeef 9000000000000000 0", run);
+    fleet_command(fleet, 0, "SET", "redlock-guard:epoch", record, NULL);
+    node_votes(client, 0, NULL);
+    fleet_command(fleet, 1, "CLIENT", "KILL", "TYPE", "normal", NULL);
+    fleet_command(fleet, 2, "CLIENT", "KILL", "TYPE", "normal", NULL);
+    another = open_with(&options);
+    await(node_votes(client, 1, NULL) && node_votes(client, 2, NULL));
+    await(node_votes(another, 1, NULL) && node_votes(another, 2, NULL));
+    await(node_votes(another, 0, NULL)); /* after the quarantine that clients ask for */
+    redlock_client_close(another);
+    redlock_client_close(client);
 }
 
 /* ---- coming back --------------------------------------------------------------------------------------- */
@@ -757,7 +905,14 @@ int main(void)
         ON_GUARDED(a_node_restored_from_an_old_snapshot_does_not_give_a_lock_away_twice, start_three_guarded),
         ON_GUARDED(a_promoted_replica_does_not_give_a_lock_away_twice, start_three_tcp),
         ON_GUARDED(without_the_guard_a_promoted_replica_gives_a_lock_away_twice, start_three_tcp),
+        ON_GUARDED(a_master_that_was_a_replica_for_a_while_does_not_give_a_lock_away_twice, start_three_tcp),
+        ON_GUARDED(nor_does_it_to_a_client_that_comes_afterwards, start_three_tcp),
+        ON_GUARDED(a_master_with_the_memory_of_another_one_gets_no_credit_for_its_uptime, start_three_tcp),
+        ON_GUARDED(a_master_that_gets_its_first_replica_goes_on_voting, start_three_tcp),
         ON_GUARDED(a_replica_does_not_vote, start_three_tcp),
+        ON_GUARDED(a_floor_that_is_no_number_of_ours_spoils_nobodys_fences, start_three_guarded),
+        ON_GUARDED(a_record_with_a_quarantine_of_centuries_keeps_nobody_else_from_voting,
+                   start_three_guarded),
         ON_GUARDED(a_wiped_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
         ON_GUARDED(a_flushed_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
         ON_GUARDED(too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason, start_five_guarded),

@@ -390,6 +390,86 @@ static void closed_client_lets_held_locks_expire(void **state)
     assert_string_equal(fleet_leftovers(fleet, 10000), "");
 }
 
+/* ---- told first ---------------------------------------------------------------------------------------- */
+
+struct gate {
+    atomic_int entered, open;
+};
+
+static void wait_at_gate(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    struct gate *gate = context;
+
+    (void)lock;
+    (void)report;
+    atomic_store(&gate->entered, 1);
+    for (int i = 0; i < 1000 && atomic_load(&gate->open) == 0; i++)
+        sleep_ms(10);
+}
+
+static redlock_lock *hold_briefly(redlock_client *client, struct gate *gate)
+{
+    redlock_spec spec = spec_for("lease", LONG_TTL_MS);
+
+    spec.auto_extend = 1;
+    spec.max_hold_ms = SHORT_TTL_MS;
+    spec.on_lost = wait_at_gate;
+    spec.context = gate;
+    return take_spec(client, &spec);
+}
+
+/* Its TTL is far from over, so only we could let the next one in. */
+static void nobody_gets_a_lost_lock_while_its_holder_is_being_told(void **state)
+{
+    static struct gate gate;
+    struct fleet *fleet = *state;
+    redlock_client *client = open_client(fleet_urls(fleet)), *another = open_client(fleet_urls(fleet));
+    redlock_lock *lock = hold_briefly(client, &gate), *next = NULL;
+    redlock_spec spec = spec_for("lease", SHORT_TTL_MS);
+
+    await(atomic_load(&gate.entered) == 1);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(redlock_try_acquire(another, &spec, &next, NULL), REDLOCK_BUSY);
+        sleep_ms(10);
+    }
+    atomic_store(&gate.open, 1);
+    assert_int_equal(redlock_acquire(another, &spec, LONG_TTL_MS / 2, &next, NULL), REDLOCK_OK);
+    give_back(next);
+    redlock_lock_free(lock);
+    redlock_client_close(another);
+    redlock_client_close(client);
+}
+
+static uint64_t count_lost(redlock_client *client)
+{
+    redlock_stats stats = REDLOCK_STATS_INIT;
+
+    assert_int_equal(redlock_client_stats(client, &stats), REDLOCK_OK);
+    return stats.lost;
+}
+
+/* The first lock's callback keeps the notifier busy; the loss of the second is told by the close, and its key is let go. */
+static void a_loss_that_waits_to_be_told_is_told_by_the_close(void **state)
+{
+    static struct gate gate;
+    static struct witness witness;
+    struct fleet *fleet = *state;
+    redlock_client *client = open_client(fleet_urls(fleet));
+    redlock_lock *first = hold_briefly(client, &gate), *second;
+    redlock_spec spec = leased_spec(&witness, "second", LONG_TTL_MS);
+
+    spec.max_hold_ms = SHORT_TTL_MS;
+    second = take_spec(client, &spec);
+    await(atomic_load(&gate.entered) == 1 && count_lost(client) == 2);
+    assert_int_equal(atomic_load(&witness.lost), 0);
+    atomic_store(&gate.open, 1);
+    redlock_client_close(client);
+    assert_int_equal(atomic_load(&witness.lost), 1);
+    redlock_lock_free(first);
+    redlock_lock_free(second);
+    assert_string_equal(fleet_leftovers(fleet, 5000), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +488,8 @@ int main(void)
         ON_NODES(thread_that_released_before_it_exits_leaves_no_trace, start_three_nodes),
         ON_NODES(freed_lock_stays_until_its_ttl_ends, start_five_nodes),
         ON_NODES(closed_client_lets_held_locks_expire, start_five_nodes),
+        ON_NODES(nobody_gets_a_lost_lock_while_its_holder_is_being_told, start_three_nodes),
+        ON_NODES(a_loss_that_waits_to_be_told_is_told_by_the_close, start_three_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

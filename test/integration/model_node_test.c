@@ -196,19 +196,20 @@ static void admit(struct pair *pair, struct rl_admission *admission)
     snprintf(admission->fresh_id, sizeof admission->fresh_id, "%016" PRIx64, rl_prng_next(&pair->prng));
     rl_guard_write_admit(&writer, admission, true);
     compare(pair, &writer, real);
-    if (strcmp(admission->word, "look") != 0)
+    if (strcmp(admission->word, "look") != 0 && real[0] != '0')
         assert_int_equal(sscanf(real, "%*d\n%*d\n%127[^\n]", pair->record), 1);
 }
 
 static void try_admission(struct pair *pair)
 {
     static const char *const words[] = {"", "", "", "init", "suspect", "look"};
-    static const char *const runs[] = {"run-a", "run-a", "run-a", "run-b"};
+    static const char *const runs[] = {"run-a.1", "run-a.1", "run-a.1", "run-b.1", "run-a.2"};
+    const char *const replids[] = {"", "0123", pair->model.replid, pair->model.replid};
     struct rl_admission admission = {
-        .run_id = runs[draw(pair, 0, 3)],
+        .replid = replids[draw(pair, 0, 3)],
         .quarantine_ms = draw(pair, 1, 10) == 1 ? 600000 : 500000,
         .durable = draw(pair, 0, 1) == 1,
-        .up_ms = draw(pair, 0, 3) * 400000,
+        .up_ms = draw(pair, 0, 4) * 400000 - 400000,
         .word = words[draw(pair, 0, 5)],
         .floor =
             draw(pair, 0, 2) == 0 ? 0 : (uint64_t)(node_now(pair->fleet) + draw(pair, -9000000, 9000000)),
@@ -217,6 +218,7 @@ static void try_admission(struct pair *pair)
 
     if (admission.floor == 0 && strcmp(admission.word, "init") == 0)
         admission.word = ""; /* the operator's word always comes with one */
+    snprintf(admission.run, sizeof admission.run, "%s", runs[draw(pair, 0, 4)]);
     admit(pair, &admission);
 }
 
@@ -224,6 +226,20 @@ static void remove_key(struct pair *pair, const char *key)
 {
     fleet_command(pair->fleet, 0, "DEL", key, NULL);
     sim_node_remove(&pair->model, key);
+}
+
+/* A new history, as when the first replica comes. */
+static void learn_history(struct pair *pair)
+{
+    const char *info = fleet_command(pair->fleet, 0, "INFO", "replication", NULL);
+
+    assert_int_equal(sscanf(strstr(info, "master_replid:"), "master_replid:%40s", pair->model.replid), 1);
+}
+
+static void begin_history(struct pair *pair)
+{
+    assert_string_equal(fleet_command(pair->fleet, 0, "DEBUG", "CHANGE-REPL-ID", NULL), "OK");
+    learn_history(pair);
 }
 
 static void lose_something(struct pair *pair)
@@ -250,6 +266,8 @@ static void do_anything(struct pair *pair)
         try_waiting(pair);
     else if (choice <= 97)
         try_admission(pair);
+    else if (draw(pair, 1, 4) == 1)
+        begin_history(pair);
     else
         lose_something(pair);
 }
@@ -258,7 +276,7 @@ static void do_anything(struct pair *pair)
 static void do_what_moves_the_line(struct pair *pair)
 {
     struct rl_admission init = {
-        .run_id = "run-a", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
+        .run = "run-a.1", .replid = "", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
 
     if (pair->record[0] == '\0' || draw(pair, 1, 200) == 1)
         admit(pair, &init);
@@ -277,8 +295,9 @@ static bool run(enum sim_bug bug, void (*do_something)(struct pair *pair), bool 
     bool same;
 
     assert_non_null(pair);
-    pair->fleet = fleet_start(&(struct fleet_options){.node_count = 1});
+    pair->fleet = fleet_start(&(struct fleet_options){.node_count = 1, .config = "enable-debug-command yes"});
     assert_non_null(pair->fleet);
+    learn_history(pair);
     pair->prng = rl_prng_seed(1);
     pair->model.bug = bug;
     for (int i = 0; i < COMMANDS && pair->difference[0] == '\0'; i++)

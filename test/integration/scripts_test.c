@@ -278,6 +278,30 @@ static void a_node_that_is_not_what_the_client_takes_it_for_does_not_vote(void *
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
+/* One more than 2^53 is 2^53 in the nodes' arithmetic. */
+static void a_number_without_a_next_one_is_not_handed_out(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant_guard(fleet);
+    expect_fence(fleet, INT64_C(9007199254740989), 5, node_now(fleet), INT64_C(9007199254740990));
+    fleet_command(fleet, 0, "DEL", FENCE_KEY, NULL);
+    for (const char *const *odd = (const char *const[]){"9007199254740990", "1e300", "nan", "-1", "x", NULL};
+         *odd != NULL; odd++) {
+        plant(fleet, FLOOR_KEY, *odd);
+        expect_epoch_refusal(fleet, EPOCH);
+    }
+    plant(fleet, FLOOR_KEY, "5");
+    plant(fleet, FENCE_KEY, "9007199254740990");
+    assert_non_null(strstr(acquire(fleet, node_now(fleet)), "out of range"));
+    assert_value(fleet, "lock", "(nil)");
+    plant(fleet, FENCE_KEY, "7");
+    plant(fleet, "lock", "me");
+    assert_non_null(strstr(raise_fence(fleet, "me", INT64_C(9007199254740991), EPOCH), "above"));
+    assert_value(fleet, FENCE_KEY, "7");
+    fleet_command(fleet, 0, "DEL", "lock", NULL);
+}
+
 static void a_question_that_comes_too_late_is_not_carried_out(void **state)
 {
     struct fleet *fleet = *state;
@@ -477,7 +501,7 @@ static void releasing_deletes_what_is_ours_and_nothing_else(void **state)
 
 /* What a client says; zero means what most clients would say. */
 struct asks {
-    const char *run, *id, *word, *known;
+    const char *run, *id, *word, *known, *replid;
     int64_t q_ms, up_ms, floor;
     bool durable;
 };
@@ -505,9 +529,10 @@ static struct admitted admit(struct fleet *fleet, struct asks asks)
                            decimal(asks.up_ms),
                            or_else(asks.word, ""),
                            asks.floor != 0 ? decimal(asks.floor) : "",
-                           or_else(asks.known, "")};
+                           or_else(asks.known, ""),
+                           or_else(asks.replid, "")};
     struct admitted admitted = {0};
-    const char *answer = call_script(fleet, &rl_script_admit, "2", words, 10);
+    const char *answer = call_script(fleet, &rl_script_admit, "2", words, 11);
 
     if (count_lines(answer) != 5)
         fail_msg("not an admission: %s", answer);
@@ -560,12 +585,13 @@ static void a_node_without_a_record_gets_no_credit(void **state)
 static void an_unreadable_record_counts_as_none(void **state)
 {
     struct fleet *fleet = *state;
-    static const char *const odd[] = {"", "1 a b c 0", "2 run-a id 1000 0", "1 run-a id 1000 0 ", "nonsense"};
+    static const char *const odd[] = {
+        "", "1 a b c 0", "2 run-a id 1000 0", "1 run-a id 1000 0 ", "1 run-a id 172800001 0", "nonsense"};
 
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
         plant(fleet, EPOCH_KEY, odd[i]);
         plant(fleet, FLOOR_KEY, "5");
-        assert_int_equal(admit(fleet, (struct asks){0}).state, 2);
+        assert_int_equal(admit(fleet, (struct asks){0}).wait_ms, 1000);
     }
 }
 
@@ -639,6 +665,51 @@ static void a_durable_node_that_was_waiting_goes_on_waiting(void **state)
 
     assert_int_equal(second.state, 2);
     assert_int_equal(second.until_ms, first.until_ms);
+}
+
+static void a_new_history_of_the_same_run_forgot_nothing(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted admitted;
+
+    plant(fleet, EPOCH_KEY, "1 run-a.1 id 1000 0");
+    plant(fleet, FLOOR_KEY, "5");
+    admitted = admit(fleet, (struct asks){.run = "run-a.2"});
+    assert_int_equal(admitted.state, 1);
+    assert_string_equal(admitted.record, "1 run-a.2 id 1000 0");
+    assert_string_equal(admitted.floor, "5");
+}
+
+/* Not even where the operator declared it durable: it remembers, but perhaps not what it was told itself. */
+static void a_node_that_was_a_replica_sits_out_in_full(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted admitted;
+
+    plant(fleet, EPOCH_KEY, "1 run-a.1 id 1000 0");
+    plant(fleet, FLOOR_KEY, "5");
+    admitted = admit(fleet, (struct asks){.run = "run-a.2", .up_ms = -1, .durable = true});
+    assert_int_equal(admitted.state, 2);
+    assert_int_equal(admitted.wait_ms, 1000);
+    assert_string_equal(admitted.run, "run-a.2");
+    assert_string_equal(admitted.id, "fresh");
+    assert_string_equal(admitted.floor, "");
+}
+
+static void a_node_that_is_another_master_than_was_greeted_is_not_admitted(void **state)
+{
+    struct fleet *fleet = *state;
+    const char *words[] = {EPOCH_KEY, FLOOR_KEY, "run-b", "fresh", "1000",      "0",
+                           "0",       "",        "",      "",      "not-its-id"};
+    const char *info;
+    char replid[41];
+
+    plant_fit(fleet);
+    assert_int_equal(number_at(call_script(fleet, &rl_script_admit, "2", words, 11), 0), 0);
+    assert_value(fleet, EPOCH_KEY, "1 run-a id 1000 0");
+    info = fleet_command(fleet, 0, "INFO", "replication", NULL);
+    assert_int_equal(sscanf(strstr(info, "master_replid:"), "master_replid:%40s", replid), 1);
+    assert_int_equal(admit(fleet, (struct asks){.replid = replid}).state, 1);
 }
 
 static void time_since_the_restart_is_credited(void **state)
@@ -734,6 +805,21 @@ static void a_look_changes_nothing(void **state)
     assert_string_equal(fleet_command(fleet, 0, "GET", FLOOR_KEY, NULL), "5");
 }
 
+static void a_floor_out_of_range_is_none(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant(fleet, EPOCH_KEY, "1 run-a id 1000 0");
+    for (const char *const *odd = (const char *const[]){"9007199254740990", "1e300", "nan", "-1", "x", NULL};
+         *odd != NULL; odd++) {
+        plant(fleet, FLOOR_KEY, *odd);
+        assert_int_equal(admit(fleet, (struct asks){0}).state, 3);
+    }
+    assert_int_equal(
+        admit(fleet, (struct asks){.floor = INT64_C(9007199254740991), .known = "1 run-a id 1000 0"}).state,
+        3);
+}
+
 static void a_floor_is_only_ever_raised(void **state)
 {
     struct fleet *fleet = *state;
@@ -826,6 +912,7 @@ int main(void)
         ON_A_FLUSHED_NODE(a_holder_without_an_end_and_with_a_long_name_is_shown_cut),
         ON_A_FLUSHED_NODE(a_key_of_another_type_is_in_the_way_and_nothing_is_written),
         ON_A_FLUSHED_NODE(a_node_that_is_not_what_the_client_takes_it_for_does_not_vote),
+        ON_A_FLUSHED_NODE(a_number_without_a_next_one_is_not_handed_out),
         ON_A_FLUSHED_NODE(a_question_that_comes_too_late_is_not_carried_out),
         ON_A_FLUSHED_NODE(raising_lifts_the_fence_while_the_lock_is_ours),
         ON_A_FLUSHED_NODE(raising_never_lowers),
@@ -848,11 +935,15 @@ int main(void)
         ON_A_FLUSHED_NODE(another_run_forgot_and_sits_out),
         ON_A_FLUSHED_NODE(another_run_of_a_durable_node_goes_on),
         ON_A_FLUSHED_NODE(a_durable_node_that_was_waiting_goes_on_waiting),
+        ON_A_FLUSHED_NODE(a_new_history_of_the_same_run_forgot_nothing),
+        ON_A_FLUSHED_NODE(a_node_that_was_a_replica_sits_out_in_full),
+        ON_A_FLUSHED_NODE(a_node_that_is_another_master_than_was_greeted_is_not_admitted),
         ON_A_FLUSHED_NODE(time_since_the_restart_is_credited),
         ON_A_FLUSHED_NODE(a_node_that_has_been_up_long_enough_lacks_only_its_floor),
         ON_A_FLUSHED_NODE(a_quarantine_that_was_longer_is_not_cut_by_a_restart),
         ON_A_FLUSHED_NODE(the_longest_quarantine_any_client_asked_for_holds_for_all),
         ON_A_FLUSHED_NODE(after_its_quarantine_a_node_lacks_a_floor_and_takes_the_one_it_is_told),
+        ON_A_FLUSHED_NODE(a_floor_out_of_range_is_none),
         ON_A_FLUSHED_NODE(a_floor_is_only_ever_raised),
         ON_A_FLUSHED_NODE(a_floor_for_another_record_is_not_taken),
         ON_A_FLUSHED_NODE(a_look_changes_nothing),

@@ -91,6 +91,10 @@ void sim_connection_made(struct sim_world *world, struct sim_client *client, uin
     connection->tracking = SIM_TRACKING_OFF;
     connection->ready_us = world->now_us;
     memcpy(connection->run_id, it->run_id, sizeof connection->run_id);
+    memcpy(connection->replid, it->replid, sizeof connection->replid);
+    connection->promoted = it->promoted;
+    if (world->plan.bug == SIM_BUG_PROMOTION_UNSEEN)
+        connection->replid[0] = '\0';
     connection->up_s = sim_node_up_s(it, world->now_us);
     rl_backoff_reset(&connection->backoff);
     sim_guard_ready(world, client, node);

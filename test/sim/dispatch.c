@@ -26,6 +26,8 @@ static void add_guard(struct sim_world *world, const struct sim_client *client, 
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, client->now) +
                                                         world->plan.node_timeout_ms * 1000
                                                   : NOT_AFTER_NEVER;
+    /* Every time, where the client asks every 10 ms: a promotion takes no time at all here. */
+    command->prove = command->kind == RL_COMMAND_ACQUIRE && client->connections[node].replid[0] != '\0';
     command->repair =
         guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && worker->stage == SIM_HELD;
 }
@@ -50,6 +52,7 @@ bool sim_dispatch_send(struct sim_world *world, struct sim_client *client, uint3
     ticket.full = ticket.full || (connection->loaded & 1U << ticket.kind) == 0;
     ticket.attempt = attempt;
     ticket.number = worker->fence;
+    ticket.proves = command.prove;
     ticket.sent = client->now;
     rl_lock_command_write(&writer, &command, 0, ticket.full);
     if (!sim_connection_send(world, client, node, &writer, &ticket))
@@ -307,11 +310,14 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
         sim_watching_tracked(client, node, bytes, length);
         return;
     }
-    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, ticket->number, bytes, length, &reply);
+    reading =
+        rl_lock_command_read((enum rl_command_kind)ticket->kind, true, ticket->number, bytes, length, &reply);
     if (reading == RL_READING_NO_SCRIPT && !ticket->full) {
         send_again(world, client, node, ticket);
         return;
     }
+    if (ticket->proves != 0 && !rl_lock_command_same_master(bytes, length, client->connections[node].replid))
+        rl_lock_command_refuse(&reply);
     if (reply.answer.cause == RL_CAUSE_PROTOCOL)
         sim_fail(world, "node %u answered something that was not understood: %.*s", node + 1, (int)length,
                  bytes);

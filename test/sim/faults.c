@@ -147,7 +147,10 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
     case SIM_FAULT_RESTART:
     case SIM_FAULT_WIPE:
     case SIM_FAULT_SNAPSHOT:
-        crash(world, index, fault);
+        if (fault == SIM_FAULT_SNAPSHOT && world->plan.promotes)
+            sim_node_promote(node, ++world->serial, world->now_us);
+        else
+            crash(world, index, fault);
         return;
     case SIM_FAULT_FLUSH:
         sim_node_flush(node);

@@ -21,10 +21,12 @@ static struct rl_admission make_admission(struct sim_world *world, struct sim_cl
     const struct sim_connection *connection = &client->connections[node];
     int64_t quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm));
     struct rl_admission admission = {
-        .run_id = connection->run_id,
+        .replid = connection->replid,
         .quarantine_ms = quarantine_ms > client->quarantine_ms ? quarantine_ms : client->quarantine_ms,
         .durable = plan->durable,
-        .up_ms = connection->up_s < 1 ? 0 : (connection->up_s - 1) * 1000,
+        .up_ms = connection->promoted   ? -1
+                 : connection->up_s < 1 ? 0
+                                        : (connection->up_s - 1) * 1000,
         .word = word,
         .floor = floor,
         .known = client->guards[node].epoch,
@@ -32,6 +34,7 @@ static struct rl_admission make_admission(struct sim_world *world, struct sim_cl
 
     snprintf(admission.fresh_id, sizeof admission.fresh_id, "%016llx",
              (unsigned long long)rl_prng_next(&world->prng));
+    rl_guard_run(admission.run, connection->run_id, connection->replid);
     return admission;
 }
 
@@ -192,6 +195,9 @@ void sim_guard_reply(struct sim_world *world, struct sim_client *client, uint32_
         if (sim_guard_admit(world, client, node, ticket->word, true))
             return;
         put_off(client, node);
+    } else if (admitted.another_master) {
+        sim_connection_break(world, client, node);
+        return;
     } else if (admitted.fitness == RL_FITNESS_UNKNOWN)
         sim_fail(world, "node %u answered an admission with: %.*s", node + 1, (int)length, bytes);
     else

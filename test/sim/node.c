@@ -45,7 +45,18 @@ void sim_node_start(struct sim_node *node, uint64_t serial, int64_t true_us)
     node->loaded = 0;
     sim_tracking_forget_all(node);
     node->started_us = sim_clock_at(&node->clock, true_us);
-    snprintf(node->run_id, sizeof node->run_id, "%040" PRIx64, serial);
+    snprintf(node->run_id, sizeof node->run_id, "%020" PRIx64 "%020d", serial, 0);
+    snprintf(node->replid, sizeof node->replid, "%020" PRIx64 "%020d", serial, 1);
+    node->promoted = false;
+}
+
+void sim_node_promote(struct sim_node *node, uint64_t serial, int64_t true_us)
+{
+    sim_node_flush(node); /* a copy of another's memory takes the place of its own */
+    node->memory = node->kept;
+    snprintf(node->replid, sizeof node->replid, "%020" PRIx64 "%020d", serial, 1);
+    node->promoted = true;
+    node->promoted_us = true_us;
 }
 
 static void remove_key(struct sim_node *node, struct sim_key *key)
@@ -246,6 +257,15 @@ static void copy_text(char *target, size_t size, const struct rl_resp *item)
     target[length] = '\0';
 }
 
+/* INFO replication, what matters of it. */
+static void run_info(struct sim_call *call)
+{
+    char text[96];
+
+    snprintf(text, sizeof text, "role:master\r\nmaster_replid:%s\r\n", call->node->replid);
+    sim_reply_text(call->reply, text);
+}
+
 /* SET key value NX PX ttl, GETRANGE key 0 n, PTTL key. */
 static void run_plain(struct sim_call *call, const struct rl_resp *items, uint32_t count)
 {
@@ -301,6 +321,8 @@ void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size
         }
         if (is_text(&items[0], "EVAL", 4) || is_text(&items[0], "EVALSHA", 7))
             run_script(&call, items, head.element_count);
+        else if (is_text(&items[0], "INFO", 4))
+            run_info(&call);
         else
             run_plain(&call, items, head.element_count);
         sim_tracking_served(node);

@@ -80,8 +80,10 @@ struct sim_node {
     struct sim_clock clock;
     int64_t started_us; /* node time */
     uint32_t boot;      /* how often it was started */
-    char run_id[41];
-    unsigned loaded; /* scripts it knows, a bit for each */
+    char run_id[41], replid[41];
+    bool promoted;       /* it was a replica since it was started */
+    int64_t promoted_us; /* and until then (true time) */
+    unsigned loaded;     /* scripts it knows, a bit for each */
     bool up;
     int64_t frozen_until_us; /* true time; INT64_MAX: for good */
     int64_t slow_until_us;
@@ -105,6 +107,9 @@ int64_t sim_clock_when(const struct sim_clock *clock, int64_t shown_us);
 
 void sim_node_start(struct sim_node *node, uint64_t serial, int64_t true_us);
 void sim_node_flush(struct sim_node *node);
+
+/* It was a replica of one that had its latest snapshot, and is master again. */
+void sim_node_promote(struct sim_node *node, uint64_t serial, int64_t true_us);
 
 /* Whole seconds it has been up, as INFO tells it. */
 int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us);

@@ -214,8 +214,13 @@ static void look_back(struct sim_call *call, struct record *record, const char *
         record->until = 0;
         forget(record, argv[1], now);
     } else if (strcmp(record->run, argv[0]) != 0) {
+        size_t run = strcspn(argv[0], ".");
+        bool same_run = strcspn(record->run, ".") == run && memcmp(record->run, argv[0], run) == 0;
+
         snprintf(record->run, sizeof record->run, "%s", argv[0]);
-        if (strcmp(argv[3], "1") != 0)
+        if (up_ms < 0)
+            forget(record, argv[1], now);
+        else if (!same_run && strcmp(argv[3], "1") != 0)
             forget(record, argv[1], now - (up_ms < record->q ? up_ms : record->q));
     }
     if (record->q < asked && strcmp(argv[5], "look") != 0) {
@@ -249,7 +254,18 @@ static void keep(struct sim_call *call, const struct record *record, const char 
         sim_node_remove(call->node, call->arguments[1]);
 }
 
-/* KEYS epoch floor  ARGV run fresh_id q durable up_ms word told known */
+/* It was promoted since the client greeted it. */
+static void answer_promoted(struct sim_call *call, const char *before)
+{
+    sim_reply_array(call->reply, 5);
+    sim_reply_integer(call->reply, 0);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_text(call->reply, before != NULL ? before : "");
+    sim_reply_integer(call->reply, 0);
+    sim_reply_text(call->reply, "");
+}
+
+/* KEYS epoch floor  ARGV run fresh_id q durable up_ms word told known replid */
 void sim_script_admit(struct sim_call *call)
 {
     const char *const *argv = call->arguments + 2;
@@ -259,6 +275,10 @@ void sim_script_admit(struct sim_call *call)
     int64_t told = number(argv[6]);
     char text[SIM_VALUE_SIZE];
 
+    if (argv[8][0] != '\0' && strcmp(argv[8], call->node->replid) != 0) {
+        answer_promoted(call, before);
+        return;
+    }
     look_back(call, &record, before);
     if (strcmp(argv[5], "init") == 0) {
         record.until = 0;

@@ -19,7 +19,7 @@ static const char *const fault_names[SIM_FAULTS] = {
 static const char *const bug_names[SIM_BUGS] = {
     "none",          "no-guard",       "no-second-round", "raise-unowned",    "release-unordered",
     "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates", "fence-or-floor",
-    "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",
+    "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",      "promotion-unseen",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -175,6 +175,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     draw_times(plan, &prng);
     draw_faults(plan, &prng);
     draw_gone(plan, &prng);
+    plan->promotes = seed % 3 == 0 && sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
     draw_length(plan, &prng);
     draw_untold(plan, &prng);
 }
@@ -194,18 +195,18 @@ void sim_plan_describe(const struct sim_plan *plan, char *text, int size)
     char faults[256];
 
     add_faults(plan, faults, sizeof faults);
-    snprintf(text, (size_t)size,
-             "seed %" PRIu64
-             ": bug=%s nodes=%u clients=%u workers=%u names=%u gone=%u untold=%x%s%s%s delay=%" PRId64
-             "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "ms node-timeout=%" PRId64
-             "ms retry=%" PRId64 "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64
-             "us drift=%uppm rates=%uppm wall=%" PRId64 "us node-clocks=%" PRId64 "us until=%" PRId64
-             "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
-             plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
-             plan->name_count, plan->gone_count, plan->untold, plan->beyond ? " beyond" : "",
-             plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "", plan->delay_min_us,
-             plan->delay_max_us, plan->ttl_ms, plan->max_ttl_ms, plan->node_timeout_ms, plan->retry_min_ms,
-             plan->retry_max_ms, plan->think_max_us, plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm,
-             plan->wall_skew_us, plan->node_skew_us, plan->end_us / 1000, plan->fault_every_us / 1000,
-             plan->faults_end_us / 1000, faults);
+    snprintf(
+        text, (size_t)size,
+        "seed %" PRIu64
+        ": bug=%s nodes=%u clients=%u workers=%u names=%u gone=%u untold=%x%s%s%s%s delay=%" PRId64
+        "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "ms node-timeout=%" PRId64 "ms retry=%" PRId64
+        "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64 "us drift=%uppm rates=%uppm wall=%" PRId64
+        "us node-clocks=%" PRId64 "us until=%" PRId64 "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
+        plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
+        plan->name_count, plan->gone_count, plan->untold, plan->beyond ? " beyond" : "",
+        plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "",
+        plan->promotes ? " promotes" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
+        plan->max_ttl_ms, plan->node_timeout_ms, plan->retry_min_ms, plan->retry_max_ms, plan->think_max_us,
+        plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm, plan->wall_skew_us, plan->node_skew_us,
+        plan->end_us / 1000, plan->fault_every_us / 1000, plan->faults_end_us / 1000, faults);
 }

@@ -18,15 +18,15 @@ enum sim_fault {
     SIM_FAULT_CUT,     /* a client and a node do not hear each other for a while */
     SIM_FAULT_CUT_ONE, /* the same, in one direction only */
     SIM_FAULT_PARTITION, /* some clients and some nodes do not hear each other, or one side does not hear the other */
-    SIM_FAULT_FREEZE,    /* a node stops for a while */
-    SIM_FAULT_SLOW,      /* a node takes long for everything for a while */
-    SIM_FAULT_PAUSE,     /* a client's process stops for a while */
-    SIM_FAULT_SUSPEND,   /* a client's machine sleeps: a long pause, and its connections are gone */
-    SIM_FAULT_MEMORY,    /* a client gets no memory for a while, so that it cannot send */
-    SIM_FAULT_HAND_OUT,  /* a lock is won long before its caller gets to run */
-    SIM_FAULT_RESTART,   /* a node restarts and has forgotten nothing */
-    SIM_FAULT_WIPE,      /* a node restarts and has forgotten everything */
-    SIM_FAULT_SNAPSHOT,  /* a node restarts with what it knew a while ago */
+    SIM_FAULT_FREEZE,   /* a node stops for a while */
+    SIM_FAULT_SLOW,     /* a node takes long for everything for a while */
+    SIM_FAULT_PAUSE,    /* a client's process stops for a while */
+    SIM_FAULT_SUSPEND,  /* a client's machine sleeps: a long pause, and its connections are gone */
+    SIM_FAULT_MEMORY,   /* a client gets no memory for a while, so that it cannot send */
+    SIM_FAULT_HAND_OUT, /* a lock is won long before its caller gets to run */
+    SIM_FAULT_RESTART,  /* a node restarts and has forgotten nothing */
+    SIM_FAULT_WIPE,     /* a node restarts and has forgotten everything */
+    SIM_FAULT_SNAPSHOT, /* a node restarts, or (promotes) was a replica meanwhile, with what it knew a while ago */
     SIM_FAULT_FLUSH,     /* a node's keys are removed while it runs */
     SIM_FAULT_GUARD_KEY, /* one of the guard's own keys is removed */
     SIM_FAULT_SCRIPTS,   /* a node forgets its scripts */
@@ -55,6 +55,7 @@ enum sim_bug {
     SIM_BUG_ARM_AFTER_LOOK,    /* a node is asked to tell only after it was seen that the lock is held */
     SIM_BUG_PUSH_DROPPED,      /* what a node tells while a reply is waited for is thrown away */
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
+    SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
     SIM_BUGS
 };
 
@@ -64,6 +65,7 @@ struct sim_plan {
     bool wide;
     uint32_t node_count, client_count, worker_count, name_count;
     uint32_t faults;      /* bits of enum sim_fault */
+    bool promotes;        /* snapshots come back by way of a replica: no restart, no broken connection */
     bool beyond;          /* faults beyond the promise: only the order of fences counts */
     bool started_by_hand; /* the operator vouched for the new fleet, so it need not sit out */
     uint32_t untold;      /* nodes that do not tell when a key changes, a bit for each */

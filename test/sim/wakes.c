@@ -59,6 +59,7 @@ static int64_t undisturbed_since_us(const struct sim_world *world, const struct 
     if (connection->state != SIM_READY || !node->up || connection->boot != node->boot)
         return INT64_MAX;
     at_us = later(at_us, later(node->frozen_until_us, node->slow_until_us));
+    at_us = later(at_us, node->promoted_us); /* what it copied may have ended long before */
     return later(at_us, later(connection->to_node.cut_until_us, connection->to_client.cut_until_us));
 }
 

@@ -40,7 +40,7 @@ static void vouch(struct sim_world *world, struct sim_node *node)
     const struct sim_plan *plan = &world->plan;
     int64_t now_us = sim_clock_at(&node->clock, 0);
     struct rl_admission admission = {
-        .run_id = node->run_id,
+        .replid = "",
         .fresh_id = "0000000000000001",
         .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm)),
         .word = "init",
@@ -50,6 +50,8 @@ static void vouch(struct sim_world *world, struct sim_node *node)
     char bytes[8192], answer[SIM_REPLY_SIZE];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes), reply = rl_writer_on(answer, sizeof answer);
 
+    rl_guard_run(admission.run, node->run_id,
+                 world->plan.bug == SIM_BUG_PROMOTION_UNSEEN ? "" : node->replid);
     rl_guard_write_admit(&writer, &admission, true);
     sim_node_run(node, now_us, writer.bytes, writer.length, &reply);
 }

@@ -70,6 +70,7 @@ struct sim_link {
 struct sim_ticket {
     uint32_t attempt, question, lock;
     uint8_t kind, full, last;
+    uint8_t proves; /* an acquire with the question behind it which master it was */
     uint8_t worker;
     const char *word; /* of an admission */
     uint64_t number;  /* the fence that was proposed */
@@ -91,7 +92,8 @@ struct sim_connection {
     unsigned loaded;
     enum sim_tracking_state tracking;
     int64_t ready_us; /* true time since when it is ready */
-    char run_id[41];
+    char run_id[41], replid[41];
+    bool promoted;
     int64_t up_s;
 };
 

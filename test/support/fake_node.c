@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,9 @@ enum {
     RULES_MAX = 32,
     WORDS_MAX = 64,
     INPUT_MAX = 1 << 18,
-    TEXT_MAX = 8192,
+    TEXT_MAX = 32768,
+    BODY_MAX = 16384,
+    FILLERS = 4,
     RECORD_MAX = 1 << 20,
     AWAIT_TRIES = 2000, /* of 5 ms */
     TRICKLE_YIELDS = 200
@@ -39,7 +42,7 @@ struct rule {
     char command[32];
     enum act act;
     char text[TEXT_MAX];
-    char body[256];
+    char body[BODY_MAX];
     size_t bytes;
 };
 
@@ -49,7 +52,8 @@ struct connection {
     int protocol;
     bool noted;   /* the command that is held was already written down */
     bool endless; /* body goes out whenever there is room */
-    char body[256];
+    size_t body_sent;
+    char body[BODY_MAX];
     char *input;
     size_t input_length;
 };
@@ -72,9 +76,11 @@ struct fake_node {
     pthread_t thread;
     struct connection connections[CONNECTIONS_MAX]; /* the thread's own */
     int next_id;
+    atomic_bool shut;
 
     pthread_mutex_t mutex; /* guards everything below */
     bool stopping;
+    int fillers[FILLERS]; /* connections that nobody accepts */
     bool trickle;
     bool hang_up;
     char push[TEXT_MAX];
@@ -132,9 +138,11 @@ static void send_endless(struct connection *connection)
     size_t length = strlen(connection->body);
 
     for (int i = 0; i < 256; i++) {
-        ssize_t put = send(connection->fd, connection->body, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t put = send(connection->fd, connection->body + connection->body_sent,
+                           length - connection->body_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (put < 0)
             return;
+        connection->body_sent = (connection->body_sent + (size_t)put) % length;
     }
 }
 
@@ -167,12 +175,12 @@ static void answer_info(const struct fake_node *fake, char *answer, size_t size)
 
     int length = snprintf(info, sizeof(info),
                           "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nprocess_id:1\r\n"
-                          "run_id:%040llx\r\ntcp_port:0\r\nuptime_in_seconds:100000\r\n\r\n"
+                          "run_id:%020llx%020d\r\ntcp_port:0\r\nuptime_in_seconds:100000\r\n\r\n"
                           "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n\r\n"
                           "# Persistence\r\nloading:0\r\naof_enabled:0\r\n\r\n"
                           "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
                           "master_replid:%040llx\r\nmaster_replid2:%040d\r\n",
-                          (unsigned long long)(uintptr_t)fake, (unsigned long long)(uintptr_t)fake + 1, 0);
+                          (unsigned long long)(uintptr_t)fake, 0, (unsigned long long)(uintptr_t)fake + 1, 0);
     snprintf(answer, size, "$%d\r\n%s\r\n", length, info);
 }
 
@@ -352,7 +360,7 @@ struct deed {
     bool trickle;
     size_t bytes;
     char text[TEXT_MAX];
-    char body[256];
+    char body[BODY_MAX];
 };
 
 static void decide(struct fake_node *fake, struct connection *connection, const struct command *command,
@@ -484,7 +492,8 @@ static nfds_t list_descriptors(const struct fake_node *fake, struct pollfd *list
     nfds_t count = 0;
 
     list[count++] = (struct pollfd){.fd = fake->wake, .events = POLLIN};
-    list[count++] = (struct pollfd){.fd = fake->listener, .events = POLLIN};
+    list[count++] =
+        (struct pollfd){.fd = fake->listener, .events = (short)(atomic_load(&fake->shut) ? 0 : POLLIN)};
     for (int i = 0; i < CONNECTIONS_MAX; i++) {
         const struct connection *connection = &fake->connections[i];
         bool full = connection->input_length == INPUT_MAX;
@@ -564,6 +573,9 @@ static void free_node(struct fake_node *fake)
 
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         close_connection(&fake->connections[i]);
+    for (int i = 0; fake->shut && i < FILLERS; i++)
+        if (fake->fillers[i] >= 0)
+            close(fake->fillers[i]);
     if (fake->listener >= 0)
         close(fake->listener);
     if (fake->wake >= 0)
@@ -707,6 +719,23 @@ void fake_node_push(struct fake_node *fake, const char *bytes)
     size_t used = strlen(fake->push);
     snprintf(fake->push + used, sizeof(fake->push) - used, "%s", bytes);
     publish(fake);
+}
+
+/* The queue of the listener is made as short as can be, and filled. */
+void fake_node_shut(struct fake_node *fake)
+{
+    struct sockaddr_in address;
+    socklen_t length = sizeof(address);
+
+    pthread_mutex_lock(&fake->mutex);
+    atomic_store(&fake->shut, true);
+    publish(fake);
+    listen(fake->listener, 0);
+    getsockname(fake->listener, (struct sockaddr *)&address, &length);
+    for (int i = 0; i < FILLERS; i++) {
+        fake->fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)!connect(fake->fillers[i], (const struct sockaddr *)&address, length);
+    }
 }
 
 void fake_node_hang_up(struct fake_node *fake)

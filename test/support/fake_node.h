@@ -52,6 +52,9 @@ void fake_node_push(struct fake_node *fake, const char *bytes);
 /* Closes every connection that is open now. New ones are accepted. */
 void fake_node_hang_up(struct fake_node *fake);
 
+/* From now on new connections to a FAKE_TCP node hang half-made; those that are open go on. */
+void fake_node_shut(struct fake_node *fake);
+
 /* How often a command came in ("*": any). */
 unsigned fake_node_received(struct fake_node *fake, const char *command);
 

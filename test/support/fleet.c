@@ -50,6 +50,7 @@ struct fleet {
     char urls[FLEET_NODES_MAX * 160];
     char leftovers[4096];
     struct fleet_node nodes[FLEET_NODES_MAX];
+    bool harmed; /* a node was killed */
 };
 
 static void pause_ms(long ms)
@@ -465,6 +466,7 @@ void fleet_kill(struct fleet *fleet, int number)
     signal_and_await(node->pid, SIGKILL, 0);
     node->pid = 0;
     node->frozen = false;
+    fleet->harmed = true;
 }
 
 bool fleet_restart(struct fleet *fleet, int number)
@@ -494,16 +496,18 @@ void fleet_wipe(struct fleet *fleet, int number)
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
 /* KEYS leaves out what has expired and was not collected yet; DBSIZE would count it. The guard's own keys are no
- * leftovers: they are what it remembers by. */
+ * leftovers: they are what it remembers by. Nor, once a node was killed, who waited: a node that could not be told that somebody
+ * no longer waits forgets it when his lease ends. */
 static const char *list_keys(struct fleet *fleet, int node)
 {
     static const char script[] =
         "local kept = {} "
         "for _, key in ipairs(redis.call('KEYS', '*')) do "
         "if not string.find(key, '^redlock%-guard:') and not string.find(key, '^redlock%-fence:') "
+        "and not (ARGV[1] == '1' and string.find(key, '^redlock%-line:')) "
         "then kept[#kept + 1] = key end end return kept";
 
-    return fleet_command(fleet, node, "EVAL", script, "0", NULL);
+    return fleet_command(fleet, node, "EVAL", script, "0", fleet->harmed ? "1" : "0", NULL);
 }
 
 int fleet_key_count(struct fleet *fleet, int node)

@@ -42,12 +42,14 @@ const char *line_at(struct fleet *fleet, int node, int place)
     return fleet_command(fleet, node, "ZRANGE", LINE_KEY, rank, rank, NULL);
 }
 
-bool line_is_led_by(struct fleet *fleet, const char *id)
+bool line_is_led_by(struct fleet *fleet, const char *id, int length)
 {
+    int count = 0;
+
     for (int node = 0; node < fleet_size(fleet); node++)
-        if (fleet_pid(fleet, node) != 0 && strcmp(line_at(fleet, node, 1), id) != 0)
-            return false;
-    return true;
+        count += fleet_pid(fleet, node) != 0 && line_length(fleet, node) == length &&
+                 strcmp(line_at(fleet, node, 1), id) == 0;
+    return count >= quorum_of(fleet);
 }
 
 bool line_is_gone(struct fleet *fleet)
@@ -138,12 +140,21 @@ static redlock_result hold_once(redlock_client *client, struct line_process_stat
     return result;
 }
 
+static void note_wait(void *context, const char *line)
+{
+    struct line_process_state *state = context;
+
+    atomic_fetch_add(&state->waits, strstr(line, "watch on") != NULL);
+}
+
 static int stand_in_line(const char *nodes, atomic_int *may_ask, struct line_process_state *state)
 {
     redlock_options options = guarded_options(nodes, LONG_TTL_MS);
     redlock_client *client = NULL;
 
     options.node_timeout_ms = 5000;
+    options.trace = note_wait;
+    options.trace_context = state;
     if (redlock_client_open(&options, &client, NULL) != REDLOCK_OK)
         return 1;
     while (atomic_load(may_ask) == 0)

@@ -23,8 +23,8 @@ bool line_is(struct fleet *fleet, int length);
 /* The id of the one at a place of a node's line, from 1; it belongs to the fleet until the next command to that node. */
 const char *line_at(struct fleet *fleet, int node, int place);
 
-/* Whether somebody is the first on every node that runs. */
-bool line_is_led_by(struct fleet *fleet, const char *id);
+/* Whether somebody is the first of so many on a quorum of nodes. One that did not grant the lock to its holder has no line. */
+bool line_is_led_by(struct fleet *fleet, const char *id, int length);
 
 /* Whether nothing of any waiter is left at the nodes: no line, no lease. What they remember of tickets does not count. */
 bool line_is_gone(struct fleet *fleet);
@@ -49,6 +49,7 @@ struct line_process {
 
 struct line_process_state {
     atomic_int has_it, let_go, result;
+    atomic_int waits; /* times it was told no and went on waiting */
 };
 
 /* Fork before there are threads. It asks once it is told to. */

@@ -21,6 +21,7 @@ static void the_quarantine_outlasts_the_longest_lock_on_the_slowest_clock(void *
     (void)state;
     assert_int_equal(rl_guard_quarantine(rl_span_ms(300), 10000).us, 300000 + 3000 + 2000 + 1000000);
     assert_int_equal(rl_guard_quarantine(rl_span_ms(60000), 10000).us, 60000000 + 600000 + 2000 + 1000000);
+    assert_true(rl_guard_quarantine(rl_span_ms(86400000), 500000).us <= RL_QUARANTINE_MAX_MS * 1000);
     for (int64_t ttl_ms = 50; ttl_ms <= 86400000; ttl_ms = ttl_ms * 3 / 2)
         assert_true(rl_guard_quarantine(rl_span_ms(ttl_ms), 500000).us >= rl_span_ms(ttl_ms).us * 3 / 2);
 }
@@ -110,8 +111,9 @@ static void a_lone_new_node_starts_by_its_own_clock(void **state)
 static void an_admission_says_everything_the_script_wants_to_know(void **state)
 {
     static const char *const words[] = {"2", RL_KEY_EPOCH, RL_KEY_FLOOR, "run", "0123456789abcdef", "1305",
-                                        "1", "4000",       "suspect",    "77",  "1 run id 5 0"};
-    struct rl_admission admission = {.run_id = "run",
+                                        "1", "4000",       "suspect",    "77",  "1 run id 5 0",     "abc"};
+    struct rl_admission admission = {.run = "run",
+                                     .replid = "abc",
                                      .fresh_id = "0123456789abcdef",
                                      .quarantine_ms = 1305,
                                      .durable = true,
@@ -128,7 +130,7 @@ static void an_admission_says_everything_the_script_wants_to_know(void **state)
     rl_guard_write_admit(&writer, &admission, false);
     assert_false(writer.overflow);
     assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
-    assert_int_equal(item.element_count, 13);
+    assert_int_equal(item.element_count, 14);
     assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
     assert_memory_equal(item.text, "EVALSHA", 7);
     assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
@@ -239,6 +241,13 @@ static void answers_of_another_shape_admit_nobody(void **state)
         "*5\r\n$1\r\n1\r\n:9\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n",
         "*5\r\n:1\r\n:9\r\n:7\r\n:0\r\n$0\r\n\r\n",
         "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n:0\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n$2\r\n-1\r\n",
+        "*5\r\n:1\r\n:9223372036854775807\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n",
+        "*5\r\n:1\r\n:-1\r\n$1\r\nx\r\n:0\r\n$0\r\n\r\n",
+        "*5\r\n:2\r\n:9\r\n$1\r\nx\r\n:9223372036854775807\r\n$0\r\n\r\n",
+        "*5\r\n:2\r\n:9\r\n$1\r\nx\r\n:-1\r\n$0\r\n\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n$16\r\n9007199254740991\r\n",
+        "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n$30\r\n100000000000000000000000000001\r\n",
         "*5\r\n:1\r\n:9\r\n$1\r\nx\r\n:0\r\n",
     };
     char longest[300];

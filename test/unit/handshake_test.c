@@ -231,6 +231,11 @@ static void a_second_replication_id_tells_a_promoted_replica(void **state)
     assert_false(info_of("master_replid2:0000000000000000000000000000000000000000\r\n").promoted);
     assert_true(info_of("master_replid2:0000000000000000000000000000000000000001\r\n").promoted);
     assert_false(info_of("master_replid:" RUN "\r\n").promoted);
+    assert_string_equal(info_of("master_replid:" RUN "\r\n").replid, RUN);
+    assert_string_equal(info_of("master_replid2:" RUN "\r\n").replid, "");
+    /* The second id is dropped after a while; what came in from a master is still counted. */
+    assert_true(info_of("total_net_repl_input_bytes:1\r\n").promoted);
+    assert_false(info_of("total_net_repl_input_bytes:0\r\n").promoted);
 }
 
 static void native_releases_are_known_by_version(void **state)

@@ -122,6 +122,25 @@ static void assert_extended(const struct holding *holding, enum rl_outcome outco
 
 /* ---- renewal ---- */
 
+/* The timer comes twice at the same time then: the first ends the extension, the second begins the renewal. */
+static void a_renewal_that_fell_due_meanwhile_begins_when_an_extension_times_out(void **state)
+{
+    struct holding holding;
+    struct rl_time end;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    extend(&holding, RENEW_MS - 1, TTL_MS / 2);
+    end = holding.lease.wake_at;
+    assert_true(rl_time_before(holding.lease.renew_at, end));
+    rl_lease_step(&holding.lease, &(struct rl_event){.kind = RL_EVENT_TIMER, .now = end}, &holding.effects);
+    assert_extended(&holding, RL_OUTCOME_NO_QUORUM, true);
+    assert_int_equal(holding.lease.wake_at.us, end.us);
+    rl_lease_step(&holding.lease, &(struct rl_event){.kind = RL_EVENT_TIMER, .now = end}, &holding.effects);
+    assert_true(holding.effects.extend != 0);
+    assert_true(rl_time_before(end, holding.lease.wake_at));
+}
+
 static void a_lease_is_renewed_when_the_time_comes(void **state)
 {
     struct holding holding;
@@ -790,6 +809,7 @@ static void random_lives_keep_the_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_renewal_that_fell_due_meanwhile_begins_when_an_extension_times_out),
         cmocka_unit_test(a_lease_is_renewed_when_the_time_comes),
         cmocka_unit_test(a_renewal_lengthens_from_its_question_on),
         cmocka_unit_test(a_manual_lease_is_never_renewed),

@@ -89,7 +89,7 @@ static void what_is_watched_is_the_last_thing_asked(void **state)
 
     (void)state;
     assert_string_equal(words_of(&watch, 0, false), "GETRANGE lock 0 510 ; CLIENT CACHING YES ; PTTL lock");
-    assert_int_equal(rl_lock_command_replies(RL_COMMAND_WATCH), 3);
+    assert_int_equal(rl_lock_command_replies(&watch), 3);
 }
 
 static void native_releases_are_used_where_a_node_has_them(void **state)
@@ -172,6 +172,41 @@ static void waiters_come_go_and_are_looked_at(void **state)
                         "EVALSHA <line> 2 redlock-line:{lock}:line redlock-line:{lock}:waiting 32");
 }
 
+static void an_acquire_can_be_followed_by_the_question_which_master_it_was(void **state)
+{
+    struct rl_lock_command acquire = guarded(RL_COMMAND_ACQUIRE);
+
+    (void)state;
+    assert_int_equal(rl_lock_command_replies(&acquire), 1);
+    acquire.prove = true;
+    assert_int_equal(rl_lock_command_replies(&acquire), 2);
+    assert_string_equal(words_of(&acquire, 0, false),
+                        "EVALSHA <acquire> 4 lock " SIDE_KEYS " me 5000 1700000000123456 " EPOCH
+                        " 1700000000654321 ; INFO replication");
+}
+
+static bool same_master(const char *bytes)
+{
+    return rl_lock_command_same_master(bytes, strlen(bytes), "abc");
+}
+
+static void only_the_master_that_was_greeted_has_voted(void **state)
+{
+    struct rl_lock_reply reply = {.answer = {.verdict = RL_GRANTED, .fence = 7}};
+
+    (void)state;
+    assert_true(same_master(":1700000000123456\r\n$19\r\nmaster_replid:abc\r\n\r\n"));
+    assert_false(same_master(":1700000000123456\r\n$20\r\nmaster_replid:abcd\r\n\r\n"));
+    assert_false(
+        same_master(":1700000000123456\r\n$41\r\nmaster_replid:def\r\nmaster_replid2:abc\r\n\r\n\r\n"));
+    assert_false(same_master(":1700000000123456\r\n-NOPERM no\r\n"));
+    assert_false(same_master(":1700000000123456\r\n"));
+    rl_lock_command_refuse(&reply);
+    assert_int_equal(reply.answer.verdict, RL_UNFIT);
+    assert_int_equal(reply.answer.cause, RL_CAUSE_EPOCH);
+    assert_int_equal(reply.answer.fence, 0);
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct expected {
@@ -187,7 +222,7 @@ struct expected {
 };
 
 #define ACQ RL_COMMAND_ACQUIRE
-#define PLAIN 99 /* an acquire without a proposal */
+#define PLAIN 99 /* an acquire in plain mode */
 #define EXT RL_COMMAND_EXTEND
 #define REL RL_COMMAND_RELEASE
 #define RAI RL_COMMAND_RAISE
@@ -219,6 +254,21 @@ static const struct expected replies[] = {
      1700, "you"},
     {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:-1\r\n$0\r\n\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 99, -1, 1700,
      ""},
+    /* a fence that has a next one, and those that have none */
+    {ACQ, "*3\r\n:1\r\n:1700\r\n:9007199254740990\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, RL_FENCE_MAX, -2,
+     1700, NULL},
+    {ACQ, "*3\r\n:1\r\n:1700\r\n:9007199254740991\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 1700,
+     NULL},
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:9007199254740991\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_BROKEN,
+     RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:-1\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2,
+     1700, NULL},
+    /* times that no clock shows before 2255 */
+    {ACQ, ":9007199254740991\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "*2\r\n:-4\r\n:-9223372036854775808\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {ACQ, "*3\r\n:1\r\n:9223372036854775807\r\n:99\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0,
+     NULL},
+    {EXT, ":9007199254740991\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "*2\r\n:-3\r\n:1700\r\n", ANSWER, RL_UNFIT, RL_CAUSE_EPOCH, 0, -2, 1700, NULL},
     {ACQ, "*2\r\n:-4\r\n:1700\r\n", ANSWER, RL_BROKEN, RL_CAUSE_LATE, 0, -2, 1700, NULL},
     {ACQ, ":0\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
@@ -293,8 +343,8 @@ static bool is_as_expected(const struct expected *expected)
     struct rl_lock_reply reply;
     bool plain = expected->kind == PLAIN;
     enum rl_reading reading =
-        rl_lock_command_read(plain ? RL_COMMAND_ACQUIRE : (enum rl_command_kind)expected->kind,
-                             plain ? 0 : 77, expected->bytes, strlen(expected->bytes), &reply);
+        rl_lock_command_read(plain ? RL_COMMAND_ACQUIRE : (enum rl_command_kind)expected->kind, !plain, 77,
+                             expected->bytes, strlen(expected->bytes), &reply);
     bool same_owner =
         (reply.owner != NULL) == (expected->owner != NULL) &&
         (reply.owner == NULL || (reply.owner_length == strlen(expected->owner) &&
@@ -319,7 +369,7 @@ static struct rl_answer watched(const char *bytes)
 {
     struct rl_lock_reply reply;
 
-    rl_lock_command_read(RL_COMMAND_WATCH, 77, bytes, strlen(bytes), &reply);
+    rl_lock_command_read(RL_COMMAND_WATCH, true, 77, bytes, strlen(bytes), &reply);
     return reply.answer;
 }
 
@@ -351,10 +401,10 @@ static void a_fair_denial_tells_the_place_and_the_ticket(void **state)
     struct rl_lock_reply reply;
 
     (void)state;
-    rl_lock_command_read(ACQ, 77, held, sizeof held - 1, &reply);
+    rl_lock_command_read(ACQ, true, 77, held, sizeof held - 1, &reply);
     assert_int_equal(reply.answer.rank, 2);
     assert_int_equal(reply.answer.ticket, 1699);
-    rl_lock_command_read(ACQ, 77, ordinary, sizeof ordinary - 1, &reply);
+    rl_lock_command_read(ACQ, true, 77, ordinary, sizeof ordinary - 1, &reply);
     assert_int_equal(reply.answer.rank, 0);
     assert_int_equal(reply.answer.ticket, 0);
 }
@@ -363,7 +413,7 @@ static void a_fair_denial_tells_the_place_and_the_ticket(void **state)
 static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
 {
     struct rl_lock_reply reply;
-    enum rl_reading reading = rl_lock_command_read(kind, 77, bytes, length, &reply);
+    enum rl_reading reading = rl_lock_command_read(kind, true, 77, bytes, length, &reply);
 
     assert_in_range(reading, RL_READING_ANSWER, RL_READING_NO_COMMAND);
     assert_in_range(reply.answer.verdict, RL_GRANTED, RL_BROKEN);
@@ -420,6 +470,8 @@ int main(void)
         cmocka_unit_test(guarded_commands_carry_fence_epoch_and_not_after),
         cmocka_unit_test(a_fair_acquire_carries_the_place_as_well),
         cmocka_unit_test(waiters_come_go_and_are_looked_at),
+        cmocka_unit_test(an_acquire_can_be_followed_by_the_question_which_master_it_was),
+        cmocka_unit_test(only_the_master_that_was_greeted_has_voted),
         cmocka_unit_test(every_reply_has_its_meaning),
         cmocka_unit_test(a_node_is_armed_when_it_said_so_and_not_else),
         cmocka_unit_test(holders_are_told_apart_by_their_owner_values),

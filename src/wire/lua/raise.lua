@@ -12,6 +12,9 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then
     return 0
 end
 local fence = tonumber(ARGV[2])
+if not (fence < 9007199254740991) then
+    return redis.error_reply('ERR redlock: no fence can be above that one')
+end
 if fence > tonumber(kept[2] or kept[3]) then
     redis.call('SET', KEYS[2], ARGV[2], 'EX', '90000')
 end

@@ -12,8 +12,15 @@ end
 if now > args[5] + 0 then
     return {-4, now}
 end
+-- Above 2^53 adding one changes nothing: there would be no next number. No grant of ours can have led there.
+floor = tonumber(floor)
+if not (floor and floor >= 0 and floor < 9007199254740990) then
+    return {-3, now}
+end
 -- The highest number this name can have met here. A node restored from an old snapshot has old fences, but a floor that it
 -- was told since; so the floor counts even where there is a fence.
-floor = floor + 0
 local known = (last or floor) + 0
 local stored = known > floor and known or floor
+if not (stored < 9007199254740990) then
+    return redis.error_reply('ERR redlock: the fence stored for this name is out of range')
+end
