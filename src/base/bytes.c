@@ -84,6 +84,17 @@ void rl_hex_write(char *target, const uint8_t *bytes, size_t length)
     }
 }
 
+static uint8_t digit_value(char digit)
+{
+    return (uint8_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+void rl_hex_read(uint8_t *bytes, const char *digits, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (uint8_t)(digit_value(digits[2 * i]) << 4 | digit_value(digits[2 * i + 1]));
+}
+
 /* FNV-1a, with the high bits folded into the low ones that tables use. */
 uint64_t rl_hash_bytes(uint64_t seed, const char *bytes, size_t length)
 {

@@ -29,6 +29,9 @@ void rl_text_copy(char *target, size_t capacity, const char *source);
 /* Writes 2 * length lower-case hex digits, without a NUL. */
 void rl_hex_write(char *target, const uint8_t *bytes, size_t length);
 
+/* Reads back what it wrote. */
+void rl_hex_read(uint8_t *bytes, const char *digits, size_t length);
+
 /* Tells byte strings apart, for tables and for comparing what was seen with what is seen; never 0. The seed keeps strangers
  * from choosing names that all fall into one place. */
 uint64_t rl_hash_bytes(uint64_t seed, const char *bytes, size_t length);

@@ -111,8 +111,8 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     static const char off[] = "its clock cannot be trusted";
     redlock_client *client = lock->client;
 
-    if (reply->answer.fence > lock->seen)
-        lock->seen = reply->answer.fence;
+    if (lock->asking != NULL && reply->answer.fence > lock->asking->seen)
+        lock->asking->seen = reply->answer.fence;
     if (reply->answer.cause == RL_CAUSE_EPOCH)
         rl_guard_refused(client, node);
     if (reply->answer.cause == RL_CAUSE_REPLICA)
@@ -186,12 +186,13 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
 /* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
 static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticket)
 {
-    bool same_owner = memcmp(lock->random, ticket->random, sizeof lock->random) == 0;
+    uint8_t present[RL_OWNER_RANDOM];
 
+    rl_lock_random(lock, present);
     if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
         ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
         return true;
-    if (ticket->kind == RL_COMMAND_RELEASE || !same_owner)
+    if (ticket->kind == RL_COMMAND_RELEASE || memcmp(present, ticket->random, sizeof present) != 0)
         return false;
     return lock->stage != RL_LOCK_OVER || lock->left;
 }

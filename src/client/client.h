@@ -64,6 +64,7 @@ struct rl_operation {
     bool shown;            /* ACQUIRE: nodes were told that it waits */
     struct rl_place place; /* ACQUIRE: who stands there, or waits */
     rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
+    uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
     rl_node_set
         offered;     /* ACQUIRE, fair: nodes that offered the free lock to somebody else when last asked */
     uint32_t awaits; /* EXTEND: the lease's question that will settle it */
@@ -91,6 +92,14 @@ struct rl_thread_token {
     atomic_bool alive;
 };
 
+/* A renewal that its caller is to be told of. */
+struct rl_renewal {
+    redlock_renewed_fn tell;
+    struct rl_tally tally;
+    enum rl_outcome outcome;
+};
+
+/* Widest first: there may be a hundred thousand of them. */
 struct redlock_lock {
     redlock_client *client;
     struct rl_link link; /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
@@ -98,44 +107,39 @@ struct redlock_lock {
         struct rl_link notice;   /* in client->notices */
         struct rl_post unwanted; /* without callbacks: freed by its caller; see crowd.c */
     };
-    uint32_t refs; /* handle, operations, tickets, reaper */
-    enum rl_lock_stage stage;
-    bool handle;                 /* the caller has it and has not freed it */
-    bool owner_fixed;            /* adopted: the owner value is not ours to make */
-    bool lost_due, renewed_due;  /* callbacks to run */
-    bool calling;                /* a callback of it runs now */
-    bool left;                   /* left at the nodes on purpose: nobody cleans up after it */
-    bool timed_out;              /* its latest round ended because time did */
     struct rl_operation *asking; /* ASKING: the operation */
     struct rl_list waiting;      /* operations that wait for an extension round or for the release */
     struct rl_lease lease;
     struct rl_timer timer;
-    struct rl_tally renewed; /* of the renewal to be told */
-    enum rl_outcome renewed_outcome;
-    rl_node_set touched; /* nodes that were sent something that may have left a key there */
-    rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
-    rl_node_set owed;    /* nodes that still have to be sent the present question */
-    rl_node_set let_go;  /* nodes to release it on once its loss has been told */
-    rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
-    enum rl_command_kind owed_kind;
-    uint32_t owed_question;
-    uint32_t ttl_ms;
     uint64_t fence; /* handed out with it; while it is asked for: the proposal, then the one to raise to */
-    uint64_t seen;  /* the highest fence any node told for this name */
     redlock_lost_fn on_lost;
-    redlock_renewed_fn on_renewed;
+    struct rl_renewal *renewal; /* the latest; NULL: nobody wants to be told */
     void *context;
     struct rl_thread_token *thread; /* NULL: not bound to a thread */
     redlock_lock *next_leader;      /* in the table of leaders; see queue.c */
     struct rl_list queue;           /* operations that want the same name after it */
     struct rl_time queue_since;     /* since when the name is handed on inside this process */
-    bool leads;                     /* it is the one of its name in the table */
-    uint8_t random[RL_OWNER_RANDOM];
-    uint32_t capacity;   /* of text */
+    uint32_t refs;                  /* handle, operations, tickets, reaper */
+    rl_node_set touched;            /* nodes that were sent something that may have left a key there */
+    rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
+    rl_node_set owed;    /* nodes that still have to be sent the present question */
+    rl_node_set let_go;  /* nodes to release it on once its loss has been told */
+    rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
+    uint32_t owed_question;
+    uint32_t ttl_ms;
+    uint16_t capacity;   /* of text, and of the renewal behind it */
     uint16_t key_length; /* prefix and name */
     uint16_t owner_length;
-    char *owner; /* in text, NUL-terminated */
-    char text[]; /* key, NUL, owner, NUL */
+    enum rl_command_kind owed_kind : 8;
+    enum rl_lock_stage stage : 8;
+    bool handle;                /* the caller has it and has not freed it */
+    bool owner_fixed;           /* adopted: the owner value is not ours to make */
+    bool lost_due, renewed_due; /* callbacks to run */
+    bool calling;               /* a callback of it runs now */
+    bool left;                  /* left at the nodes on purpose: nobody cleans up after it */
+    bool timed_out;             /* its latest round ended because time did */
+    bool leads;                 /* it is the one of its name in the table */
+    char text[];                /* key, NUL, owner, NUL */
 };
 
 /* A release that is still owed to a node whose connection broke; see reaper.c. */
@@ -210,6 +214,7 @@ struct redlock_client {
     struct rl_config config;
     struct rl_clock clock;
     struct rl_prng prng;
+    struct rl_lease_terms lease_terms;
     uint8_t random[RL_RANDOM_POOL];
     uint32_t random_left;
     struct rl_poller poller;
@@ -234,6 +239,7 @@ struct redlock_client {
     struct rl_list completions; /* ended asynchronous operations whose callbacks have to run */
     struct rl_list notices;     /* locks whose callbacks have to run */
     struct rl_list spare_operations;
+    uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
     struct rl_list followers; /* operations whose threads sleep */
@@ -328,7 +334,11 @@ void rl_lock_let_go(redlock_lock *lock);
 /* Draws a fresh owner for the next attempt. */
 bool rl_lock_renew_owner(redlock_lock *lock);
 
-/* The owner value that goes with a random part (an earlier attempt's perhaps), in buffer of RL_OWNER_MAX + 1. */
+/* The random part of the present owner, RL_OWNER_RANDOM bytes; zeros where it is not ours. */
+void rl_lock_random(const redlock_lock *lock, uint8_t *random);
+
+/* The owner value that goes with a random part (an earlier attempt's perhaps; NULL the present one's), in buffer of
+ * RL_OWNER_MAX + 1. */
 size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer);
 
 /* ---- operation.c --------------------------------------------------------------------------------------- */
@@ -337,6 +347,7 @@ size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char 
 struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operation_kind kind,
                                          redlock_lock *lock);
 void rl_operation_free(redlock_client *client, struct rl_operation *operation);
+void rl_operation_drop_spares(redlock_client *client, uint32_t kept);
 void rl_operation_start_acquire(struct rl_operation *operation, const struct rl_acquire_config *config);
 void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_kind kind);
 void rl_operation_event(struct rl_operation *operation, const struct rl_event *event);
@@ -406,6 +417,7 @@ void rl_place_show(struct rl_operation *operation, bool leaving);
 
 /* ---- holding.c: a lock after it was acquired ------------------------------------------------------------ */
 
+struct rl_lease_terms rl_holding_terms(redlock_client *client); /* once its options are known */
 struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec);
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
 
@@ -433,7 +445,8 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
 /* Nobody waits for the nodes in lock->owed any more; releases among them go to the reaper. */
 void rl_dispatch_forget_owed(redlock_lock *lock);
 
-/* Puts one command for one node on its connection; false: it cannot be sent now. */
+/* Puts one command for one node on its connection; false: it cannot be sent now. random: whose owner it speaks for; NULL the
+ * present one. */
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full);
 
@@ -511,7 +524,7 @@ enum rl_right rl_guard_right(redlock_client *client, uint32_t node);
 
 /* ---- reaper.c ------------------------------------------------------------------------------------------- */
 
-/* A release is owed to a node, to be sent after a pause. */
+/* A release is owed to a node, to be sent after a pause. random: as above. */
 void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause);
 
 /* Whether a node is owed a release that was not sent at all yet. */
@@ -564,7 +577,8 @@ void rl_report_open(redlock_report *report, const redlock_client *client);
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation);
 void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result);
+void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
+                       const struct rl_tally *tally);
 
 /* ---- blocking.c ------------------------------------------------------------------------------------------ */
 

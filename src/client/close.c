@@ -10,14 +10,7 @@ static void free_spares(redlock_client *client)
 {
     struct rl_link *link;
 
-    while ((link = rl_list_first(&client->spare_operations)) != NULL) {
-        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
-
-        rl_list_remove(link);
-        pthread_cond_destroy(&operation->wake);
-        rl_client_release(client, operation,
-                          sizeof *operation + client->node_count * sizeof(struct rl_node_record));
-    }
+    rl_operation_drop_spares(client, 0);
     while ((link = rl_list_first(&client->spare_locks)) != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
 

@@ -104,7 +104,7 @@ bool rl_crowd_free(redlock_client *client, redlock_lock *lock)
 {
     bool posted;
 
-    if (lock->on_lost != NULL || lock->on_renewed != NULL || !enter(client))
+    if (lock->on_lost != NULL || lock->renewal != NULL || !enter(client))
         return false;
     lock->unwanted.kind = RL_POST_FREE;
     posted = post(client, &lock->unwanted);

@@ -73,7 +73,10 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
     full = first_use(connection, command.place != NULL && kind == RL_COMMAND_ACQUIRE ? LOADED_FAIR : kind) ||
            full;
     rl_lock_command_write(&writer, &command, connection->handshake.info.features, full);
-    memcpy(ticket.random, random, sizeof ticket.random);
+    if (random != NULL)
+        memcpy(ticket.random, random, sizeof ticket.random);
+    else
+        rl_lock_random(lock, ticket.random);
     ticket.number = lock->fence;
     ticket.replies = (uint8_t)rl_lock_command_replies(&command);
     ticket.full = full;
@@ -115,7 +118,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     } else if (kind == RL_COMMAND_WATCH) {
         if (!rl_watching_send(lock, node, question))
             lock->instant |= one;
-    } else if (rl_dispatch_send(lock, node, kind, question, lock->random, false)) {
+    } else if (rl_dispatch_send(lock, node, kind, question, NULL, false)) {
         lock->touched |= one;
     } else {
         lock->instant |= one;
@@ -157,14 +160,14 @@ bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)
 static void owe_release(redlock_lock *lock, uint32_t node)
 {
     if ((lock->touched & rl_node_set_one(node)) != 0 || lock->owner_fixed)
-        rl_reaper_add(lock, node, lock->random, rl_span_us(0));
+        rl_reaper_add(lock, node, NULL, rl_span_us(0));
 }
 
 /* The release went out on another connection than what it undoes: once more when that would come too late. */
 static void owe_another(redlock_lock *lock, uint32_t node)
 {
     if ((lock->stray & rl_node_set_one(node)) != 0)
-        rl_reaper_add(lock, node, lock->random, lock->client->config.node_timeout);
+        rl_reaper_add(lock, node, NULL, lock->client->config.node_timeout);
 }
 
 /* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. */
@@ -179,7 +182,7 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
         uint32_t node = rl_node_set_first(left);
         rl_node_set one = rl_node_set_one(node);
 
-        if (rl_dispatch_send(lock, node, RL_COMMAND_RELEASE, question, lock->random, false)) {
+        if (rl_dispatch_send(lock, node, RL_COMMAND_RELEASE, question, NULL, false)) {
             owe_another(lock, node);
             continue;
         }
@@ -225,8 +228,7 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
         lock->owed &= ~one;
         if (connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE &&
             (lock->owed_kind != RL_COMMAND_ACQUIRE || right == RL_MAY_VOTE) &&
-            rl_dispatch_send(lock, connection->node, lock->owed_kind, lock->owed_question, lock->random,
-                             false)) {
+            rl_dispatch_send(lock, connection->node, lock->owed_kind, lock->owed_question, NULL, false)) {
             lock->touched |= one;
             if (lock->owed_kind == RL_COMMAND_RELEASE)
                 owe_another(lock, connection->node);

@@ -12,18 +12,26 @@
 
 enum { MEETINGS = 128 }; /* between two renewals of a lease */
 
+struct rl_lease_terms rl_holding_terms(redlock_client *client)
+{
+    return (struct rl_lease_terms){
+        .node_count = client->node_count,
+        .drift_ppm = client->config.drift_ppm,
+        .node_timeout = client->config.node_timeout,
+        .retry_min = client->config.retry_min,
+        .retry_max = client->config.retry_max,
+        .prng = &client->prng,
+    };
+}
+
 struct rl_lease_config rl_holding_config(const redlock_client *client, const redlock_spec *spec)
 {
     uint32_t ttl_ms = spec->ttl_ms;
 
     return (struct rl_lease_config){
-        .node_count = client->node_count,
+        .terms = &client->lease_terms,
         .ttl = rl_span_ms(ttl_ms),
-        .drift_ppm = client->config.drift_ppm,
-        .node_timeout = client->config.node_timeout,
         .renew_every = spec->auto_extend == 0 ? rl_span_us(0) : rl_span_ms(spec->renew_ms),
-        .retry_min = client->config.retry_min,
-        .retry_max = client->config.retry_max,
         .max_hold = rl_span_ms(spec->max_hold_ms),
         .max_extensions = spec->max_extensions,
     };
@@ -40,7 +48,7 @@ static struct rl_time meeting_point(const redlock_lock *lock)
     if (lease->phase != RL_LEASE_IDLE || lease->wake_at.us != lease->renew_at.us || apart == 0)
         return lease->wake_at;
     point.us += apart - 1 - (point.us + apart - 1) % apart;
-    if (rl_time_since(lease->valid_until, point).us < 2 * lease->config.node_timeout.us)
+    if (rl_time_since(lease->valid_until, point).us < 2 * lease->config.terms->node_timeout.us)
         return lease->wake_at;
     return point;
 }
@@ -55,14 +63,14 @@ bool rl_holding_can_wait(const redlock_lock *lock, struct rl_time now)
     const struct rl_lease *lease = &lock->lease;
 
     return lock->stage == RL_LOCK_HELD && lease->phase == RL_LEASE_IDLE && lease->wanted.us == 0 &&
-           rl_time_since(lease->valid_until, now).us > 4 * lease->config.node_timeout.us;
+           rl_time_since(lease->valid_until, now).us > 4 * lease->config.terms->node_timeout.us;
 }
 
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until)
 {
     struct rl_lease_config config = lock->lease.config;
 
-    rl_lease_init(&lock->lease, &config, &lock->client->prng, asked, valid_until);
+    rl_lease_init(&lock->lease, &config, asked, valid_until);
     lock->stage = RL_LOCK_HELD;
     lock->client->stats.held++;
     set_timer(lock);
@@ -147,10 +155,10 @@ static void tell_renewal(redlock_lock *lock)
     *(lock->lease.extend_outcome == RL_OUTCOME_OK ? &stats->extended : &stats->extend_failed) += 1;
     rl_histogram_add((struct rl_histogram *)&stats->extend,
                      rl_time_since(lock->client->clock.now, lock->lease.asked));
-    if (lock->on_renewed != NULL && lock->handle) {
+    if (lock->renewal != NULL && lock->handle) {
         lock->renewed_due = true;
-        lock->renewed = lock->lease.tally;
-        lock->renewed_outcome = lock->lease.extend_outcome;
+        lock->renewal->tally = lock->lease.tally;
+        lock->renewal->outcome = lock->lease.extend_outcome;
         rl_notify_lock(lock);
     }
 }

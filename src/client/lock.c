@@ -8,20 +8,30 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { TEXT_STEP = 32, SPARE_MAX = 256 };
+enum { TEXT_STEP = 16, SPARE_MAX = 256 };
+
+/* The spare lock that fits best, so that longer names find theirs later; NULL: none has room. */
+static redlock_lock *find_spare(redlock_client *client, size_t capacity)
+{
+    redlock_lock *best = NULL;
+
+    for (struct rl_link *link = rl_list_first(&client->spare_locks); link != NULL;
+         link = rl_list_next(&client->spare_locks, link)) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
+
+        if (lock->capacity == capacity)
+            return lock;
+        if (lock->capacity > capacity && (best == NULL || lock->capacity < best->capacity))
+            best = lock;
+    }
+    return best;
+}
 
 /* A spare lock with room for so much text, or a new one. */
 static redlock_lock *obtain(redlock_client *client, size_t capacity)
 {
-    redlock_lock *lock = NULL;
+    redlock_lock *lock = find_spare(client, capacity);
 
-    for (struct rl_link *link = rl_list_first(&client->spare_locks); link != NULL;
-         link = rl_list_next(&client->spare_locks, link)) {
-        lock = RL_CONTAINER(link, redlock_lock, link);
-        if (lock->capacity >= capacity)
-            break;
-        lock = NULL;
-    }
     if (lock != NULL) {
         rl_list_remove(&lock->link);
         client->spare_lock_count--;
@@ -32,7 +42,7 @@ static redlock_lock *obtain(redlock_client *client, size_t capacity)
             return NULL;
     }
     memset(lock, 0, sizeof *lock);
-    lock->capacity = (uint32_t)capacity;
+    lock->capacity = (uint16_t)capacity;
     return lock;
 }
 
@@ -62,18 +72,47 @@ static void write_key(redlock_lock *lock, const redlock_spec *spec, size_t name_
     lock->text[lock->key_length] = '\0';
 }
 
+static char *owner_of(redlock_lock *lock)
+{
+    return lock->text + lock->key_length + 1;
+}
+
+/* With zeros for its random part as long as nothing is asked in its name. */
+static void write_owner(redlock_lock *lock, const char *owner, const char *tail)
+{
+    char *text = owner_of(lock);
+
+    if (owner != NULL) {
+        memcpy(text, owner, lock->owner_length);
+    } else {
+        memset(text, '0', RL_OWNER_HEX);
+        memcpy(text + RL_OWNER_HEX, tail, lock->owner_length - (size_t)RL_OWNER_HEX);
+    }
+    text[lock->owner_length] = '\0';
+}
+
+/* Few locks want it, so it lives at the very end of their memory and costs the others nothing. */
+static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
+{
+    char *end = (char *)(lock + 1) + lock->capacity;
+
+    lock->renewal = (struct rl_renewal *)(void *)(end - sizeof *lock->renewal);
+    *lock->renewal = (struct rl_renewal){.tell = tell};
+}
+
 redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, size_t name_length,
                              const char *owner)
 {
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t tail_length = owner == NULL ? make_tail(client, spec, tail) : 0;
     size_t owner_length = owner == NULL ? RL_OWNER_HEX + tail_length : strlen(owner);
-    size_t capacity = client->config.key_prefix_length + name_length + owner_length + 2;
+    size_t text = client->config.key_prefix_length + name_length + owner_length + 2;
+    size_t behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
 
     if (!rl_client_reserve_timer(client))
         return NULL;
-    lock = obtain(client, (capacity + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP);
+    lock = obtain(client, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
     if (lock == NULL) {
         rl_client_unreserve_timer(client);
         return NULL;
@@ -84,34 +123,39 @@ redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, s
     rl_list_init(&lock->waiting);
     rl_list_init(&lock->queue);
     write_key(lock, spec, name_length);
-    lock->owner = lock->text + lock->key_length + 1;
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
-    if (owner != NULL)
-        memcpy(lock->owner, owner, owner_length);
-    else
-        memcpy(lock->owner + RL_OWNER_HEX, tail, tail_length);
-    lock->owner[owner_length] = '\0';
+    write_owner(lock, owner, tail);
     lock->on_lost = spec->on_lost;
-    lock->on_renewed = spec->on_renewed;
+    if (spec->on_renewed != NULL)
+        add_renewal(lock, spec->on_renewed);
     lock->context = spec->context;
     return lock;
 }
 
 bool rl_lock_renew_owner(redlock_lock *lock)
 {
+    uint8_t random[RL_OWNER_RANDOM];
+
     if (lock->owner_fixed)
         return true;
-    if (!rl_client_random(lock->client, lock->random, sizeof lock->random))
+    if (!rl_client_random(lock->client, random, sizeof random))
         return false;
-    rl_hex_write(lock->owner, lock->random, sizeof lock->random);
+    rl_hex_write(owner_of(lock), random, sizeof random);
     return true;
+}
+
+void rl_lock_random(const redlock_lock *lock, uint8_t *random)
+{
+    memset(random, 0, RL_OWNER_RANDOM);
+    if (!lock->owner_fixed)
+        rl_hex_read(random, redlock_lock_owner(lock), RL_OWNER_RANDOM);
 }
 
 size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer)
 {
-    memcpy(buffer, lock->owner, lock->owner_length + (size_t)1);
-    if (!lock->owner_fixed)
+    memcpy(buffer, redlock_lock_owner(lock), lock->owner_length + (size_t)1);
+    if (!lock->owner_fixed && random != NULL)
         rl_hex_write(buffer, random, RL_OWNER_RANDOM);
     return lock->owner_length;
 }
@@ -178,7 +222,7 @@ const char *redlock_lock_name(const redlock_lock *lock, size_t *length)
 
 const char *redlock_lock_owner(const redlock_lock *lock)
 {
-    return lock->owner;
+    return lock->text + lock->key_length + 1;
 }
 
 /* After this no callback of it runs: waits for one that does, unless it is the one calling. */
@@ -190,7 +234,7 @@ static void end_callbacks(redlock_lock *lock)
     while (lock->calling && !from_callback)
         pthread_cond_wait(&client->callback_ended, &client->mutex);
     lock->on_lost = NULL;
-    lock->on_renewed = NULL;
+    lock->renewal = NULL;
     rl_list_remove(&lock->notice);
     rl_holding_let_go(lock); /* nobody is left to be told */
 }

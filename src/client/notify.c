@@ -54,19 +54,26 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
     rl_operation_free(client, operation);
 }
 
+static redlock_renewed_fn renewed_callback(const redlock_lock *lock)
+{
+    return lock->renewal != NULL ? lock->renewal->tell : NULL;
+}
+
 static void run_notice(redlock_client *client, redlock_lock *lock)
 {
     redlock_report report;
     bool lost = lock->lost_due && !lock->renewed_due;
-    redlock_lost_fn callback = lost ? lock->on_lost : lock->on_renewed;
-    redlock_result result = lost ? REDLOCK_LOST : (redlock_result)lock->renewed_outcome;
+    redlock_lost_fn callback = lost ? lock->on_lost : renewed_callback(lock);
 
     *(lost ? &lock->lost_due : &lock->renewed_due) = false;
     if (!lock->lost_due && !lock->renewed_due)
         rl_list_remove(&lock->notice);
     if (callback == NULL)
         return;
-    rl_report_renewal(&report, lock, result);
+    if (lost)
+        rl_report_renewal(&report, lock, REDLOCK_LOST, &lock->lease.tally);
+    else
+        rl_report_renewal(&report, lock, (redlock_result)lock->renewal->outcome, &lock->renewal->tally);
     rl_lock_ref(lock);
     lock->calling = true;
     pthread_mutex_unlock(&client->mutex);

@@ -168,6 +168,7 @@ static redlock_result open_system(redlock_client *client, const redlock_options 
     if (!rl_client_random(client, (uint8_t *)&seed, sizeof seed))
         return abandon_open(client, report, REDLOCK_SYSTEM, "the system has no randomness to give");
     client->prng = rl_prng_seed(seed);
+    client->lease_terms = rl_holding_terms(client);
     rl_queue_init(client);
     client->resolver =
         rl_resolver_create(client->user.allocate, client->user.release, client, ring_bell, client);

@@ -10,6 +10,9 @@
 #include "client/client.h"
 #include "core/trace.h"
 
+/* After a burst of calls no more spares are kept than are in use, and these few: held locks do not pay for how they were taken. */
+enum { SPARE_MIN = 16 };
+
 static size_t operation_size(const redlock_client *client)
 {
     return sizeof(struct rl_operation) + client->node_count * sizeof(struct rl_node_record);
@@ -45,17 +48,28 @@ static void clear_operation(redlock_client *client, struct rl_operation *operati
     operation->record.holder_ttl_left_ms = -2;
 }
 
+/* NULL: there is none. */
+static struct rl_operation *take_spare(redlock_client *client)
+{
+    struct rl_link *link = rl_list_first(&client->spare_operations);
+
+    if (link == NULL)
+        return NULL;
+    rl_list_remove(link);
+    client->spare_operation_count--;
+    return RL_CONTAINER(link, struct rl_operation, link);
+}
+
 struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operation_kind kind,
                                          redlock_lock *lock)
 {
-    struct rl_link *spare = rl_list_first(&client->spare_operations);
     struct rl_operation *operation;
 
     if (!rl_client_reserve_timer(client))
         return NULL;
-    if (spare != NULL)
-        rl_list_remove(spare);
-    operation = spare != NULL ? RL_CONTAINER(spare, struct rl_operation, link) : allocate_operation(client);
+    operation = take_spare(client);
+    if (operation == NULL)
+        operation = allocate_operation(client);
     if (operation == NULL) {
         rl_client_unreserve_timer(client);
         return NULL;
@@ -65,6 +79,7 @@ struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operati
     operation->lock = lock;
     operation->started = rl_client_now(client);
     rl_list_append(&client->operations, &operation->link);
+    client->operation_count++;
     return operation;
 }
 
@@ -77,6 +92,19 @@ void rl_operation_free(redlock_client *client, struct rl_operation *operation)
         rl_lock_unref(operation->lock);
     operation->lock = NULL;
     rl_list_append(&client->spare_operations, &operation->link);
+    client->operation_count--;
+    client->spare_operation_count++;
+    rl_operation_drop_spares(client, client->operation_count + SPARE_MIN);
+}
+
+void rl_operation_drop_spares(redlock_client *client, uint32_t kept)
+{
+    while (client->spare_operation_count > kept) {
+        struct rl_operation *operation = take_spare(client);
+
+        pthread_cond_destroy(&operation->wake);
+        rl_client_release(client, operation, operation_size(client));
+    }
 }
 
 static void count_acquisition(redlock_stats *stats, const struct rl_operation *operation, struct rl_time now)
@@ -185,13 +213,14 @@ static void end_acquisition(struct rl_operation *operation)
 
 /* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
  * round is enough. */
-static void propose_fence(redlock_lock *lock)
+static void propose_fence(const struct rl_operation *operation)
 {
+    redlock_lock *lock = operation->lock;
     int64_t wall_us = rl_clock_wall_us();
 
     lock->fence = wall_us > 0 ? (uint64_t)wall_us : 0;
-    if (lock->fence <= lock->seen)
-        lock->fence = lock->seen + 1;
+    if (lock->fence <= operation->seen)
+        lock->fence = operation->seen + 1;
 }
 
 /* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote against us. */
@@ -205,7 +234,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
     operation->record.timed_out = false;
     lock->touched = lock->stray = 0;
     if (rl_lock_renew_owner(lock)) {
-        propose_fence(lock);
+        propose_fence(operation);
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
     } else {
         rl_acquire_step(&operation->acquire,
@@ -340,7 +369,7 @@ static void ask_who_waits(redlock_lock *lock)
 {
     for (uint32_t node = 0; node < lock->client->node_count; node++)
         if (!rl_connection_silent(&lock->client->connections[node], lock->client->clock.now))
-            rl_dispatch_send(lock, node, RL_COMMAND_LINE, 0, lock->random, false);
+            rl_dispatch_send(lock, node, RL_COMMAND_LINE, 0, NULL, false);
 }
 
 void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_kind kind)

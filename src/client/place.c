@@ -21,7 +21,7 @@ static void draw_place(struct rl_operation *operation)
     operation->place.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
     operation->place.lease_ms = operation->fair ? LEASE_MS : SHOWN_MS;
     operation->place.grace_ms = GRACE_MS;
-    operation->place.who = lock->owner + RL_OWNER_HEX;
+    operation->place.who = redlock_lock_owner(lock) + RL_OWNER_HEX;
     operation->place.who_length = lock->owner_length - RL_OWNER_HEX;
 }
 
@@ -167,7 +167,7 @@ void rl_place_told(redlock_lock *lock, uint32_t node, const struct rl_ticket *ti
         answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = items[1].integer, .armed = true};
         answer.ttl_left_ms = stuck ? STUCK_MS : answer.ttl_left_ms;
         rl_answers_deliver(lock, node, ticket, &answer);
-    } else if (!rl_dispatch_send(lock, node, RL_COMMAND_WATCH, ticket->question, lock->random, false)) {
+    } else if (!rl_dispatch_send(lock, node, RL_COMMAND_WATCH, ticket->question, NULL, false)) {
         rl_answers_deliver(lock, node, ticket, &answer);
     }
 }
@@ -178,7 +178,7 @@ static void send_everywhere(struct rl_operation *operation, rl_node_set nodes, e
     redlock_lock *lock = operation->lock;
 
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
-        rl_dispatch_send(lock, rl_node_set_first(left), kind, 0, lock->random, false);
+        rl_dispatch_send(lock, rl_node_set_first(left), kind, 0, NULL, false);
 }
 
 void rl_place_leave(struct rl_operation *operation)

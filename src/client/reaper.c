@@ -38,11 +38,18 @@ static struct rl_debt *find(redlock_client *client, const redlock_lock *lock, ui
 void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause)
 {
     redlock_client *client = lock->client;
-    struct rl_debt *debt = client->closed ? NULL : find(client, lock, node, random);
-    bool fresh = debt == NULL;
+    uint8_t present[RL_OWNER_RANDOM];
+    struct rl_debt *debt;
+    bool fresh;
 
     if (client->closed)
         return;
+    if (random == NULL) {
+        rl_lock_random(lock, present);
+        random = present;
+    }
+    debt = find(client, lock, node, random);
+    fresh = debt == NULL;
     if (fresh)
         debt = free_place(client);
     if (debt == NULL) {

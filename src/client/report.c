@@ -264,10 +264,9 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
 }
 
 /* From the tally alone: nobody waits for a renewal, so nobody kept the nodes' words. */
-void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result)
+void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
+                       const struct rl_tally *tally)
 {
-    const struct rl_tally *tally = result == REDLOCK_LOST ? &lock->lease.tally : &lock->renewed;
-
     rl_report_clear(report);
     fill_nodes(report, lock->client, false);
     for (uint32_t i = 0; i < report->node_count; i++) {

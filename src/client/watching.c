@@ -57,10 +57,9 @@ bool rl_watching_send(redlock_lock *lock, uint32_t node, uint32_t question)
         bool near = rl_place_near(lock->asking, node);
 
         return rl_place_ask(lock->asking, node, question) &&
-               (!near || rl_dispatch_send(lock, node, RL_COMMAND_WATCH, question, lock->random, false));
+               (!near || rl_dispatch_send(lock, node, RL_COMMAND_WATCH, question, NULL, false));
     }
-    return rl_dispatch_send(lock, node, tells ? RL_COMMAND_WATCH : RL_COMMAND_PEEK, question, lock->random,
-                            false);
+    return rl_dispatch_send(lock, node, tells ? RL_COMMAND_WATCH : RL_COMMAND_PEEK, question, NULL, false);
 }
 
 void rl_watching_tracked(redlock_client *client, uint32_t node, const char *bytes, size_t length)

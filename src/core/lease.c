@@ -38,23 +38,22 @@ static void set_timer(struct rl_lease *lease, struct rl_time now)
     struct rl_time at = lease->valid_until;
 
     if (lease->phase == RL_LEASE_EXTENDING)
-        at = rl_time_min(at, rl_time_add(lease->asked, lease->config.node_timeout));
+        at = rl_time_min(at, rl_time_add(lease->asked, lease->config.terms->node_timeout));
     if (lease->phase == RL_LEASE_IDLE)
         at = rl_time_min(at, lease->wanted.us > 0 ? now : lease->renew_at);
     if (lease->phase == RL_LEASE_RELEASING)
-        at = rl_time_add(lease->asked, lease->config.node_timeout);
+        at = rl_time_add(lease->asked, lease->config.terms->node_timeout);
     lease->wake_at = lease->phase == RL_LEASE_ENDED ? RL_TIME_NEVER : rl_time_max(at, now);
 }
 
-void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_prng *prng,
-                   struct rl_time held_since, struct rl_time valid_until)
+void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_time held_since,
+                   struct rl_time valid_until)
 {
-    assert(config->node_count >= 1);
-    assert(config->node_count <= RL_NODES_MAX);
+    assert(config->terms->node_count >= 1);
+    assert(config->terms->node_count <= RL_NODES_MAX);
     memset(lease, 0, sizeof *lease);
     lease->config = *config;
-    lease->prng = prng;
-    lease->tally = rl_tally_start(config->node_count);
+    lease->tally = rl_tally_start(config->terms->node_count);
     lease->held_since = held_since;
     lease->valid_until = rl_time_min(valid_until, hold_limit(lease));
     lease->renew_at =
@@ -65,7 +64,7 @@ void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config,
 static void begin_question(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
     lease->asked = now;
-    lease->tally = rl_tally_start(lease->config.node_count);
+    lease->tally = rl_tally_start(lease->config.terms->node_count);
     effects->question = ++lease->question;
 }
 
@@ -76,14 +75,14 @@ static void begin_extension(struct rl_lease *lease, struct rl_span ttl, bool man
     lease->asked_ttl = ttl;
     lease->manual = manual;
     begin_question(lease, now, effects);
-    effects->extend = rl_node_set_all(lease->config.node_count);
+    effects->extend = rl_node_set_all(lease->config.terms->node_count);
     effects->ttl = ttl;
 }
 
 /* Whether so many nodes say that it is not there that no quorum can have it. */
 static bool gone_from_quorum(const struct rl_lease *lease)
 {
-    uint32_t node_count = lease->config.node_count;
+    uint32_t node_count = lease->config.terms->node_count;
 
     return rl_node_set_count(lease->tally.denied) > node_count - rl_quorum(node_count);
 }
@@ -116,7 +115,7 @@ static void lose(struct rl_lease *lease, enum rl_outcome outcome, struct rl_effe
     settle_extensions(lease, outcome, effects);
     lease->phase = RL_LEASE_ENDED;
     lease->lost = true;
-    effects->release = lease->abandoned ? 0 : rl_node_set_all(lease->config.node_count);
+    effects->release = lease->abandoned ? 0 : rl_node_set_all(lease->config.terms->node_count);
     effects->question = ++lease->question;
     effects->done = true;
 }
@@ -135,7 +134,7 @@ static void plan_renewal(struct rl_lease *lease)
 /* A quorum has it and answered while validity lasted: the lease grows. Monotone: it never shrinks. */
 static void win_extension(struct rl_lease *lease, struct rl_effects *effects)
 {
-    struct rl_time end = rl_validity_end(lease->asked, lease->asked_ttl, lease->config.drift_ppm);
+    struct rl_time end = rl_validity_end(lease->asked, lease->asked_ttl, lease->config.terms->drift_ppm);
 
     lease->phase = RL_LEASE_IDLE;
     lease->valid_until = rl_time_min(rl_time_max(lease->valid_until, end), hold_limit(lease));
@@ -147,10 +146,11 @@ static void win_extension(struct rl_lease *lease, struct rl_effects *effects)
 
 static struct rl_span next_retry(struct rl_lease *lease)
 {
-    struct rl_backoff backoff = rl_backoff_between(lease->config.retry_min, lease->config.retry_max);
+    const struct rl_lease_terms *terms = lease->config.terms;
+    struct rl_backoff backoff = rl_backoff_between(terms->retry_min, terms->retry_max);
 
     backoff.last = lease->last_retry;
-    lease->last_retry = rl_backoff_next(&backoff, lease->prng);
+    lease->last_retry = rl_backoff_next(&backoff, terms->prng);
     return lease->last_retry;
 }
 
@@ -182,7 +182,7 @@ static void end_release(struct rl_lease *lease, struct rl_effects *effects)
         lease->release_outcome = RL_OUTCOME_LOST;
     else if (gone_from_quorum(lease))
         lease->release_outcome = RL_OUTCOME_NOT_HELD;
-    else if (confirmed >= rl_quorum(lease->config.node_count))
+    else if (confirmed >= rl_quorum(lease->config.terms->node_count))
         lease->release_outcome = RL_OUTCOME_OK;
     else
         lease->release_outcome = rl_tally_reason(&lease->tally);
@@ -191,7 +191,7 @@ static void end_release(struct rl_lease *lease, struct rl_effects *effects)
 /* Decided when the nodes still silent cannot change the outcome. */
 static bool release_decided(const struct rl_lease *lease)
 {
-    uint32_t node_count = lease->config.node_count;
+    uint32_t node_count = lease->config.terms->node_count;
     uint32_t quorum = rl_quorum(node_count);
     uint32_t deleted = rl_node_set_count(lease->tally.granted);
     uint32_t absent = rl_node_set_count(lease->tally.denied);
@@ -221,7 +221,7 @@ static void begin_release(struct rl_lease *lease, struct rl_time now, struct rl_
     settle_extensions(lease, lease->lost ? RL_OUTCOME_LOST : RL_OUTCOME_NOT_HELD, effects);
     lease->phase = RL_LEASE_RELEASING;
     begin_question(lease, now, effects);
-    effects->release = rl_node_set_all(lease->config.node_count);
+    effects->release = rl_node_set_all(lease->config.terms->node_count);
 }
 
 /* An extension the caller asked for; a renewal that is due rides along. */

@@ -8,16 +8,22 @@
 #include "core/acquire.h"
 #include "core/tally.h"
 
-struct rl_lease_config {
+/* What all leases of a client have in common. */
+struct rl_lease_terms {
     uint32_t node_count;
     uint32_t drift_ppm;
-    uint32_t max_extensions; /* 0: no limit */
-    struct rl_span ttl;
     struct rl_span node_timeout;
-    struct rl_span renew_every; /* 0: only when asked */
-    struct rl_span retry_min;   /* between renewals that failed */
+    struct rl_span retry_min; /* between renewals that failed */
     struct rl_span retry_max;
-    struct rl_span max_hold; /* 0: no limit */
+    struct rl_prng *prng; /* not owned */
+};
+
+struct rl_lease_config {
+    const struct rl_lease_terms *terms; /* not owned; they outlive the lease */
+    struct rl_span ttl;
+    struct rl_span renew_every; /* 0: only when asked */
+    struct rl_span max_hold;    /* 0: no limit */
+    uint32_t max_extensions;    /* 0: no limit */
 };
 
 enum rl_lease_phase {
@@ -30,7 +36,6 @@ enum rl_lease_phase {
 /* Widest first: there may be a hundred thousand of them. */
 struct rl_lease {
     struct rl_lease_config config;
-    struct rl_prng *prng;      /* shared with others; not owned */
     struct rl_span last_retry; /* how long was waited after the renewal that failed last; 0 it did not */
     struct rl_time held_since;
     struct rl_time valid_until; /* never past max_hold */
@@ -41,20 +46,20 @@ struct rl_lease {
     struct rl_span wanted; /* a caller's extension waiting for the round under way to end; 0 none */
     struct rl_tally tally;
     uint32_t question;
-    uint32_t extensions; /* that counted */
-    enum rl_lease_phase phase;
-    enum rl_outcome release_outcome; /* once it has ended by release */
-    enum rl_outcome extend_outcome;  /* of the extension that ended last */
-    uint32_t ended_question;         /* it settles all that wait for a question up to this one */
-    bool ended_manual;               /* it was asked for by a caller */
-    bool manual;                     /* the round under way was asked for by the caller */
-    bool abandoned;                  /* nobody owns it: not renewed, and left to others when it ends */
+    uint32_t extensions;     /* that counted */
+    uint32_t ended_question; /* of the extension that ended last: it settles all that wait up to it */
+    enum rl_outcome extend_outcome : 8;  /* of that extension */
+    enum rl_outcome release_outcome : 8; /* once it has ended by release */
+    enum rl_lease_phase phase : 8;
+    bool ended_manual; /* the extension that ended last was asked for by a caller */
+    bool manual;       /* the round under way was asked for by the caller */
+    bool abandoned;    /* nobody owns it: not renewed, and left to others when it ends */
     bool lost;
 };
 
 /* A lease of a lock acquired with this validity. `held_since` is when it was asked for. */
-void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_prng *prng,
-                   struct rl_time held_since, struct rl_time valid_until);
+void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_time held_since,
+                   struct rl_time valid_until);
 
 /* Tell the lease what happened; learn what to do about it. Give it any event, however late.
  * effects->extended: an extension ended, and its round's tally, asked and asked_ttl are still there to be read. Every

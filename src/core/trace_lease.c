@@ -76,7 +76,7 @@ static void add_extension_put_off(struct rl_text *text, const struct rl_lease *a
 
 static void add_lease_silent(struct rl_text *text, const struct rl_lease *after, const struct rl_event *event)
 {
-    rl_node_set all = rl_node_set_all(after->config.node_count);
+    rl_node_set all = rl_node_set_all(after->config.terms->node_count);
 
     rl_line_add_silent(text, all & ~rl_tally_answered(&after->tally), event->now, after->held_since);
 }
@@ -91,7 +91,7 @@ static bool ends_at_max_hold(const struct rl_lease *lease)
 static void add_failed_extension(struct rl_text *text, const struct rl_lease *after,
                                  const struct rl_event *event, const struct rl_effects *effects)
 {
-    rl_line_add_need(text, after->config.node_count);
+    rl_line_add_need(text, after->config.terms->node_count);
     rl_text_add(text, rl_outcome_words(after->extend_outcome));
     if (effects->done)
         rl_text_add(text, ", lost");
@@ -113,7 +113,7 @@ static void add_extension_result(struct rl_text *text, const struct rl_lease *af
         add_failed_extension(text, after, event, effects);
         return;
     }
-    rl_line_add_drift(text, after->asked_ttl, after->config.drift_ppm);
+    rl_line_add_drift(text, after->asked_ttl, after->config.terms->drift_ppm);
     rl_line_add_validity(text, after->valid_until, event->now);
     if (ends_at_max_hold(after))
         rl_text_add(text, ", the longest hold");
@@ -135,7 +135,7 @@ static void add_release_result(struct rl_text *text, const struct rl_lease *afte
     rl_text_add(text, " released, ");
     rl_text_add_unsigned(text, rl_node_set_count(after->tally.denied));
     rl_text_add(text, " not there, of ");
-    rl_text_add_unsigned(text, after->config.node_count);
+    rl_text_add_unsigned(text, after->config.terms->node_count);
     rl_text_add(text, " after ");
     rl_line_add_ms(text, rl_span_ms_up(rl_time_since(event->now, after->asked)));
     rl_text_add(text, " -> ");

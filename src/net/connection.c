@@ -322,6 +322,7 @@ static void read_input(struct rl_connection *connection, struct rl_time now)
             return;
         }
     } while (io == RL_IO_DONE && reads_on(connection, got == room, total));
+    rl_buffers_settle(connection);
 }
 
 void rl_connection_flush(struct rl_connection *connection, struct rl_time now)

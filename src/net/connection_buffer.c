@@ -1,6 +1,6 @@
 /*
- * Buffers and tickets of a connection; see connection_buffer.h. They are born at a working size and grow only when a
- * burst needs it, up to a limit.
+ * Buffers and tickets of a connection; see connection_buffer.h. They are born at a working size, grow only when a burst
+ * needs it, up to a limit, and shrink again when a large one is over.
  */
 #include "net/connection_buffer.h"
 
@@ -14,7 +14,8 @@ enum {
     OUT_MAX = 1048576,
     IN_MAX = 2 * RL_RESP_MESSAGE_MAX,
     TICKETS_BORN = 64,
-    TICKETS_MAX = 65536
+    TICKETS_MAX = 65536,
+    LARGE = 4 /* times the size they were born at: less is not worth giving back */
 };
 
 static void *allocate(struct rl_connection *connection, size_t size)
@@ -61,38 +62,53 @@ bool rl_buffers_unfinished(const struct rl_connection *connection)
     return connection->ticket_count > 0 || connection->out_sent < connection->out_length;
 }
 
-/* A larger copy of a buffer, or false with the old one untouched. */
-static bool grow(struct rl_connection *connection, char **buffer, size_t *capacity, size_t used,
-                 size_t wanted)
+/* A copy of a buffer in another size, or false with the old one untouched. */
+static bool resize(struct rl_connection *connection, char **buffer, size_t *capacity, size_t used,
+                   size_t wanted)
 {
-    char *larger = allocate(connection, wanted);
+    char *resized = allocate(connection, wanted);
 
-    if (larger == NULL)
+    if (resized == NULL)
         return false;
-    memcpy(larger, *buffer, used);
+    memcpy(resized, *buffer, used);
     release(connection, *buffer, *capacity);
-    *buffer = larger;
+    *buffer = resized;
     *capacity = wanted;
+    return true;
+}
+
+static bool resize_tickets(struct rl_connection *connection, uint32_t wanted)
+{
+    uint32_t capacity = connection->ticket_capacity;
+    struct rl_ticket *resized = allocate(connection, wanted * sizeof *resized);
+
+    if (resized == NULL)
+        return false;
+    for (uint32_t i = 0; i < connection->ticket_count; i++)
+        resized[i] = connection->tickets[(connection->first_ticket + i) % capacity];
+    release(connection, connection->tickets, capacity * sizeof *resized);
+    connection->tickets = resized;
+    connection->ticket_capacity = wanted;
+    connection->first_ticket = 0;
     return true;
 }
 
 static bool grow_tickets(struct rl_connection *connection)
 {
-    uint32_t capacity = connection->ticket_capacity, wanted = capacity * 2;
-    struct rl_ticket *larger;
+    uint32_t wanted = connection->ticket_capacity * 2;
 
-    if (wanted > TICKETS_MAX)
-        return false;
-    larger = allocate(connection, wanted * sizeof *larger);
-    if (larger == NULL)
-        return false;
-    for (uint32_t i = 0; i < connection->ticket_count; i++)
-        larger[i] = connection->tickets[(connection->first_ticket + i) % capacity];
-    release(connection, connection->tickets, capacity * sizeof *larger);
-    connection->tickets = larger;
-    connection->ticket_capacity = wanted;
-    connection->first_ticket = 0;
-    return true;
+    return wanted <= TICKETS_MAX && resize_tickets(connection, wanted);
+}
+
+void rl_buffers_settle(struct rl_connection *connection)
+{
+    if (rl_buffers_unfinished(connection))
+        return;
+    if (connection->out_capacity > LARGE * BUFFER_BORN &&
+        resize(connection, &connection->out, &connection->out_capacity, 0, BUFFER_BORN))
+        connection->out_length = connection->out_sent = 0;
+    if (connection->ticket_capacity > LARGE * TICKETS_BORN)
+        resize_tickets(connection, TICKETS_BORN);
 }
 
 static void move_out_to_front(struct rl_connection *connection)
@@ -119,7 +135,7 @@ bool rl_connection_reserve(struct rl_connection *connection, size_t size, struct
     if (wanted - connection->out_length < size)
         return false;
     if (wanted > connection->out_capacity &&
-        !grow(connection, &connection->out, &connection->out_capacity, connection->out_length, wanted))
+        !resize(connection, &connection->out, &connection->out_capacity, connection->out_length, wanted))
         return false;
     *writer = rl_writer_on(connection->out + connection->out_length, wanted - connection->out_length);
     return true;
@@ -161,8 +177,8 @@ size_t rl_input_room(struct rl_connection *connection)
         connection->in_taken = 0;
     }
     if (connection->in_length == connection->in_capacity && connection->in_capacity < IN_MAX)
-        grow(connection, &connection->in, &connection->in_capacity, connection->in_length,
-             connection->in_capacity * 2);
+        resize(connection, &connection->in, &connection->in_capacity, connection->in_length,
+               connection->in_capacity * 2);
     return connection->in_capacity - connection->in_length;
 }
 

@@ -15,6 +15,9 @@ void rl_buffers_empty(struct rl_connection *connection);
 /* Whether something was asked and not answered, or written and not sent. */
 bool rl_buffers_unfinished(const struct rl_connection *connection);
 
+/* Everything may have been sent and answered: then room that only a lagging node made necessary is given back. */
+void rl_buffers_settle(struct rl_connection *connection);
+
 const struct rl_ticket *rl_tickets_first(const struct rl_connection *connection);
 
 /* Room to read into, growing up to the limit of a message; 0 when there can be no more. */

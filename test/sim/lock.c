@@ -104,19 +104,29 @@ static void ask_for_lock(struct sim_world *world, struct sim_client *client, str
     sim_dispatch_ask(world, client, worker, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
 }
 
-static struct rl_lease_config lease_config(struct sim_world *world)
+struct rl_lease_terms sim_lock_terms(const struct sim_world *world, struct sim_client *client)
+{
+    const struct sim_plan *plan = &world->plan;
+
+    return (struct rl_lease_terms){
+        .node_count = plan->node_count,
+        .drift_ppm = drift_of(world),
+        .node_timeout = rl_span_ms(plan->node_timeout_ms),
+        .retry_min = rl_span_ms(plan->retry_min_ms),
+        .retry_max = rl_span_ms(plan->retry_max_ms),
+        .prng = &client->prng,
+    };
+}
+
+static struct rl_lease_config lease_config(struct sim_world *world, const struct sim_client *client)
 {
     const struct sim_plan *plan = &world->plan;
     bool renews = sim_chance(world, 50);
 
     return (struct rl_lease_config){
-        .node_count = plan->node_count,
+        .terms = &client->lease_terms,
         .ttl = rl_span_ms(plan->ttl_ms),
-        .drift_ppm = drift_of(world),
-        .node_timeout = rl_span_ms(plan->node_timeout_ms),
         .renew_every = renews ? rl_span_ms(1 + plan->ttl_ms / 3) : rl_span_us(0),
-        .retry_min = rl_span_ms(plan->retry_min_ms),
-        .retry_max = rl_span_ms(plan->retry_max_ms),
         .max_hold = sim_chance(world, 10) ? rl_span_ms(2 * plan->ttl_ms) : rl_span_us(0),
         .max_extensions = sim_chance(world, 10) ? 2 : 0,
     };
@@ -125,10 +135,10 @@ static struct rl_lease_config lease_config(struct sim_world *world)
 /* It is won. Its caller may have to wait for the processor before it knows. */
 static void begin_holding(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
 {
-    struct rl_lease_config config = lease_config(world);
+    struct rl_lease_config config = lease_config(world, client);
     bool late = sim_plan_has(&world->plan, SIM_FAULT_HAND_OUT) && !world->stopping && sim_chance(world, 10);
 
-    rl_lease_init(&worker->lease, &config, &client->prng, worker->acquire.asked, worker->acquire.valid_until);
+    rl_lease_init(&worker->lease, &config, worker->acquire.asked, worker->acquire.valid_until);
     worker->fence = worker->acquire.fence;
     worker->stage = SIM_WON;
     world->stats.faults[SIM_FAULT_HAND_OUT] += late;
@@ -273,7 +283,7 @@ static void revive(struct sim_world *world, struct sim_client *client, struct si
 
     config.renew_every = config.max_hold = rl_span_us(0);
     config.max_extensions = 0;
-    rl_lease_init(&worker->lease, &config, &client->prng, client->now,
+    rl_lease_init(&worker->lease, &config, client->now,
                   rl_time_add(client->now, rl_span_ms(world->plan.ttl_ms)));
     worker->revived = true;
     sim_lock_event(world, client, worker,

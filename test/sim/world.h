@@ -161,6 +161,7 @@ struct sim_client {
     struct sim_clock clock, wall;
     struct rl_time now;
     struct rl_prng prng;
+    struct rl_lease_terms lease_terms;
     int64_t paused_until_us;  /* true time */
     int64_t starved_until_us; /* likewise: without memory */
     int64_t wake_us;          /* true time of the timer that counts */
@@ -321,6 +322,7 @@ void sim_client_stop(struct sim_world *world, struct sim_client *client);
 
 /* ---- lock.c: carries out what the core wants ---- */
 
+struct rl_lease_terms sim_lock_terms(const struct sim_world *world, struct sim_client *client);
 void sim_lock_ask(struct sim_world *world, struct sim_client *client, struct sim_worker *worker, bool wait);
 void sim_lock_event(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
                     const struct rl_event *event);

@@ -365,7 +365,7 @@ static inline const char *watch_validity(const struct lease_watch *watch, const 
 {
     const struct rl_lease_config *config = &after->config;
     int64_t ttl_us = watch->asked_ttl.us;
-    int64_t drift_us = ttl_us * config->drift_ppm / 1000000 + 2000;
+    int64_t drift_us = ttl_us * config->terms->drift_ppm / 1000000 + 2000;
 
     MUST("validity never shrinks", after->valid_until.us >= watch->valid_until.us);
     if (after->valid_until.us == watch->valid_until.us)
@@ -374,7 +374,7 @@ static inline const char *watch_validity(const struct lease_watch *watch, const 
     MUST("validity grows only by an answer", event->kind == RL_EVENT_ANSWER && watch->extend_question != 0);
     MUST("validity grows only before it has ended", event->now.us < watch->valid_until.us);
     MUST("validity grows only with a quorum",
-         rl_node_set_count(watch->granted) >= config->node_count / 2 + 1);
+         rl_node_set_count(watch->granted) >= config->terms->node_count / 2 + 1);
     MUST("validity is ttl less drift from the question on",
          after->valid_until.us <= watch->asked.us + ttl_us - drift_us);
     MUST("validity does not pass max_hold",
@@ -407,7 +407,7 @@ static inline const char *watch_requests(struct lease_watch *watch, const struct
 static inline const char *watch_lease_asks(struct lease_watch *watch, const struct rl_lease *after,
                                            const struct rl_event *event, const struct rl_effects *effects)
 {
-    rl_node_set all = rl_node_set_all(after->config.node_count);
+    rl_node_set all = rl_node_set_all(after->config.terms->node_count);
 
     MUST("a release goes to all nodes", effects->release == 0 || effects->release == all);
     MUST("an extension goes to all nodes", effects->extend == 0 || effects->extend == all);
@@ -466,21 +466,30 @@ static inline const char *watch_lease(struct lease_watch *watch, const struct rl
     return broken;
 }
 
-static inline struct rl_lease_config walk_lease_config(struct walk_source *source)
+static inline struct rl_lease_terms walk_lease_terms(struct walk_source *source, struct rl_prng *prng)
 {
-    struct rl_lease_config config = {
+    struct rl_lease_terms terms = {
         .node_count = 1 + source->draw(source, 7),
-        .ttl = rl_span_ms(50 + source->draw(source, 10000)),
         .drift_ppm = source->draw(source, 20000),
         .node_timeout = rl_span_ms(1 + source->draw(source, 500)),
-        .renew_every = walk_limit(source, 1 + source->draw(source, 4000)),
         .retry_min = rl_span_ms(1 + source->draw(source, 20)),
+        .prng = prng,
+    };
+
+    terms.retry_max = rl_span_add(terms.retry_min, rl_span_ms(source->draw(source, 500)));
+    return terms;
+}
+
+static inline struct rl_lease_config walk_lease_config(struct walk_source *source,
+                                                       const struct rl_lease_terms *terms)
+{
+    return (struct rl_lease_config){
+        .terms = terms,
+        .ttl = rl_span_ms(50 + source->draw(source, 10000)),
+        .renew_every = walk_limit(source, 1 + source->draw(source, 4000)),
         .max_hold = walk_limit(source, 1 + source->draw(source, 30000)),
         .max_extensions = source->draw(source, 5),
     };
-
-    config.retry_max = rl_span_add(config.retry_min, rl_span_ms(source->draw(source, 500)));
-    return config;
 }
 
 static inline struct rl_event walk_lease_event(struct walk_source *source, const struct rl_lease *lease,
@@ -500,7 +509,7 @@ static inline struct rl_event walk_lease_event(struct walk_source *source, const
         event.kind = RL_EVENT_TIMER;
     } else {
         event.kind = RL_EVENT_ANSWER;
-        event.node = source->draw(source, lease->config.node_count);
+        event.node = source->draw(source, lease->config.terms->node_count);
         event.question = choice < 29 ? source->draw(source, lease->question + 2) : lease->question;
         event.answer = walk_answer(source);
     }
@@ -512,13 +521,14 @@ static inline const char *walk_lease(struct walk_source *source)
 {
     struct rl_time now = {INT64_C(1000000)};
     struct rl_prng prng = rl_prng_seed(source->draw(source, 1000));
-    struct rl_lease_config config = walk_lease_config(source);
+    struct rl_lease_terms terms = walk_lease_terms(source, &prng);
+    struct rl_lease_config config = walk_lease_config(source, &terms);
     struct lease_watch watch = {0};
     struct rl_lease lease;
     const char *broken = NULL;
     char trace[256];
 
-    rl_lease_init(&lease, &config, &prng, now, rl_time_add(now, rl_span_ms(1 + source->draw(source, 10000))));
+    rl_lease_init(&lease, &config, now, rl_time_add(now, rl_span_ms(1 + source->draw(source, 10000))));
     watch.valid_until = lease.valid_until;
     for (int step = 0; step < WALK_STEPS_MAX && broken == NULL && source->more(source); step++) {
         struct rl_event event = walk_lease_event(source, &lease, now);

@@ -22,6 +22,7 @@ enum { TRACE_MAX = 16384, LINE_MAX_BYTES = 200 };
 struct player {
     bool leasing;
     struct rl_prng prng;
+    struct rl_lease_terms terms;
     struct rl_acquire acquire;
     struct rl_lease lease;
     struct rl_text trace;
@@ -201,19 +202,23 @@ static void start_acquire(struct player *player, const char *line)
 static void start_lease(struct player *player, const char *line)
 {
     struct rl_lease_config config = {
-        .node_count = (uint32_t)setting(line, "nodes", 3),
+        .terms = &player->terms,
         .ttl = rl_span_ms(setting(line, "ttl", 10000)),
-        .drift_ppm = 10000,
-        .node_timeout = rl_span_ms(setting(line, "timeout", 50)),
         .renew_every = rl_span_ms(setting(line, "renew", 0)),
-        .retry_min = rl_span_ms(setting(line, "retry", 10)),
-        .retry_max = rl_span_ms(setting(line, "retry", 10)),
         .max_hold = rl_span_ms(setting(line, "max-hold", 0)),
         .max_extensions = (uint32_t)setting(line, "max-extensions", 0),
     };
 
+    player->terms = (struct rl_lease_terms){
+        .node_count = (uint32_t)setting(line, "nodes", 3),
+        .drift_ppm = 10000,
+        .node_timeout = rl_span_ms(setting(line, "timeout", 50)),
+        .retry_min = rl_span_ms(setting(line, "retry", 10)),
+        .retry_max = rl_span_ms(setting(line, "retry", 10)),
+        .prng = &player->prng,
+    };
     player->leasing = true;
-    rl_lease_init(&player->lease, &config, &player->prng, time_at(0), time_at(setting(line, "valid", 9898)));
+    rl_lease_init(&player->lease, &config, time_at(0), time_at(setting(line, "valid", 9898)));
 }
 
 static void play_line(struct player *player, const char *line)

@@ -103,6 +103,19 @@ static void hex_is_lower_case_and_has_no_nul(void **state)
     assert_string_equal(target, "009fff##");
 }
 
+static void hex_is_read_back_as_it_was_written(void **state)
+{
+    uint8_t bytes[256], again[256];
+    char digits[512];
+
+    (void)state;
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (uint8_t)i;
+    rl_hex_write(digits, bytes, sizeof bytes);
+    rl_hex_read(again, digits, sizeof again);
+    assert_memory_equal(again, bytes, sizeof bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +125,7 @@ int main(void)
         cmocka_unit_test(control_bytes_cannot_reach_a_terminal),
         cmocka_unit_test(a_copy_is_cut_to_fit),
         cmocka_unit_test(hex_is_lower_case_and_has_no_nul),
+        cmocka_unit_test(hex_is_read_back_as_it_was_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

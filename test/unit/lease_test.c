@@ -9,9 +9,12 @@
 /* A TTL of 1000 ms has a drift of 12 ms. */
 enum { TTL_MS = 1000, VALID_MS = 988, TIMEOUT_MS = 50, RENEW_MS = 300 };
 
+/* What the lease under test has in common with others; config_for() sets it. */
+static struct rl_prng prng;
+static struct rl_lease_terms terms;
+
 /* One lease and what its latest step wanted. */
 struct holding {
-    struct rl_prng prng;
     struct rl_lease lease;
     struct rl_effects effects;
 };
@@ -23,20 +26,21 @@ static struct rl_time at(int64_t ms)
 
 static struct rl_lease_config config_for(uint32_t node_count)
 {
-    return (struct rl_lease_config){
+    prng = rl_prng_seed(1);
+    terms = (struct rl_lease_terms){
         .node_count = node_count,
-        .ttl = rl_span_ms(TTL_MS),
         .drift_ppm = 10000,
         .node_timeout = rl_span_ms(TIMEOUT_MS),
         .retry_min = rl_span_ms(10),
         .retry_max = rl_span_ms(100),
+        .prng = &prng,
     };
+    return (struct rl_lease_config){.terms = &terms, .ttl = rl_span_ms(TTL_MS)};
 }
 
 static void hold(struct holding *holding, const struct rl_lease_config *config)
 {
-    holding->prng = rl_prng_seed(1);
-    rl_lease_init(&holding->lease, config, &holding->prng, at(0), at(VALID_MS));
+    rl_lease_init(&holding->lease, config, at(0), at(VALID_MS));
 }
 
 static void hold_manually(struct holding *holding, uint32_t node_count)
@@ -86,7 +90,7 @@ static void answer(struct holding *holding, uint32_t node, int64_t ms, enum rl_v
 
 static void grant_on_quorum(struct holding *holding, int64_t ms)
 {
-    for (uint32_t node = 0; node < rl_quorum(holding->lease.config.node_count); node++)
+    for (uint32_t node = 0; node < rl_quorum(holding->lease.config.terms->node_count); node++)
         answer(holding, node, ms, RL_GRANTED);
 }
 
@@ -274,7 +278,7 @@ static void a_quorum_that_answers_after_the_end_does_not_count(void **state)
     struct holding holding;
 
     (void)state;
-    config.node_timeout = rl_span_ms(500);
+    terms.node_timeout = rl_span_ms(500);
     hold(&holding, &config);
     extend(&holding, VALID_MS - 10, 5000);
     answer(&holding, 0, VALID_MS - 1, RL_GRANTED);
@@ -291,7 +295,7 @@ static void the_last_moment_of_validity_still_counts(void **state)
     struct holding holding;
 
     (void)state;
-    config.node_timeout = rl_span_ms(500);
+    terms.node_timeout = rl_span_ms(500);
     hold(&holding, &config);
     extend(&holding, VALID_MS - 10, 5000);
     answer(&holding, 0, VALID_MS - 1, RL_GRANTED);
