@@ -98,10 +98,14 @@ static int64_t hop_us(const struct sim_plan *plan)
 }
 
 /* It is told, looks at one that renews, and hears that it is gone; or its clock says that it has ended, which goes wrong by
- * as much as clocks differ. */
+ * as much as clocks differ. One that was stopped before it read what time is left takes it for newer than it is, by as much as an answer
+ * may take. */
 static int64_t bound_us(const struct sim_plan *plan)
 {
-    return 4 * hop_us(plan) + 5000 + plan->max_ttl_ms * 2 * plan->rate_max_ppm / 1000;
+    bool stops = sim_plan_has(plan, SIM_FAULT_PAUSE) || sim_plan_has(plan, SIM_FAULT_SUSPEND);
+
+    return 4 * hop_us(plan) + 5000 + plan->max_ttl_ms * 2 * plan->rate_max_ppm / 1000 +
+           (stops ? plan->node_timeout_ms * 1000 : 0);
 }
 
 void sim_wakes_ends(struct sim_world *world, const struct sim_client *client, const struct sim_worker *worker)
