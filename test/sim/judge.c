@@ -223,6 +223,14 @@ static bool waits_for_witness(const struct sim_world *world, const struct sim_cl
     return bad && client->guards[suspect].suspected.us != 0;
 }
 
+/* Whether the two clocks differ by just about what is allowed, so that a look may say this or that. */
+static bool is_at_limit(const struct sim_world *world, const struct sim_client *client, uint32_t node)
+{
+    int64_t apart = client->clock.rate_ppm - world->nodes[node].clock.rate_ppm;
+
+    return 2 * (apart < 0 ? -apart : apart) * 10 >= (int64_t)world->plan.drift_ppm * 9;
+}
+
 void sim_judge_calm(struct sim_world *world)
 {
     if (world->plan.beyond)
@@ -233,7 +241,8 @@ void sim_judge_calm(struct sim_world *world)
 
             if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX &&
                 world->clients[i].connections[node].state == SIM_READY && !guard->asking &&
-                !guard->clock_bad && !waits_for_witness(world, &world->clients[i], node) &&
+                !guard->clock_bad && !is_at_limit(world, &world->clients[i], node) &&
+                !waits_for_witness(world, &world->clients[i], node) &&
                 (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
                 sim_fail(
                     world,
