@@ -223,12 +223,18 @@ static bool waits_for_witness(const struct sim_world *world, const struct sim_cl
     return bad && client->guards[suspect].suspected.us != 0;
 }
 
-/* Whether the two clocks differ by just about what is allowed, so that a look may say this or that. */
-static bool is_at_limit(const struct sim_world *world, const struct sim_client *client, uint32_t node)
+/* Whether its clock and somebody's differ by just about what is allowed, so that looks say now this and now that. */
+static bool is_at_limit(const struct sim_world *world, uint32_t node)
 {
-    int64_t apart = client->clock.rate_ppm - world->nodes[node].clock.rate_ppm;
+    int64_t most = 0;
 
-    return 2 * (apart < 0 ? -apart : apart) * 10 >= (int64_t)world->plan.drift_ppm * 9;
+    for (uint32_t i = 0; i < world->plan.client_count; i++) {
+        int64_t apart = world->clients[i].clock.rate_ppm - world->nodes[node].clock.rate_ppm;
+
+        apart = apart < 0 ? -apart : apart;
+        most = apart > most ? apart : most;
+    }
+    return 2 * most * 10 >= (int64_t)world->plan.drift_ppm * 9;
 }
 
 void sim_judge_calm(struct sim_world *world)
@@ -241,7 +247,7 @@ void sim_judge_calm(struct sim_world *world)
 
             if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX &&
                 world->clients[i].connections[node].state == SIM_READY && !guard->asking &&
-                !guard->clock_bad && !is_at_limit(world, &world->clients[i], node) &&
+                !guard->clock_bad && !is_at_limit(world, node) &&
                 !waits_for_witness(world, &world->clients[i], node) &&
                 (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
                 sim_fail(
