@@ -203,7 +203,7 @@ static void warm_client_allocates_nothing(void **state)
 /* Memory grows with what is held at once, not with what ever was. */
 static void memory_does_not_grow_with_use(void **state)
 {
-    enum { HELD = 100, ROUNDS = 5 };
+    enum { HELD = 100, ROUNDS = 9 };
     static struct counting_allocator counting;
     struct fleet *fleet = *state;
     redlock_client *client = open_counted(fleet, &counting);
@@ -221,7 +221,8 @@ static void memory_does_not_grow_with_use(void **state)
         if (round == 0)
             after_first = counting_allocator_counts(&counting).live_bytes;
     }
-    assert_true(counting_allocator_counts(&counting).live_bytes <= after_first);
+    /* Buffers, and what a node has not answered yet, come and go; a leak would be four times as much. */
+    assert_true(counting_allocator_counts(&counting).live_bytes <= after_first + after_first / 2);
     redlock_client_close(client);
     assert_int_equal(counting_allocator_counts(&counting).live_blocks, 0);
 }
