@@ -221,8 +221,13 @@ static void memory_does_not_grow_with_use(void **state)
         if (round == 0)
             after_first = counting_allocator_counts(&counting).live_bytes;
     }
-    /* Buffers, and what a node has not answered yet, come and go; a leak would be four times as much. */
-    assert_true(counting_allocator_counts(&counting).live_bytes <= after_first + after_first / 2);
+    /* What a node that lags has made large is given back once it has caught up; a leak would not be. */
+    for (int i = 0;
+         i < 500 && counting_allocator_counts(&counting).live_bytes > after_first + after_first / 4; i++) {
+        sleep_ms(10);
+        give_back(take_lock(client, "held", LONG_TTL_MS));
+    }
+    assert_true(counting_allocator_counts(&counting).live_bytes <= after_first + after_first / 4);
     redlock_client_close(client);
     assert_int_equal(counting_allocator_counts(&counting).live_blocks, 0);
 }
