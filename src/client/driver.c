@@ -2,7 +2,6 @@
  * Who does the I/O. A blocking call drives the connections on its own thread when nobody else is at it; others sleep until
  * their answer is there or it is their turn. The carrier thread drives only what must go on when nobody is calling.
  */
-#include <assert.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/timerfd.h>

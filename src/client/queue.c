@@ -96,8 +96,8 @@ void rl_queue_free(redlock_client *client)
 
 /* ---- the queue ---- */
 
-/* A name that is handed on inside for long, or asked for again and again, would shut other processes out. They get a chance now and then, more seldom
- * where it turned out that nobody took it. */
+/* A name that is handed on inside for long, or asked for again and again, would shut other processes out. They get a
+ * chance now and then, more seldom where it turned out that nobody took it. */
 static bool owes_courtesy(redlock_client *client, redlock_lock *lock)
 {
     struct rl_span limit = client->queue_limit;

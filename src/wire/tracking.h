@@ -9,7 +9,8 @@
 
 #include "wire/resp_writer.h"
 
-/* CLIENT TRACKING ON OPTIN: nothing is tracked but what is asked for by name. Or OFF: everything armed is forgotten. */
+/* CLIENT TRACKING ON OPTIN: nothing is tracked but what is asked for by name. Or OFF: nothing is told any more. The node keeps
+ * what was armed until it has changed, so after ON it may be told once more; that is old news to us. */
 void rl_write_tracking(struct rl_writer *writer, bool on);
 
 /* CLIENT CACHING YES: the next command's key is tracked until it has changed once. */

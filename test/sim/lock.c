@@ -170,7 +170,7 @@ static void watch(struct sim_world *world, struct sim_client *client, struct sim
 {
     worker->watching = true;
     if (effects->question != before)
-        sim_wakes_waits(world, worker, effects->watch);
+        sim_wakes_waits(world, worker);
     sim_dispatch_ask(world, client, worker, effects->watch, RL_COMMAND_WATCH, effects->question);
 }
 

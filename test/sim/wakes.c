@@ -65,12 +65,11 @@ static int64_t undisturbed_since_us(const struct sim_world *world, const struct 
 
 /* ---- the waiter ---- */
 
-void sim_wakes_waits(struct sim_world *world, struct sim_worker *worker, rl_node_set asked)
+void sim_wakes_waits(struct sim_world *world, struct sim_worker *worker)
 {
     worker->waited = true;
     worker->waits_since_us = world->now_us;
     worker->excused = rl_node_set_all(world->plan.node_count); /* until it could be asked */
-    (void)asked;
 }
 
 void sim_wakes_asked(struct sim_worker *worker, uint32_t node, bool armed)

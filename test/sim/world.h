@@ -289,7 +289,7 @@ void sim_judge_end(struct sim_world *world);
 /* ---- wakes.c: that nobody sleeps through the end of what it waits for ---- */
 
 void sim_wakes_removing(void *world, struct sim_node *node, const struct sim_key *key);
-void sim_wakes_waits(struct sim_world *world, struct sim_worker *worker, rl_node_set asked);
+void sim_wakes_waits(struct sim_world *world, struct sim_worker *worker);
 void sim_wakes_asked(struct sim_worker *worker, uint32_t node, bool armed);
 void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uint32_t node);
 
