@@ -57,12 +57,12 @@ static bool is_open(const redlock_lock *lock, const struct rl_ticket *ticket)
 }
 
 /* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always wanted. */
-static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket)
+static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket, bool full)
 {
     bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_open(lock, ticket);
 
     if (wanted && rl_dispatch_send(lock, node, (enum rl_command_kind)ticket->kind, ticket->question,
-                                   ticket->random, true))
+                                   ticket->random, full))
         return;
     if (ticket->kind == RL_COMMAND_RELEASE)
         rl_reaper_add(lock, node, ticket->random, rl_span_us(0));
@@ -72,13 +72,20 @@ static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket
 static bool needs_another_form(struct rl_connection *connection, const struct rl_ticket *ticket,
                                enum rl_reading reading)
 {
+    if (connection->refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT) {
+        connection->apart = true; /* rights, or keys that live apart: alone it may be another matter */
+        return true;
+    }
     if (reading == RL_READING_NO_COMMAND) {
         bool was_native = connection->handshake.info.features != 0;
 
         connection->handshake.info.features = 0;
         return was_native;
     }
-    return reading == RL_READING_NO_SCRIPT && !ticket->full;
+    if (reading != RL_READING_NO_SCRIPT || ticket->full)
+        return false;
+    connection->loaded = 0; /* its scripts were flushed: each goes whole once more */
+    return true;
 }
 
 /* The guard takes what it says; whoever asked for it is told whether the node is fit. */
@@ -142,6 +149,7 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     struct rl_span latency = rl_time_since(client->clock.now, ticket->sent);
     struct rl_lock_reply reply;
     enum rl_reading reading;
+    bool proved = true;
 
     if (!client->looked_away)
         rl_histogram_add((struct rl_histogram *)&stats->latency, latency);
@@ -163,11 +171,12 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     }
     reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, client->config.guarded, ticket->number,
                                    bytes, length, &reply);
-    if (needs_another_form(connection, ticket, reading)) {
-        send_again(lock, connection->node, ticket);
+    if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
+        proved = rl_guard_proved(client, connection->node, bytes, length);
+    if (proved && needs_another_form(connection, ticket, reading)) {
+        send_again(lock, connection->node, ticket, reading == RL_READING_NO_SCRIPT);
     } else {
-        if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2 &&
-            !rl_guard_proved(client, connection->node, ticket, bytes, length))
+        if (!proved)
             rl_lock_command_refuse(&reply);
         learn(lock, connection->node, ticket, &reply);
         if (is_current(lock, ticket) && lock->asking != NULL && lock->asking->fair)
@@ -181,6 +190,8 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         rl_answers_deliver(lock, connection->node, ticket, &reply.answer);
     }
     rl_lock_unref(lock);
+    if (!proved)
+        rl_guard_unproved(client, connection->node);
 }
 
 /* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
@@ -252,6 +263,7 @@ static void on_ready(void *context, struct rl_connection *connection)
 
     client->stats.nodes[connection->node].connects++;
     connection->loaded = 0;
+    connection->apart = false;
     connection->look_again = rl_time_add(client->clock.now, rl_span_ms(LOOK_AGAIN_MS));
     refuse_duplicates(client, connection);
     rl_guard_ready(client, connection->node);
@@ -275,6 +287,13 @@ static void on_down(void *context, struct rl_connection *connection)
     rl_watching_node(client, connection->node, RL_EVENT_DOWN);
 }
 
+static void on_compose(void *context, struct rl_connection *connection, uint32_t count,
+                       struct rl_writer *writer)
+{
+    (void)context;
+    rl_dispatch_compose(connection, count, writer);
+}
+
 static void on_push(void *context, struct rl_connection *connection, const char *bytes, size_t length)
 {
     rl_watching_push(context, connection->node, bytes, length);
@@ -294,6 +313,7 @@ void rl_answers_connect(redlock_client *client)
 {
     client->user = (struct rl_connection_user){.ready = on_ready,
                                                .reply = on_reply,
+                                               .compose = on_compose,
                                                .push = on_push,
                                                .dropped = on_dropped,
                                                .down = on_down,

@@ -162,7 +162,7 @@ struct rl_node_guard {
     bool accused;          /* its clock stepped, and it has not taken note of that yet */
     bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
     struct rl_time again;  /* when asking once more may help */
-    struct rl_time proved; /* a question was asked then, and answered by the master that was greeted */
+    struct rl_time proved; /* it was last asked then whether it is still the master that was greeted */
     struct rl_time probed; /* when a bad clock may be looked at again */
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
@@ -450,6 +450,9 @@ void rl_dispatch_forget_owed(redlock_lock *lock);
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full);
 
+/* Writes the last requests of a connection, which were sent together. */
+void rl_dispatch_compose(struct rl_connection *connection, uint32_t count, struct rl_writer *writer);
+
 /* Brings locks whose round is under way up to date with a node that became ready or fit, or that will not. */
 void rl_dispatch_settle(redlock_client *client, uint32_t node);
 
@@ -510,9 +513,13 @@ void rl_guard_look(redlock_client *client);
  * answered. The replication id it has to name; NULL: not now. */
 const char *rl_guard_proof(const redlock_client *client, uint32_t node);
 
+/* That question goes out now. What is asked in the moment that follows needs none of its own: its answers come behind this
+ * one's, and if that is not the right one they do not come at all, for the connection is broken. */
+void rl_guard_proving(redlock_client *client, uint32_t node);
+
 /* The reply to such a pair of questions. false: it is not the master that was greeted, and has not voted. */
-bool rl_guard_proved(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
-                     size_t length);
+bool rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length);
+void rl_guard_unproved(redlock_client *client, uint32_t node);
 
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);

@@ -192,16 +192,31 @@ static void let_go(redlock_client *client, redlock_lock *lock)
     client->refs--; /* the client itself has one more */
 }
 
+/* First what ends locks, then what asks for them: requests of one kind that follow each other go in one command. Nobody can
+ * tell, for each of these calls is of another thread. */
 static void carry_out(redlock_client *client, struct rl_post *posts)
 {
+    struct rl_post *acquires = NULL, **last = &acquires;
+
     while (posts != NULL) {
         struct rl_post *post = posts;
 
         posts = post->next;
-        if (post->kind == RL_POST_FREE)
+        if (post->kind == RL_POST_ACQUIRE) {
+            *last = post;
+            last = &post->next;
+        } else if (post->kind == RL_POST_FREE) {
             let_go(client, RL_CONTAINER(post, redlock_lock, unwanted));
-        else
+        } else {
             begin(client, RL_CONTAINER(post, struct rl_call, post));
+        }
+    }
+    *last = NULL;
+    while (acquires != NULL) {
+        struct rl_post *post = acquires;
+
+        acquires = post->next;
+        begin(client, RL_CONTAINER(post, struct rl_call, post));
     }
 }
 

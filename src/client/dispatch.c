@@ -6,16 +6,18 @@
 
 #include "base/bytes.h"
 #include "client/client.h"
+#include "wire/many_command.h"
 
 /* The largest number that Lua keeps exactly. */
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
 
-/* The first use of a script on a connection carries it whole; the order of the connection makes it known from then on. */
-enum { LOADED_FAIR = 31 }; /* the fair vote has a script of its own */
+/* The first use of a script on a connection carries it whole; the order of the connection makes it known from then on. What
+ * is not told by its kind alone has a bit of its own. */
+enum { LOADED_ACQUIRE_MANY = 29, LOADED_RELEASE_MANY = 30, LOADED_FAIR = 31 };
 
-static bool first_use(struct rl_connection *connection, uint32_t kind)
+static bool first_use(struct rl_connection *connection, uint32_t script)
 {
-    unsigned bit = 1U << kind;
+    unsigned bit = 1U << script;
     bool first = (connection->loaded & bit) == 0;
 
     connection->loaded |= bit;
@@ -23,27 +25,137 @@ static bool first_use(struct rl_connection *connection, uint32_t kind)
 }
 
 /* What a guarded node wants to be told with a question: see wire/lua/acquire.lua. */
-static void add_guard(struct rl_lock_command *command, redlock_lock *lock, uint32_t node)
+static void add_guard(struct rl_lock_command *command, const redlock_lock *lock, uint32_t node,
+                      const struct rl_ticket *ticket)
 {
     redlock_client *client = lock->client;
     const struct rl_node_guard *guard = &client->guards[node];
 
     command->epoch = guard->epoch;
-    command->fence = lock->fence;
+    command->fence = ticket->number;
     /* Rule: a question that arrives after nobody waits for its answer any more must not be carried out. */
-    command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, client->clock.now) +
+    command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
                                                         client->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
-    command->prove = command->kind == RL_COMMAND_ACQUIRE && rl_guard_proof(client, node) != NULL;
     command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
 }
 
-/* Who waits, where the command is about that. */
-static void add_place(struct rl_lock_command *command, const struct rl_operation *operation)
+static bool is_fair(const redlock_lock *lock)
 {
-    if (command->kind == RL_COMMAND_LEAVE || command->kind == RL_COMMAND_PRESENT ||
-        (command->kind == RL_COMMAND_ACQUIRE && operation->fair))
-        command->place = &operation->place;
+    return lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE && lock->asking->fair;
+}
+
+/* Who waits, where the command is about that. */
+static void add_place(struct rl_lock_command *command, const redlock_lock *lock)
+{
+    bool acquiring = lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE;
+
+    if (acquiring && (command->kind == RL_COMMAND_LEAVE || command->kind == RL_COMMAND_PRESENT ||
+                      (command->kind == RL_COMMAND_ACQUIRE && is_fair(lock))))
+        command->place = &lock->asking->place;
+}
+
+/* The command of a ticket; its owner value goes into `owner`. */
+static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint32_t node,
+                                           char owner[RL_OWNER_MAX + 1])
+{
+    const redlock_lock *lock = ticket->subject;
+    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket->kind,
+                                      .key = lock->text,
+                                      .key_length = lock->key_length,
+                                      .owner = owner,
+                                      .owner_length = rl_lock_owner_text(lock, ticket->random, owner),
+                                      .ttl_ms = lock->ttl_ms};
+
+    if (lock->client->config.guarded)
+        add_guard(&command, lock, node, ticket);
+    add_place(&command, lock);
+    return command;
+}
+
+static void write_alone(struct rl_connection *connection, struct rl_ticket *ticket, bool prove,
+                        struct rl_writer *writer)
+{
+    char owner[RL_OWNER_MAX + 1];
+    struct rl_lock_command command = make_command(ticket, connection->node, owner);
+    bool fair = command.place != NULL && command.kind == RL_COMMAND_ACQUIRE;
+
+    command.prove = prove;
+    if (first_use(connection, fair ? LOADED_FAIR : ticket->kind))
+        ticket->full = true;
+    ticket->replies = (uint8_t)rl_lock_command_replies(&command);
+    rl_lock_command_write(writer, &command, connection->handshake.info.features, ticket->full);
+}
+
+static void write_together(struct rl_connection *connection, uint32_t count, struct rl_writer *writer)
+{
+    enum rl_command_kind kind = (enum rl_command_kind)rl_connection_recent(connection, count, 0)->kind;
+    bool full = first_use(connection, kind == RL_COMMAND_ACQUIRE ? LOADED_ACQUIRE_MANY : LOADED_RELEASE_MANY);
+    char owner[RL_OWNER_MAX + 1];
+    struct rl_lock_command command;
+
+    rl_many_write_head(writer, kind, count, full);
+    for (uint32_t i = 0; i < count; i++) {
+        struct rl_ticket *ticket = rl_connection_recent(connection, count, i);
+        const redlock_lock *lock = ticket->subject;
+
+        ticket->together = (uint8_t)count;
+        ticket->full = full;
+        command = (struct rl_lock_command){.kind = kind, .key = lock->text, .key_length = lock->key_length};
+        rl_many_write_keys(writer, &command);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        command = make_command(rl_connection_recent(connection, count, i), connection->node, owner);
+        if (i == 0)
+            rl_many_write_common(writer, &command); /* the first was asked first, and is too late first */
+        rl_many_write_arguments(writer, &command);
+    }
+}
+
+void rl_dispatch_compose(struct rl_connection *connection, uint32_t count, struct rl_writer *writer)
+{
+    if (count == 1)
+        write_alone(connection, rl_connection_recent(connection, 1, 0), false, writer);
+    else
+        write_together(connection, count, writer);
+}
+
+/* Whether it can go in one command with others that are asked for before the connection is written to. */
+static bool can_go_together(const redlock_lock *lock, const struct rl_connection *connection,
+                            enum rl_command_kind kind)
+{
+    if (connection->apart)
+        return false;
+    if (kind == RL_COMMAND_RELEASE)
+        return connection->handshake.info.features == 0;
+    return kind == RL_COMMAND_ACQUIRE && lock->client->config.guarded && !is_fair(lock) &&
+           rl_guard_proof(lock->client, connection->node) == NULL;
+}
+
+static bool send_together(struct rl_connection *connection, const redlock_lock *lock,
+                          const struct rl_ticket *ticket)
+{
+    size_t size = RL_MANY_EACH + lock->owner_length + 2 * (size_t)lock->key_length;
+
+    if (connection->enlisted == RL_MANY_MAX ||
+        (connection->enlisted > 0 && rl_connection_recent(connection, 1, 0)->kind != ticket->kind))
+        rl_connection_compose(connection);
+    return rl_connection_enlist(connection, connection->enlisted == 0 ? RL_MANY_HEAD + size : size, ticket);
+}
+
+static bool send_alone(struct rl_connection *connection, const redlock_lock *lock, struct rl_ticket *ticket)
+{
+    bool prove = ticket->kind == RL_COMMAND_ACQUIRE && lock->client->config.guarded &&
+                 rl_guard_proof(lock->client, connection->node) != NULL;
+    struct rl_writer writer;
+
+    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 6 * (size_t)lock->key_length, &writer))
+        return false;
+    write_alone(connection, ticket, prove, &writer);
+    rl_connection_commit(connection, &writer, ticket);
+    if (prove)
+        rl_guard_proving(lock->client, connection->node);
+    return true;
 }
 
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
@@ -51,36 +163,27 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
 {
     redlock_client *client = lock->client;
     struct rl_connection *connection = &client->connections[node];
-    char owner[RL_OWNER_MAX + 1];
-    struct rl_lock_command command = {.kind = kind,
-                                      .key = lock->text,
-                                      .key_length = lock->key_length,
-                                      .owner = owner,
-                                      .owner_length = rl_lock_owner_text(lock, random, owner),
-                                      .ttl_ms = lock->ttl_ms};
-    struct rl_ticket ticket = {
-        .subject = lock, .question = question, .kind = (uint8_t)kind, .sent = client->clock.now};
-    struct rl_writer writer;
+    struct rl_ticket ticket = {.subject = lock,
+                               .question = question,
+                               .kind = (uint8_t)kind,
+                               .replies = 1,
+                               .full = full,
+                               .number = lock->fence,
+                               .sent = client->clock.now};
+    bool sent;
 
     if (kind == RL_COMMAND_ADMIT)
         return rl_guard_admit(client, node, "init", lock, full);
-    if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 6 * (size_t)lock->key_length, &writer))
-        return false;
-    if (client->config.guarded)
-        add_guard(&command, lock, node);
-    if (lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE)
-        add_place(&command, lock->asking);
-    full = first_use(connection, command.place != NULL && kind == RL_COMMAND_ACQUIRE ? LOADED_FAIR : kind) ||
-           full;
-    rl_lock_command_write(&writer, &command, connection->handshake.info.features, full);
     if (random != NULL)
         memcpy(ticket.random, random, sizeof ticket.random);
     else
         rl_lock_random(lock, ticket.random);
-    ticket.number = lock->fence;
-    ticket.replies = (uint8_t)rl_lock_command_replies(&command);
-    ticket.full = full;
-    rl_connection_commit(connection, &writer, &ticket);
+    if (!full && can_go_together(lock, connection, kind))
+        sent = send_together(connection, lock, &ticket);
+    else
+        sent = send_alone(connection, lock, &ticket);
+    if (!sent)
+        return false;
     rl_lock_ref(lock);
     client->dirty |= rl_node_set_one(node);
     return true;

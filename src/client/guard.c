@@ -423,13 +423,20 @@ const char *rl_guard_proof(const redlock_client *client, uint32_t node)
     return replid[0] == '\0' || rl_time_before(client->clock.now, until) ? NULL : replid;
 }
 
-bool rl_guard_proved(redlock_client *client, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
-                     size_t length)
+void rl_guard_proving(redlock_client *client, uint32_t node)
 {
-    if (!rl_lock_command_same_master(bytes, length, client->connections[node].handshake.info.replid))
-        return false;
-    client->guards[node].proved = ticket->sent;
-    return true;
+    client->guards[node].proved = client->clock.now;
+}
+
+bool rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length)
+{
+    return rl_lock_command_same_master(bytes, length, client->connections[node].handshake.info.replid);
+}
+
+void rl_guard_unproved(redlock_client *client, uint32_t node)
+{
+    rl_connection_break(&client->connections[node], RL_CAUSE_EPOCH,
+                        "it is not the master any more that it was when it was greeted", client->clock.now);
 }
 
 /* ---- looking ---- */

@@ -332,6 +332,7 @@ void rl_connection_flush(struct rl_connection *connection, struct rl_time now)
 
     if (connection->state < RL_CONNECTION_GREETING)
         return;
+    rl_connection_compose(connection);
     while (connection->out_sent < connection->out_length && io == RL_IO_DONE) {
         put = 0;
         io = rl_stream_write(&connection->stream, connection->out + connection->out_sent,

@@ -33,7 +33,8 @@ struct rl_ticket {
     uint8_t replies; /* messages that make up its reply */
     uint8_t full;    /* sent with the whole script */
     uint8_t random[16];
-    uint64_t number; /* the fence that was proposed */
+    uint8_t together; /* how many requests went in the same command as this one; 0 it went alone */
+    uint64_t number;  /* the fence that was proposed */
     struct rl_time sent;
 };
 
@@ -44,6 +45,9 @@ struct rl_connection_user {
     void (*ready)(void *context, struct rl_connection *connection);
     void (*reply)(void *context, struct rl_connection *connection, const struct rl_ticket *ticket,
                   const char *bytes, size_t length);
+    /* Writes the last `count` requests, which were enlisted, as one command; there is as much room as they asked for. */
+    void (*compose)(void *context, struct rl_connection *connection, uint32_t count,
+                    struct rl_writer *writer);
     void (*push)(void *context, struct rl_connection *connection, const char *bytes, size_t length);
     /* The connection broke before this was answered: it may have been executed or not. */
     void (*dropped)(void *context, struct rl_connection *connection, const struct rl_ticket *ticket);
@@ -86,8 +90,13 @@ struct rl_connection {
     size_t in_taken, in_length, in_capacity; /* in[in_taken .. in_length) is still to be looked at */
     struct rl_ticket *tickets;               /* ring of what was asked and not answered */
     uint32_t first_ticket, ticket_count, ticket_capacity;
-    enum rl_cause cause; /* why it is not ready */
+    uint32_t enlisted; /* the last so many of them have not been written yet, and will be as one command */
+    size_t enlisted_bytes; /* room that was promised to that */
+    uint32_t answers_left; /* of a command for several requests: those that have not had theirs */
+    bool refused_together; /* that command was answered by one error for all of them */
+    enum rl_cause cause;   /* why it is not ready */
     char error[128];
+    bool apart;      /* the user's: nothing may be enlisted here */
     unsigned loaded; /* the user's: scripts this connection has carried, a bit for each kind of command */
     enum rl_tracking tracking; /* the user's: whether this connection can be told of changes */
     enum rl_cause unfit;       /* the user's: why this node must not be asked although it is ready */
@@ -113,6 +122,16 @@ void rl_connection_wake(struct rl_connection *connection, struct rl_time now);
 bool rl_connection_reserve(struct rl_connection *connection, size_t size, struct rl_writer *writer);
 void rl_connection_commit(struct rl_connection *connection, const struct rl_writer *writer,
                           const struct rl_ticket *ticket);
+
+/* For a request that may go in one command with those enlisted before it. Whatever is reserved, enlisted by `compose` or
+ * flushed afterwards goes behind it. false: as above. */
+bool rl_connection_enlist(struct rl_connection *connection, size_t size, const struct rl_ticket *ticket);
+
+/* The i-th of the last `count` tickets; for `compose`. */
+struct rl_ticket *rl_connection_recent(struct rl_connection *connection, uint32_t count, uint32_t i);
+
+/* Has what is enlisted written: what comes next is not to go with it. */
+void rl_connection_compose(struct rl_connection *connection);
 
 /* Takes the oldest unanswered ticket out, for a user who closes; false when there is none. */
 bool rl_connection_take_ticket(struct rl_connection *connection, struct rl_ticket *ticket);

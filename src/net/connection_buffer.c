@@ -55,6 +55,8 @@ void rl_buffers_empty(struct rl_connection *connection)
 {
     connection->out_length = connection->out_sent = 0;
     connection->in_length = connection->in_taken = 0;
+    connection->enlisted = connection->answers_left = 0;
+    connection->enlisted_bytes = 0;
 }
 
 bool rl_buffers_unfinished(const struct rl_connection *connection)
@@ -120,7 +122,8 @@ static void move_out_to_front(struct rl_connection *connection)
     connection->out_sent = 0;
 }
 
-bool rl_connection_reserve(struct rl_connection *connection, size_t size, struct rl_writer *writer)
+/* Room for a ticket and for so many bytes behind what is written. */
+static bool make_room(struct rl_connection *connection, size_t size)
 {
     size_t wanted = connection->out_capacity;
 
@@ -134,23 +137,71 @@ bool rl_connection_reserve(struct rl_connection *connection, size_t size, struct
         wanted *= 2;
     if (wanted - connection->out_length < size)
         return false;
-    if (wanted > connection->out_capacity &&
-        !resize(connection, &connection->out, &connection->out_capacity, connection->out_length, wanted))
+    return wanted == connection->out_capacity ||
+           resize(connection, &connection->out, &connection->out_capacity, connection->out_length, wanted);
+}
+
+static struct rl_writer write_behind(struct rl_connection *connection)
+{
+    return rl_writer_on(connection->out + connection->out_length,
+                        connection->out_capacity - connection->out_length);
+}
+
+bool rl_connection_reserve(struct rl_connection *connection, size_t size, struct rl_writer *writer)
+{
+    rl_connection_compose(connection);
+    if (!make_room(connection, size))
         return false;
-    *writer = rl_writer_on(connection->out + connection->out_length, wanted - connection->out_length);
+    *writer = write_behind(connection);
     return true;
+}
+
+static void add_ticket(struct rl_connection *connection, const struct rl_ticket *ticket)
+{
+    assert(connection->ticket_count < connection->ticket_capacity);
+    connection->tickets[(connection->first_ticket + connection->ticket_count) % connection->ticket_capacity] =
+        *ticket;
+    connection->ticket_count++;
 }
 
 void rl_connection_commit(struct rl_connection *connection, const struct rl_writer *writer,
                           const struct rl_ticket *ticket)
 {
-    uint32_t place = (connection->first_ticket + connection->ticket_count) % connection->ticket_capacity;
-
     assert(!writer->overflow);
-    assert(connection->ticket_count < connection->ticket_capacity);
     connection->out_length += writer->length;
-    connection->tickets[place] = *ticket;
-    connection->ticket_count++;
+    add_ticket(connection, ticket);
+}
+
+bool rl_connection_enlist(struct rl_connection *connection, size_t size, const struct rl_ticket *ticket)
+{
+    if (!make_room(connection, connection->enlisted_bytes + size))
+        return false;
+    add_ticket(connection, ticket);
+    connection->enlisted++;
+    connection->enlisted_bytes += size;
+    return true;
+}
+
+struct rl_ticket *rl_connection_recent(struct rl_connection *connection, uint32_t count, uint32_t i)
+{
+    assert(i < count && count <= connection->ticket_count);
+    return &connection->tickets[(connection->first_ticket + connection->ticket_count - count + i) %
+                                connection->ticket_capacity];
+}
+
+void rl_connection_compose(struct rl_connection *connection)
+{
+    const struct rl_connection_user *user = connection->config->user;
+    struct rl_writer writer = write_behind(connection);
+    uint32_t count = connection->enlisted;
+
+    if (count == 0)
+        return;
+    connection->enlisted = 0;
+    connection->enlisted_bytes = 0;
+    user->compose(user->context, connection, count, &writer);
+    assert(!writer.overflow);
+    connection->out_length += writer.length;
 }
 
 const struct rl_ticket *rl_tickets_first(const struct rl_connection *connection)
@@ -211,13 +262,58 @@ static enum rl_input take_inner_push(struct rl_connection *connection, size_t at
     return RL_INPUT_PUSH;
 }
 
+/* A command for several requests is answered by an array with an answer for each of them, whose head is passed over, or by
+ * one error, which all of them get. */
+static enum rl_input open_common_reply(struct rl_connection *connection, uint32_t count)
+{
+    size_t end = connection->in_taken;
+    struct rl_resp head;
+    enum rl_resp_status status;
+
+    if (end == connection->in_length)
+        return RL_INPUT_MORE;
+    if (connection->in[end] == '>')
+        return RL_INPUT_PUSH;
+    connection->refused_together = connection->in[end] == '-';
+    if (!connection->refused_together) {
+        status = rl_resp_next(connection->in, connection->in_length, &end, &head);
+        if (status == RL_RESP_MORE)
+            return RL_INPUT_MORE;
+        if (status != RL_RESP_OK || head.type != RL_RESP_ARRAY || head.element_count != count)
+            return RL_INPUT_BAD;
+        connection->in_taken = end;
+    }
+    connection->answers_left = count;
+    return RL_INPUT_REPLY;
+}
+
+/* One request fewer waits for its part of a common reply; an error stays until the last one had it. */
+static void pass_common_reply(struct rl_connection *connection, size_t start)
+{
+    if (connection->answers_left == 0)
+        return;
+    connection->answers_left--;
+    if (connection->refused_together && connection->answers_left > 0)
+        connection->in_taken = start;
+}
+
 enum rl_input rl_input_next(struct rl_connection *connection, size_t *start, size_t *length)
 {
+    const struct rl_ticket *first = NULL;
     uint32_t wanted = 1;
-    size_t at = connection->in_taken, end;
+    size_t at, end;
 
     if (connection->state == RL_CONNECTION_READY && connection->ticket_count > 0)
-        wanted = rl_tickets_first(connection)->replies;
+        first = rl_tickets_first(connection);
+    if (first != NULL)
+        wanted = first->replies;
+    if (first != NULL && first->together > 1 && connection->answers_left == 0) {
+        enum rl_input head = open_common_reply(connection, first->together);
+
+        if (head == RL_INPUT_MORE || head == RL_INPUT_BAD)
+            return head;
+    }
+    at = connection->in_taken;
     for (uint32_t i = 0; i < wanted; i++, at = end) {
         enum rl_resp_status status;
 
@@ -231,5 +327,6 @@ enum rl_input rl_input_next(struct rl_connection *connection, size_t *start, siz
     *start = connection->in_taken;
     *length = at - connection->in_taken;
     connection->in_taken = at;
+    pass_common_reply(connection, *start);
     return RL_INPUT_REPLY;
 }

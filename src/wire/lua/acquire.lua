@@ -7,5 +7,7 @@
 --          {0, now, fence, pttl, owner}    held
 --          {-3, now}                       epoch: this node is not what the client takes it for
 --          {-4, now}                       late
+-- include parts/question.lua
 -- include parts/fit.lua
+-- include parts/stored.lua
 -- include parts/vote.lua

@@ -7,7 +7,9 @@
 -- Answers as acquire.lua, but
 --          {0, now, fence, pttl, owner, place, ticket}         held; place in the line here from 1, and the ticket that counts here
 --          {0, now, fence, ms of grace left, '', place, ticket} free, but offered to another
+-- include parts/question.lua
 -- include parts/fit.lua
+-- include parts/stored.lua
 do
     -- First of all, so that a key of another type is refused before anybody is taken in.
     local holder = call('GET', KEYS[1])

@@ -1,12 +1,15 @@
--- The vote itself: takes the lock if it is free and numbers the grant; wants what fit.lua leaves behind.
--- SET NX, not GET: a key of another type is in the way too.
-if not call('SET', keys[1], args[1], 'NX', 'PX', args[2]) then
-    local holder = call('GET', keys[1])
-    return {0, now, stored, call('PTTL', keys[1]), string.sub(holder, 1, 511)}
+-- The vote itself: takes the lock if it is free and numbers the grant. Wants call, now, floor, what stored.lua leaves behind,
+-- lock, fence_key, floor_key, owner, ttl and text (the proposed fence).
+-- SET NX, not GET: a key of another type is in the way too. It is an answer about this lock alone.
+if not call('SET', lock, owner, 'NX', 'PX', ttl) then
+    local holder = redis.pcall('GET', lock)
+    if type(holder) == 'table' then
+        return holder
+    end
+    return {0, now, stored, call('PTTL', lock), string.sub(holder, 1, 511)}
 end
 -- The number of this grant: above everything stored for this name (the floor stands for what was forgotten), close to
 -- the node's own clock, and if possible what the client proposed, for then all nodes agree.
-local text = args[3]
 local proposed = text + 0
 local fence = proposed
 if fence - now > 5000000 or now - fence > 5000000 then
@@ -21,13 +24,14 @@ end
 -- Its key lives for a day. Pushing its end out once an hour is enough, and costs less than every time: not when the last
 -- number is of the same hour.
 if last and known >= fence - fence % 3600000000 then
-    call('SET', keys[2], text, 'KEEPTTL')
+    call('SET', fence_key, text, 'KEEPTTL')
 else
-    call('SET', keys[2], text, 'EX', '90000')
+    call('SET', fence_key, text, 'EX', '90000')
 end
 -- A number ahead of the clock would be undercut after its key has expired: the floor keeps it for ever.
 if fence - now > 5000000 and fence > floor then
-    call('SET', keys[4], text)
+    call('SET', floor_key, text)
+    floor = fence
 end
 if fence == proposed then
     return now

@@ -1,0 +1,51 @@
+/*
+ * Bytes of commands for several locks; see many_command.h and wire/lua/acquire_many.lua, release_many.lua.
+ */
+#include "wire/many_command.h"
+
+#include <assert.h>
+
+#include "wire/guard_command.h"
+#include "wire/script.h"
+
+void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, uint32_t count, bool full)
+{
+    bool acquire = kind == RL_COMMAND_ACQUIRE;
+    uint32_t keys = acquire ? 2 + 2 * count : count;
+    uint32_t arguments = acquire ? 2 + 3 * count : count;
+
+    assert(count <= RL_MANY_MAX);
+    rl_write_command(writer, 3 + keys + arguments);
+    rl_write_script(writer, acquire ? &rl_script_acquire_many : &rl_script_release_many, full);
+    rl_write_integer(writer, keys);
+    if (acquire) {
+        rl_write_text(writer, RL_KEY_EPOCH);
+        rl_write_text(writer, RL_KEY_FLOOR);
+    }
+}
+
+void rl_many_write_keys(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    char fence[RL_KEY_FENCE_MAX];
+
+    rl_write_bytes(writer, command->key, command->key_length);
+    if (command->kind == RL_COMMAND_ACQUIRE)
+        rl_write_bytes(writer, fence, rl_key_fence(fence, command->key, command->key_length));
+}
+
+void rl_many_write_common(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    if (command->kind != RL_COMMAND_ACQUIRE)
+        return;
+    rl_write_text(writer, command->epoch);
+    rl_write_integer(writer, command->not_after_us);
+}
+
+void rl_many_write_arguments(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    rl_write_bytes(writer, command->owner, command->owner_length);
+    if (command->kind != RL_COMMAND_ACQUIRE)
+        return;
+    rl_write_integer(writer, command->ttl_ms);
+    rl_write_integer(writer, (int64_t)command->fence);
+}
