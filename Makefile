@@ -25,7 +25,7 @@ help:
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
-	@echo 'make interop               share locks with other libraries, which it fetches; not part of make test'
+	@echo 'make interop               share locks with redis-py and node-redlock, which it fetches; not part of make test'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make clean                 remove build/'
@@ -95,7 +95,10 @@ model:
 	@model/run
 
 interop: all
-	@REDLOCK=$(abspath $(BUILD))/src/redlock test/interop/redis_py.sh
+	@tools/setup demo
+	@for peer in redis_py node_redlock; do \
+		REDLOCK=$(abspath $(BUILD))/src/redlock PEERS=$(abspath $(BUILD))/peers test/interop/$$peer.sh || exit; \
+	done
 
 clean:
 	@rm -rf $(BUILD)
