@@ -143,6 +143,7 @@ static struct rl_acquire_config acquire_config(redlock_client *client, const red
         .fenced = client->config.guarded,
         .trip = client->trip,
         .patience = client->patience,
+        .heat = client->heat,
         .peek =
             !client->config.guarded && (peek || wait_ms != 0), /* guarded nodes tell it with their denial */
     };

@@ -25,6 +25,7 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->outcome = RL_OUTCOME_BUSY;
     acquire->trip = config->trip;
     acquire->patience = config->patience < RL_PATIENCE_MAX ? config->patience : RL_PATIENCE_MAX;
+    acquire->heat = config->heat < RL_HEAT_MAX ? config->heat : RL_HEAT_MAX;
     acquire->wake_at = RL_TIME_NEVER;
     acquire->show_at = RL_TIME_NEVER;
     acquire->tally = rl_tally_start(config->node_count);
@@ -128,7 +129,10 @@ void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, stru
     }
     acquire->agreed = false;
     if (acquire->config.watch && acquire->outcome == RL_OUTCOME_BUSY) {
-        rl_acquire_begin_wait(acquire, now, effects);
+        if (acquire->heat > 0)
+            rl_acquire_doze(acquire, now, effects);
+        else
+            rl_acquire_begin_wait(acquire, now, effects);
         return;
     }
     acquire->phase = RL_ACQUIRE_RESTING;
@@ -155,6 +159,8 @@ static void note_missed_wake(struct rl_acquire *acquire)
 
     if (acquire->patience < (split ? (uint32_t)RL_PATIENCE_MAX : WIDE_PATIENCE))
         acquire->patience++;
+    if (acquire->quick && !acquire->config.fair && acquire->heat < RL_HEAT_MAX)
+        acquire->heat++;
 }
 
 /* A round that was not won is undone on all nodes but those that said no, silent ones above all: they may have granted
@@ -351,6 +357,8 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
     case RL_ACQUIRE_RESTING:
         if (acquire->round > 0 && !rl_time_before(now, acquire->config.give_up_at))
             rl_acquire_rest_or_end(acquire, now, effects);
+        else if (acquire->dozes)
+            rl_acquire_begin_wait(acquire, now, effects);
         else
             rl_acquire_begin_round(acquire, now, effects);
         return;

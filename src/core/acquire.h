@@ -38,6 +38,7 @@ struct rl_acquire_config {
     struct rl_span retry_max;
     struct rl_span trip; /* how long a round takes, as far as is known */
     uint32_t patience;   /* how crowded it is, as far as is known: see rl_acquire.patience */
+    uint32_t heat;       /* how fast it changes hands, as far as is known: see rl_acquire.heat */
     bool fenced;   /* grants carry fences, and a quorum must agree on one before the lock is handed out */
     bool peek;     /* ask who holds it after the first round that was lost to another owner */
     bool watch;    /* nodes can be asked to tell when it is free; else it is tried for again and again */
@@ -56,7 +57,7 @@ enum rl_acquire_phase {
     RL_ACQUIRE_ENDED
 };
 
-enum { RL_PATIENCE_MAX = 11 };
+enum { RL_PATIENCE_MAX = 11, RL_HEAT_MAX = 4 };
 
 struct rl_acquire {
     struct rl_acquire_config config;
@@ -82,6 +83,11 @@ struct rl_acquire {
     struct rl_time show_at;  /* WAITING: when to let people see that it waits, once more */
     struct rl_span trip;     /* how long a round takes, judging by those that were decided by answers */
     uint32_t patience;       /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
+    uint32_t
+        heat; /* how often it came too late for a lock that others hold for moments only: then it stays away for a while */
+    struct rl_time watching_since; /* WAITING */
+    bool quick;                    /* it was free again a moment after it was watched */
+    bool dozes;                    /* RESTING: it looks again before it asks */
     bool agreed; /* fair: nodes that gave different tickets have been asked again, for one of them */
     bool woken;  /* this round was begun because the lock seemed to be free */
     enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */

@@ -9,6 +9,9 @@
  * spread to twice as much. */
 enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000, KEEP_PLACE_MS = 2000, SHOW_AGAIN_MS = 10000 };
 
+/* Free again within so many trips is hot. Who stays away does so for 2^(DOZE_SHIFT + heat) trips, but not too long. */
+enum { HOT_TRIPS = 16, DOZE_SHIFT = 6, DOZE_MOST_MS = 20, DOZE_MOST_TRIPS = 64, DOZE_LEAST_TRIPS = 16 };
+
 static struct rl_time spread(struct rl_acquire *acquire, struct rl_time now, int64_t least_ms)
 {
     int64_t least_us = least_ms * 1000;
@@ -36,6 +39,11 @@ static void take_chance(struct rl_acquire *acquire, struct rl_time now, struct r
 {
     struct rl_span delay = rl_span_us(rl_prng_between(acquire->prng, 0, window(acquire, now).us));
 
+    acquire->quick = rl_time_since(now, acquire->watching_since).us <= HOT_TRIPS * acquire->trip.us;
+    if (!acquire->quick)
+        acquire->heat = 0;
+    if (acquire->heat > 0)
+        delay.us = 0; /* whoever has it asks for it again at once, and others are away */
     acquire->woken = true;
     effects->watch = 0; /* no longer wanted */
     if (delay.us == 0) {
@@ -92,13 +100,43 @@ void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struc
     rl_node_set nodes = rl_node_set_all(acquire->config.node_count) & ~acquire->tally.unfit;
 
     acquire->phase = RL_ACQUIRE_WAITING;
-    acquire->woken = false;
+    acquire->woken = acquire->dozes = false;
+    acquire->watching_since = now;
     acquire->question++;
     acquire->look_at = spread(acquire, now, LOOK_AGAIN_MS);
     acquire->poll_at = RL_TIME_NEVER;
     rl_wait_begin(&acquire->wait, acquire->config.node_count, nodes);
     watch(acquire, nodes, now, effects);
     go_on_waiting(acquire, now, effects);
+}
+
+/* Longer each time that it came too late, and shorter again the longer it has waited already, so that all get their turn. */
+static struct rl_span doze_time(const struct rl_acquire *acquire, struct rl_time now)
+{
+    int64_t trip_us = acquire->trip.us, us = trip_us << (DOZE_SHIFT + acquire->heat);
+    int64_t waited_us = rl_time_since(now, acquire->started).us;
+    int64_t most_us = rl_span_ms(DOZE_MOST_MS).us;
+
+    if (most_us < DOZE_MOST_TRIPS * trip_us)
+        most_us = DOZE_MOST_TRIPS * trip_us;
+    if (us > most_us)
+        us = most_us;
+    while ((waited_us /= 2) > us && us > DOZE_LEAST_TRIPS * trip_us)
+        us /= 2;
+    us = rl_prng_between(acquire->prng, us / 2, us + us / 2);
+    return rl_span_us(us < acquire->config.retry_max.us ? us : acquire->config.retry_max.us);
+}
+
+/* A lock that is held for moments only, and asked for again at once by who just had it, changes hands best in longer turns: if
+ * all others raced for it whenever it is free for a moment, most of what the nodes do would be saying no. So who came too late
+ * stays away for a while, without being told of anything, and then is the only one who comes. */
+void rl_acquire_doze(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    acquire->phase = RL_ACQUIRE_RESTING;
+    acquire->woken = false;
+    acquire->dozes = true;
+    acquire->wake_at = rl_time_min(rl_time_add(now, doze_time(acquire, now)), acquire->config.give_up_at);
+    effects->rest = rl_time_since(acquire->wake_at, now);
 }
 
 /* A holder that is known to renew is looked at before it is challenged; others are challenged at once, for most changes of

@@ -228,6 +228,7 @@ void sim_lock_ask(struct sim_world *world, struct sim_client *client, struct sim
         .peek = sim_chance(world, 30),
         .trip = client->trip,
         .patience = client->patience,
+        .heat = client->heat,
     };
 
     sim_turns_join(world, client, worker, wait, &config);

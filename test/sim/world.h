@@ -177,7 +177,7 @@ struct sim_client {
     uint32_t streak_of; /* the name that this client had last; since when, and until when */
     struct rl_time streak_since, streak_until;
     struct rl_span queue_limit, trip;
-    uint32_t patience;
+    uint32_t patience, heat;
 };
 
 /* One round's owner value, and what became of it on each node. */

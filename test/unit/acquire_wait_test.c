@@ -590,10 +590,12 @@ static void whoever_has_waited_for_a_second_is_shown_and_again_every_ten(void **
 
 /* ---- crowds ---- */
 
-/* Woken and beaten to it, so many times. */
+/* Woken and beaten to it, so many times, each time a while after it began to watch. */
 static void be_beaten(struct waiter *waiter, int times)
 {
-    for (int64_t ms = 100; times > 0; times--, ms = ms_of(waiter->acquire.asked) + 50) {
+    for (; times > 0; times--) {
+        int64_t ms = ms_of(waiter->acquire.watching_since) + 100;
+
         for (uint32_t node = 0; node < 2; node++)
             tell(waiter, RL_EVENT_CHANGED, node, ms);
         if (waiter->acquire.phase == RL_ACQUIRE_RESTING)
@@ -630,6 +632,101 @@ static void it_grows_further_where_votes_are_split(void **state)
     waiter.splits = true;
     be_beaten(&waiter, 20);
     assert_int_equal(waiter.acquire.patience, RL_PATIENCE_MAX);
+}
+
+/* Free again so soon after it was watched that nobody can have done much with it. */
+static void be_beaten_to_a_hot_lock(struct waiter *waiter)
+{
+    int64_t ms = ms_of(waiter->acquire.watching_since) + 10;
+
+    for (uint32_t node = 0; node < 2; node++)
+        tell(waiter, RL_EVENT_CHANGED, node, ms);
+    assert_round(waiter);
+    lose(waiter);
+}
+
+static void assert_dozes(const struct waiter *waiter)
+{
+    assert_int_equal(waiter->acquire.phase, RL_ACQUIRE_RESTING);
+    assert_int_equal(waiter->effects.watch, 0);
+    assert_true(waiter->effects.rest.us > 0);
+}
+
+/* Looks, is told by all that somebody has it, and waits. */
+static void wake_and_look(struct waiter *waiter)
+{
+    int64_t ms = ms_of(waiter->acquire.wake_at) + 1;
+
+    tell(waiter, RL_EVENT_TIMER, 0, ms);
+    assert_int_equal(waiter->effects.watch, rl_node_set_all(3));
+    for (uint32_t node = 0; node < 3; node++)
+        show(waiter, node, ms + 1, HELD_MS, (uint64_t)ms, true);
+    assert_waits(waiter);
+}
+
+static void who_comes_too_late_for_a_hot_lock_stays_away_and_then_looks(void **state)
+{
+    struct waiter waiter;
+
+    (void)state;
+    start_watching(&waiter, 3);
+    be_beaten_to_a_hot_lock(&waiter);
+    assert_dozes(&waiter);
+    wake_and_look(&waiter);
+    be_beaten_to_a_hot_lock(&waiter); /* it asks at once: the others are away */
+    assert_dozes(&waiter);
+    assert_int_equal(waiter.acquire.heat, 2);
+}
+
+static void nobody_stays_away_longer_than_the_longest_pause(void **state)
+{
+    struct waiter waiter;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct rl_acquire_config config = config_for(3);
+
+        config.retry_max = rl_span_ms(30);
+        config.heat = RL_HEAT_MAX;
+        start(&waiter, &config);
+        waiter.prng = rl_prng_seed(seed);
+        lose(&waiter);
+        assert_dozes(&waiter);
+        assert_true(waiter.effects.rest.us <= 30000);
+    }
+}
+
+static void a_lock_that_is_held_for_longer_is_not_hot(void **state)
+{
+    struct waiter waiter;
+
+    (void)state;
+    start_watching(&waiter, 3);
+    be_beaten_to_a_hot_lock(&waiter);
+    wake_and_look(&waiter);
+    for (uint32_t node = 0; node < 2; node++)
+        tell(&waiter, RL_EVENT_CHANGED, node, ms_of(waiter.acquire.watching_since) + 500);
+    assert_int_equal(waiter.acquire.heat, 0);
+    if (waiter.acquire.phase == RL_ACQUIRE_RESTING)
+        tell(&waiter, RL_EVENT_TIMER, 0, ms_of(waiter.acquire.wake_at) + 1);
+    lose(&waiter);
+    assert_waits(&waiter); /* told by the nodes, not away */
+}
+
+static void time_runs_out_while_it_stays_away_too(void **state)
+{
+    struct rl_acquire_config config = config_for(3);
+    struct waiter waiter;
+
+    (void)state;
+    config.heat = 1;
+    config.give_up_at = at(10);
+    start(&waiter, &config);
+    lose(&waiter);
+    assert_dozes(&waiter);
+    tell(&waiter, RL_EVENT_TIMER, 0, 10);
+    assert_true(waiter.effects.done);
+    assert_int_equal(waiter.acquire.outcome, RL_OUTCOME_TIMEOUT);
 }
 
 static void a_patient_waiter_comes_at_a_random_time_within_its_patience(void **state)
@@ -777,6 +874,10 @@ int main(void)
         cmocka_unit_test(whoever_has_waited_for_a_second_is_shown_and_again_every_ten),
         cmocka_unit_test(patience_grows_with_wake_ups_that_came_to_nothing),
         cmocka_unit_test(it_grows_further_where_votes_are_split),
+        cmocka_unit_test(who_comes_too_late_for_a_hot_lock_stays_away_and_then_looks),
+        cmocka_unit_test(nobody_stays_away_longer_than_the_longest_pause),
+        cmocka_unit_test(a_lock_that_is_held_for_longer_is_not_hot),
+        cmocka_unit_test(time_runs_out_while_it_stays_away_too),
         cmocka_unit_test(a_patient_waiter_comes_at_a_random_time_within_its_patience),
         cmocka_unit_test(no_patience_is_longer_than_the_longest_pause),
         cmocka_unit_test(in_the_queue_it_asks_nobody_until_its_turn),
