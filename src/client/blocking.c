@@ -30,16 +30,29 @@ static redlock_result settle_up(redlock_client *client, struct rl_operation *ope
 }
 
 /* Waits for an operation, and then as above. */
-static redlock_result conclude(redlock_client *client, struct rl_operation *operation,
-                               redlock_lock **handed_out, redlock_report *report)
+static redlock_result conclude(redlock_client *client, struct rl_operation *operation, redlock_report *report)
 {
     redlock_result result;
 
-    rl_driver_wait(client, operation);
-    result = settle_up(client, operation, handed_out, report);
-    rl_driver_flush(client); /* a lock that could not be handed out is released */
+    rl_driver_wait(client, operation, NULL);
+    result = settle_up(client, operation, NULL, report);
+    rl_driver_flush(client);
     rl_driver_nudge(client);
     return result;
+}
+
+/* Waits for a call's operation, unless there is none, and ends the call, unless another thread does; then leaves the client. */
+static redlock_result finish(redlock_client *client, struct rl_operation *operation, struct rl_call *call)
+{
+    if (operation != NULL && rl_driver_wait(client, operation, call))
+        return call->result;
+    if (operation != NULL) {
+        rl_blocking_end(client, call, operation);
+        rl_driver_nudge(client);
+    }
+    rl_driver_flush(client); /* a lock that could not be handed out is released */
+    rl_client_leave(client);
+    return call->result;
 }
 
 /* ---- acquire and release: on this thread, or by whoever stands at the connections in a crowd ---- */
@@ -81,7 +94,6 @@ redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec,
 {
     struct rl_call call = {
         .post.kind = RL_POST_ACQUIRE, .spec = spec, .wait_ms = wait_ms, .acquired = lock, .report = report};
-    struct rl_operation *operation;
 
     if (lock == NULL || !rl_call_check_report(report))
         return REDLOCK_INVALID;
@@ -90,11 +102,7 @@ redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec,
         return call.result;
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    operation = begin_acquire(client, &call, true);
-    if (operation != NULL)
-        call.result = conclude(client, operation, lock, report);
-    rl_client_leave(client);
-    return call.result;
+    return finish(client, begin_acquire(client, &call, true), &call);
 }
 
 redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *spec, redlock_lock **lock,
@@ -115,7 +123,7 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
     rl_driver_refresh(lock->client);
     operation = rl_call_extend(lock, ttl_ms, 0, &result, report);
     if (operation != NULL)
-        result = conclude(lock->client, operation, NULL, report);
+        result = conclude(lock->client, operation, report);
     rl_client_leave(lock->client);
     return result;
 }
@@ -123,7 +131,6 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
 redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
 {
     struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
-    struct rl_operation *operation;
 
     if (lock == NULL || !rl_call_check_report(report))
         return REDLOCK_INVALID;
@@ -132,12 +139,7 @@ redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
     if (!rl_client_enter(lock->client))
         return rl_blocking_misuse(report);
     rl_driver_refresh(lock->client);
-    operation = rl_call_release(lock, 0, &call.result, report);
-    if (operation != NULL)
-        call.result = conclude(lock->client, operation, NULL, report);
-    rl_driver_flush(lock->client);
-    rl_client_leave(lock->client);
-    return call.result;
+    return finish(lock->client, rl_call_release(lock, 0, &call.result, report), &call);
 }
 
 /* A lock object for a name and an owner value that somebody else made. */
@@ -176,7 +178,7 @@ static redlock_result adopt(redlock_client *client, redlock_lock *known, redlock
             rl_holding_abandon(known);
         return result;
     }
-    rl_driver_wait(client, operation);
+    rl_driver_wait(client, operation, NULL);
     result = operation->result;
     if (result == REDLOCK_OK)
         *lock = rl_call_hand_out(operation);
@@ -242,7 +244,7 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
         presume_held(known);
         operation = rl_call_release(known, 0, &result, report);
         if (operation != NULL)
-            result = conclude(client, operation, NULL, report);
+            result = conclude(client, operation, report);
         rl_lock_unref(known);
     }
     rl_client_leave(client);
@@ -293,7 +295,7 @@ static redlock_result survey(redlock_client *client, enum rl_operation_kind kind
     }
     operation->record.inspected = inspects ? report : NULL;
     rl_operation_start_survey(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
-    return conclude(client, operation, NULL, report);
+    return conclude(client, operation, report);
 }
 
 redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,

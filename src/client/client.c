@@ -122,7 +122,7 @@ void rl_client_leave(redlock_client *client)
 {
     if (--client->callers == 0 && client->closing)
         pthread_cond_broadcast(&client->callers_gone);
-    pthread_mutex_unlock(&client->mutex);
+    rl_follow_unlock(client);
 }
 
 uint32_t redlock_client_node_count(const redlock_client *client)

@@ -48,10 +48,11 @@ enum rl_operation_kind {
 
 /* One call of the API while it is under way. Pooled. */
 struct rl_operation {
-    struct rl_link link;      /* in client->operations, client->completions or client->spare_operations */
-    struct rl_link on_lock;   /* in lock->waiting */
-    struct rl_link following; /* in client->followers while its thread sleeps, or in client->crowd.ended */
-    struct rl_call *call;     /* a crowd's: whom to tell; NULL no such */
+    struct rl_link link;    /* in client->operations, client->completions or client->spare_operations */
+    struct rl_link on_lock; /* in lock->waiting */
+    struct rl_link
+        following; /* in client->followers while its thread sleeps, then in client->ended or in client->crowd.ended */
+    struct rl_call *call;    /* of a crowd, or of the thread that sleeps: whom to tell; NULL no such */
     struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in client->turns */
     struct rl_link watching; /* ACQUIRE: in client->watching while nodes tell it of changes */
     enum rl_operation_kind kind;
@@ -70,7 +71,6 @@ struct rl_operation {
     uint32_t awaits; /* EXTEND: the lease's question that will settle it */
     bool done;
     redlock_result result;
-    pthread_cond_t wake;     /* a blocking caller sleeps here while another thread drives */
     redlock_request request; /* 0: somebody blocks on it */
     redlock_acquired_fn acquired;
     redlock_done_fn finished;
@@ -242,13 +242,14 @@ struct redlock_client {
     uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
-    struct rl_list followers; /* operations whose threads sleep */
-    struct rl_list watching;  /* acquisitions that nodes tell of changes */
-    struct rl_list turns;     /* acquisitions whose turn has come */
+    struct rl_list followers;  /* operations whose threads sleep; see follow.c */
+    struct rl_list ended;      /* operations that are over, whose calls have to be ended for their threads */
+    struct rl_call *woken;     /* calls that are, whose threads do not know it yet */
+    struct rl_operation *heir; /* a follower whose turn in a queue has come: it drives if nobody does */
+    struct rl_list watching;   /* acquisitions that nodes tell of changes */
+    struct rl_list turns;      /* acquisitions whose turn has come */
     bool turning;
     uint32_t queued; /* blocking calls that wait in here for others of this process */
-    struct rl_operation
-        *heir; /* a sleeping call whose question has just been put for it: it had better drive */
     redlock_lock *
         *leaders; /* table of leader_places chains: the lock of each name that others queue behind */
     uint32_t leader_places, leader_count;
@@ -257,7 +258,8 @@ struct redlock_client {
     uint64_t streak_of;         /* the name that this process had last, hashed; since when, and until when */
     struct rl_time streak_since, streak_until;
     struct rl_span trip; /* how long the latest round took */
-    uint32_t patience;   /* how crowded the latest acquisition found it */
+    uint32_t patience;   /* how crowded the latest acquisition found it, */
+    uint32_t heat;       /* and how fast it changes hands */
     struct rl_crowd crowd;
     redlock_request last_request;
     struct rl_debt debts[RL_DEBTS_MAX];
@@ -542,11 +544,18 @@ void rl_reaper_drop_all(redlock_client *client);
 
 /* ---- driver.c ------------------------------------------------------------------------------------------- */
 
-/* Does I/O or sleeps until the operation is done. */
-void rl_driver_wait(redlock_client *client, struct rl_operation *operation);
+/* Does I/O or sleeps until the operation is done. true: another thread has ended the call; the mutex is not held any more, and
+ * neither the operation nor the client is there to be used. NULL instead of a call: that does not happen. */
+bool rl_driver_wait(redlock_client *client, struct rl_operation *operation, struct rl_call *call);
 
 /* The operation has ended: wakes the thread that waits for it. */
 void rl_driver_wake(redlock_client *client, struct rl_operation *operation);
+
+/* The next moment at which something has to be done without any node having said anything. */
+struct rl_time rl_driver_due(const redlock_client *client);
+
+/* A deadline on the clock that threads sleep by. */
+struct timespec rl_driver_wake_time(redlock_client *client, struct rl_time until);
 
 /* One turn of I/O: flush, wait at most until `until`, handle what came, run timers. Lets go of the mutex meanwhile. */
 void rl_driver_turn(redlock_client *client, struct rl_time until);
@@ -567,6 +576,23 @@ void rl_driver_nudge(redlock_client *client);
 bool rl_driver_start_thread(redlock_client *client, pthread_t *thread, void *(*run)(void *));
 bool rl_driver_start_carrier(redlock_client *client);
 void rl_driver_stop(redlock_client *client);
+
+/* ---- follow.c: threads that sleep while another one drives -------------------------------------------------- */
+
+/* Sleeps until the operation has ended, or it has a reason to look itself, or a deadline has come. Results as those of
+ * rl_driver_wait(). */
+bool rl_follow(redlock_client *client, struct rl_operation *operation, struct rl_call *call);
+
+/* The operation of a sleeping thread has ended. */
+void rl_follow_ended(redlock_client *client, struct rl_operation *operation);
+
+/* Its thread shall look, for nobody drives. */
+void rl_follow_rouse(struct rl_operation *operation);
+
+/* Ends the calls whose operations have ended, and wakes their threads; the second lets go of the mutex in between, so that they
+ * need not wait for it. */
+void rl_follow_pass_on(redlock_client *client);
+void rl_follow_unlock(redlock_client *client);
 
 /* ---- notify.c ------------------------------------------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ void rl_client_unref(redlock_client *client)
     redlock_allocator allocator = client->config.allocator;
     bool last = --client->refs == 0;
 
-    pthread_mutex_unlock(&client->mutex);
+    rl_follow_unlock(client);
     if (!last)
         return;
     rl_client_release(client, client->timers.heap, client->timers.capacity * sizeof(struct rl_timer *));
@@ -139,6 +139,7 @@ static void close_ours(redlock_client *client)
     client->closing = true;
     cancel_all(client);
     rl_poller_ring(&client->poller);
+    rl_follow_pass_on(client);
     while (client->callers > 0)
         pthread_cond_wait(&client->callers_gone, &client->mutex);
     rl_driver_stop(client);

@@ -4,18 +4,12 @@
  */
 #include "client/crowd.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "client/client.h"
+#include "client/futex.h"
 
 enum { LONELY_CALLS = 16 };
-
-/* States of a call. */
-enum { POSTED, ASLEEP, OVER };
 
 /* What the inbox points to while nobody stands. */
 static struct rl_post closed_inbox;
@@ -64,22 +58,17 @@ static void leave(redlock_client *client)
     atomic_fetch_sub(&client->crowd.inside, 1);
 }
 
-static long futex(atomic_uint *word, int what, unsigned value, unsigned beds)
-{
-    return syscall(SYS_futex, word, what | FUTEX_PRIVATE_FLAG, value, NULL, NULL, beds);
-}
-
 /* The number of the dormitory is read before the call is looked at: a waking in between is seen by its having risen. Beds
  * go round; two threads in one are both woken, and one of them lies down again. */
 static void sleep_until_over(struct rl_crowd *crowd, struct rl_call *call)
 {
     atomic_uint *dormitory = &crowd->dormitories[call->bed / 32];
-    unsigned number = atomic_load(dormitory), state = POSTED;
+    unsigned number = atomic_load(dormitory), state = RL_CALL_AWAKE;
 
-    if (!atomic_compare_exchange_strong(&call->state, &state, ASLEEP))
+    if (!atomic_compare_exchange_strong(&call->state, &state, RL_CALL_ASLEEP))
         return;
-    while (atomic_load(&call->state) != OVER) {
-        futex(dormitory, FUTEX_WAIT_BITSET, number, 1U << call->bed % 32);
+    while (atomic_load(&call->state) != RL_CALL_OVER) {
+        rl_futex_sleep(dormitory, number, 1U << call->bed % 32, NULL);
         number = atomic_load(dormitory);
     }
 }
@@ -90,7 +79,7 @@ bool rl_crowd_call(redlock_client *client, struct rl_call *call)
 
     if (!enter(client))
         return false;
-    atomic_init(&call->state, POSTED);
+    atomic_init(&call->state, RL_CALL_AWAKE);
     call->bed = atomic_fetch_add(&client->crowd.next_bed, 1) % RL_BEDS;
     posted = post(client, &call->post);
     if (posted)
@@ -291,14 +280,14 @@ void rl_crowd_wake(redlock_client *client, struct rl_call *calls)
         uint32_t bed = call->bed;
 
         calls = (struct rl_call *)call->post.next;
-        if (atomic_exchange(&call->state, OVER) == ASLEEP)
+        if (atomic_exchange(&call->state, RL_CALL_OVER) == RL_CALL_ASLEEP)
             beds[bed / 32] |= 1U << bed % 32;
     }
     for (uint32_t i = 0; i < RL_DORMITORIES; i++) {
         if (beds[i] == 0)
             continue;
         atomic_fetch_add(&client->crowd.dormitories[i], 1);
-        futex(&client->crowd.dormitories[i], FUTEX_WAKE_BITSET, INT_MAX, beds[i]);
+        rl_futex_wake(&client->crowd.dormitories[i], beds[i]);
     }
 }
 

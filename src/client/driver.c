@@ -45,8 +45,7 @@ void rl_driver_flush(redlock_client *client)
     }
 }
 
-/* The next moment at which something has to be done without any node having said anything. */
-static struct rl_time next_due(const redlock_client *client)
+struct rl_time rl_driver_due(const redlock_client *client)
 {
     const struct rl_timer *first = rl_timers_first(&client->timers);
     struct rl_time due = first != NULL ? first->at : RL_TIME_NEVER;
@@ -151,14 +150,14 @@ static void pass_bell_on(redlock_client *client, const struct rl_ready *ready, i
 
 void rl_driver_wake(redlock_client *client, struct rl_operation *operation)
 {
-    if (operation->call != NULL) {
+    if (operation->call != NULL && !operation->call->follows) {
         rl_crowd_ended(client, operation);
     } else if (!rl_link_used(&operation->following)) {
         if (client->pollers > 0)
             rl_poller_ring(
                 &client->poller); /* its thread may be in the poller, and another one took its answer */
     } else {
-        pthread_cond_signal(&operation->wake);
+        rl_follow_ended(client, operation);
     }
 }
 
@@ -189,11 +188,11 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
         rl_crowd_serve(client);
     rl_driver_flush(client);
     calls = rl_crowd_take_woken(client);
-    until = rl_time_min(until, next_due(client));
+    until = rl_time_min(until, rl_driver_due(client));
     timeout = rl_span_us(rest_us(client, rl_time_since(until, client->clock.now).us));
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
-    pthread_mutex_unlock(&client->mutex);
+    rl_follow_unlock(client);
     rl_crowd_wake(client, calls);
     if (standing && !rl_crowd_doze(client))
         timeout = rl_span_us(0);
@@ -291,8 +290,7 @@ bool rl_driver_connecting(redlock_client *client)
     return count_ready(client, &on_the_way) < rl_quorum(client->node_count) && on_the_way > 0;
 }
 
-/* A deadline on the condition variables' clock. */
-static struct timespec wake_time(redlock_client *client, struct rl_time until)
+struct timespec rl_driver_wake_time(redlock_client *client, struct rl_time until)
 {
     struct timespec at;
     int64_t left = rl_time_since(until, rl_client_now(client)).us;
@@ -347,7 +345,7 @@ static bool unattended(const redlock_client *client)
  * it is looked at now and then. */
 static struct rl_time carrier_rest(redlock_client *client)
 {
-    struct rl_time until = next_due(client);
+    struct rl_time until = rl_driver_due(client);
 
     if (has_unsent(client, true))
         until = rl_time_min(until, rl_time_add(client->clock.now, rl_span_ms(FROZEN_LOOK_MS)));
@@ -372,60 +370,25 @@ static void hand_over(redlock_client *client)
     if (client->crowd.wanted)
         pthread_cond_signal(&client->carrier_wake);
     else if (link != NULL)
-        pthread_cond_signal(&RL_CONTAINER(link, struct rl_operation, following)->wake);
+        rl_follow_rouse(RL_CONTAINER(link, struct rl_operation, following));
     else
         rl_driver_nudge(client);
 }
 
-/* The first of those who sleep minds the client's timers in case that nobody drives; the others only their own. */
-static struct rl_time follow_until(redlock_client *client, const struct rl_operation *operation)
+bool rl_driver_wait(redlock_client *client, struct rl_operation *operation, struct rl_call *call)
 {
-    bool first = rl_list_empty(&client->followers);
-    struct rl_time due = first ? next_due(client) : RL_TIME_NEVER;
+    struct rl_call look = {.looks = true};
 
-    if (operation->timer.place != 0)
-        due = rl_time_min(due, operation->timer.at);
-    return rl_time_min(due, rl_time_add(client->clock.now, rl_span_ms(first ? 1000 : 2000)));
-}
-
-static void follow(redlock_client *client, struct rl_operation *operation)
-{
-    struct timespec at = wake_time(client, follow_until(client, operation));
-
-    rl_crowd_notice(client);
-    rl_list_append(&client->followers, &operation->following);
-    pthread_cond_timedwait(&operation->wake, &client->mutex, &at);
-    rl_list_remove(&operation->following);
-    if (!operation->done)
-        rl_driver_run_timers(client);
-}
-
-/* The question that rode behind this release is another thread's. That thread wakes up while the answers are on their way,
- * and reads them itself: one hop between threads less for every lock that is handed on. */
-static void let_heir_drive(redlock_client *client, struct rl_operation *operation)
-{
-    struct rl_operation *heir = client->heir;
-
-    client->heir = NULL;
-    if (heir == NULL || client->driving || operation->done || !rl_link_used(&heir->following))
-        return;
-    pthread_cond_signal(&heir->wake);
-    follow(client, operation);
-}
-
-void rl_driver_wait(redlock_client *client, struct rl_operation *operation)
-{
     rl_driver_flush(client);
-    let_heir_drive(client, operation);
     while (!operation->done) {
-        if (client->driving) {
-            follow(client, operation);
-        } else {
+        if (!client->driving && !is_queued(operation))
             take_turn(client, RL_TIME_NEVER);
-        }
+        else if (rl_follow(client, operation, call != NULL ? call : &look))
+            return true;
     }
     rl_driver_flush(client);
     hand_over(client);
+    return false;
 }
 
 /* ---- the carrier ---- */
@@ -462,8 +425,9 @@ static void *carry(void *context)
         } else {
             struct timespec at;
 
+            rl_follow_pass_on(client);
             client->carrier_until = carrier_rest(client);
-            at = wake_time(client, client->carrier_until);
+            at = rl_driver_wake_time(client, client->carrier_until);
             pthread_cond_timedwait(&client->carrier_wake, &client->mutex, &at);
             client->carrier_until = (struct rl_time){0};
             rl_driver_run_timers(client);
@@ -509,7 +473,7 @@ void rl_driver_stop(redlock_client *client)
 
 static void set_timer_fd(redlock_client *client)
 {
-    struct rl_time due = next_due(client);
+    struct rl_time due = rl_driver_due(client);
     struct itimerspec at = {0};
     int64_t left;
 
@@ -535,7 +499,7 @@ void rl_driver_nudge(redlock_client *client)
     /* A release that has not left the house yet must go out although nobody may ever call again. */
     if (!client->carrier_running && !client->closing && (client->debt_count > 0 || has_unsent(client, true)))
         rl_driver_start_carrier(client);
-    due = next_due(client);
+    due = rl_driver_due(client);
     if (client->carrier_running && client->carrier_until.us != 0 &&
         (rl_time_before(due, client->carrier_until) || (!client->driving && unattended(client))))
         pthread_cond_signal(&client->carrier_wake);

@@ -88,8 +88,10 @@ static void run_notice(redlock_client *client, redlock_lock *lock)
 
 bool rl_notify_run(redlock_client *client, bool completions, bool notices)
 {
-    struct rl_link *link = notices ? rl_list_first(&client->notices) : NULL;
+    struct rl_link *link;
 
+    rl_follow_pass_on(client); /* nobody waits for a callback */
+    link = notices ? rl_list_first(&client->notices) : NULL;
     if (link != NULL) {
         run_notice(client, RL_CONTAINER(link, redlock_lock, notice));
         return true;

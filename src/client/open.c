@@ -81,6 +81,7 @@ static void init_lists(redlock_client *client)
     rl_list_init(&client->spare_operations);
     rl_list_init(&client->spare_locks);
     rl_list_init(&client->followers);
+    rl_list_init(&client->ended);
     rl_list_init(&client->watching);
     rl_crowd_init(&client->crowd);
 }

@@ -3,7 +3,6 @@
  * holding.c once it is won; runs surveys, which are one question and no more.
  */
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -18,29 +17,9 @@ static size_t operation_size(const redlock_client *client)
     return sizeof(struct rl_operation) + client->node_count * sizeof(struct rl_node_record);
 }
 
-static struct rl_operation *allocate_operation(redlock_client *client)
-{
-    struct rl_operation *operation = rl_client_allocate(client, operation_size(client));
-    pthread_condattr_t attributes;
-
-    if (operation == NULL)
-        return NULL;
-    memset(operation, 0, operation_size(client));
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&operation->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return operation;
-}
-
-/* Everything but the condition variable and the memory goes back to how it was born. Not even a copy of the condition is put
- * back: a thread that woke its last sleeper may still be at it. */
 static void clear_operation(redlock_client *client, struct rl_operation *operation)
 {
-    size_t rest = offsetof(struct rl_operation, wake) + sizeof operation->wake;
-
-    memset(operation, 0, offsetof(struct rl_operation, wake));
-    memset((char *)operation + rest, 0, operation_size(client) - rest);
+    memset(operation, 0, operation_size(client));
     operation->record.nodes = operation->node_records;
     for (uint32_t node = 0; node < client->node_count; node++)
         operation->record.nodes[node] =
@@ -69,7 +48,7 @@ struct rl_operation *rl_operation_create(redlock_client *client, enum rl_operati
         return NULL;
     operation = take_spare(client);
     if (operation == NULL)
-        operation = allocate_operation(client);
+        operation = rl_client_allocate(client, operation_size(client));
     if (operation == NULL) {
         rl_client_unreserve_timer(client);
         return NULL;
@@ -102,7 +81,6 @@ void rl_operation_drop_spares(redlock_client *client, uint32_t kept)
     while (client->spare_operation_count > kept) {
         struct rl_operation *operation = take_spare(client);
 
-        pthread_cond_destroy(&operation->wake);
         rl_client_release(client, operation, operation_size(client));
     }
 }
@@ -182,6 +160,7 @@ static void remember_crowd(redlock_client *client, const struct rl_acquire *acqu
         return;
     client->trip = acquire->trip;
     client->patience = acquire->patience > 0 ? acquire->patience - 1 : 0;
+    client->heat = acquire->heat > 0 ? acquire->heat - 1 : 0;
 }
 
 static void end_acquisition(struct rl_operation *operation)

@@ -165,7 +165,7 @@ static void take_turns(redlock_client *client)
 
         rl_queue_quit(operation);
         event.courtesy = owes_courtesy(client, operation->lock);
-        if (rl_link_used(&operation->following) && operation->call == NULL)
+        if (rl_link_used(&operation->following))
             client->heir = operation;
         rl_operation_event(operation, &event);
     }
