@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 80, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
+enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 160, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
 
 /* ---- the table of leaders ---- */
 
