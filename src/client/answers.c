@@ -68,12 +68,20 @@ static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket
         rl_reaper_add(lock, node, ticket->random, rl_span_us(0));
 }
 
+/* Whether an error that a command for several requests got may be no concern of each of them: rights, keys that live apart,
+ * an error that only one of them raised. A node that is busy, loading or full would say the same to each. */
+static bool may_differ_alone(enum rl_cause cause)
+{
+    return cause == RL_CAUSE_RIGHTS || cause == RL_CAUSE_CLUSTER || cause == RL_CAUSE_ERROR;
+}
+
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
 static bool needs_another_form(struct rl_connection *connection, const struct rl_ticket *ticket,
-                               enum rl_reading reading)
+                               enum rl_reading reading, enum rl_cause cause)
 {
-    if (connection->refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT) {
-        connection->apart = true; /* rights, or keys that live apart: alone it may be another matter */
+    if (connection->refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT &&
+        may_differ_alone(cause)) {
+        connection->apart = true;
         return true;
     }
     if (reading == RL_READING_NO_COMMAND) {
@@ -111,12 +119,27 @@ static void on_admission(redlock_client *client, struct rl_connection *connectio
     rl_lock_unref(lock);
 }
 
+/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
+static bool has_lost_its_vote(const redlock_client *client, uint32_t node, const struct rl_ticket *ticket)
+{
+    return client->config.guarded && ticket->kind == RL_COMMAND_ACQUIRE &&
+           client->guards[node].fitness != RL_FITNESS_FIT;
+}
+
+static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
+{
+    reply->answer.verdict = RL_UNFIT;
+    reply->answer.cause = cause;
+    reply->error = why;
+    reply->error_length = strlen(why);
+}
+
 /* What a reply tells beside the verdict: the node's time, its epoch, the highest fence. */
 static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
                   struct rl_lock_reply *reply)
 {
-    static const char off[] = "its clock cannot be trusted";
     redlock_client *client = lock->client;
+    bool trusted;
 
     if (lock->asking != NULL && reply->answer.fence > lock->asking->seen)
         lock->asking->seen = reply->answer.fence;
@@ -124,13 +147,13 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
         rl_guard_refused(client, node);
     if (reply->answer.cause == RL_CAUSE_REPLICA)
         client->guards[node].proved = (struct rl_time){0};
-    if (reply->node_us == 0 || rl_guard_clock(client, node, ticket->sent, reply->node_us) ||
-        reply->answer.verdict != RL_GRANTED)
+    trusted = reply->node_us == 0 || rl_guard_clock(client, node, ticket->sent, reply->node_us);
+    if (reply->answer.verdict != RL_GRANTED)
         return;
-    reply->answer.verdict = RL_UNFIT;
-    reply->answer.cause = RL_CAUSE_CLOCK;
-    reply->error = off;
-    reply->error_length = sizeof off - 1;
+    if (!trusted)
+        withhold(reply, RL_CAUSE_CLOCK, "its clock cannot be trusted");
+    else if (has_lost_its_vote(client, node, ticket))
+        withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
 }
 
 /* Whether it asked something of the lock itself; the rest is about those who wait. */
@@ -173,8 +196,8 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
                                    bytes, length, &reply);
     if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
         proved = rl_guard_proved(client, connection->node, bytes, length);
-    if (proved && needs_another_form(connection, ticket, reading)) {
-        send_again(lock, connection->node, ticket, reading == RL_READING_NO_SCRIPT);
+    if (proved && needs_another_form(connection, ticket, reading, reply.answer.cause)) {
+        send_again(lock, connection->node, ticket, reading != RL_READING_ANSWER);
     } else {
         if (!proved)
             rl_lock_command_refuse(&reply);

@@ -23,6 +23,8 @@
 
 #include <linux/sockios.h>
 
+#include "wire/script.h"
+
 enum {
     CONNECTIONS_MAX = 64,
     RULES_MAX = 32,
@@ -196,6 +198,26 @@ static void answer_time(char *answer, size_t size)
     snprintf(answer, size, "*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", first, seconds, second, microseconds);
 }
 
+/* Whether it calls the script that releases several locks. */
+static bool is_release_many(const struct command *command)
+{
+    const struct rl_script *script = &rl_script_release_many;
+
+    if (command->count < 3 || (!word_is(command, 0, "EVALSHA") && !word_is(command, 0, "EVAL")))
+        return false;
+    return word_is(command, 1, script->digest) || word_is(command, 1, script->text);
+}
+
+/* As many as it has keys. */
+static void answer_release_many(const struct command *command, char *answer, size_t size)
+{
+    long keys = strtol(command->words[2], NULL, 10);
+    int used = snprintf(answer, size, "*%ld\r\n", keys);
+
+    for (long i = 0; i < keys; i++)
+        used += snprintf(answer + used, size - (size_t)used, ":1\r\n");
+}
+
 static const struct {
     const char *command;
     const char *answer;
@@ -216,6 +238,8 @@ static void answer_usual(const struct fake_node *fake, struct connection *connec
         answer_info(fake, answer, size);
     } else if (word_is(command, 0, "TIME")) {
         answer_time(answer, size);
+    } else if (is_release_many(command)) {
+        answer_release_many(command, answer, size);
     } else if (word_is(command, 0, "GET")) {
         snprintf(answer, size, "%s", connection->protocol == 3 ? "_\r\n" : "$-1\r\n");
     } else if (word_is(command, 0, "CLIENT")) {
