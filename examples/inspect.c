@@ -20,7 +20,7 @@ static void print_holder(const char *name, const redlock_report *report)
 {
     const redlock_holder *holder = &report->holder;
 
-    if (report->denied < report->quorum)
+    if (holder->id[0] == '\0')
         printf("%s is not held by a quorum of nodes\n", name);
     else
         printf("%s is held by %s on %s, pid %u, \"%s\", id %s\n", name, holder->user, holder->host,

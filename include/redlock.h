@@ -136,11 +136,14 @@ typedef struct redlock_report {
     uint32_t quorum;
     uint32_t granted; /* verdicts of the last round, counted */
     uint32_t denied;
-    uint32_t rounds;            /* how many rounds it took */
-    int64_t waited_ms;          /* from call to result */
-    int64_t validity_ms;        /* left at the time of the report; 0 when nothing is held */
-    uint64_t fence;             /* of the lock that was acquired, 0 when it has none */
-    redlock_holder holder;      /* whom we saw in possession; empty id when nobody */
+    uint32_t rounds;     /* how many rounds it took */
+    int64_t waited_ms;   /* from call to result */
+    int64_t validity_ms; /* left at the time of the report; 0 when nothing is held */
+    uint64_t fence;      /* of the lock that was acquired, 0 when it has none */
+    /* Who holds it, as far as was seen: named by a quorum of nodes or, when the call did not wait for all of them, by each that
+     * named anybody. Empty id when nobody, or when they named several and none is known to have a quorum; redlock_inspect()
+     * asks all nodes. */
+    redlock_holder holder;
     int64_t holder_ttl_left_ms; /* -1 no end, -2 not known */
     char line[320];             /* the result in one readable line, without a newline */
     uint32_t
@@ -312,7 +315,9 @@ REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock);
 REDLOCK_API redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report);
 
 /* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL. REDLOCK_OK: a quorum answered,
- * and report->holder and each node's owner and ttl_left_ms tell; report->denied counts nodes where it is held. */
+ * and each node's owner and ttl_left_ms tell what it has. report->holder is the owner that a quorum of all nodes has, and
+ * holder_ttl_left_ms how long it will have it unless it is renewed; an empty id: nobody is known to hold it. report->denied
+ * counts nodes that have a key of any owner. For a moment, nodes differ while a lock is taken or given back. */
 REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                            redlock_report *report);
 

@@ -10,6 +10,7 @@
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/output.h"
+#include "cli/owners.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
@@ -47,6 +48,19 @@ static const char *telling_words(const redlock_node_report *node)
     return node->tells ? "  tells waiters of a release" : "  is asked by waiters now and then";
 }
 
+/* "  by 7f3a91d0": whose key is there. */
+static void print_owner_id(const redlock_node_report *node)
+{
+    redlock_holder who;
+    char clean[sizeof who.id];
+
+    if (node->owner[0] == '\0')
+        return;
+    redlock_holder_parse(node->owner, strlen(node->owner), &who);
+    cli_text_clean(who.id, clean, sizeof clean);
+    printf("  by %s", clean);
+}
+
 static void print_node(uint32_t number, const redlock_node_report *node, const struct subject *subject,
                        int width)
 {
@@ -62,6 +76,7 @@ static void print_node(uint32_t number, const redlock_node_report *node, const s
         printf("  %s left", cli_text_span(node->ttl_left_ms).text);
     else if (node->ttl_left_ms == -1 && node->verdict == REDLOCK_VERDICT_DENIED)
         printf("  no end");
+    print_owner_id(node);
     if (subject->verbose)
         printf("%s", telling_words(node));
     if (detail[0] != '\0')
@@ -80,7 +95,19 @@ static void print_nodes(const redlock_report *report, const struct subject *subj
         print_node(i + 1, &report->nodes[i], subject, width);
 }
 
-static void print_holder(const char *name, const redlock_report *report)
+/* "  owner   old-one, on node 5, 59s left", from this owner on. */
+static void print_owners(const struct cli_owners *owners, uint32_t first)
+{
+    char words[800], clean[800];
+
+    for (uint32_t i = first; i < owners->count; i++) {
+        cli_owners_describe(&owners->owners[i], words, sizeof words);
+        cli_text_clean(words, clean, sizeof clean);
+        printf("  %s   %s\n", first == 0 ? "owner" : "also ", clean);
+    }
+}
+
+static void print_holder(const char *name, const redlock_report *report, const struct cli_owners *owners)
 {
     const redlock_holder *holder = &report->holder;
     char words[512], clean[512];
@@ -94,32 +121,49 @@ static void print_holder(const char *name, const redlock_report *report)
                cli_text_span(now - holder->since_ms).text);
     if (report->holder_ttl_left_ms >= 0)
         printf("  lease   %s left, granted by %u of %u\n", cli_text_span(report->holder_ttl_left_ms).text,
-               report->denied, report->node_count);
+               owners->owners[0].node_count, report->node_count);
     else
-        printf("  lease   has no end, on %u of %u nodes\n", report->denied, report->node_count);
+        printf("  lease   has no end, on %u of %u nodes\n", owners->owners[0].node_count, report->node_count);
     cli_text_clean(holder->id, clean, sizeof clean);
-    printf("  id      %s\n", clean);
+    if (clean[0] != '\0')
+        printf("  id      %s\n", clean);
+    print_owners(owners, 1);
 }
 
-/* What is said of a name that nobody holds. */
-static const char *free_words(const redlock_report *report)
+/* A lock that is being taken or given back looks like this for a moment: nothing of it is called wrong. */
+static void print_unheld(const char *name, const redlock_report *report, const struct cli_owners *owners)
 {
-    for (uint32_t i = 0; i < report->node_count; i++)
-        if (strncmp(report->nodes[i].detail, "WRONGTYPE", strlen("WRONGTYPE")) == 0)
-            return "holds something that is not a lock of this kind";
-    return report->denied == 0 ? "is free" : "is not held by a quorum of nodes";
+    char words[100];
+
+    cli_owners_describe_nobody(owners, words, sizeof words);
+    if (owners->possession == CLI_POSSESSION_FOREIGN)
+        printf("%s holds something that is not a lock of this kind\n", name);
+    else if (owners->possession == CLI_POSSESSION_UNKNOWN)
+        printf("whether %s is held is %s\n", name, words);
+    else if (owners->possession == CLI_POSSESSION_SPLIT)
+        printf("%s is held by %s\n", name, words);
+    else if (report->denied > 0)
+        printf("%s is free, but for %u of %u nodes\n", name, report->denied, report->node_count);
+    else
+        printf("%s is free\n", name);
+    print_owners(owners, 0);
+    cli_owners_describe_end(owners, words, sizeof words);
+    if (owners->possession == CLI_POSSESSION_SPLIT)
+        printf("  free    %s\n", words);
 }
 
 static void print_words(const struct subject *subject, const redlock_report *report)
 {
     char clean[REDLOCK_NAME_MAX + 1] = "";
+    struct cli_owners owners;
 
     if (subject->name != NULL) {
         cli_text_clean(subject->name, clean, sizeof clean);
-        if (report->holder.id[0] != '\0')
-            print_holder(clean, report);
-        else if (report->result == REDLOCK_OK)
-            printf("%s %s\n", clean, free_words(report));
+        cli_owners_read(&owners, report);
+        if (owners.possession == CLI_POSSESSION_HELD)
+            print_holder(clean, report, &owners);
+        else if (report->result == REDLOCK_OK || owners.count > 0)
+            print_unheld(clean, report, &owners);
         cli_waiters_print(report);
     }
     print_nodes(report, subject);
@@ -133,6 +177,7 @@ static void print_json(const struct subject *subject, const redlock_report *repo
     json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:o}", "result", redlock_result_name(report->result),
                                "mode", subject->plain ? "plain" : "guarded", "quorum", (int)report->quorum,
                                "held_on", (int)report->denied, "nodes", cli_output_nodes(report));
+    struct cli_owners owners;
 
     if (subject->name != NULL) {
         json_object_set_new(object, "name", cli_output_string(subject->name));
@@ -140,6 +185,8 @@ static void print_json(const struct subject *subject, const redlock_report *repo
         json_object_set_new(object, "ttl_left_ms",
                             report->holder_ttl_left_ms < 0 ? json_null()
                                                            : json_integer(report->holder_ttl_left_ms));
+        cli_owners_read(&owners, report);
+        cli_owners_add_json(&owners, object);
         json_object_set_new(object, "waiting", json_integer(report->waiting));
         json_object_set_new(object, "waiters", cli_waiters_json(report));
     }

@@ -10,6 +10,7 @@
 #include "cli/clock.h"
 #include "cli/exits.h"
 #include "cli/output.h"
+#include "cli/owners.h"
 #include "cli/text.h"
 
 int cli_failure_code(redlock_result result)
@@ -47,7 +48,10 @@ void cli_failure_describe_holder(const redlock_holder *holder, char *text, size_
     const char *separator = " (";
     size_t used;
 
-    snprintf(text, size, "%s", holder->host[0] != '\0' ? holder->host : holder->id);
+    snprintf(text, size, "%s",
+             holder->host[0] != '\0' ? holder->host
+             : holder->id[0] != '\0' ? holder->id
+                                     : "somebody whose owner value is empty");
     used = strlen(text);
     if (holder->pid != 0) {
         snprintf(text + used, size - used, "%spid %u", separator, holder->pid);
@@ -105,13 +109,35 @@ static void say_holder(const redlock_holder *holder)
     cli_output_hint("holder", "%s, id %s", text, holder->id);
 }
 
-static void say_lease(const redlock_report *report)
+/* node_count: how many nodes have its key; 0 not known, for the round that was lost stopped at the first that said no. */
+static void say_lease(const redlock_report *report, uint32_t node_count)
 {
+    char words[64] = "";
+
+    if (node_count > 0)
+        snprintf(words, sizeof words, ", %s %u of %u%s",
+                 report->holder_ttl_left_ms == -1 ? "on" : "granted by", node_count, report->node_count,
+                 report->holder_ttl_left_ms == -1 ? " nodes" : "");
     if (report->holder_ttl_left_ms == -1)
-        cli_output_hint("lease", "has no end, on %u of %u nodes", report->denied, report->node_count);
+        cli_output_hint("lease", "has no end%s", words);
     else if (report->holder_ttl_left_ms >= 0)
-        cli_output_hint("lease", "%s left, granted by %u of %u",
-                        cli_text_span(report->holder_ttl_left_ms).text, report->denied, report->node_count);
+        cli_output_hint("lease", "%s left%s", cli_text_span(report->holder_ttl_left_ms).text, words);
+}
+
+/* Nobody is known to hold it: whose keys are in the way. */
+static void say_owners(const struct cli_owners *owners)
+{
+    char text[800];
+
+    cli_owners_describe_nobody(owners, text, sizeof text);
+    cli_output_hint("holder", "%s", text);
+    for (uint32_t i = 0; i < owners->count; i++) {
+        cli_owners_describe(&owners->owners[i], text, sizeof text);
+        cli_output_hint("owner", "%s", text);
+    }
+    cli_owners_describe_end(owners, text, sizeof text);
+    if (owners->possession == CLI_POSSESSION_SPLIT)
+        cli_output_hint("free", "%s", text);
 }
 
 /* A line for each node that is not well. */
@@ -143,20 +169,39 @@ static json_t *describe(const char *name, const redlock_report *report)
     return object;
 }
 
+/* The round that was lost stopped at the first nodes that said no; whose keys are where is asked anew. False when they cannot
+ * be asked, or it is free by now: then all that is known is what the round came to. */
+static bool look_for_owners(const struct cli_session *session, const char *name, redlock_report *now,
+                            struct cli_owners *owners)
+{
+    if (cli_output_is_quiet() || redlock_inspect(session->client, name, 0, now) != REDLOCK_OK)
+        return false;
+    cli_owners_read(owners, now);
+    return owners->possession != CLI_POSSESSION_FREE;
+}
+
 static int say_busy(const struct cli_session *session, const char *name, const redlock_report *report,
                     int code)
 {
     redlock_report now = REDLOCK_REPORT_INIT;
+    struct cli_owners owners;
+    bool seen = look_for_owners(session, name, &now, &owners);
+    bool held = seen && owners.possession == CLI_POSSESSION_HELD;
 
-    /* The round that was lost stopped at the first nodes that said no; who holds it on how many is asked anew. */
-    if (cli_output_is_quiet() || redlock_inspect(session->client, name, 0, &now) != REDLOCK_OK ||
-        now.holder.id[0] == '\0')
+    if (!seen)
         now = *report;
     now.result = report->result;
     now.waited_ms = report->waited_ms;
-    cli_output_fail_with(describe(name, &now), code, "%s is busy%s", name, waited(report).text);
-    say_holder(&now.holder);
-    say_lease(&now);
+    json_t *more = describe(name, &now);
+    if (seen)
+        cli_owners_add_json(&owners, more);
+    cli_output_fail_with(more, code, "%s is busy%s", name, waited(report).text);
+    if (seen && !held) {
+        say_owners(&owners);
+    } else {
+        say_holder(&now.holder);
+        say_lease(&now, held ? owners.owners[0].node_count : 0);
+    }
     cli_output_hint("see", "redlock status %s", name);
     return code;
 }

@@ -255,14 +255,17 @@ json_t *cli_output_string(const char *text)
     return string;
 }
 
+json_t *cli_output_who(const redlock_holder *who)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "id", cli_output_string(who->id), "host",
+                     cli_output_string(who->host), "user", cli_output_string(who->user), "why",
+                     cli_output_string(who->why), "pid", (json_int_t)who->pid, "since_ms",
+                     (json_int_t)who->since_ms);
+}
+
 json_t *cli_output_holder(const redlock_holder *holder)
 {
-    if (holder->id[0] == '\0')
-        return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "id", cli_output_string(holder->id), "host",
-                     cli_output_string(holder->host), "user", cli_output_string(holder->user), "why",
-                     cli_output_string(holder->why), "pid", (json_int_t)holder->pid, "since_ms",
-                     (json_int_t)holder->since_ms);
+    return holder->id[0] == '\0' ? json_null() : cli_output_who(holder);
 }
 
 static json_t *node_object(const redlock_node_report *node)
@@ -277,6 +280,12 @@ static json_t *node_object(const redlock_node_report *node)
                         node->latency_us < 0 ? json_null() : json_integer(node->latency_us));
     json_object_set_new(object, "ttl_left_ms",
                         node->ttl_left_ms < 0 ? json_null() : json_integer(node->ttl_left_ms));
+    if (node->owner[0] != '\0') {
+        redlock_holder who;
+
+        redlock_holder_parse(node->owner, strlen(node->owner), &who);
+        json_object_set_new(object, "id", cli_output_string(who.id));
+    }
     if (node->fence != 0)
         json_object_set_new(object, "fence", json_integer((json_int_t)node->fence));
     return object;

@@ -48,7 +48,8 @@ void cli_output_trace(void *context, const char *line);
 
 /* A JSON string of any bytes: what is not printable UTF-8 is replaced. */
 json_t *cli_output_string(const char *text);
-json_t *cli_output_holder(const redlock_holder *holder);
+json_t *cli_output_who(const redlock_holder *who);
+json_t *cli_output_holder(const redlock_holder *holder); /* null when nobody is named */
 json_t *cli_output_nodes(const redlock_report *report);
 
 #endif

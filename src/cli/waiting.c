@@ -11,6 +11,7 @@
 #include "cli/clock.h"
 #include "cli/failure.h"
 #include "cli/output.h"
+#include "cli/owners.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
 
@@ -90,10 +91,33 @@ static void add_others(const struct cli_waiting *waiting, const char *dot, char 
     add(text, size, words);
 }
 
+/* Nobody is known to hold it, and it could not be had: others want it at this moment, or what they left is in the way. */
+static void describe_unheld(const struct cli_waiting *waiting, const struct cli_owners *owners,
+                            const char *dot, char *text, size_t size)
+{
+    char words[100];
+
+    cli_owners_describe_nobody(owners, words, sizeof words);
+    if (owners->possession == CLI_POSSESSION_FREE)
+        snprintf(text, size, "%s is wanted by others too", waiting->name);
+    else if (owners->possession == CLI_POSSESSION_UNKNOWN)
+        snprintf(text, size, "whether %s is held is %s", waiting->name, words);
+    else
+        snprintf(text, size, "%s is held by %s", waiting->name, words);
+    if (owners->possession == CLI_POSSESSION_SPLIT) {
+        cli_owners_describe_end(owners, words, sizeof words);
+        add(text, size, dot);
+        add(text, size, "free ");
+        add(text, size, words);
+    }
+    add_others(waiting, dot, text, size);
+}
+
 /* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing · 2 waiting", or why nobody can tell. */
 static void describe(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
 {
     const redlock_report *report = &waiting->report;
+    struct cli_owners owners;
     char holder[400];
 
     if (report->result != REDLOCK_OK) {
@@ -102,9 +126,9 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
     }
     if (describe_unfit(waiting, text, size))
         return;
-    if (report->holder.id[0] == '\0') {
-        snprintf(text, size, "%s is wanted by others too", waiting->name);
-        add_others(waiting, dot, text, size);
+    cli_owners_read(&owners, report);
+    if (owners.possession != CLI_POSSESSION_HELD) {
+        describe_unheld(waiting, &owners, dot, text, size);
         return;
     }
     cli_failure_describe_holder(&report->holder, holder, sizeof holder);
@@ -137,6 +161,21 @@ static void draw(struct cli_waiting *waiting, int64_t now)
     cli_output_draw(line);
     waiting->frame++;
     waiting->next_draw_ms = now + DRAW_MS;
+}
+
+/* Our own grants, of an attempt that is still under way: they are taken back, or the wait is over. */
+static bool sees_ourselves(const redlock_report *report)
+{
+    redlock_holder who;
+
+    if (report->holder.id[0] != '\0')
+        return cli_waiters_is_us(&report->holder);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        redlock_holder_parse(report->nodes[i].owner, strlen(report->nodes[i].owner), &who);
+        if (cli_waiters_is_us(&who))
+            return true;
+    }
+    return false;
 }
 
 static void ask(struct cli_waiting *waiting, int64_t now)
@@ -174,8 +213,7 @@ void cli_waiting_tick(struct cli_waiting *waiting)
 
     if (asked)
         ask(waiting, now);
-    /* Our own grants, of an attempt that is still under way: nobody to tell about. */
-    if (asked && cli_waiters_is_us(&waiting->report.holder)) {
+    if (asked && sees_ourselves(&waiting->report)) { /* nobody to tell about */
         waiting->next_ask_ms = now + PATIENCE_MS;
         return;
     }

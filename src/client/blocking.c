@@ -251,26 +251,6 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
     return result;
 }
 
-/* Who is seen in possession by most nodes. */
-static void find_main_holder(redlock_report *report)
-{
-    uint32_t most = 0;
-
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        uint32_t same = 0;
-
-        if (report->nodes[i].owner[0] == '\0')
-            continue;
-        for (uint32_t k = 0; k < report->node_count; k++)
-            same += strcmp(report->nodes[i].owner, report->nodes[k].owner) == 0;
-        if (same <= most)
-            continue;
-        most = same;
-        redlock_holder_parse(report->nodes[i].owner, strlen(report->nodes[i].owner), &report->holder);
-        report->holder_ttl_left_ms = report->nodes[i].ttl_left_ms;
-    }
-}
-
 /* Puts one question about a name (or about no name) to every node and waits for all of them. */
 static redlock_result survey(redlock_client *client, enum rl_operation_kind kind, const redlock_spec *spec,
                              redlock_report *report)
@@ -317,8 +297,6 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
         rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
     else
         result = survey(client, RL_OPERATION_INSPECT, &spec, report);
-    if (result != REDLOCK_INVALID && result != REDLOCK_NOMEM)
-        find_main_holder(report);
     rl_client_leave(client);
     return result;
 }

@@ -30,8 +30,9 @@ struct rl_node_record {
 };
 
 struct rl_record {
-    redlock_holder holder;
+    redlock_holder holder; /* the owner that most nodes named */
     int64_t holder_ttl_left_ms;
+    uint64_t named;               /* that owner, as in answer.holder of the nodes; 0 no node named one */
     bool timed_out;               /* the round ended because time did: who had not answered is silent */
     redlock_report *inspected;    /* where redlock_inspect wants owner values, NULL otherwise */
     struct rl_node_record *nodes; /* node_count of them */

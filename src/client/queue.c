@@ -221,6 +221,7 @@ static void borrow_record(struct rl_operation *operation, const struct rl_operat
     memcpy(operation->node_records, from->node_records,
            operation->lock->client->node_count * sizeof *from->node_records);
     operation->record.holder = from->record.holder;
+    operation->record.named = from->record.named;
     operation->record.holder_ttl_left_ms = from->record.holder_ttl_left_ms;
     operation->acquire.outcome = from->acquire.outcome;
 }
@@ -232,6 +233,7 @@ static void describe_leader(struct rl_operation *operation, const redlock_lock *
     int64_t left_ms = rl_span_ms_down(rl_time_since(leader->lease.valid_until, leader->client->clock.now));
 
     redlock_holder_parse(redlock_lock_owner(leader), leader->owner_length, &record->holder);
+    record->named = 0; /* it is ours, and no node had to name it */
     record->holder_ttl_left_ms = left_ms > 0 ? left_ms : 0;
     for (uint32_t node = 0; node < leader->client->node_count; node++)
         if (rl_node_set_has(leader->touched, node))

@@ -92,15 +92,57 @@ void rl_record_refusal(redlock_lock *lock, uint32_t node)
                  refusal_words(client, &client->connections[node]));
 }
 
-static void record_holder(struct rl_record *record, uint32_t node, const struct rl_lock_reply *reply)
+/* How many nodes named this owner. */
+static uint32_t count_named(const struct rl_record *record, uint32_t node_count, uint64_t owner)
+{
+    uint32_t count = 0;
+
+    for (uint32_t node = 0; node < node_count; node++)
+        count += record->nodes[node].answer.holder == owner;
+    return count;
+}
+
+/* Nodes need not have the same owner: the one that most of them named is kept, of equals the last. */
+static void keep_holder(struct rl_record *record, uint32_t node_count, uint64_t owner,
+                        const struct rl_lock_reply *reply)
+{
+    if (owner != record->named) {
+        if (record->named != 0 &&
+            count_named(record, node_count, owner) < count_named(record, node_count, record->named))
+            return;
+        redlock_holder_parse(reply->owner, reply->owner_length, &record->holder);
+        record->named = owner;
+    }
+    record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
+}
+
+/* What a denial tells of time when it names nobody: a plain one names nobody at all, and a fair lock that is offered to
+ * somebody else has no owner, so that whoever was seen before is gone. */
+static void keep_time(struct rl_record *record, uint32_t node_count, const struct rl_lock_reply *reply)
 {
     if (reply->answer.verdict != RL_DENIED)
         return;
+    if (reply->owner != NULL && record->named != 0 && count_named(record, node_count, record->named) > 0)
+        return; /* other nodes still name one */
+    if (reply->owner != NULL) {
+        record->holder = (redlock_holder){0};
+        record->named = 0;
+    }
     record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
-    if (reply->owner == NULL)
-        return;
-    redlock_holder_parse(reply->owner, reply->owner_length, &record->holder);
-    if (record->inspected != NULL) {
+}
+
+static void record_holder(struct rl_record *record, uint32_t node_count, uint32_t node,
+                          const struct rl_lock_reply *reply)
+{
+    bool names = reply->owner != NULL && (reply->owner_length > 0 || record->inspected != NULL);
+    uint64_t owner = names ? rl_hash_bytes(0, reply->owner, reply->owner_length) : 0;
+
+    record->nodes[node].answer.holder = owner;
+    if (names)
+        keep_holder(record, node_count, owner, reply);
+    else
+        keep_time(record, node_count, reply);
+    if (names && record->inspected != NULL) {
         struct rl_text text = rl_text_on(record->inspected->nodes[node].owner, REDLOCK_OWNER_MAX + 1);
 
         rl_text_add_bytes(&text, reply->owner, reply->owner_length);
@@ -115,7 +157,6 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 
     if (record == NULL)
         return;
-    record_holder(record, node, reply);
     /* A peek after a lost round adds to the vote's verdict; it does not replace it. */
     if ((kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH) && lock->asking != NULL &&
         lock->asking->kind == RL_OPERATION_ACQUIRE) {
@@ -125,6 +166,7 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         record->nodes[node].answer = reply->answer;
         record->nodes[node].latency_us = latency_us;
     }
+    record_holder(record, lock->client->node_count, node, reply);
     detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
     if (reply->error != NULL && reply->error_length > 0)
         rl_text_add_printable(&detail, reply->error, reply->error_length);

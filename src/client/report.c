@@ -120,8 +120,11 @@ static void add_counts(struct rl_text *text, const redlock_report *report, const
     rl_text_add(text, " needed");
 }
 
-static void add_holder(struct rl_text *text, const redlock_report *report)
+/* split: owners were seen, but none of them is known to be the holder. */
+static void add_holder(struct rl_text *text, const redlock_report *report, bool split)
 {
+    if (split)
+        rl_text_add(text, ", its votes are split");
     if (report->holder.id[0] == '\0')
         return;
     rl_text_add(text, ", held by ");
@@ -150,7 +153,7 @@ static const char *granted_words(enum rl_operation_kind kind)
     return "granted it";
 }
 
-static void write_line(redlock_report *report, const redlock_lock *lock, const char *granted)
+static void write_line(redlock_report *report, const redlock_lock *lock, const char *granted, bool split)
 {
     struct rl_text text = rl_text_on(report->line, sizeof report->line);
     size_t shown = lock->key_length < 80 ? lock->key_length : 80;
@@ -161,7 +164,7 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const c
     }
     rl_text_add(&text, redlock_result_name(report->result));
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
-        add_holder(&text, report);
+        add_holder(&text, report, split);
     rl_text_add(&text, ": ");
     add_counts(&text, report, granted);
     add_trouble(&text, report);
@@ -237,6 +240,76 @@ static int64_t validity_left_ms(const redlock_lock *lock)
     return rl_span_ms_down(rl_time_since(lock->lease.valid_until, now));
 }
 
+/* What the nodes said of the owner that most of them named. */
+struct support {
+    uint32_t named;  /* it is there */
+    uint32_t rivals; /* another one is there */
+    uint32_t free;   /* nobody is there: the node granted us the lock, and has named nobody since */
+};
+
+static struct support count_support(const struct rl_record *record, uint32_t node_count)
+{
+    struct support support = {0};
+
+    for (uint32_t node = 0; node < node_count; node++) {
+        const struct rl_answer *answer = &record->nodes[node].answer;
+
+        if (answer->holder == 0)
+            support.free += answer->verdict == RL_GRANTED;
+        else if (answer->holder == record->named)
+            support.named++;
+        else
+            support.rivals++;
+    }
+    return support;
+}
+
+/* When the holder will be on too few nodes unless it renews: nodes need not agree on when its key ends. */
+static int64_t lease_left_ms(const struct rl_record *record, uint32_t node_count)
+{
+    uint64_t longest = 0; /* -1, no end, is the highest number */
+
+    for (uint32_t one = 0; one < node_count; one++) {
+        uint64_t left = (uint64_t)record->nodes[one].answer.ttl_left_ms;
+        uint32_t at_least = 0;
+
+        if (record->nodes[one].answer.holder != record->named)
+            continue;
+        for (uint32_t node = 0; node < node_count; node++)
+            at_least += record->nodes[node].answer.holder == record->named &&
+                        (uint64_t)record->nodes[node].answer.ttl_left_ms >= left;
+        if (at_least >= rl_quorum(node_count) && left > longest)
+            longest = left;
+    }
+    return (int64_t)longest;
+}
+
+/* Who holds a lock is on a quorum of all nodes. An inspection has heard all who could answer. A round ends as soon as it cannot
+ * be won, so it is enough that those who were heard named one and the same, unless too many were free. */
+static bool is_holder(const redlock_report *report, const struct rl_operation *operation)
+{
+    struct support support = count_support(&operation->record, report->node_count);
+
+    if (support.named >= report->quorum)
+        return true;
+    return operation->kind != RL_OPERATION_INSPECT && support.rivals == 0 &&
+           report->node_count - support.free >= report->quorum;
+}
+
+/* Returns whether owners were seen, but none of them is known to be the holder. */
+static bool name_holder(redlock_report *report, const struct rl_operation *operation)
+{
+    const struct rl_record *record = &operation->record;
+    bool asked_all = operation->kind == RL_OPERATION_INSPECT && record->named != 0;
+
+    if (record->named != 0 && !is_holder(report, operation))
+        return true;
+    report->holder = record->holder;
+    report->holder_ttl_left_ms =
+        asked_all ? lease_left_ms(record, report->node_count) : record->holder_ttl_left_ms;
+    return false;
+}
+
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation)
 {
     const redlock_lock *lock = operation->lock;
@@ -258,9 +331,7 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
     report->waited_ms = rl_span_ms_up(rl_time_since(client->clock.now, operation->started));
     report->validity_ms = validity_left_ms(lock);
     report->fence = operation->result == REDLOCK_OK ? lock->fence : 0;
-    report->holder = operation->record.holder;
-    report->holder_ttl_left_ms = operation->record.holder_ttl_left_ms;
-    write_line(report, lock, granted_words(operation->kind));
+    write_line(report, lock, granted_words(operation->kind), name_holder(report, operation));
 }
 
 /* From the tally alone: nobody waits for a renewal, so nobody kept the nodes' words. */
@@ -289,5 +360,5 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
     report->rounds = 1;
     report->validity_ms = validity_left_ms(lock);
     report->fence = lock->fence;
-    write_line(report, lock, "extended it");
+    write_line(report, lock, "extended it", false);
 }

@@ -158,6 +158,11 @@ ok 'and tells' has "$out" 'hello is held by deploy on web-3, pid 4242, "pg_dump 
 ok 'node by node' has "$out" "n5.sock: held"
 example inspect nobodys
 ok 'a free name is free' has "$out" 'nobodys is not held by a quorum'
+for number in 1 2 3 4 5; do
+    node "$number" SET split "owner-$((number % 3))" PX 600000 >/dev/null
+done
+example inspect split
+ok 'five keys of three owners are no holder' has "$out" 'split is not held by a quorum'
 example inspect
 is 'a name is needed' "$code" 1
 

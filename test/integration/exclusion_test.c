@@ -555,35 +555,6 @@ static void owner_value_is_enough_to_release(void **state)
     redlock_client_close(other);
 }
 
-static void inspect_shows_the_holder_and_takes_nothing(void **state)
-{
-    struct fleet *fleet = *state;
-    redlock_client *client = open_warm_client(fleet_urls(fleet));
-    redlock_client *other = open_warm_client(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
-
-    assert_result(REDLOCK_OK, redlock_inspect(other, "look", 0, &report), &report);
-    assert_report_is_sound(&report, REDLOCK_OK, fleet);
-    assert_int_equal(report.denied, 0);
-    assert_string_equal(report.holder.id, "");
-    assert_int_equal(fleet_key_count(fleet, 0), 0);
-
-    redlock_lock *lock = take_lock(client, "look", LONG_TTL_MS);
-    for (int i = 0; i < fleet_size(fleet); i++)
-        await(fleet_key_count(fleet, i) >= 1);
-    assert_result(REDLOCK_OK, redlock_inspect(other, "look", 4, &report), &report);
-    assert_report_is_sound(&report, REDLOCK_OK, fleet);
-    assert_int_equal(report.denied, fleet_size(fleet));
-    assert_memory_equal(report.holder.id, redlock_lock_owner(lock), 8);
-    for (uint32_t i = 0; i < report.node_count; i++) {
-        assert_string_equal(report.nodes[i].owner, redlock_lock_owner(lock));
-        assert_in_range(report.nodes[i].ttl_left_ms, 1, LONG_TTL_MS);
-    }
-    give_back(lock);
-    redlock_client_close(client);
-    redlock_client_close(other);
-}
-
 /* ---- names and arguments ------------------------------------------------------------------------------- */
 
 static void prefix_is_put_before_every_name(void **state)
@@ -855,7 +826,6 @@ int main(void)
         ON_NODES(extensions_are_limited, start_three_nodes),
         ON_1_3_5_NODES(lock_is_adopted_by_its_owner_value),
         ON_1_3_5_NODES(owner_value_is_enough_to_release),
-        ON_1_3_5_NODES(inspect_shows_the_holder_and_takes_nothing),
         ON_NODES(prefix_is_put_before_every_name, start_one_node),
         ON_NODES(name_may_be_any_bytes, start_three_nodes),
         ON_NODES(name_has_a_maximum_length, start_one_node),
