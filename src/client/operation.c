@@ -160,7 +160,8 @@ static void remember_crowd(redlock_client *client, const struct rl_acquire *acqu
         return;
     client->trip = acquire->trip;
     client->patience = acquire->patience > 0 ? acquire->patience - 1 : 0;
-    client->heat = acquire->heat > 0 ? acquire->heat - 1 : 0;
+    /* In a race between two one of them comes too late, so winning one counts for more. */
+    client->heat = acquire->heat > 3 ? acquire->heat - 3 : 0;
 }
 
 static void end_acquisition(struct rl_operation *operation)

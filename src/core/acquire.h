@@ -57,7 +57,7 @@ enum rl_acquire_phase {
     RL_ACQUIRE_ENDED
 };
 
-enum { RL_PATIENCE_MAX = 11, RL_HEAT_MAX = 4 };
+enum { RL_PATIENCE_MAX = 11, RL_HEAT_MAX = 7 };
 
 struct rl_acquire {
     struct rl_acquire_config config;

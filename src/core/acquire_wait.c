@@ -9,8 +9,8 @@
  * spread to twice as much. */
 enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000, KEEP_PLACE_MS = 2000, SHOW_AGAIN_MS = 10000 };
 
-/* Free again within so many trips is hot. Who stays away does so for 2^(DOZE_SHIFT + heat) trips, but not too long. */
-enum { HOT_TRIPS = 16, DOZE_SHIFT = 6, DOZE_MOST_MS = 20, DOZE_MOST_TRIPS = 64, DOZE_LEAST_TRIPS = 16 };
+/* Free again within so many trips is hot. Who stays away does so for 2^(DOZE_SHIFT + heat) trips. */
+enum { HOT_TRIPS = 16, DOZE_SHIFT = 6, DOZE_OLD_SHIFT = 2, DOZE_MOST_MS = 20, DOZE_MOST_TRIPS = 64 };
 
 static struct rl_time spread(struct rl_acquire *acquire, struct rl_time now, int64_t least_ms)
 {
@@ -110,19 +110,19 @@ void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struc
     go_on_waiting(acquire, now, effects);
 }
 
-/* Longer each time that it came too late, and shorter again the longer it has waited already, so that all get their turn. */
+/* At most so long at first; who has waited twice as long comes much sooner, but also doubles its time whenever it came too late
+ * once more: where very many wait they are all old. */
 static struct rl_span doze_time(const struct rl_acquire *acquire, struct rl_time now)
 {
     int64_t trip_us = acquire->trip.us, us = trip_us << (DOZE_SHIFT + acquire->heat);
-    int64_t waited_us = rl_time_since(now, acquire->started).us;
     int64_t most_us = rl_span_ms(DOZE_MOST_MS).us;
 
     if (most_us < DOZE_MOST_TRIPS * trip_us)
         most_us = DOZE_MOST_TRIPS * trip_us;
     if (us > most_us)
         us = most_us;
-    while ((waited_us /= 2) > us && us > DOZE_LEAST_TRIPS * trip_us)
-        us /= 2;
+    if (rl_time_since(now, acquire->started).us > 2 * most_us)
+        us = trip_us << (DOZE_OLD_SHIFT + acquire->heat);
     us = rl_prng_between(acquire->prng, us / 2, us + us / 2);
     return rl_span_us(us < acquire->config.retry_max.us ? us : acquire->config.retry_max.us);
 }

@@ -111,7 +111,7 @@ void sim_turns_remember(struct sim_client *client, const struct rl_acquire *acqu
         return;
     client->trip = acquire->trip;
     client->patience = acquire->patience > 0 ? acquire->patience - 1 : 0;
-    client->heat = acquire->heat > 0 ? acquire->heat - 1 : 0;
+    client->heat = acquire->heat > 3 ? acquire->heat - 3 : 0;
     if (acquire->round > 1)
         client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
 }
