@@ -544,7 +544,7 @@ static void release_follows_on_a_new_connection(void **state)
         fake_node_cut(fakes[i], "SET", 0);
     assert_result(REDLOCK_NO_QUORUM, redlock_try_acquire(client, &spec, &lock, NULL), NULL);
     for (int i = 0; i < FAKES; i++) {
-        assert_int_equal(fake_node_received(fakes[i], "SET"), 1);
+        await(fake_node_received(fakes[i], "SET") == 1);
         await(releases_of(fakes[i]) >= 1);
     }
     redlock_client_close(client);
