@@ -12,8 +12,8 @@
 struct rl_call;
 struct rl_operation;
 
-/* Whenever the mutex is free: nothing is in `ended` or `woken`; if nobody drives, nobody is in `ready` who was not roused; and
- * what is due soon is minded by somebody. */
+/* Whenever the mutex is free: nothing is in `ended` or `woken`; and if nobody drives, the first of `ready` has been roused, or what is
+ * due soon is minded by one of `queued`. */
 struct rl_followers {
     struct rl_list ready;  /* operations whose threads sleep, and drive if nobody else does */
     struct rl_list queued; /* operations whose threads sleep, and have nothing to read */
