@@ -184,9 +184,12 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     bool standing = stands(client);
     int count;
 
-    if (standing)
-        rl_crowd_serve(client);
-    rl_driver_flush(client);
+    do { /* what is sent or handed out may fail, and end calls of others */
+        if (standing)
+            rl_crowd_serve(client);
+        rl_driver_flush(client);
+        rl_follow_settle(client);
+    } while (standing && !rl_list_empty(&client->crowd.ended));
     calls = rl_crowd_take_woken(client);
     until = rl_time_min(until, rl_driver_due(client));
     timeout = rl_span_us(rest_us(client, rl_time_since(until, client->clock.now).us));

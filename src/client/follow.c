@@ -80,8 +80,7 @@ static void end_call(redlock_client *client, struct rl_operation *operation)
         pthread_cond_broadcast(&client->callers_gone);
 }
 
-/* Does for the threads of ended operations what is left to do of their calls. */
-static void settle(redlock_client *client)
+void rl_follow_settle(redlock_client *client)
 {
     struct rl_list *ended = &client->followers.ended;
 
@@ -121,12 +120,12 @@ static struct rl_operation *find_next(redlock_client *client)
     return link != NULL ? RL_CONTAINER(link, struct rl_operation, following) : NULL;
 }
 
-/* Sees to it that somebody drives who has a reason to. */
+/* Sees to it that somebody drives who has a reason to. A forked child has none of those threads. */
 static atomic_uint *hand_over(redlock_client *client)
 {
     struct rl_operation *next;
 
-    if (client->driving)
+    if (client->driving || client->inherited)
         return NULL;
     if (client->crowd.wanted) {
         pthread_cond_signal(&client->carrier_wake);
@@ -158,7 +157,7 @@ static void wake(struct rl_call *calls)
 
 void rl_follow_pass_on(redlock_client *client)
 {
-    settle(client);
+    rl_follow_settle(client);
     ring(hand_over(client));
     wake(take_woken(client));
 }
@@ -168,7 +167,7 @@ void rl_follow_unlock(redlock_client *client)
     struct rl_call *calls;
     atomic_uint *bell;
 
-    settle(client);
+    rl_follow_settle(client);
     bell = hand_over(client);
     calls = take_woken(client);
     pthread_mutex_unlock(&client->mutex);

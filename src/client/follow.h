@@ -36,6 +36,9 @@ void rl_follow_ended(redlock_client *client, struct rl_operation *operation);
 /* Its turn in a queue has come; its thread may sleep or not. */
 void rl_follow_turned(redlock_client *client, struct rl_operation *operation);
 
+/* Does for the threads of ended operations what is left to do of their calls, all but waking them. */
+void rl_follow_settle(redlock_client *client);
+
 /* Before the mutex is let go: ends the calls whose operations have ended, wakes their threads, and sees to it that somebody
  * drives. The second lets go of the mutex in between, so that who is woken need not wait for it. */
 void rl_follow_pass_on(redlock_client *client);

@@ -26,7 +26,7 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&registry_mutex);
 }
 
-/* The child has neither the threads nor the right to speak on the connections: its handles are inert, and nobody sleeps. */
+/* The child has neither the threads nor the right to speak on the connections: its handles are inert. */
 static void after_fork_in_child(void)
 {
     FOR_ALL_CLIENTS(link)
@@ -34,7 +34,6 @@ static void after_fork_in_child(void)
         redlock_client *client = RL_CONTAINER(link, redlock_client, registered);
 
         client->inherited = true;
-        rl_follow_init(&client->followers);
         pthread_mutex_init(&client->mutex, NULL);
     }
     pthread_mutex_init(&registry_mutex, NULL);
