@@ -46,11 +46,10 @@ static redlock_result finish(redlock_client *client, struct rl_operation *operat
 {
     if (operation != NULL && rl_driver_wait(client, operation, call))
         return call->result;
-    if (operation != NULL) {
+    if (operation != NULL)
         rl_blocking_end(client, call, operation);
-        rl_driver_nudge(client);
-    }
     rl_driver_flush(client); /* a lock that could not be handed out is released */
+    rl_driver_nudge(client);
     rl_client_leave(client);
     return call->result;
 }
@@ -67,6 +66,11 @@ static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call
     if (alone) {
         rl_guard_begin(client);
         rl_driver_settle(client, rl_quorum(client->node_count));
+    }
+    if (client->closing) { /* meanwhile: what is under way was cancelled already */
+        call->result = REDLOCK_CANCELED;
+        rl_report_error(call->report, call->result, "the client was closed");
+        return NULL;
     }
     return rl_call_acquire(client, &checked, call->wait_ms, 0, &call->result, call->report);
 }
@@ -124,6 +128,8 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
     operation = rl_call_extend(lock, ttl_ms, 0, &result, report);
     if (operation != NULL)
         result = conclude(lock->client, operation, report);
+    rl_driver_flush(lock->client);
+    rl_driver_nudge(lock->client);
     rl_client_leave(lock->client);
     return result;
 }

@@ -143,6 +143,8 @@ redlock_result redlock_client_stats(redlock_client *client, redlock_stats *stats
         return REDLOCK_MISUSE;
     rl_driver_refresh(client); /* answers that came while nobody looked count too */
     *stats = client->stats;
+    rl_driver_flush(client); /* they may have made others ask on */
+    rl_driver_nudge(client);
     rl_client_leave(client);
     return REDLOCK_OK;
 }

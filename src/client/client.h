@@ -11,6 +11,8 @@
 #include "base/list.h"
 #include "base/timers.h"
 #include "client/crowd.h"
+#include "client/follow.h"
+#include "client/queue.h"
 #include "core/acquire.h"
 #include "core/clock_watch.h"
 #include "core/guard.h"
@@ -49,13 +51,12 @@ enum rl_operation_kind {
 
 /* One call of the API while it is under way. Pooled. */
 struct rl_operation {
-    struct rl_link link;    /* in client->operations, client->completions or client->spare_operations */
-    struct rl_link on_lock; /* in lock->waiting */
-    struct rl_link
-        following; /* in client->followers while its thread sleeps, then in client->ended or in client->crowd.ended */
-    struct rl_call *call;    /* of a crowd, or of the thread that sleeps: whom to tell; NULL no such */
-    struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in client->turns */
-    struct rl_link watching; /* ACQUIRE: in client->watching while nodes tell it of changes */
+    struct rl_link link;      /* in client->operations, client->completions or client->spare_operations */
+    struct rl_link on_lock;   /* in lock->waiting */
+    struct rl_link following; /* in one of client->followers, or in client->crowd.ended */
+    struct rl_call *call;     /* of a crowd, or of the thread that sleeps: whom to tell; NULL no such */
+    struct rl_link in_queue;  /* ACQUIRE: in the queue behind another lock of this name, or in queues.turns */
+    struct rl_link watching;  /* ACQUIRE: in client->watching while nodes tell it of changes */
     enum rl_operation_kind kind;
     redlock_lock *lock;
     struct rl_acquire acquire; /* ACQUIRE */
@@ -67,9 +68,8 @@ struct rl_operation {
     struct rl_place place; /* ACQUIRE: who stands there, or waits */
     rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
     uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
-    rl_node_set
-        offered;     /* ACQUIRE, fair: nodes that offered the free lock to somebody else when last asked */
-    uint32_t awaits; /* EXTEND: the lease's question that will settle it */
+    rl_node_set offered;   /* ACQUIRE, fair: nodes that last offered the free lock to somebody else */
+    uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
     bool done;
     redlock_result result;
     redlock_request request; /* 0: somebody blocks on it */
@@ -243,24 +243,11 @@ struct redlock_client {
     uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
-    struct rl_list followers;  /* operations whose threads sleep; see follow.c */
-    struct rl_list ended;      /* operations that are over, whose calls have to be ended for their threads */
-    struct rl_call *woken;     /* calls that are, whose threads do not know it yet */
-    struct rl_operation *heir; /* a follower whose turn in a queue has come: it drives if nobody does */
-    struct rl_list watching;   /* acquisitions that nodes tell of changes */
-    struct rl_list turns;      /* acquisitions whose turn has come */
-    bool turning;
-    uint32_t queued; /* blocking calls that wait in here for others of this process */
-    redlock_lock *
-        *leaders; /* table of leader_places chains: the lock of each name that others queue behind */
-    uint32_t leader_places, leader_count;
-    uint64_t leader_seed;
-    struct rl_span queue_limit; /* how long a name may be handed on inside before others get a chance */
-    uint64_t streak_of;         /* the name that this process had last, hashed; since when, and until when */
-    struct rl_time streak_since, streak_until;
-    struct rl_span trip; /* how long the latest round took */
-    uint32_t patience;   /* how crowded the latest acquisition found it, */
-    uint32_t heat;       /* and how fast it changes hands */
+    struct rl_list watching; /* acquisitions that nodes tell of changes */
+    struct rl_queues queues;
+    struct rl_followers followers;
+    struct rl_span trip;     /* how long the latest round took */
+    uint32_t patience, heat; /* how crowded the latest acquisition found it, and how fast it changes hands */
     struct rl_crowd crowd;
     redlock_request last_request;
     struct rl_debt debts[RL_DEBTS_MAX];
@@ -356,25 +343,6 @@ void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_k
 void rl_operation_event(struct rl_operation *operation, const struct rl_event *event);
 void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
-/* ---- queue.c: who comes first among the callers of this process ------------------------------------------- */
-
-/* Becomes the leader of its name, or queues behind it; says so in the acquisition's configuration. */
-void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config);
-
-/* The operation has ended, wherever it was. */
-void rl_queue_quit(struct rl_operation *operation);
-
-/* The lock has ended or is being released: the next in line may ask, right behind the release. */
-void rl_queue_leave(redlock_lock *lock);
-
-/* What a caller whose time ran out in the queue can be told: what its leader knows. */
-void rl_queue_explain(struct rl_operation *operation);
-void rl_queue_init(redlock_client *client);
-void rl_queue_free(redlock_client *client);
-
-/* It was won: was anybody else there first? */
-void rl_queue_won(redlock_lock *lock, const struct rl_acquire *acquire);
-
 /* ---- watching.c: what nodes tell of changes ------------------------------------------------------------- */
 
 /* Puts the question on the connection, and switches telling on where it is not; false: it cannot be sent now. */
@@ -386,9 +354,6 @@ void rl_watching_tracked(redlock_client *client, uint32_t node, const char *byte
 
 /* A node came or went. */
 void rl_watching_node(redlock_client *client, uint32_t node, enum rl_event_kind kind);
-
-/* The lock of a name that others of this process queue behind; NULL none. */
-redlock_lock *rl_queue_leader(redlock_client *client, const char *key, size_t key_length);
 
 /* ---- place.c: the place of a waiter in the nodes' lines ---------------------------------------------------- */
 
@@ -503,9 +468,7 @@ void rl_guard_accuse(redlock_client *client, uint32_t node);
 /* It does not vote, and why. */
 void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why);
 
-/* ---- clocks.c */
-
-/* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
+/* clocks.c: a node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
 bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, int64_t node_us);
 
 /* Finds out who may vote without changing anything at the nodes, for an inspection. */
@@ -578,31 +541,13 @@ bool rl_driver_start_thread(redlock_client *client, pthread_t *thread, void *(*r
 bool rl_driver_start_carrier(redlock_client *client);
 void rl_driver_stop(redlock_client *client);
 
-/* ---- follow.c: threads that sleep while another one drives -------------------------------------------------- */
-
-/* Sleeps until the operation has ended, or it has a reason to look itself, or a deadline has come. Results as those of
- * rl_driver_wait(). */
-bool rl_follow(redlock_client *client, struct rl_operation *operation, struct rl_call *call);
-
-/* The operation of a sleeping thread has ended. */
-void rl_follow_ended(redlock_client *client, struct rl_operation *operation);
-
-/* Its thread shall look, for nobody drives. */
-void rl_follow_rouse(struct rl_operation *operation);
-
-/* Ends the calls whose operations have ended, and wakes their threads; the second lets go of the mutex in between, so that they
- * need not wait for it. */
-void rl_follow_pass_on(redlock_client *client);
-void rl_follow_unlock(redlock_client *client);
-
 /* ---- notify.c ------------------------------------------------------------------------------------------- */
 
 bool rl_notify_start(redlock_client *client);
 void rl_notify_stop(redlock_client *client);
 void rl_notify_lock(redlock_lock *lock); /* it has callbacks to run */
 void rl_notify_completion(struct rl_operation *operation);
-bool rl_notify_run(redlock_client *client, bool completions,
-                   bool notices); /* one round; false: nothing to do */
+bool rl_notify_run(redlock_client *client, bool completions, bool notices); /* false: nothing to do */
 
 /* ---- report.c ------------------------------------------------------------------------------------------- */
 

@@ -109,7 +109,7 @@ void rl_crowd_notice(redlock_client *client)
 {
     struct rl_crowd *crowd = &client->crowd;
 
-    if (crowd->wanted || client->callers < RL_CROWD + client->queued || client->closing ||
+    if (crowd->wanted || client->callers < RL_CROWD + client->queues.blocked || client->closing ||
         !rl_driver_start_carrier(client))
         return;
     crowd->wanted = true;
@@ -167,7 +167,7 @@ static void begin(redlock_client *client, struct rl_call *call)
     }
     client->callers++;
     client->crowd.lonely++;
-    if (++client->crowd.under_way >= RL_CROWD + client->queued)
+    if (++client->crowd.under_way >= RL_CROWD + client->queues.blocked)
         client->crowd.lonely = 0;
     operation->call = call;
     if (operation->done)

@@ -30,11 +30,11 @@ struct rl_call {
     uint32_t bed;      /* where its thread sleeps */
     bool follows;      /* its thread sleeps on `state` instead; see follow.c */
     bool looks;        /* and comes to look itself when its operation has ended */
-    bool ended;        /* it has been ended for its thread */
     atomic_uint state; /* how its thread learns that it is over: the only part both look at meanwhile */
 };
 
-enum { RL_CALL_AWAKE, RL_CALL_ASLEEP, RL_CALL_OVER };
+/* TAKEN: another thread ends it. From then on its own touches nothing of the client any more, which may be gone. */
+enum { RL_CALL_AWAKE, RL_CALL_ASLEEP, RL_CALL_TAKEN, RL_CALL_OVER };
 
 /* Threads sleep in dormitories of 32, on one futex each, so that many of them are woken by one system call. Waked one by
  * one, each would push the waker off its core. */

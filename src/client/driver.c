@@ -23,7 +23,7 @@ enum {
 /* In a crowd only the driver writes: what many threads ask for travels together. */
 static bool leave_to_driver(redlock_client *client)
 {
-    if (!client->driving || client->callers < RL_CROWD + client->queued ||
+    if (!client->driving || client->callers < RL_CROWD + client->queues.blocked ||
         pthread_equal(client->driver, pthread_self()))
         return false;
     if (client->pollers > 0 && !client->rung) {
@@ -184,9 +184,12 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     bool standing = stands(client);
     int count;
 
-    if (standing)
-        rl_crowd_serve(client);
-    rl_driver_flush(client);
+    do { /* what is sent or handed out may fail, and end calls of others */
+        if (standing)
+            rl_crowd_serve(client);
+        rl_driver_flush(client);
+        rl_follow_settle(client);
+    } while (standing && !rl_list_empty(&client->crowd.ended));
     calls = rl_crowd_take_woken(client);
     until = rl_time_min(until, rl_driver_due(client));
     timeout = rl_span_us(rest_us(client, rl_time_since(until, client->clock.now).us));
@@ -352,42 +355,18 @@ static struct rl_time carrier_rest(redlock_client *client)
     return until;
 }
 
-static bool is_queued(const struct rl_operation *operation)
-{
-    return operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.phase == RL_ACQUIRE_QUEUED;
-}
-
-/* Whoever leaves the poller sees to it that somebody else takes over. */
-static void hand_over(redlock_client *client)
-{
-    struct rl_link *link = rl_list_first(&client->followers);
-
-    if (client->driving)
-        return;
-    /* Who waits for others of this process has nothing to read. */
-    while (link != NULL && is_queued(RL_CONTAINER(link, struct rl_operation, following)))
-        link = rl_list_next(&client->followers, link);
-    if (client->crowd.wanted)
-        pthread_cond_signal(&client->carrier_wake);
-    else if (link != NULL)
-        rl_follow_rouse(RL_CONTAINER(link, struct rl_operation, following));
-    else
-        rl_driver_nudge(client);
-}
-
 bool rl_driver_wait(redlock_client *client, struct rl_operation *operation, struct rl_call *call)
 {
     struct rl_call look = {.looks = true};
 
     rl_driver_flush(client);
     while (!operation->done) {
-        if (!client->driving && !is_queued(operation))
+        if (!client->driving && !rl_queue_holds(operation))
             take_turn(client, RL_TIME_NEVER);
         else if (rl_follow(client, operation, call != NULL ? call : &look))
             return true;
     }
     rl_driver_flush(client);
-    hand_over(client);
     return false;
 }
 
@@ -417,11 +396,8 @@ static void *carry(void *context)
     while (!client->closing) {
         if (!client->driving && client->crowd.wanted) {
             stand(client);
-            hand_over(client);
         } else if (!client->driving && unattended(client)) {
             take_turn(client, RL_TIME_NEVER);
-            if (!rl_list_empty(&client->followers))
-                hand_over(client);
         } else {
             struct timespec at;
 
@@ -433,7 +409,7 @@ static void *carry(void *context)
             rl_driver_run_timers(client);
         }
     }
-    pthread_mutex_unlock(&client->mutex);
+    rl_follow_unlock(client);
     return NULL;
 }
 

@@ -1,61 +1,145 @@
 /*
  * Threads that sleep in a blocking call while another thread drives. Whoever drives ends their calls for them, so that a thread
  * that wakes up for its answer needs nothing more of the client, least of all the mutex; only who is wanted as the next
- * driver, or has a deadline of its own, comes back for it.
+ * driver, or has a deadline to mind, comes back for it.
  */
+#include "client/follow.h"
+
 #include <time.h>
 
 #include "client/client.h"
 #include "client/futex.h"
 
-enum { FIRST_REST_MS = 1000, REST_MS = 2000 };
+enum { REST_MS = 2000 }; /* nobody sleeps for longer without looking */
+
+void rl_follow_init(struct rl_followers *followers)
+{
+    rl_list_init(&followers->ready);
+    rl_list_init(&followers->queued);
+    rl_list_init(&followers->ended);
+    followers->woken = NULL;
+    followers->minder = NULL;
+}
 
 /* ---- waking ---- */
 
-void rl_follow_rouse(struct rl_operation *operation)
+static void forget(struct rl_followers *followers, struct rl_operation *operation)
 {
-    atomic_store(&operation->call->state, RL_CALL_AWAKE);
-    rl_futex_wake(&operation->call->state, UINT_MAX);
+    rl_list_remove(&operation->following);
+    if (followers->minder == operation)
+        followers->minder = NULL;
 }
 
+/* Has its thread look. What to wake it with, which may be done without the mutex; NULL: it is on its way already. */
+static atomic_uint *rouse(struct rl_operation *operation)
+{
+    unsigned asleep = RL_CALL_ASLEEP;
+
+    if (!atomic_compare_exchange_strong(&operation->call->state, &asleep, RL_CALL_AWAKE))
+        return NULL;
+    return &operation->call->state;
+}
+
+static void ring(atomic_uint *bell)
+{
+    if (bell != NULL)
+        rl_futex_wake(bell, UINT_MAX);
+}
+
+/* A thread that is on its way to the mutex ends its call itself: it may not be left with a client that is gone. */
 void rl_follow_ended(redlock_client *client, struct rl_operation *operation)
 {
-    if (operation->call->looks) {
-        rl_follow_rouse(operation);
-        return;
+    struct rl_call *call = operation->call;
+    unsigned asleep = RL_CALL_ASLEEP;
+
+    if (call->looks) {
+        ring(rouse(operation));
+    } else if (atomic_compare_exchange_strong(&call->state, &asleep, RL_CALL_TAKEN)) {
+        forget(&client->followers, operation);
+        rl_list_append(&client->followers.ended, &operation->following);
     }
-    rl_list_remove(&operation->following);
-    rl_list_append(&client->ended, &operation->following);
-    operation->call->ended = true;
 }
 
-/* Does for the threads of ended operations what is left to do of their calls. */
-static void settle(redlock_client *client)
+void rl_follow_turned(redlock_client *client, struct rl_operation *operation)
 {
-    struct rl_link *link;
-
-    if (rl_list_empty(&client->ended))
+    if (!rl_link_used(&operation->following))
         return;
-    while ((link = rl_list_first(&client->ended)) != NULL) {
-        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, following);
-        struct rl_call *call = operation->call;
+    rl_list_remove(&operation->following);
+    rl_list_append(&client->followers.ready, &operation->following);
+}
 
-        rl_list_remove(link);
-        rl_blocking_end(client, call, operation);
-        call->post.next = (struct rl_post *)client->woken;
-        client->woken = call;
-        if (--client->callers == 0 && client->closing)
-            pthread_cond_broadcast(&client->callers_gone);
+static void end_call(redlock_client *client, struct rl_operation *operation)
+{
+    struct rl_call *call = operation->call;
+
+    rl_list_remove(&operation->following);
+    rl_blocking_end(client, call, operation);
+    call->post.next = (struct rl_post *)client->followers.woken;
+    client->followers.woken = call;
+    if (--client->callers == 0 && client->closing)
+        pthread_cond_broadcast(&client->callers_gone);
+}
+
+void rl_follow_settle(redlock_client *client)
+{
+    struct rl_list *ended = &client->followers.ended;
+
+    if (rl_list_empty(ended))
+        return;
+    while (!rl_list_empty(ended)) {
+        end_call(client, RL_CONTAINER(rl_list_first(ended), struct rl_operation, following));
+        if (rl_list_empty(ended))
+            rl_driver_flush(
+                client); /* a lock that could not be handed out is released; a broken node ends others */
     }
-    rl_driver_flush(client); /* a lock that could not be handed out is released */
     rl_driver_nudge(client);
+}
+
+/* Who queues has nothing to read, but the lease it waits for may end by itself. */
+static bool is_minded(redlock_client *client)
+{
+    const struct rl_followers *followers = &client->followers;
+    struct rl_time due;
+
+    if (client->carrier_running)
+        return true;
+    due = rl_driver_due(client);
+    if (!rl_time_before(due, rl_time_add(client->clock.now, rl_span_ms(REST_MS))))
+        return true;
+    return followers->minder != NULL && !rl_time_before(due, followers->minded);
+}
+
+/* Nobody drives: who shall look? Of those who queue the last one, for it will go on doing so for longest. */
+static struct rl_operation *find_next(redlock_client *client)
+{
+    struct rl_followers *followers = &client->followers;
+    struct rl_link *link = rl_list_first(&followers->ready);
+
+    if (link == NULL && !rl_list_empty(&followers->queued) && !is_minded(client))
+        link = followers->queued.head.previous;
+    return link != NULL ? RL_CONTAINER(link, struct rl_operation, following) : NULL;
+}
+
+/* Sees to it that somebody drives who has a reason to. A forked child has none of those threads. */
+static atomic_uint *hand_over(redlock_client *client)
+{
+    struct rl_operation *next;
+
+    if (client->driving || client->inherited)
+        return NULL;
+    if (client->crowd.wanted) {
+        pthread_cond_signal(&client->carrier_wake);
+        return NULL;
+    }
+    next = find_next(client);
+    return next != NULL ? rouse(next) : NULL;
 }
 
 static struct rl_call *take_woken(redlock_client *client)
 {
-    struct rl_call *calls = client->woken;
+    struct rl_call *calls = client->followers.woken;
 
-    client->woken = NULL;
+    client->followers.woken = NULL;
     return calls;
 }
 
@@ -67,73 +151,80 @@ static void wake(struct rl_call *calls)
 
         calls = (struct rl_call *)call->post.next;
         atomic_store(&call->state, RL_CALL_OVER);
-        rl_futex_wake(&call->state, UINT_MAX);
+        ring(&call->state);
     }
 }
 
 void rl_follow_pass_on(redlock_client *client)
 {
-    settle(client);
+    rl_follow_settle(client);
+    ring(hand_over(client));
     wake(take_woken(client));
 }
 
 void rl_follow_unlock(redlock_client *client)
 {
     struct rl_call *calls;
+    atomic_uint *bell;
 
-    settle(client);
-    if (client->heir != NULL && !client->driving && rl_link_used(&client->heir->following))
-        rl_follow_rouse(client->heir);
-    client->heir = NULL;
+    rl_follow_settle(client);
+    bell = hand_over(client);
     calls = take_woken(client);
     pthread_mutex_unlock(&client->mutex);
+    ring(bell);
     wake(calls);
 }
 
 /* ---- sleeping ---- */
 
-/* The first of those who sleep minds the client's timers in case that nobody drives; the others only their own. */
-static struct rl_time sleep_until(redlock_client *client, const struct rl_operation *operation)
+/* One of those who sleep minds what is due, in case that nobody drives; the others only their own time. */
+static struct rl_time sleep_until(redlock_client *client, struct rl_operation *operation)
 {
-    bool first = rl_list_empty(&client->followers);
-    struct rl_time due = first ? rl_driver_due(client) : RL_TIME_NEVER;
+    struct rl_followers *followers = &client->followers;
+    struct rl_time until = rl_time_add(client->clock.now, rl_span_ms(REST_MS)), due = rl_driver_due(client);
 
     if (operation->timer.place != 0)
-        due = rl_time_min(due, operation->timer.at);
-    return rl_time_min(due, rl_time_add(client->clock.now, rl_span_ms(first ? FIRST_REST_MS : REST_MS)));
+        until = rl_time_min(until, operation->timer.at);
+    if (followers->minder == NULL || rl_time_before(due, followers->minded)) {
+        until = rl_time_min(until, due);
+        followers->minder = operation;
+        followers->minded = until;
+    }
+    return until;
 }
 
-/* Its call was ended while it came for the mutex: who did that has still to say so. */
-static void wait_until_over(struct rl_call *call)
+/* true: the call is over. false: nobody else ends it any more. */
+static bool sleep_on(struct rl_call *call, const struct timespec *until)
 {
-    unsigned state;
+    unsigned state = RL_CALL_ASLEEP;
 
-    while ((state = atomic_load(&call->state)) != RL_CALL_OVER)
-        rl_futex_sleep(&call->state, state, UINT_MAX, NULL);
+    rl_futex_sleep(&call->state, RL_CALL_ASLEEP, UINT_MAX, until);
+    if (atomic_compare_exchange_strong(&call->state, &state, RL_CALL_AWAKE) || state == RL_CALL_AWAKE)
+        return false;
+    for (; state != RL_CALL_OVER; state = atomic_load(&call->state))
+        rl_futex_sleep(&call->state, RL_CALL_TAKEN, UINT_MAX, NULL);
+    return true;
 }
 
 bool rl_follow(redlock_client *client, struct rl_operation *operation, struct rl_call *call)
 {
+    struct rl_followers *followers = &client->followers;
     struct timespec at = rl_driver_wake_time(client, sleep_until(client, operation));
 
     rl_crowd_notice(client);
     operation->call = call;
     call->follows = true;
     atomic_store(&call->state, RL_CALL_ASLEEP);
-    rl_list_append(&client->followers, &operation->following);
+    rl_list_append(rl_queue_holds(operation) ? &followers->queued : &followers->ready, &operation->following);
     rl_follow_unlock(client);
-    rl_futex_sleep(&call->state, RL_CALL_ASLEEP, UINT_MAX, &at);
-    if (atomic_load(&call->state) == RL_CALL_OVER)
+    if (sleep_on(call, &at))
         return true;
     pthread_mutex_lock(&client->mutex);
-    if (call->ended) {
-        pthread_mutex_unlock(&client->mutex);
-        wait_until_over(call);
-        return true;
-    }
-    rl_list_remove(&operation->following);
+    forget(followers, operation);
     operation->call = NULL;
-    if (!operation->done)
+    if (!operation->done) {
         rl_driver_run_timers(client);
+        rl_driver_nudge(client);
+    }
     return false;
 }

@@ -241,7 +241,7 @@ static void end_callbacks(redlock_lock *lock)
 
 void rl_lock_let_go(redlock_lock *lock)
 {
-    if (lock->stage == RL_LOCK_HELD)
+    if (lock->stage == RL_LOCK_HELD && !lock->client->inherited)
         rl_holding_abandon(lock);
     lock->handle = false;
     rl_lock_unref(lock);
@@ -260,5 +260,9 @@ void redlock_lock_free(redlock_lock *lock)
     if (!client->inherited)
         end_callbacks(lock);
     rl_lock_let_go(lock);
+    if (!client->inherited && !client->closing) {
+        rl_driver_flush(client); /* the next one asks */
+        rl_driver_nudge(client);
+    }
     rl_client_unref(client); /* lets go of the mutex */
 }

@@ -42,10 +42,15 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
-    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK)
+    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK) {
         lock = rl_call_hand_out(operation);
+        if (lock == NULL) {
+            rl_driver_flush(client); /* it is released, and the next one asks */
+            rl_driver_nudge(client);
+        }
+    }
     rl_report_operation(&report, operation);
-    pthread_mutex_unlock(&client->mutex);
+    rl_follow_unlock(client);
     if (operation->acquired != NULL)
         operation->acquired(operation->context, operation->result, lock, &report);
     else
@@ -76,7 +81,7 @@ static void run_notice(redlock_client *client, redlock_lock *lock)
         rl_report_renewal(&report, lock, (redlock_result)lock->renewal->outcome, &lock->renewal->tally);
     rl_lock_ref(lock);
     lock->calling = true;
-    pthread_mutex_unlock(&client->mutex);
+    rl_follow_unlock(client);
     callback(lock->context, lock, &report);
     pthread_mutex_lock(&client->mutex);
     lock->calling = false;
@@ -111,7 +116,7 @@ static void *notify(void *context)
     while (!client->closing)
         if (!rl_notify_run(client, client->outer_fd < 0, true))
             pthread_cond_wait(&client->notifier_wake, &client->mutex);
-    pthread_mutex_unlock(&client->mutex);
+    rl_follow_unlock(client);
     return NULL;
 }
 

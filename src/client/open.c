@@ -80,9 +80,8 @@ static void init_lists(redlock_client *client)
     rl_list_init(&client->notices);
     rl_list_init(&client->spare_operations);
     rl_list_init(&client->spare_locks);
-    rl_list_init(&client->followers);
-    rl_list_init(&client->ended);
     rl_list_init(&client->watching);
+    rl_follow_init(&client->followers);
     rl_crowd_init(&client->crowd);
 }
 

@@ -13,13 +13,14 @@ enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 160, HAND_ON_MIN_T
 
 static redlock_lock **place_of(redlock_client *client, const char *key, size_t key_length)
 {
-    return &client
-                ->leaders[rl_hash_bytes(client->leader_seed, key, key_length) & (client->leader_places - 1)];
+    struct rl_queues *queues = &client->queues;
+
+    return &queues->leaders[rl_hash_bytes(queues->seed, key, key_length) & (queues->places - 1)];
 }
 
 redlock_lock *rl_queue_leader(redlock_client *client, const char *key, size_t key_length)
 {
-    redlock_lock *lock = client->leader_places > 0 ? *place_of(client, key, key_length) : NULL;
+    redlock_lock *lock = client->queues.places > 0 ? *place_of(client, key, key_length) : NULL;
 
     while (lock != NULL && (lock->key_length != key_length || memcmp(lock->text, key, key_length) != 0))
         lock = lock->next_leader;
@@ -37,14 +38,15 @@ static void insert(redlock_client *client, redlock_lock *lock)
 /* Twice the places. Without memory for them chains grow instead, and without any table nobody leads. */
 static void grow(redlock_client *client)
 {
-    uint32_t before = client->leader_places, after = before > 0 ? 2 * before : PLACES_MIN;
-    redlock_lock **old = client->leaders, **larger = rl_client_allocate(client, after * sizeof *larger);
+    uint32_t before = client->queues.places, after = before > 0 ? 2 * before : PLACES_MIN;
+    redlock_lock **old = client->queues.leaders,
+                 **larger = rl_client_allocate(client, after * sizeof *larger);
 
     if (larger == NULL)
         return;
     memset(larger, 0, after * sizeof *larger);
-    client->leaders = larger;
-    client->leader_places = after;
+    client->queues.leaders = larger;
+    client->queues.places = after;
     for (uint32_t i = 0; i < before; i++)
         for (redlock_lock *lock = old[i], *next; lock != NULL; lock = next) {
             next = lock->next_leader;
@@ -58,12 +60,12 @@ static void lead(redlock_lock *lock)
 {
     redlock_client *client = lock->client;
 
-    if (client->leader_count >= client->leader_places)
+    if (client->queues.count >= client->queues.places)
         grow(client);
-    if (client->leader_places == 0)
+    if (client->queues.places == 0)
         return;
     insert(client, lock);
-    client->leader_count++;
+    client->queues.count++;
     lock->leads = true;
 }
 
@@ -75,23 +77,24 @@ static void step_down(redlock_lock *lock)
         place = &(*place)->next_leader;
     *place = lock->next_leader;
     lock->next_leader = NULL;
-    lock->client->leader_count--;
+    lock->client->queues.count--;
     lock->leads = false;
 }
 
 void rl_queue_init(redlock_client *client)
 {
-    rl_list_init(&client->turns);
-    client->leader_seed = rl_prng_next(&client->prng);
-    client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
+    rl_list_init(&client->queues.turns);
+    client->queues.seed = rl_prng_next(&client->prng);
+    client->queues.limit = rl_span_ms(HAND_ON_MIN_MS);
 }
 
 void rl_queue_free(redlock_client *client)
 {
-    if (client->leaders != NULL)
-        rl_client_release(client, client->leaders, client->leader_places * sizeof *client->leaders);
-    client->leaders = NULL;
-    client->leader_places = 0;
+    if (client->queues.leaders != NULL)
+        rl_client_release(client, client->queues.leaders,
+                          client->queues.places * sizeof *client->queues.leaders);
+    client->queues.leaders = NULL;
+    client->queues.places = 0;
 }
 
 /* ---- the queue ---- */
@@ -100,15 +103,15 @@ void rl_queue_free(redlock_client *client)
  * chance now and then, more seldom where it turned out that nobody took it. */
 static bool owes_courtesy(redlock_client *client, redlock_lock *lock)
 {
-    struct rl_span limit = client->queue_limit;
+    struct rl_span limit = client->queues.limit;
 
     if (limit.us < HAND_ON_MIN_TRIPS * client->trip.us)
         limit.us = HAND_ON_MIN_TRIPS * client->trip.us;
     if (rl_time_before(client->clock.now, rl_time_add(lock->queue_since, limit)))
         return false;
     lock->queue_since = client->clock.now;
-    if (client->queue_limit.us < rl_span_ms(HAND_ON_MAX_MS).us)
-        client->queue_limit.us *= 2;
+    if (client->queues.limit.us < rl_span_ms(HAND_ON_MAX_MS).us)
+        client->queues.limit.us *= 2;
     return true;
 }
 
@@ -117,10 +120,10 @@ static struct rl_time had_since(redlock_client *client, uint64_t name)
 {
     struct rl_span while_ago = {STREAK_TRIPS * client->trip.us};
 
-    if (name != client->streak_of ||
-        rl_time_before(rl_time_add(client->streak_until, while_ago), client->clock.now))
+    if (name != client->queues.streak_of ||
+        rl_time_before(rl_time_add(client->queues.streak_until, while_ago), client->clock.now))
         return client->clock.now;
-    return client->streak_since;
+    return client->queues.streak_since;
 }
 
 void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config)
@@ -132,14 +135,19 @@ void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire
     if (leader == NULL) {
         lead(lock);
         lock->queue_since =
-            had_since(client, rl_hash_bytes(client->leader_seed, lock->text, lock->key_length));
+            had_since(client, rl_hash_bytes(client->queues.seed, lock->text, lock->key_length));
         config->watch = lock->leads;
         config->courtesy = waits && lock->leads && owes_courtesy(client, lock);
     } else if (waits) {
         rl_list_append(&leader->queue, &operation->in_queue);
-        client->queued += operation->request == 0;
+        client->queues.blocked += operation->request == 0;
         config->watch = config->queued = true;
     }
+}
+
+bool rl_queue_holds(const struct rl_operation *operation)
+{
+    return operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.phase == RL_ACQUIRE_QUEUED;
 }
 
 void rl_queue_quit(struct rl_operation *operation)
@@ -147,10 +155,8 @@ void rl_queue_quit(struct rl_operation *operation)
     redlock_client *client = operation->lock->client;
 
     if (rl_link_used(&operation->in_queue))
-        client->queued -= operation->request == 0;
+        client->queues.blocked -= operation->request == 0;
     rl_list_remove(&operation->in_queue);
-    if (client->heir == operation)
-        client->heir = NULL;
 }
 
 static void take_turns(redlock_client *client)
@@ -158,18 +164,17 @@ static void take_turns(redlock_client *client)
     struct rl_link *link;
 
     /* One may end at once and make room for the next: in a loop, not in each other. */
-    client->turning = true;
-    while ((link = rl_list_first(&client->turns)) != NULL) {
+    client->queues.turning = true;
+    while ((link = rl_list_first(&client->queues.turns)) != NULL) {
         struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, in_queue);
         struct rl_event event = {.kind = RL_EVENT_TURN, .now = client->clock.now};
 
         rl_queue_quit(operation);
         event.courtesy = owes_courtesy(client, operation->lock);
-        if (rl_link_used(&operation->following))
-            client->heir = operation;
+        rl_follow_turned(client, operation);
         rl_operation_event(operation, &event);
     }
-    client->turning = false;
+    client->queues.turning = false;
 }
 
 static void hand_on(redlock_lock *from)
@@ -183,8 +188,8 @@ static void hand_on(redlock_lock *from)
     rl_list_move_all(&lock->queue, &from->queue);
     lead(lock);
     lock->queue_since = from->queue_since;
-    rl_list_append(&client->turns, &next->in_queue);
-    if (!client->turning)
+    rl_list_append(&client->queues.turns, &next->in_queue);
+    if (!client->queues.turning)
         take_turns(client);
 }
 
@@ -193,12 +198,12 @@ void rl_queue_leave(redlock_lock *lock)
     redlock_client *client = lock->client;
     struct rl_link *link;
 
-    if (!lock->leads || client->leader_places == 0)
+    if (!lock->leads || client->queues.places == 0)
         return;
     step_down(lock);
-    client->streak_of = rl_hash_bytes(client->leader_seed, lock->text, lock->key_length);
-    client->streak_since = lock->queue_since;
-    client->streak_until = client->clock.now;
+    client->queues.streak_of = rl_hash_bytes(client->queues.seed, lock->text, lock->key_length);
+    client->queues.streak_since = lock->queue_since;
+    client->queues.streak_until = client->clock.now;
     if (!rl_list_empty(&lock->queue) && !client->closing)
         hand_on(lock);
     while ((link = rl_list_first(&lock->queue)) != NULL) /* the client closes: they are all being cancelled */
@@ -211,7 +216,7 @@ void rl_queue_won(redlock_lock *lock, const struct rl_acquire *acquire)
     if (acquire->round == 1 && acquire->wait.holder == 0)
         return;
     lock->queue_since = lock->client->clock.now;
-    lock->client->queue_limit = rl_span_ms(HAND_ON_MIN_MS);
+    lock->client->queues.limit = rl_span_ms(HAND_ON_MIN_MS);
 }
 
 /* ---- what to tell those whose time ran out in the queue ---- */

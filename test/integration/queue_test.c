@@ -288,6 +288,42 @@ static void a_fork_while_others_wait_harms_nobody(void **state)
     redlock_client_close(client);
 }
 
+static int free_and_close_inherited(redlock_client *client, redlock_lock *lock)
+{
+    redlock_lock_free(lock);
+    redlock_client_close(client);
+    return 0;
+}
+
+/* In the child nobody queues: not one word may go out on its parent's connections. */
+static void a_child_that_frees_what_others_queue_for_harms_nobody(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(client, WANTED, LONG_TTL_MS);
+    struct waiter waiter;
+    pthread_t thread;
+    int status = 1;
+
+    start_thread(&thread, &waiter, client);
+    await(listener_count(&heard, "others of this process come first") == 1);
+    long before = traffic_calls(fleet, 0, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        _exit(free_and_close_inherited(client, lock));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(traffic_calls(fleet, 0, NULL), before);
+    assert_int_equal(atomic_load(&waiter.done), 0);
+    give_back(lock);
+    pthread_join(thread, NULL);
+    assert_result(REDLOCK_OK, waiter.result, &waiter.report);
+    give_back(waiter.lock);
+    redlock_client_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +337,7 @@ int main(void)
         ON_THREE(a_leader_that_gives_up_is_followed),
         ON_THREE(closing_the_client_ends_blocking_waits),
         ON_THREE(a_fork_while_others_wait_harms_nobody),
+        ON_THREE(a_child_that_frees_what_others_queue_for_harms_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
