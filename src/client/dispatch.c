@@ -87,6 +87,15 @@ static void write_alone(struct rl_connection *connection, struct rl_ticket *tick
     rl_lock_command_write(writer, &command, connection->handshake.info.features, ticket->full);
 }
 
+/* Of one of several requests as much as its keys need. */
+static struct rl_lock_command name_command(const struct rl_ticket *ticket)
+{
+    const redlock_lock *lock = ticket->subject;
+
+    return (struct rl_lock_command){
+        .kind = (enum rl_command_kind)ticket->kind, .key = lock->text, .key_length = lock->key_length};
+}
+
 static void write_together(struct rl_connection *connection, uint32_t count, struct rl_writer *writer)
 {
     enum rl_command_kind kind = (enum rl_command_kind)rl_connection_recent(connection, count, 0)->kind;
@@ -97,12 +106,15 @@ static void write_together(struct rl_connection *connection, uint32_t count, str
     rl_many_write_head(writer, kind, count, full);
     for (uint32_t i = 0; i < count; i++) {
         struct rl_ticket *ticket = rl_connection_recent(connection, count, i);
-        const redlock_lock *lock = ticket->subject;
 
         ticket->together = (uint8_t)count;
         ticket->full = full;
-        command = (struct rl_lock_command){.kind = kind, .key = lock->text, .key_length = lock->key_length};
-        rl_many_write_keys(writer, &command);
+        command = name_command(ticket);
+        rl_many_write_fence(writer, &command);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        command = name_command(rl_connection_recent(connection, count, i));
+        rl_many_write_key(writer, &command);
     }
     for (uint32_t i = 0; i < count; i++) {
         command = make_command(rl_connection_recent(connection, count, i), connection->node, owner);

@@ -250,6 +250,7 @@ void rl_lock_let_go(redlock_lock *lock)
 void redlock_lock_free(redlock_lock *lock)
 {
     redlock_client *client;
+    bool matters;
 
     if (lock == NULL)
         return;
@@ -257,11 +258,12 @@ void redlock_lock_free(redlock_lock *lock)
     if (rl_crowd_free(client, lock))
         return;
     pthread_mutex_lock(&client->mutex);
+    matters = lock->stage == RL_LOCK_HELD || lock->let_go != 0;
     if (!client->inherited)
         end_callbacks(lock);
     rl_lock_let_go(lock);
-    if (!client->inherited && !client->closing) {
-        rl_driver_flush(client); /* the next one asks */
+    if (matters && !client->inherited && !client->closing) {
+        rl_driver_flush(client); /* it is released, or the next one asks */
         rl_driver_nudge(client);
     }
     rl_client_unref(client); /* lets go of the mutex */

@@ -24,13 +24,17 @@ void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, uin
     }
 }
 
-void rl_many_write_keys(struct rl_writer *writer, const struct rl_lock_command *command)
+void rl_many_write_fence(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     char fence[RL_KEY_FENCE_MAX];
 
-    rl_write_bytes(writer, command->key, command->key_length);
     if (command->kind == RL_COMMAND_ACQUIRE)
         rl_write_bytes(writer, fence, rl_key_fence(fence, command->key, command->key_length));
+}
+
+void rl_many_write_key(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    rl_write_bytes(writer, command->key, command->key_length);
 }
 
 void rl_many_write_common(struct rl_writer *writer, const struct rl_lock_command *command)

@@ -151,10 +151,10 @@ static void ask_together(struct fleet *fleet, const struct asking *asking, int64
     int count = 5;
 
     words[2] = strcpy(key_count, words[2]);
-    for (int i = 0; i < ACQUIRES; i++) {
-        words[count++] = acquires[i].key;
+    for (int i = 0; i < ACQUIRES; i++)
         words[count++] = acquires[i].fence_key;
-    }
+    for (int i = 0; i < ACQUIRES; i++)
+        words[count++] = acquires[i].key;
     words[count++] = asking->epoch;
     words[count++] = strcpy(not_after, decimal(now + asking->not_after_in_s * SECOND_US));
     for (int i = 0; i < ACQUIRES; i++) {
@@ -219,13 +219,20 @@ static void the_second_of_one_name_finds_it_held_by_the_first(void **state)
 
     plant_guard(fleet);
     fence = decimal(node_now(fleet));
-    const char *words[] = {EPOCH_KEY, FLOOR_KEY,
-                           "lock",    "redlock-fence:{lock}",
-                           "lock",    "redlock-fence:{lock}",
-                           EPOCH,     NEVER_LATE,
-                           "first",   "5000",
-                           fence,     "second",
-                           "5000",    fence};
+    const char *words[] = {EPOCH_KEY,
+                           FLOOR_KEY,
+                           "redlock-fence:{lock}",
+                           "redlock-fence:{lock}",
+                           "lock",
+                           "lock",
+                           EPOCH,
+                           NEVER_LATE,
+                           "first",
+                           "5000",
+                           fence,
+                           "second",
+                           "5000",
+                           fence};
 
     answer = call_script(fleet, &rl_script_acquire_many, "6", words, 14);
     assert_int_equal(count_lines(answer), 6);

@@ -24,7 +24,9 @@ static void write_many(struct rl_writer *writer, const struct rl_lock_command *c
 {
     rl_many_write_head(writer, commands[0].kind, count, full);
     for (uint32_t i = 0; i < count; i++)
-        rl_many_write_keys(writer, &commands[i]);
+        rl_many_write_fence(writer, &commands[i]);
+    for (uint32_t i = 0; i < count; i++)
+        rl_many_write_key(writer, &commands[i]);
     rl_many_write_common(writer, &commands[0]);
     for (uint32_t i = 0; i < count; i++)
         rl_many_write_arguments(writer, &commands[i]);
@@ -94,8 +96,8 @@ static void acquires_share_the_epoch_and_the_not_after_of_the_first(void **state
 
     (void)state;
     assert_string_equal(words_of(commands, 2, false),
-                        "EVALSHA <many> 6 redlock-guard:epoch redlock-guard:floor a redlock-fence:{a} {b}c "
-                        "redlock-fence:{b}c " EPOCH " 1007 one 5000 7 two 5000 8");
+                        "EVALSHA <many> 6 redlock-guard:epoch redlock-guard:floor redlock-fence:{a} "
+                        "redlock-fence:{b}c a {b}c " EPOCH " 1007 one 5000 7 two 5000 8");
     assert_memory_equal(words_of(commands, 2, true), "EVAL <many> 6 ", 14);
 }
 
