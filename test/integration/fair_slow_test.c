@@ -15,6 +15,7 @@
 #include "support/history.h"
 #include "support/line.h"
 #include "support/steps.h"
+#include "support/waiters.h"
 
 enum { CONTENDERS = 6, HANDOVERS = 600, HOLDS_MAX = 4 * HANDOVERS, MERCY_S = 150 };
 
@@ -198,8 +199,8 @@ static void stopped_and_killed_contenders_harm_nobody_else(void **state)
     }
     end(victim);
     end_contest(pids, STOPPED);
-    line_vacate(fleet); /* one that was killed may have had it, */
-    line_clear(fleet);  /* or stand in line yet */
+    vacate(fleet);     /* one that was killed may have had it, */
+    line_clear(fleet); /* or stand in line yet */
 }
 
 static int start_admitted(void **state)

@@ -15,6 +15,7 @@
 #include "support/proxy.h"
 #include "support/steps.h"
 #include "support/traffic.h"
+#include "support/waiters.h"
 
 /* ---- a wall clock that is wrong for whoever asks meanwhile ------------------------------------------------ */
 
@@ -39,25 +40,6 @@ int clock_gettime(clockid_t which, struct timespec *at)
 
 enum { WAITERS_MAX = 6 };
 
-struct waiter {
-    redlock_client *client;
-    redlock_request request;
-    redlock_lock *lock;
-    redlock_result result;
-    redlock_report report;
-    atomic_int done;
-};
-
-static void note_end(void *context, redlock_result result, redlock_lock *lock, const redlock_report *report)
-{
-    struct waiter *waiter = context;
-
-    waiter->lock = lock;
-    waiter->result = result;
-    waiter->report = *report;
-    atomic_store(&waiter->done, 1);
-}
-
 static redlock_client *open_patient(const char *nodes)
 {
     redlock_options options = guarded_options(nodes, LONG_TTL_MS);
@@ -72,18 +54,13 @@ static void ask(struct waiter *waiter, redlock_client *client, const char *why)
 {
     redlock_spec spec = line_spec(REDLOCK_FAIR);
 
-    memset(waiter, 0, sizeof *waiter);
-    waiter->client = client;
     spec.why = why;
-    assert_result(
-        REDLOCK_OK,
-        redlock_acquire_async(client, &spec, REDLOCK_WAIT_FOREVER, note_end, waiter, &waiter->request), NULL);
+    start_waiting_for(waiter, client, &spec);
 }
 
 static void await_turn(struct waiter *waiter)
 {
-    await(atomic_load(&waiter->done));
-    assert_result(REDLOCK_OK, waiter->result, &waiter->report);
+    await_end(waiter, REDLOCK_OK);
 }
 
 /* Each of them has it once, in this order, and nobody before his turn. */
@@ -110,12 +87,12 @@ static void the_lock_goes_round_in_the_order_of_asking(void **state)
     struct fleet *fleet = *state;
     struct waiter waiters[WAITERS_MAX];
 
-    line_occupy(fleet);
+    occupy(fleet);
     for (int i = 0; i < WAITERS_MAX; i++) {
         ask(&waiters[i], open_patient(fleet_urls(fleet)), NULL);
         await(line_is(fleet, i + 1));
     }
-    line_vacate(fleet);
+    vacate(fleet);
     expect_order(waiters, WAITERS_MAX);
     close_clients(waiters, WAITERS_MAX);
     await(line_is_gone(fleet));
@@ -127,12 +104,12 @@ static void callers_of_one_client_stand_in_line_one_by_one(void **state)
     redlock_client *client = open_patient(fleet_urls(fleet)), *other = open_patient(fleet_urls(fleet));
     struct waiter waiters[WAITERS_MAX];
 
-    line_occupy(fleet);
+    occupy(fleet);
     for (int i = 0; i < WAITERS_MAX; i++) {
         ask(&waiters[i], i % 3 == 1 ? other : client, NULL);
         await(line_is(fleet, i + 1));
     }
-    line_vacate(fleet);
+    vacate(fleet);
     expect_order(waiters, WAITERS_MAX);
     redlock_client_close(client);
     redlock_client_close(other);
@@ -146,7 +123,7 @@ static void a_wrong_clock_changes_no_order(void **state)
     struct fleet *fleet = *state;
     struct waiter waiters[WAITERS_MAX];
 
-    line_occupy(fleet);
+    occupy(fleet);
     for (int i = 0; i < WAITERS_MAX; i++) {
         redlock_client *client = open_patient(fleet_urls(fleet));
 
@@ -155,7 +132,7 @@ static void a_wrong_clock_changes_no_order(void **state)
         atomic_store(&skew_us, 0);
         await(line_is(fleet, i + 1));
     }
-    line_vacate(fleet);
+    vacate(fleet);
     expect_order(waiters, WAITERS_MAX);
     close_clients(waiters, WAITERS_MAX);
 }
@@ -169,14 +146,14 @@ static void a_node_that_is_down_changes_no_order(void **state)
 
     for (int i = 0; i < WAITERS_MAX; i++)
         clients[i] = open_patient(fleet_urls(fleet));
-    line_occupy(fleet);
+    occupy(fleet);
     for (int i = 0; i < WAITERS_MAX; i++) {
         ask(&waiters[i], clients[i], NULL);
         await(line_is(fleet, i + 1));
         if (i == WAITERS_MAX / 2 - 1)
             fleet_kill(fleet, 0);
     }
-    line_vacate(fleet);
+    vacate(fleet);
     expect_order(waiters, WAITERS_MAX);
     close_clients(waiters, WAITERS_MAX);
     await(line_is_gone(fleet));
@@ -190,12 +167,12 @@ static void who_waits_is_seen_in_order(void **state)
     redlock_report report = REDLOCK_REPORT_INIT;
     struct waiter waiters[3];
 
-    line_occupy(fleet);
+    occupy(fleet);
     for (int i = 0; i < 3; i++) {
         ask(&waiters[i], open_patient(fleet_urls(fleet)), words[i]);
         await(line_is(fleet, i + 1));
     }
-    assert_result(REDLOCK_OK, redlock_inspect(looks, LINE_NAME, 0, &report), &report);
+    assert_result(REDLOCK_OK, redlock_inspect(looks, WANTED, 0, &report), &report);
     assert_int_equal(report.waiting, 3);
     assert_int_equal(report.waiter_count, 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -208,12 +185,12 @@ static void who_waits_is_seen_in_order(void **state)
         assert_true(report.waiters[i].who.since_ms > 0);
         assert_int_equal(report.nodes[i].tells, 1);
     }
-    line_vacate(fleet);
+    vacate(fleet);
     expect_order(waiters, 3);
     close_clients(waiters, 3);
     await(line_is_gone(fleet));
     report = (redlock_report)REDLOCK_REPORT_INIT;
-    assert_result(REDLOCK_OK, redlock_inspect(looks, LINE_NAME, 0, &report), &report);
+    assert_result(REDLOCK_OK, redlock_inspect(looks, WANTED, 0, &report), &report);
     assert_int_equal(report.waiting, 0);
     assert_int_equal(report.waiter_count, 0);
     redlock_client_close(looks);
@@ -243,14 +220,37 @@ static void a_waiter_that_was_killed_is_passed_over(void **state)
     struct waiter waiters[2];
     char id[64];
 
-    line_occupy(fleet);
+    occupy(fleet);
     line_up_behind(fleet, may_ask, waiters, id);
     line_process_kill(&process);
     assert_true(line_is_led_by(fleet, id, 3)); /* nobody knows yet */
-    line_vacate(fleet);
+    vacate(fleet);
     expect_order(waiters, 2);
     close_clients(waiters, 2);
     line_clear(fleet);
+}
+
+/* The lock is free, and the first of ours has it. Returns how often the process was told no until then. */
+static int expect_to_be_passed_over(struct fleet *fleet, const struct line_process *process,
+                                    struct waiter *waiters)
+{
+    vacate(fleet);
+    await_turn(&waiters[0]);
+    assert_false(line_process_has_it(process));
+    return atomic_load(&process->state->waits);
+}
+
+/* The process is told once more that it has to wait; then it comes between the two of ours. */
+static void expect_to_be_next(struct line_process *process, int waits, struct waiter *waiters)
+{
+    await(atomic_load(&process->state->waits) > waits);
+    assert_false(line_process_has_it(process));
+    give_back(waiters[0].lock);
+    await(line_process_has_it(process));
+    assert_int_equal(atomic_load(&waiters[1].done), 0);
+    assert_true(line_process_finish(process));
+    await_turn(&waiters[1]);
+    give_back(waiters[1].lock);
 }
 
 /* It has had its chance; but once it is awake it is the next again. */
@@ -262,23 +262,13 @@ static void a_frozen_waiter_is_passed_over_and_keeps_its_place(void **state)
     struct waiter waiters[2];
     char id[64];
 
-    line_occupy(fleet);
+    occupy(fleet);
     line_up_behind(fleet, may_ask, waiters, id);
     kill(process.pid, SIGSTOP);
-    line_vacate(fleet);
-    await_turn(&waiters[0]);
-    assert_false(line_process_has_it(&process));
-    int waits = atomic_load(&process.state->waits);
+    int waits = expect_to_be_passed_over(fleet, &process, waiters);
     kill(process.pid, SIGCONT);
     await(line_is_led_by(fleet, id, 2));
-    await(atomic_load(&process.state->waits) > waits); /* it knows */
-    assert_false(line_process_has_it(&process));
-    give_back(waiters[0].lock);
-    await(line_process_has_it(&process));
-    assert_int_equal(atomic_load(&waiters[1].done), 0);
-    assert_true(line_process_finish(&process));
-    await_turn(&waiters[1]);
-    give_back(waiters[1].lock);
+    expect_to_be_next(&process, waits, waiters);
     close_clients(waiters, 2);
     await(line_is_gone(fleet));
 }
@@ -298,25 +288,15 @@ static void a_waiter_that_is_cut_off_is_passed_over_and_keeps_its_place(void **s
         strcat(strcat(urls, node > 0 ? "," : ""), proxy_url(proxies[node]));
     }
     struct line_process process = line_process_start(urls, may_ask);
-    line_occupy(fleet);
+    occupy(fleet);
     line_up_behind(fleet, may_ask, waiters, id);
     for (int node = 0; node < 3; node++)
         proxy_hold(proxies[node], true);
-    line_vacate(fleet);
-    await_turn(&waiters[0]);
-    assert_false(line_process_has_it(&process));
-    int waits = atomic_load(&process.state->waits);
+    int waits = expect_to_be_passed_over(fleet, &process, waiters);
     for (int node = 0; node < 3; node++)
         proxy_hold(proxies[node], false);
     await(line_is_led_by(fleet, id, 2));
-    await(atomic_load(&process.state->waits) > waits); /* it knows */
-    assert_false(line_process_has_it(&process));
-    give_back(waiters[0].lock);
-    await(line_process_has_it(&process));
-    assert_int_equal(atomic_load(&waiters[1].done), 0);
-    assert_true(line_process_finish(&process));
-    await_turn(&waiters[1]);
-    give_back(waiters[1].lock);
+    expect_to_be_next(&process, waits, waiters);
     close_clients(waiters, 2);
     await(line_is_gone(fleet));
     for (int node = 0; node < 3; node++)
@@ -337,7 +317,7 @@ static void a_cancelled_waiter_leaves_the_line(void **state)
     redlock_client *client = open_patient(fleet_urls(fleet));
     struct waiter waiters[3];
 
-    line_occupy(fleet);
+    occupy(fleet);
     for (int i = 0; i < 3; i++) {
         ask(&waiters[i], client, NULL);
         await(line_is(fleet, i + 1));
@@ -349,7 +329,7 @@ static void a_cancelled_waiter_leaves_the_line(void **state)
         await(line_is(fleet, 2 - i));
     }
     assert_nothing_is_left(fleet);
-    line_vacate(fleet);
+    vacate(fleet);
     redlock_client_close(client);
 }
 
@@ -361,13 +341,13 @@ static void a_waiter_whose_time_is_over_leaves_the_line(void **state)
     redlock_report report = REDLOCK_REPORT_INIT;
     redlock_lock *lock = NULL;
 
-    line_occupy(fleet);
+    occupy(fleet);
     assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 200, &lock, &report), &report);
     assert_null(lock);
     assert_nothing_is_left(fleet);
     assert_result(REDLOCK_BUSY, redlock_try_acquire(client, &spec, &lock, &report), &report);
     assert_nothing_is_left(fleet);
-    line_vacate(fleet);
+    vacate(fleet);
     redlock_client_close(client);
 }
 
@@ -377,7 +357,7 @@ static void closing_a_client_takes_its_waiters_out_of_line(void **state)
     redlock_client *client = open_patient(fleet_urls(fleet));
     struct waiter waiters[3];
 
-    line_occupy(fleet);
+    occupy(fleet);
     for (int i = 0; i < 3; i++)
         ask(&waiters[i], client, NULL);
     await(line_is(fleet, 3));
@@ -385,7 +365,7 @@ static void closing_a_client_takes_its_waiters_out_of_line(void **state)
     for (int i = 0; i < 3; i++)
         assert_result(REDLOCK_CANCELED, waiters[i].result, &waiters[i].report);
     assert_nothing_is_left(fleet);
-    line_vacate(fleet);
+    vacate(fleet);
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------------------ */
@@ -405,7 +385,7 @@ static void fair_and_exclusive_callers_exclude_each_other(void **state)
     give_back(lock);
     assert_string_equal(lock_leftovers(fleet, 10000), ""); /* also from the slowest node */
     lock = take_spec(two, &exclusive);
-    await(line_is_held(fleet));
+    await(is_held_everywhere(fleet));
     assert_true(redlock_lock_fence(lock) > fence);
     assert_result(REDLOCK_BUSY, redlock_try_acquire(one, &fair, &other, &report), &report);
     ask(&waiter, one, NULL);
@@ -471,12 +451,12 @@ static void a_lack_of_memory_leaves_nothing_in_line(void **state)
     struct fleet *fleet = *state;
     uint64_t nth = 1;
 
-    line_occupy(fleet);
+    occupy(fleet);
     while (nth < ALLOCATIONS_MAX && wait_without_memory(fleet, nth) > 0)
         nth++;
     assert_in_range(nth, 2, ALLOCATIONS_MAX - 1);
     assert_nothing_is_left(fleet);
-    line_vacate(fleet);
+    vacate(fleet);
 }
 
 /* ---- fixtures --------------------------------------------------------------------------------------------- */

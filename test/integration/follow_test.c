@@ -166,7 +166,7 @@ static void locks_are_handed_on_while_somebody_else_drives(void **state)
     struct caller driver, callers[4];
     atomic_int order = 0, callbacks = 0;
 
-    occupy(fleet, "60000");
+    occupy(fleet);
     start_caller(&driver, client, WANTED, RELEASES, &order);
     await_armed(fleet);
     for (int i = 0; i < 4; i++) {
@@ -279,7 +279,7 @@ static void close_in_the_middle_brings_everybody_back(void **state)
         struct caller callers[CALLERS];
         atomic_int order = 0;
 
-        occupy(fleet, "60000");
+        occupy(fleet);
         for (int i = 0; i < CALLERS; i++) {
             start_caller(&callers[i], client, WANTED, i % 2 == 0 ? RELEASES : GIVES_UP, &order);
             await(listener_count(&heard, in_queue) == i); /* the first one leads */

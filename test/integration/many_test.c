@@ -10,7 +10,7 @@
 
 #include "support/fake_node.h"
 #include "support/guarded.h"
-#include "support/proxy.h"
+#include "support/scene.h"
 #include "support/steps.h"
 #include "wire/script.h"
 
@@ -455,40 +455,6 @@ static void a_node_without_its_native_release_gets_the_whole_script(void **state
 
 /* ---- connections that are cut ------------------------------------------------------------------------------ */
 
-enum { PROXIED = 2 };
-
-struct scene {
-    struct fleet *fleet;
-    struct proxy *proxy;
-    char urls[512];
-};
-
-static int start_scene(void **state)
-{
-    static struct scene scene;
-    struct fleet_options options = {.node_count = 3, .transport = FLEET_UNIX};
-
-    scene.fleet = fleet_start(&options);
-    if (scene.fleet == NULL)
-        return -1;
-    scene.proxy = proxy_start(scene.fleet, PROXIED);
-    if (scene.proxy == NULL)
-        return -1;
-    snprintf(scene.urls, sizeof scene.urls, "%s,%s,%s", fleet_url(scene.fleet, 0), fleet_url(scene.fleet, 1),
-             proxy_url(scene.proxy));
-    *state = &scene;
-    return 0;
-}
-
-static int end_scene(void **state)
-{
-    struct scene *scene = *state;
-    void *fleet = scene->fleet;
-
-    proxy_stop(scene->proxy);
-    return stop_guarded(&fleet);
-}
-
 static void cut_after_next(struct loop *loop)
 {
     proxy_cut_after_next(((struct scene *)loop->scene)->proxy);
@@ -525,23 +491,6 @@ static void a_cut_connection_leaves_nothing_of_any_of_them_in_plain_mode(void **
 }
 
 /* ---- nodes that must not be believed any more --------------------------------------------------------------- */
-
-static int start_promotable(void **state)
-{
-    static struct scene scene;
-    struct fleet_options options = {
-        .node_count = 1, .transport = FLEET_TCP, .config = "repl-diskless-sync-delay 0"};
-
-    scene.fleet = fleet_start(&options);
-    if (scene.fleet == NULL)
-        return -1;
-    scene.proxy = proxy_start(scene.fleet, 0);
-    if (scene.proxy == NULL)
-        return -1;
-    snprintf(scene.urls, sizeof scene.urls, "%s", proxy_url(scene.proxy));
-    *state = &scene;
-    return 0;
-}
 
 /* The first of those who ask next is the one who asks, too, which master it is: the last time was a while ago. */
 static void hold_and_wait(struct loop *loop)
@@ -628,11 +577,6 @@ static void a_vote_of_a_node_that_was_found_unfit_meanwhile_does_not_count(void 
 }
 
 /* ---- main -------------------------------------------------------------------------------------------------- */
-
-#define ON_SCENE(test, start)               \
-    {                                       \
-#test, test, start, end_scene, NULL \
-    }
 
 int main(void)
 {

@@ -22,14 +22,10 @@ const char *__tsan_default_options(void)
 static void nothing_stays_armed_after_a_cancelled_wait(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiter;
+    redlock_client *client = wait_behind_somebody(fleet, &waiter);
 
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
-    assert_result(REDLOCK_OK, redlock_cancel(client, waiter.request), NULL);
-    await_end(&waiter, REDLOCK_CANCELED);
+    cancel_wait(&waiter);
     await_nothing_armed(fleet);
     vacate(fleet);
     give_back(take_lock(client, WANTED, LONG_TTL_MS));
@@ -44,7 +40,7 @@ static void nothing_stays_armed_after_a_wait_that_timed_out(void **state)
     redlock_report report = REDLOCK_REPORT_INIT;
     redlock_lock *lock = NULL;
 
-    occupy(fleet, "60000");
+    occupy(fleet);
     assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 300, &lock, &report), &report);
     assert_string_equal(report.holder.id, "somebody");
     assert_in_range(report.holder_ttl_left_ms, 1, 60000);
@@ -56,12 +52,9 @@ static void nothing_stays_armed_after_a_wait_that_timed_out(void **state)
 static void nothing_stays_armed_after_the_client_is_closed(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiter;
+    redlock_client *client = wait_behind_somebody(fleet, &waiter);
 
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
     redlock_client_close(client);
     await_end(&waiter, REDLOCK_CANCELED);
     await_nothing_armed(fleet);
@@ -72,12 +65,9 @@ static void nothing_stays_armed_after_the_client_is_closed(void **state)
 static void nothing_stays_armed_after_the_lock_was_won(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiter;
+    redlock_client *client = wait_behind_somebody(fleet, &waiter);
 
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
     vacate(fleet);
     await_end(&waiter, REDLOCK_OK);
     await(traffic_most_tracked_keys(fleet) == 0);
@@ -99,11 +89,10 @@ static void callers_of_one_process_come_in_order(void **state)
     long before = traffic_calls(fleet, 0, NULL);
 
     for (int i = 0; i < QUEUE; i++)
-        start_waiting(&waiters[i], client, REDLOCK_WAIT_FOREVER);
+        start_waiting(&waiters[i], client);
     await(listener_count(&heard, "others of this process come first") == QUEUE);
     assert_int_equal(traffic_calls(fleet, 0, NULL), before); /* queueing asks nobody */
-    assert_result(REDLOCK_OK, redlock_cancel(client, waiters[2].request), NULL);
-    await_end(&waiters[2], REDLOCK_CANCELED);
+    cancel_wait(&waiters[2]);
     give_back(lock);
     for (int i = 0, place = 2; i < QUEUE; i++) {
         if (i == 2)
@@ -125,7 +114,7 @@ static void the_next_question_rides_behind_the_release(void **state)
     redlock_lock *lock = take_lock(client, WANTED, LONG_TTL_MS);
     struct waiter waiter;
 
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    start_waiting(&waiter, client);
     await(listener_heard(&heard, "others of this process come first"));
     listener_forget(&heard);
     give_back(lock);
@@ -161,36 +150,28 @@ static void who_times_out_in_the_queue_is_told_who_has_it(void **state)
 
     /* Behind somebody who waits himself: what he was told. */
     struct waiter first;
-    occupy(fleet, "60000");
-    start_waiting(&first, client, REDLOCK_WAIT_FOREVER);
+    occupy(fleet);
+    start_waiting(&first, client);
     await_armed(fleet);
     assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 50, &none, &report), &report);
     assert_string_equal(report.holder.id, "somebody");
     vacate(fleet);
-    await_end(&first, REDLOCK_OK);
-    give_back(first.lock);
-    redlock_client_close(client);
+    have_it_and_close(&first);
 }
 
 /* The one who deals with the nodes gives up: the next one takes over where he was. */
 static void a_leader_that_gives_up_is_followed(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter first, second;
 
-    occupy(fleet, "60000");
-    start_waiting(&first, client, REDLOCK_WAIT_FOREVER);
-    start_waiting(&second, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
-    assert_result(REDLOCK_OK, redlock_cancel(client, first.request), NULL);
-    await_end(&first, REDLOCK_CANCELED);
+    start_waiting(&second, wait_behind_somebody(fleet, &first));
+    await(listener_heard(&heard, "others of this process come first"));
+    cancel_wait(&first);
     await(listener_heard(&heard, "its turn"));
     await_armed(fleet);
     vacate(fleet);
-    await_end(&second, REDLOCK_OK);
-    give_back(second.lock);
-    redlock_client_close(client);
+    have_it_and_close(&second);
 }
 
 /* ---- interruptions --------------------------------------------------------------------------------------- */
@@ -216,6 +197,17 @@ static void start_thread(pthread_t *thread, struct waiter *waiter, redlock_clien
     assert_int_equal(pthread_create(thread, NULL, wait_in_thread, waiter), 0);
 }
 
+/* All of them wait behind somebody else, one for the others. */
+static void start_threads(struct fleet *fleet, redlock_client *client, pthread_t *threads,
+                          struct waiter *waiters)
+{
+    occupy(fleet);
+    for (int i = 0; i < THREADS; i++)
+        start_thread(&threads[i], &waiters[i], client);
+    await(listener_count(&heard, "others of this process come first") == THREADS - 1);
+    await_armed(fleet);
+}
+
 static void closing_the_client_ends_blocking_waits(void **state)
 {
     struct fleet *fleet = *state;
@@ -223,11 +215,7 @@ static void closing_the_client_ends_blocking_waits(void **state)
     struct waiter waiters[THREADS];
     pthread_t threads[THREADS];
 
-    occupy(fleet, "60000");
-    for (int i = 0; i < THREADS; i++)
-        start_thread(&threads[i], &waiters[i], client);
-    await(listener_count(&heard, "others of this process come first") == THREADS - 1);
-    await_armed(fleet);
+    start_threads(fleet, client, threads, waiters);
     redlock_client_close(client);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -238,12 +226,26 @@ static void closing_the_client_ends_blocking_waits(void **state)
     vacate(fleet);
 }
 
-static int close_inherited(redlock_client *client)
+/* A child does this with what it inherits, and ends well. */
+static void expect_of_a_child(int (*live)(redlock_client *client, redlock_lock *lock), redlock_client *client,
+                              redlock_lock *lock)
+{
+    int status = 1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        alarm(30);
+        _exit(live(client, lock));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static int close_inherited(redlock_client *client, redlock_lock *none)
 {
     redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
-    redlock_lock *lock = NULL;
 
-    if (redlock_acquire(client, &spec, 100, &lock, NULL) != REDLOCK_MISUSE)
+    if (redlock_acquire(client, &spec, 100, &none, NULL) != REDLOCK_MISUSE)
         return 1;
     redlock_client_close(client);
     return 0;
@@ -255,20 +257,9 @@ static void a_fork_while_others_wait_harms_nobody(void **state)
     redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiters[THREADS];
     pthread_t threads[THREADS];
-    int status = 1;
 
-    occupy(fleet, "60000");
-    for (int i = 0; i < THREADS; i++)
-        start_thread(&threads[i], &waiters[i], client);
-    await(listener_count(&heard, "others of this process come first") == THREADS - 1);
-    await_armed(fleet);
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(30);
-        _exit(close_inherited(client));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    start_threads(fleet, client, threads, waiters);
+    expect_of_a_child(close_inherited, client, NULL);
     await_armed(fleet);
     vacate(fleet);
     for (int given = 0; given < THREADS; given++) {
@@ -303,18 +294,11 @@ static void a_child_that_frees_what_others_queue_for_harms_nobody(void **state)
     redlock_lock *lock = take_lock(client, WANTED, LONG_TTL_MS);
     struct waiter waiter;
     pthread_t thread;
-    int status = 1;
 
     start_thread(&thread, &waiter, client);
     await(listener_count(&heard, "others of this process come first") == 1);
     long before = traffic_calls(fleet, 0, NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(30);
-        _exit(free_and_close_inherited(client, lock));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    expect_of_a_child(free_and_close_inherited, client, lock);
     assert_int_equal(traffic_calls(fleet, 0, NULL), before);
     assert_int_equal(atomic_load(&waiter.done), 0);
     give_back(lock);

@@ -13,49 +13,12 @@
 #include <unistd.h>
 
 #include "support/guarded.h"
-#include "support/proxy.h"
+#include "support/scene.h"
 #include "support/steps.h"
 
-enum { PROXIED = 2, NODE_TIMEOUT_MS = 200, SETTLE_MS = 10000 };
+enum { NODE_TIMEOUT_MS = 200, SETTLE_MS = 10000 };
 
-/* ---- a fleet of three, the last of them behind a bad network -------------------------------------------- */
-
-struct scene {
-    struct fleet *fleet;
-    struct proxy *proxy;
-    char urls[512];
-};
-
-static int start_scene(void **state)
-{
-    static struct scene scene;
-    struct fleet_options options = {.node_count = 3, .transport = FLEET_UNIX};
-
-    scene.fleet = fleet_start(&options);
-    if (scene.fleet == NULL)
-        return -1;
-    scene.proxy = proxy_start(scene.fleet, PROXIED);
-    if (scene.proxy == NULL)
-        return -1;
-    snprintf(scene.urls, sizeof scene.urls, "%s,%s,%s", fleet_url(scene.fleet, 0), fleet_url(scene.fleet, 1),
-             proxy_url(scene.proxy));
-    *state = &scene;
-    return 0;
-}
-
-static int end_scene(void **state)
-{
-    struct scene *scene = *state;
-    void *fleet = scene->fleet;
-
-    proxy_stop(scene->proxy);
-    return stop_guarded(&fleet);
-}
-
-#define ON_SCENE(test)                            \
-    {                                             \
-#test, test, start_scene, end_scene, NULL \
-    }
+/* ---- clients of a scene ----------------------------------------------------------------------------------- */
 
 static redlock_client *open_patient(const struct scene *scene, redlock_mode mode, uint32_t node_timeout_ms)
 {
@@ -157,15 +120,17 @@ static void a_black_hole_that_heals_leaves_no_orphan_in_plain_mode(void **state)
     expect_no_orphan_after_a_black_hole(*state, REDLOCK_PLAIN);
 }
 
-static redisContext *connect_raw(const char *url)
+/* A connection to the node behind the proxy, which knows it. */
+static redisContext *connect_raw(const struct scene *scene)
 {
     int port = 0;
     redisContext *link;
 
-    assert_int_equal(sscanf(url, "redis://127.0.0.1:%d", &port), 1);
+    assert_int_equal(sscanf(proxy_url(scene->proxy), "redis://127.0.0.1:%d", &port), 1);
     link = redisConnect("127.0.0.1", port);
     assert_non_null(link);
     assert_int_equal(link->err, 0);
+    freeReplyObject(redisCommand(link, "PING"));
     return link;
 }
 
@@ -178,16 +143,23 @@ static void send_raw(redisContext *link, const char *command)
         assert_int_equal(redisBufferWrite(link, &done), REDIS_OK);
 }
 
+/* The lock is asked for, and the network keeps the question. */
+static redisContext *hold_back_a_set(struct scene *scene)
+{
+    redisContext *carrier = connect_raw(scene);
+
+    proxy_hold(scene->proxy, true);
+    send_raw(carrier, "SET lock me NX PX 60000");
+    sleep_ms(20);
+    return carrier;
+}
+
 /* Planted: what many clients do, and ours must not. */
 static void a_release_on_another_connection_leaves_an_orphan(void **state)
 {
     struct scene *scene = *state;
-    redisContext *carrier = connect_raw(proxy_url(scene->proxy));
+    redisContext *carrier = hold_back_a_set(scene);
 
-    freeReplyObject(redisCommand(carrier, "PING"));
-    proxy_hold(scene->proxy, true);
-    send_raw(carrier, "SET lock me NX PX 60000");
-    sleep_ms(20);
     fleet_command(scene->fleet, PROXIED, "DEL", "lock", NULL);
     let_go(scene);
     assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 1);
@@ -198,12 +170,8 @@ static void a_release_on_another_connection_leaves_an_orphan(void **state)
 static void on_the_same_connection_it_does_not(void **state)
 {
     struct scene *scene = *state;
-    redisContext *carrier = connect_raw(proxy_url(scene->proxy));
+    redisContext *carrier = hold_back_a_set(scene);
 
-    freeReplyObject(redisCommand(carrier, "PING"));
-    proxy_hold(scene->proxy, true);
-    send_raw(carrier, "SET lock me NX PX 60000");
-    sleep_ms(20);
     send_raw(carrier, "DEL lock");
     let_go(scene);
     assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 0);
@@ -381,10 +349,9 @@ static void a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_m
 static void without_a_release_on_the_next_connection_the_key_stays(void **state)
 {
     struct scene *scene = *state;
-    redisContext *carrier = connect_raw(proxy_url(scene->proxy));
+    redisContext *carrier = connect_raw(scene);
     redisReply *reply;
 
-    freeReplyObject(redisCommand(carrier, "PING"));
     proxy_cut_after_next(scene->proxy);
     reply = redisCommand(carrier, "SET lock me NX PX 60000");
     assert_null(reply);
@@ -461,20 +428,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_GUARDED(two_of_five_frozen_nodes_keep_nothing, start_five_guarded),
-        ON_SCENE(a_black_hole_that_heals_leaves_no_orphan),
-        ON_SCENE(a_black_hole_that_heals_leaves_no_orphan_in_plain_mode),
-        ON_SCENE(a_release_on_another_connection_leaves_an_orphan),
-        ON_SCENE(on_the_same_connection_it_does_not),
-        ON_SCENE(an_acquire_that_comes_too_late_is_refused),
-        ON_SCENE(without_a_not_after_it_is_carried_out),
-        ON_SCENE(an_extension_that_comes_too_late_is_refused),
-        ON_SCENE(without_a_not_after_it_is_carried_out_too),
-        ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan),
-        ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_mode),
-        ON_SCENE(without_a_release_on_the_next_connection_the_key_stays),
-        ON_SCENE(words_that_come_after_the_first_release_leave_no_orphan),
-        ON_SCENE(words_that_come_after_a_release_on_the_next_connection_leave_no_orphan),
-        ON_SCENE(a_silent_connection_is_given_up_with_a_reset),
+        ON_SCENE(a_black_hole_that_heals_leaves_no_orphan, start_scene),
+        ON_SCENE(a_black_hole_that_heals_leaves_no_orphan_in_plain_mode, start_scene),
+        ON_SCENE(a_release_on_another_connection_leaves_an_orphan, start_scene),
+        ON_SCENE(on_the_same_connection_it_does_not, start_scene),
+        ON_SCENE(an_acquire_that_comes_too_late_is_refused, start_scene),
+        ON_SCENE(without_a_not_after_it_is_carried_out, start_scene),
+        ON_SCENE(an_extension_that_comes_too_late_is_refused, start_scene),
+        ON_SCENE(without_a_not_after_it_is_carried_out_too, start_scene),
+        ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan, start_scene),
+        ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_mode, start_scene),
+        ON_SCENE(without_a_release_on_the_next_connection_the_key_stays, start_scene),
+        ON_SCENE(words_that_come_after_the_first_release_leave_no_orphan, start_scene),
+        ON_SCENE(words_that_come_after_a_release_on_the_next_connection_leave_no_orphan, start_scene),
+        ON_SCENE(a_silent_connection_is_given_up_with_a_reset, start_scene),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

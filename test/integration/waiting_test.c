@@ -29,19 +29,21 @@ static void vacate_by_script(struct fleet *fleet)
 
 /* ---- what wakes a waiter --------------------------------------------------------------------------------- */
 
+/* It has the lock because the nodes told it, and gives it back. */
+static void expect_woken_by_nodes(struct fleet *fleet, struct waiter *waiter)
+{
+    await_end(waiter, REDLOCK_OK);
+    assert_woken_by_nodes(fleet);
+    have_it_and_close(waiter);
+}
+
 static void expect_wake_up(struct fleet *fleet, void (*let_go)(struct fleet *fleet))
 {
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiter;
 
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
+    wait_behind_somebody(fleet, &waiter);
     let_go(fleet);
-    await_end(&waiter, REDLOCK_OK);
-    assert_woken_by_nodes(fleet);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    expect_woken_by_nodes(fleet, &waiter);
 }
 
 static void a_deleted_key_wakes_a_waiter(void **state)
@@ -57,20 +59,14 @@ static void a_release_of_another_library_wakes_a_waiter(void **state)
 static void a_flushed_node_wakes_a_waiter(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiter;
 
     if (is_guarded())
         skip(); /* a node that was flushed does not vote */
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
+    wait_behind_somebody(fleet, &waiter);
     for (int node = 0; node < fleet_size(fleet); node++)
         fleet_command(fleet, node, "FLUSHALL", NULL);
-    await_end(&waiter, REDLOCK_OK);
-    assert_woken_by_nodes(fleet);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    expect_woken_by_nodes(fleet, &waiter);
 }
 
 static void our_own_release_wakes_another_client(void **state)
@@ -82,13 +78,10 @@ static void our_own_release_wakes_another_client(void **state)
     struct waiter waiter;
 
     await(is_held_everywhere(fleet)); /* the slowest node too */
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    start_waiting(&waiter, client);
     await_armed(fleet);
     give_back(lock);
-    await_end(&waiter, REDLOCK_OK);
-    assert_woken_by_nodes(fleet);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    expect_woken_by_nodes(fleet, &waiter);
     redlock_client_close(other);
 }
 
@@ -96,20 +89,14 @@ static void our_own_release_wakes_another_client(void **state)
 static void a_change_on_a_minority_wakes_nobody(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiter;
 
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
+    wait_behind_somebody(fleet, &waiter);
     fleet_command(fleet, 0, "DEL", WANTED, NULL);
     await(listener_count(&heard, "changed") == 1);
     assert_false(listener_heard(&heard, "round 2"));
     fleet_command(fleet, 1, "DEL", WANTED, NULL);
-    await_end(&waiter, REDLOCK_OK);
-    assert_woken_by_nodes(fleet);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    expect_woken_by_nodes(fleet, &waiter);
     vacate(fleet);
 }
 
@@ -123,8 +110,8 @@ static void a_dead_holder_is_followed_when_its_time_is_up(void **state)
     for (int node = 0; node < fleet_size(fleet); node++)
         fleet_command(fleet, node, "EVAL",
                       "for i = 1, 100000 do redis.call('set', 'other' .. i, i, 'px', 600000) end", "0", NULL);
-    occupy(fleet, "1500");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    occupy_for(fleet, "1500");
+    start_waiting(&waiter, client);
     await_end(&waiter, REDLOCK_OK);
     if (listener_count_before(&heard, "changed", "round 2") >= quorum_of(fleet))
         listener_show(&heard);
@@ -139,20 +126,15 @@ static void a_dead_holder_is_followed_when_its_time_is_up(void **state)
 static void a_node_that_comes_back_is_watched_again(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
     struct waiter waiter;
 
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
-    await_armed(fleet);
+    wait_behind_somebody(fleet, &waiter);
     for (int node = 0; node < fleet_size(fleet); node++)
         fleet_command(fleet, node, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
     await(listener_count(&heard, "gone") >= fleet_size(fleet));
     await_armed(fleet);
     vacate(fleet);
-    await_end(&waiter, REDLOCK_OK);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    have_it_and_close(&waiter);
 }
 
 /* ---- renewals -------------------------------------------------------------------------------------------- */
@@ -211,7 +193,7 @@ static void a_holder_that_renews_is_looked_at_and_not_challenged(void **state)
 
     for (int i = 0; i < WAITERS; i++) {
         clients[i] = open_warm_client(fleet_urls(fleet));
-        start_waiting(&waiters[i], clients[i], REDLOCK_WAIT_FOREVER);
+        start_waiting(&waiters[i], clients[i]);
     }
     await_armed(fleet);
     int before = atomic_load(&renewals) + 3;
@@ -227,10 +209,8 @@ static void a_holder_that_renews_is_looked_at_and_not_challenged(void **state)
                   fleet_size(fleet), looks, (int)rounds);
     assert_in_range(looks, 1, (uintmax_t)seen * WAITERS * (uintmax_t)fleet_size(fleet));
     assert_in_range(rounds, 0, WAITERS);
-    for (int i = 0; i < WAITERS; i++) {
-        assert_result(REDLOCK_OK, redlock_cancel(clients[i], waiters[i].request), NULL);
-        await_end(&waiters[i], REDLOCK_CANCELED);
-    }
+    for (int i = 0; i < WAITERS; i++)
+        cancel_wait(&waiters[i]);
     await_nothing_armed(fleet);
     give_back(lock);
     for (int i = 0; i < WAITERS; i++)
@@ -281,8 +261,8 @@ static void expect_polling(const char *config, int deaf_count)
     fleet = fleet_start(&options);
     assert_non_null(fleet);
     redlock_client *client = open_heard(fleet_urls(fleet));
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    occupy(fleet);
+    start_waiting(&waiter, client);
     for (int node = 0; node < 3; node++) {
         snprintf(words, sizeof words, "node %d %s does not tell", node + 1, fleet_url(fleet, node));
         if (node < deaf_count)
@@ -295,9 +275,7 @@ static void expect_polling(const char *config, int deaf_count)
     else
         assert_false(listener_heard(&heard, deaf_count == 1 ? "round 2" : "never said"));
     vacate(fleet);
-    await_end(&waiter, REDLOCK_OK);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    have_it_and_close(&waiter);
     assert_int_equal(listener_count(&heard, "does not tell"), deaf_count); /* once each */
     assert_string_equal(lock_leftovers(fleet, 5000), "");
     fleet_stop(fleet);
@@ -341,9 +319,9 @@ static void a_frozen_minority_does_not_keep_a_waiter_from_being_told(void **stat
     struct waiter waiter;
 
     redlock_client *client = open_heard_with(&options);
-    occupy(fleet, "60000");
+    occupy(fleet);
     fleet_freeze(fleet, 2);
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    start_waiting(&waiter, client);
     await(traffic_tracked_keys(fleet, 0) == 1 && traffic_tracked_keys(fleet, 1) == 1);
     listener_forget(&heard);
     fleet_command(fleet, 0, "DEL", WANTED, NULL);
@@ -378,17 +356,14 @@ static void an_event_loop_sleeps_while_it_waits(void **state)
     struct waiter waiter;
 
     assert_true(redlock_client_fd(client) >= 0);
-    occupy(fleet, "60000");
-    start_waiting(&waiter, client, REDLOCK_WAIT_FOREVER);
+    occupy(fleet);
+    start_waiting(&waiter, client);
     assert_in_range(run_loop(client, &waiter, 500), 1, 100);
     assert_int_equal(traffic_least_tracked_keys(fleet), 1);
     assert_false(atomic_load(&waiter.done));
     vacate(fleet);
     assert_in_range(run_loop(client, &waiter, 20000), 1, 100);
-    await_end(&waiter, REDLOCK_OK);
-    assert_woken_by_nodes(fleet);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    expect_woken_by_nodes(fleet, &waiter);
 }
 
 int main(void)

@@ -14,8 +14,9 @@
 
 #include "support/guarded.h"
 #include "support/steps.h"
+#include "support/waiters.h"
 
-#define LINE_KEY "redlock-line:{" LINE_NAME "}:line"
+#define LINE_KEY "redlock-line:{" WANTED "}:line"
 
 enum { MERCY_S = 120 };
 
@@ -78,32 +79,9 @@ void line_clear(struct fleet *fleet)
                 "0", NULL);
 }
 
-void line_occupy(struct fleet *fleet)
-{
-    for (int node = 0; node < fleet_size(fleet); node++)
-        if (fleet_pid(fleet, node) != 0)
-            fleet_command(fleet, node, "SET", LINE_NAME, "somebody", "PX", "60000", NULL);
-}
-
-void line_vacate(struct fleet *fleet)
-{
-    for (int node = 0; node < fleet_size(fleet); node++)
-        if (fleet_pid(fleet, node) != 0)
-            fleet_command(fleet, node, "DEL", LINE_NAME, NULL);
-}
-
-bool line_is_held(struct fleet *fleet)
-{
-    for (int node = 0; node < fleet_size(fleet); node++)
-        if (fleet_pid(fleet, node) != 0 &&
-            strcmp(fleet_command(fleet, node, "EXISTS", LINE_NAME, NULL), "1") != 0)
-            return false;
-    return true;
-}
-
 redlock_spec line_spec(redlock_kind kind)
 {
-    redlock_spec spec = spec_for(LINE_NAME, LONG_TTL_MS);
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
 
     spec.kind = kind;
     return spec;

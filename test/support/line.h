@@ -1,5 +1,5 @@
 /*
- * The lines that nodes keep of those who wait for one lock, as the nodes themselves tell; and processes that stand in
+ * The lines that nodes keep of those who wait for the lock that everybody wants, as the nodes themselves tell; and processes that stand in
  * them, to be killed or stopped. For the main thread only.
  */
 #ifndef TEST_SUPPORT_LINE_H
@@ -11,8 +11,6 @@
 
 #include "redlock.h"
 #include "support/fleet.h"
-
-#define LINE_NAME "wanted"
 
 /* How many stand in a node's line; -1 when it does not answer. */
 int line_length(struct fleet *fleet, int node);
@@ -32,13 +30,7 @@ bool line_is_gone(struct fleet *fleet);
 /* Forgets those who were killed: at a node where nobody asked after them they stay until their lease ends. */
 void line_clear(struct fleet *fleet);
 
-/* Somebody else holds the lock on every node that runs, or does so no longer. */
-void line_occupy(struct fleet *fleet);
-void line_vacate(struct fleet *fleet);
-
-/* Whether anybody holds it on every node that runs. */
-bool line_is_held(struct fleet *fleet);
-
+/* For the lock that everybody wants (waiters.h), for longer than any test. */
 redlock_spec line_spec(redlock_kind kind);
 
 /* A process of its own that waits for the fair lock, says when it has it, and gives it back when it is told to. */

@@ -155,6 +155,27 @@ redlock_lock *take_lock(redlock_client *client, const char *name, uint32_t ttl_m
     return take_spec(client, &spec);
 }
 
+redlock_lock *await_lock(redlock_client *client, const char *name)
+{
+    redlock_spec spec = spec_for(name, LONG_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+
+    assert_result(REDLOCK_OK, redlock_acquire(client, &spec, 20000, &lock, &report), &report);
+    assert_non_null(lock);
+    return lock;
+}
+
+void check_not_had(redlock_result expected, redlock_client *client, const char *name, redlock_report *report,
+                   const char *file, int line)
+{
+    redlock_spec spec = spec_for(name, LONG_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    check_result(expected, redlock_try_acquire(client, &spec, &lock, report), report, file, line);
+    assert_null(lock);
+}
+
 void give_back(redlock_lock *lock)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
@@ -198,6 +219,13 @@ void assert_report_is_sound(const redlock_report *report, redlock_result result,
     assert_true(report->line[0] != '\0');
     assert_null(strchr(report->line, '\n'));
     assert_true(report->waited_ms >= 0);
+}
+
+void assert_printable(const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            fail_msg("\"%s\" has a control character in it", text);
 }
 
 void sleep_ms(int64_t ms)

@@ -62,6 +62,15 @@ redlock_spec spec_for(const char *name, uint32_t ttl_ms);
 redlock_lock *take_lock(redlock_client *client, const char *name, uint32_t ttl_ms);
 redlock_lock *take_spec(redlock_client *client, const redlock_spec *spec);
 
+/* Waits for a lock, up to a time that only a broken program needs. */
+redlock_lock *await_lock(redlock_client *client, const char *name);
+
+/* Tries once to get a lock, and fails the test unless that fails, and like this. The report, which may be NULL, says how. */
+#define assert_not_had(expected, client, name, report) \
+    check_not_had(expected, client, name, report, __FILE__, __LINE__)
+void check_not_had(redlock_result expected, redlock_client *client, const char *name, redlock_report *report,
+                   const char *file, int line);
+
 /* Releases a lock and frees it; fails the test unless the release was confirmed. */
 void give_back(redlock_lock *lock);
 
@@ -72,6 +81,9 @@ void check_result(redlock_result expected, redlock_result result, const redlock_
 
 /* Fails the test unless a report is well-formed, whatever its result. */
 void assert_report_is_sound(const redlock_report *report, redlock_result result, const struct fleet *fleet);
+
+/* Fails the test when a text has a control character in it. */
+void assert_printable(const char *text);
 
 /* Waits until a condition holds, up to a time that only a broken program needs. */
 #define await(condition)                                                        \

@@ -7,22 +7,30 @@
 
 #include "support/traffic.h"
 
-void occupy(struct fleet *fleet, const char *ttl_ms)
+void occupy_for(struct fleet *fleet, const char *ttl_ms)
 {
     for (int node = 0; node < fleet_size(fleet); node++)
-        fleet_command(fleet, node, "SET", WANTED, "somebody", "PX", ttl_ms, NULL);
+        if (fleet_pid(fleet, node) != 0)
+            fleet_command(fleet, node, "SET", WANTED, "somebody", "PX", ttl_ms, NULL);
+}
+
+void occupy(struct fleet *fleet)
+{
+    occupy_for(fleet, "60000");
 }
 
 void vacate(struct fleet *fleet)
 {
     for (int node = 0; node < fleet_size(fleet); node++)
-        fleet_command(fleet, node, "DEL", WANTED, NULL);
+        if (fleet_pid(fleet, node) != 0)
+            fleet_command(fleet, node, "DEL", WANTED, NULL);
 }
 
 bool is_held_everywhere(struct fleet *fleet)
 {
     for (int node = 0; node < fleet_size(fleet); node++)
-        if (strcmp(fleet_command(fleet, node, "EXISTS", WANTED, NULL), "1") != 0)
+        if (fleet_pid(fleet, node) != 0 &&
+            strcmp(fleet_command(fleet, node, "EXISTS", WANTED, NULL), "1") != 0)
             return false;
     return true;
 }
@@ -63,14 +71,20 @@ static void note_end(void *context, redlock_result result, redlock_lock *lock, c
     atomic_store(&waiter->done, 1);
 }
 
-void start_waiting(struct waiter *waiter, redlock_client *client, int64_t wait_ms)
+void start_waiting_for(struct waiter *waiter, redlock_client *client, const redlock_spec *spec)
+{
+    memset(waiter, 0, sizeof *waiter);
+    waiter->client = client;
+    assert_result(
+        REDLOCK_OK,
+        redlock_acquire_async(client, spec, REDLOCK_WAIT_FOREVER, note_end, waiter, &waiter->request), NULL);
+}
+
+void start_waiting(struct waiter *waiter, redlock_client *client)
 {
     redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
 
-    memset(waiter, 0, sizeof *waiter);
-    waiter->client = client;
-    assert_result(REDLOCK_OK,
-                  redlock_acquire_async(client, &spec, wait_ms, note_end, waiter, &waiter->request), NULL);
+    start_waiting_for(waiter, client, &spec);
 }
 
 void await_end(struct waiter *waiter, redlock_result expected)
@@ -79,6 +93,29 @@ void await_end(struct waiter *waiter, redlock_result expected)
     if (waiter->result != expected)
         listener_show(&heard);
     assert_result(expected, waiter->result, &waiter->report);
+}
+
+void cancel_wait(struct waiter *waiter)
+{
+    assert_result(REDLOCK_OK, redlock_cancel(waiter->client, waiter->request), NULL);
+    await_end(waiter, REDLOCK_CANCELED);
+}
+
+redlock_client *wait_behind_somebody(struct fleet *fleet, struct waiter *waiter)
+{
+    redlock_client *client = open_heard(fleet_urls(fleet));
+
+    occupy(fleet);
+    start_waiting(waiter, client);
+    await_armed(fleet);
+    return client;
+}
+
+void have_it_and_close(struct waiter *waiter)
+{
+    await_end(waiter, REDLOCK_OK);
+    give_back(waiter->lock);
+    redlock_client_close(waiter->client);
 }
 
 /* Every node will tell it. */

@@ -24,9 +24,12 @@
             is_guarded() ? stop_guarded : stop_nodes, NULL                   \
     }
 
-/* Somebody else takes it on all nodes, and lets go. */
-void occupy(struct fleet *fleet, const char *ttl_ms);
+/* Somebody else takes it on every node that runs, for longer than any test or for so long; and lets go. */
+void occupy(struct fleet *fleet);
+void occupy_for(struct fleet *fleet, const char *ttl_ms);
 void vacate(struct fleet *fleet);
+
+/* Whether anybody holds it on every node that runs. */
 bool is_held_everywhere(struct fleet *fleet);
 
 /* A call that waits. */
@@ -47,8 +50,17 @@ extern struct listener heard;
 redlock_client *open_heard(const char *nodes);
 redlock_client *open_heard_with(redlock_options *options);
 
-void start_waiting(struct waiter *waiter, redlock_client *client, int64_t wait_ms);
+/* Begins to wait for ever, for the lock that everybody wants or for another. */
+void start_waiting(struct waiter *waiter, redlock_client *client);
+void start_waiting_for(struct waiter *waiter, redlock_client *client, const redlock_spec *spec);
 void await_end(struct waiter *waiter, redlock_result expected);
+void cancel_wait(struct waiter *waiter); /* and sees it end */
+
+/* Somebody else has it, and a call of a new client that is listened to waits until all nodes tell it. */
+redlock_client *wait_behind_somebody(struct fleet *fleet, struct waiter *waiter);
+
+/* It has the lock at last, gives it back, and its client is closed. */
+void have_it_and_close(struct waiter *waiter);
 
 /* Every node will tell somebody of a change. */
 void await_armed(struct fleet *fleet);
