@@ -82,7 +82,8 @@ static bool needs_another_form(struct rl_connection *connection, const struct rl
     if (connection->refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT &&
         may_differ_alone(cause)) {
         connection->apart = true;
-        return true;
+        /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
+        return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
     }
     if (reading == RL_READING_NO_COMMAND) {
         bool was_native = connection->handshake.info.features != 0;
@@ -172,7 +173,8 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     struct rl_span latency = rl_time_since(client->clock.now, ticket->sent);
     struct rl_lock_reply reply;
     enum rl_reading reading;
-    bool proved = true;
+    enum rl_proof proof = RL_PROOF_SAME;
+    bool voted;
 
     if (!client->looked_away)
         rl_histogram_add((struct rl_histogram *)&stats->latency, latency);
@@ -195,11 +197,12 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, client->config.guarded, ticket->number,
                                    bytes, length, &reply);
     if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
-        proved = rl_guard_proved(client, connection->node, bytes, length);
-    if (proved && needs_another_form(connection, ticket, reading, reply.answer.cause)) {
+        proof = rl_guard_proved(client, connection->node, bytes, length);
+    voted = reply.answer.verdict != RL_BROKEN;
+    if (proof == RL_PROOF_SAME && needs_another_form(connection, ticket, reading, reply.answer.cause)) {
         send_again(lock, connection->node, ticket, reading != RL_READING_ANSWER);
     } else {
-        if (!proved)
+        if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
             rl_lock_command_refuse(&reply);
         learn(lock, connection->node, ticket, &reply);
         if (is_current(lock, ticket) && lock->asking != NULL && lock->asking->fair)
@@ -213,8 +216,8 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         rl_answers_deliver(lock, connection->node, ticket, &reply.answer);
     }
     rl_lock_unref(lock);
-    if (!proved)
-        rl_guard_unproved(client, connection->node);
+    if (proof != RL_PROOF_SAME)
+        rl_guard_unproved(client, connection->node, proof, voted);
 }
 
 /* Whether what an unanswered request may have left on the node still has an owner who will see to it. */

@@ -483,9 +483,9 @@ const char *rl_guard_proof(const redlock_client *client, uint32_t node);
  * one's, and if that is not the right one they do not come at all, for the connection is broken. */
 void rl_guard_proving(redlock_client *client, uint32_t node);
 
-/* The reply to such a pair of questions. false: it is not the master that was greeted, and has not voted. */
-bool rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length);
-void rl_guard_unproved(redlock_client *client, uint32_t node);
+/* The reply to such a pair of questions. Unless it is the master that was greeted, it has not voted. */
+enum rl_proof rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length);
+void rl_guard_unproved(redlock_client *client, uint32_t node, enum rl_proof proof, bool voted);
 
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);

@@ -428,15 +428,33 @@ void rl_guard_proving(redlock_client *client, uint32_t node)
     client->guards[node].proved = client->clock.now;
 }
 
-bool rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length)
+enum rl_proof rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length)
 {
-    return rl_lock_command_same_master(bytes, length, client->connections[node].handshake.info.replid);
+    return rl_lock_command_proof(bytes, length, client->connections[node].handshake.info.replid);
 }
 
-void rl_guard_unproved(redlock_client *client, uint32_t node)
+/* Whether votes are on their way that rely on a question which was asked before them. */
+static bool expects_votes(struct rl_connection *connection)
 {
-    rl_connection_break(&client->connections[node], RL_CAUSE_EPOCH,
-                        "it is not the master any more that it was when it was greeted", client->clock.now);
+    for (uint32_t i = 0; i < connection->ticket_count; i++)
+        if (rl_connection_recent(connection, connection->ticket_count, i)->kind == RL_COMMAND_ACQUIRE)
+            return true;
+    return false;
+}
+
+void rl_guard_unproved(redlock_client *client, uint32_t node, enum rl_proof proof, bool voted)
+{
+    struct rl_connection *connection = &client->connections[node];
+
+    client->guards[node].proved = (struct rl_time){0};
+    /* A node that could answer neither question has not voted, and is asked again with the next one. */
+    if (proof == RL_PROOF_NONE && !voted && !expects_votes(connection))
+        return;
+    rl_connection_break(connection, RL_CAUSE_EPOCH,
+                        proof == RL_PROOF_NONE
+                            ? "it cannot be asked whether it is still the master that was greeted"
+                            : "it is not the master any more that it was when it was greeted",
+                        client->clock.now);
 }
 
 /* ---- looking ---- */

@@ -25,7 +25,8 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->outcome = RL_OUTCOME_BUSY;
     acquire->trip = config->trip;
     acquire->patience = config->patience < RL_PATIENCE_MAX ? config->patience : RL_PATIENCE_MAX;
-    acquire->heat = config->heat < RL_HEAT_MAX ? config->heat : RL_HEAT_MAX;
+    if (!config->fair) /* who stands in a line must not stay away */
+        acquire->heat = config->heat < RL_HEAT_MAX ? config->heat : RL_HEAT_MAX;
     acquire->wake_at = RL_TIME_NEVER;
     acquire->show_at = RL_TIME_NEVER;
     acquire->tally = rl_tally_start(config->node_count);
@@ -358,7 +359,7 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         if (acquire->round > 0 && !rl_time_before(now, acquire->config.give_up_at))
             rl_acquire_rest_or_end(acquire, now, effects);
         else if (acquire->dozes)
-            rl_acquire_begin_wait(acquire, now, effects);
+            rl_acquire_return(acquire, now, effects);
         else
             rl_acquire_begin_round(acquire, now, effects);
         return;

@@ -20,6 +20,7 @@ void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struc
 
 /* Stays away from a lock that is too hot, and then begins to wait. */
 void rl_acquire_doze(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects);
+void rl_acquire_return(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects);
 
 /* While waiting: a node said who holds it; a node told of a change, came or went; the time for something has come. */
 void rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *event,

@@ -139,6 +139,12 @@ void rl_acquire_doze(struct rl_acquire *acquire, struct rl_time now, struct rl_e
     effects->rest = rl_time_since(acquire->wake_at, now);
 }
 
+void rl_acquire_return(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+{
+    effects->returned = true;
+    rl_acquire_begin_wait(acquire, now, effects);
+}
+
 /* A holder that is known to renew is looked at before it is challenged; others are challenged at once, for most changes of
  * a lock's key are its end. Of a fair lock only the first two are told, and only asking tells them their place. */
 static void take_change(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)

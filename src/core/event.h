@@ -100,6 +100,7 @@ struct rl_effects {
     struct rl_span ttl;
     struct rl_span
         rest;      /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
+    bool returned; /* acquire: it had stayed away, and looks again */
     bool present;  /* acquire: it has waited for a while: let people see that */
     bool lost;     /* acquire: a round was not won */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */

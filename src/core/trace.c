@@ -93,7 +93,7 @@ static void add_acquire_timer(struct rl_text *text, const struct rl_acquire *aft
     } else if (effects->watch != 0 && !effects->lost && !had_peek(after)) {
         rl_line_add_stamp(text, event->now, after->started);
         rl_line_add_who(text, "wait", 0, 0);
-        rl_text_add(text, "look again");
+        rl_text_add(text, effects->returned ? "back after a while" : "look again");
     } else if (effects->done || effects->rest.us > 0 || effects->lost) {
         rl_line_add_silent(text, silent_nodes(after, effects), event->now, after->started);
     }

@@ -258,7 +258,8 @@ static void take_reply(struct rl_connection *connection, const char *bytes, size
     connection->pushed = 0;
     if (connection->state == RL_CONNECTION_GREETING)
         take_greeting(connection, bytes, length, now);
-    else if (rl_connection_take_ticket(connection, &ticket))
+    else if (connection->ticket_count > connection->enlisted &&
+             rl_connection_take_ticket(connection, &ticket))
         user->reply(user->context, connection, &ticket, bytes, length);
     else
         rl_connection_break(connection, RL_CAUSE_PROTOCOL, "it sent an answer that nothing had asked for",

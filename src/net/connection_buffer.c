@@ -303,7 +303,8 @@ enum rl_input rl_input_next(struct rl_connection *connection, size_t *start, siz
     uint32_t wanted = 1;
     size_t at, end;
 
-    if (connection->state == RL_CONNECTION_READY && connection->ticket_count > 0)
+    /* What is enlisted has not been sent: nothing can be an answer to it. */
+    if (connection->state == RL_CONNECTION_READY && connection->ticket_count > connection->enlisted)
         first = rl_tickets_first(connection);
     if (first != NULL)
         wanted = first->replies;

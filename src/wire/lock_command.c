@@ -391,15 +391,19 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, ui
     return RL_READING_ANSWER;
 }
 
-bool rl_lock_command_same_master(const char *bytes, size_t length, const char *replid)
+enum rl_proof rl_lock_command_proof(const char *bytes, size_t length, const char *replid)
 {
     size_t offset = 0;
     struct rl_resp item;
 
     if (rl_resp_skip(bytes, length, &offset) != RL_RESP_OK)
-        return false;
+        return RL_PROOF_ANOTHER;
     item = next_item(bytes, length, &offset);
-    return item.type == RL_RESP_STRING && rl_info_same_master(item.text, item.text_length, replid);
+    if (item.type == RL_RESP_ERROR)
+        return RL_PROOF_NONE;
+    return item.type == RL_RESP_STRING && rl_info_same_master(item.text, item.text_length, replid)
+               ? RL_PROOF_SAME
+               : RL_PROOF_ANOTHER;
 }
 
 void rl_lock_command_refuse(struct rl_lock_reply *reply)

@@ -83,7 +83,13 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, ui
 
 /* The second reply to an acquire with `prove`: whether it is still the master of that replication id. A node never has an
  * old one again, so it was that master when it answered the acquire, too. */
-bool rl_lock_command_same_master(const char *bytes, size_t length, const char *replid);
+enum rl_proof {
+    RL_PROOF_SAME,
+    RL_PROOF_ANOTHER,
+    RL_PROOF_NONE /* it answered with an error */
+};
+
+enum rl_proof rl_lock_command_proof(const char *bytes, size_t length, const char *replid);
 
 /* Makes of such a reply what it is worth when it is not: an epoch refusal. */
 void rl_lock_command_refuse(struct rl_lock_reply *reply);

@@ -4,7 +4,11 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include "support/guarded.h"
 #include "support/steps.h"
 
 /* ---- memory, replicas ---------------------------------------------------------------------------------- */
@@ -47,6 +51,49 @@ static void replicas_do_not_vote(void **state)
     for (int i = 1; i < fleet_size(fleet); i++)
         fleet_command(fleet, i, "REPLICAOF", "NO", "ONE", NULL);
     give_back(await_lock(client, "replica"));
+    redlock_client_close(client);
+}
+
+/* ---- a script that does not end ------------------------------------------------------------------------ */
+
+/* Keeps a node with a unix socket busy until SCRIPT KILL; returns the connection it was told on. */
+static int keep_busy(struct fleet *fleet, int node)
+{
+    static const char eval[] = "*3\r\n$4\r\nEVAL\r\n$17\r\nwhile true do end\r\n$1\r\n0\r\n";
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = fleet_url(fleet, node) + strlen("unix://");
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    assert_string_equal(fleet_command(fleet, node, "CONFIG", "SET", "busy-reply-threshold", "50", NULL),
+                        "OK");
+    assert_true(strlen(path) < sizeof address.sun_path);
+    strcpy(address.sun_path, path);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(write(fd, eval, sizeof eval - 1), sizeof eval - 1);
+    await(strncmp(fleet_command(fleet, node, "PING", NULL), "BUSY", 4) == 0);
+    return fd;
+}
+
+/* It has forgotten nothing, and it is still the master that it was. */
+static void a_busy_node_is_called_busy_and_its_connection_is_kept(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    static redlock_stats stats = REDLOCK_STATS_INIT;
+    int fd;
+
+    give_back(await_lock(client, "before"));
+    fd = keep_busy(fleet, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_not_had(REDLOCK_NO_QUORUM, client, "meanwhile", &report);
+        assert_non_null(strstr(report.nodes[0].detail, "BUSY"));
+    }
+    assert_string_equal(fleet_command(fleet, 0, "SCRIPT", "KILL", NULL), "OK");
+    give_back(await_lock(client, "after"));
+    assert_int_equal(redlock_client_stats(client, &stats), REDLOCK_OK);
+    assert_int_equal(stats.nodes[0].disconnects, 0);
+    close(fd);
     redlock_client_close(client);
 }
 
@@ -329,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_NODES(full_nodes_grant_nothing_but_still_extend_and_release, start_three_nodes),
         ON_NODES(replicas_do_not_vote, start_three_tcp_nodes),
+        ON_GUARDED(a_busy_node_is_called_busy_and_its_connection_is_kept, start_one_guarded),
         ON_NODES(wrong_credentials_are_denied, start_nodes_with_passwords),
         ON_NODES(right_credentials_are_welcome, start_nodes_with_passwords),
         ON_NODES(wrong_password_on_a_minority_costs_nothing, start_nodes_with_passwords),

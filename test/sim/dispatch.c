@@ -318,7 +318,8 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
         send_again(world, client, node, ticket);
         return;
     }
-    if (ticket->proves != 0 && !rl_lock_command_same_master(bytes, length, client->connections[node].replid))
+    if (ticket->proves != 0 &&
+        rl_lock_command_proof(bytes, length, client->connections[node].replid) != RL_PROOF_SAME)
         rl_lock_command_refuse(&reply);
     if (reply.answer.cause == RL_CAUSE_PROTOCOL)
         sim_fail(world, "node %u answered something that was not understood: %.*s", node + 1, (int)length,

@@ -85,6 +85,19 @@ static void who_comes_too_late_for_a_hot_lock_stays_away_and_then_looks(void **s
     assert_int_equal(waiter.acquire.heat, 2);
 }
 
+static void who_stands_in_a_line_does_not_stay_away(void **state)
+{
+    struct rl_acquire_config config = waiting_config(3);
+    struct attempt waiter;
+
+    (void)state;
+    config.fair = true;
+    config.heat = RL_HEAT_MAX;
+    start_hidden(&waiter, &config);
+    lose(&waiter);
+    assert_phase(&waiter, RL_ACQUIRE_WAITING);
+}
+
 static void nobody_stays_away_longer_than_the_longest_pause(void **state)
 {
     struct attempt waiter;
@@ -248,6 +261,7 @@ int main(void)
         cmocka_unit_test(patience_grows_with_wake_ups_that_came_to_nothing),
         cmocka_unit_test(it_grows_further_where_votes_are_split),
         cmocka_unit_test(who_comes_too_late_for_a_hot_lock_stays_away_and_then_looks),
+        cmocka_unit_test(who_stands_in_a_line_does_not_stay_away),
         cmocka_unit_test(nobody_stays_away_longer_than_the_longest_pause),
         cmocka_unit_test(a_lock_that_is_held_for_longer_is_not_hot),
         cmocka_unit_test(time_runs_out_while_it_stays_away_too),

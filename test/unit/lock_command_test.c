@@ -187,7 +187,7 @@ static void an_acquire_can_be_followed_by_the_question_which_master_it_was(void 
 
 static bool same_master(const char *bytes)
 {
-    return rl_lock_command_same_master(bytes, strlen(bytes), "abc");
+    return rl_lock_command_proof(bytes, strlen(bytes), "abc") == RL_PROOF_SAME;
 }
 
 static void only_the_master_that_was_greeted_has_voted(void **state)
