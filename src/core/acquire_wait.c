@@ -110,7 +110,7 @@ void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struc
     go_on_waiting(acquire, now, effects);
 }
 
-/* At most so long at first; who has waited twice as long comes much sooner, but also doubles its time whenever it came too late
+/* At most so long at first; who has waited half as long again comes much sooner, but also doubles its time whenever it came too late
  * once more: where very many wait they are all old. */
 static struct rl_span doze_time(const struct rl_acquire *acquire, struct rl_time now)
 {
@@ -121,7 +121,7 @@ static struct rl_span doze_time(const struct rl_acquire *acquire, struct rl_time
         most_us = DOZE_MOST_TRIPS * trip_us;
     if (us > most_us)
         us = most_us;
-    if (rl_time_since(now, acquire->started).us > 2 * most_us)
+    if (rl_time_since(now, acquire->started).us > most_us + most_us / 2)
         us = trip_us << (DOZE_OLD_SHIFT + acquire->heat);
     us = rl_prng_between(acquire->prng, us / 2, us + us / 2);
     return rl_span_us(us < acquire->config.retry_max.us ? us : acquire->config.retry_max.us);
