@@ -9,8 +9,16 @@
  * spread to twice as much. */
 enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000, KEEP_PLACE_MS = 2000, SHOW_AGAIN_MS = 10000 };
 
-/* Free again within so many trips is hot. Who stays away does so for 2^(DOZE_SHIFT + heat) trips. */
-enum { HOT_TRIPS = 16, DOZE_SHIFT = 6, DOZE_OLD_SHIFT = 2, DOZE_MOST_MS = 20, DOZE_MOST_TRIPS = 64 };
+/* Free again within so many trips is hot. Who stays away does so for 2^(DOZE_SHIFT + heat) trips, but not too long. */
+enum {
+    HOT_TRIPS = 16,
+    DOZE_SHIFT = 6,
+    DOZE_MOST_MS = 20,
+    DOZE_OLD_MS = 30, /* who has waited for so long (and a while more where trips are long) */
+    DOZE_OLD_SHIFT = 2,
+    DOZE_MOST_OLD_MS = 40,
+    DOZE_MOST_TRIPS = 64
+};
 
 static struct rl_time spread(struct rl_acquire *acquire, struct rl_time now, int64_t least_ms)
 {
@@ -110,19 +118,19 @@ void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struc
     go_on_waiting(acquire, now, effects);
 }
 
-/* At most so long at first; who has waited half as long again comes much sooner, but also doubles its time whenever it came too late
- * once more: where very many wait they are all old. */
+/* Longer each time that it came too late. Who has waited for a while comes much sooner, but backs off too, and further: where very
+ * many wait they all have. */
 static struct rl_span doze_time(const struct rl_acquire *acquire, struct rl_time now)
 {
-    int64_t trip_us = acquire->trip.us, us = trip_us << (DOZE_SHIFT + acquire->heat);
-    int64_t most_us = rl_span_ms(DOZE_MOST_MS).us;
+    int64_t trip_us = acquire->trip.us, least_us = DOZE_MOST_TRIPS * trip_us;
+    bool old = rl_time_since(now, acquire->started).us > rl_span_ms(DOZE_OLD_MS).us + least_us / 2;
+    int64_t most_us = rl_span_ms(old ? DOZE_MOST_OLD_MS : DOZE_MOST_MS).us;
+    int64_t us = trip_us << ((old ? DOZE_OLD_SHIFT : DOZE_SHIFT) + acquire->heat);
 
-    if (most_us < DOZE_MOST_TRIPS * trip_us)
-        most_us = DOZE_MOST_TRIPS * trip_us;
+    if (most_us < least_us)
+        most_us = least_us;
     if (us > most_us)
         us = most_us;
-    if (rl_time_since(now, acquire->started).us > most_us + most_us / 2)
-        us = trip_us << (DOZE_OLD_SHIFT + acquire->heat);
     us = rl_prng_between(acquire->prng, us / 2, us + us / 2);
     return rl_span_us(us < acquire->config.retry_max.us ? us : acquire->config.retry_max.us);
 }
