@@ -1,6 +1,6 @@
 /*
  * Buffers and tickets of a connection; see connection_buffer.h. They are born at a working size, grow only when a burst
- * needs it, up to a limit, and shrink again when a large one is over.
+ * needs it, up to a limit, and shrink again when it is over.
  */
 #include "net/connection_buffer.h"
 
@@ -14,8 +14,7 @@ enum {
     OUT_MAX = 1048576,
     IN_MAX = 2 * RL_RESP_MESSAGE_MAX,
     TICKETS_BORN = 64,
-    TICKETS_MAX = 65536,
-    LARGE = 4 /* times the size they were born at: less is not worth giving back */
+    TICKETS_MAX = 65536
 };
 
 static void *allocate(struct rl_connection *connection, size_t size)
@@ -106,10 +105,10 @@ void rl_buffers_settle(struct rl_connection *connection)
 {
     if (rl_buffers_unfinished(connection))
         return;
-    if (connection->out_capacity > LARGE * BUFFER_BORN &&
+    if (connection->out_capacity > BUFFER_BORN &&
         resize(connection, &connection->out, &connection->out_capacity, 0, BUFFER_BORN))
         connection->out_length = connection->out_sent = 0;
-    if (connection->ticket_capacity > LARGE * TICKETS_BORN)
+    if (connection->ticket_capacity > TICKETS_BORN)
         resize_tickets(connection, TICKETS_BORN);
 }
 
