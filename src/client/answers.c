@@ -197,7 +197,7 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, client->config.guarded, ticket->number,
                                    bytes, length, &reply);
     if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
-        proof = rl_guard_proved(client, connection->node, bytes, length);
+        proof = rl_proof_read(client, connection->node, bytes, length);
     voted = reply.answer.verdict != RL_BROKEN;
     if (proof == RL_PROOF_SAME && needs_another_form(connection, ticket, reading, reply.answer.cause)) {
         send_again(lock, connection->node, ticket, reading != RL_READING_ANSWER);
@@ -217,7 +217,7 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     }
     rl_lock_unref(lock);
     if (proof != RL_PROOF_SAME)
-        rl_guard_unproved(client, connection->node, proof, voted);
+        rl_proof_failed(client, connection->node, proof, voted);
 }
 
 /* Whether what an unanswered request may have left on the node still has an owner who will see to it. */

@@ -30,13 +30,10 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
 /* Inside redlock_client_process() many calls may follow each other: what they ask for goes out together when it ends. */
 static void leave_nudged(redlock_client *client)
 {
-    if (client->processing && pthread_equal(client->processor, pthread_self())) {
+    if (client->processing && pthread_equal(client->processor, pthread_self()))
         rl_client_leave(client);
-        return;
-    }
-    rl_driver_flush(client);
-    rl_driver_nudge(client);
-    rl_client_leave(client);
+    else
+        rl_driver_leave(client);
 }
 
 redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,

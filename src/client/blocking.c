@@ -32,13 +32,8 @@ static redlock_result settle_up(redlock_client *client, struct rl_operation *ope
 /* Waits for an operation, and then as above. */
 static redlock_result conclude(redlock_client *client, struct rl_operation *operation, redlock_report *report)
 {
-    redlock_result result;
-
     rl_driver_wait(client, operation, NULL);
-    result = settle_up(client, operation, NULL, report);
-    rl_driver_flush(client);
-    rl_driver_nudge(client);
-    return result;
+    return settle_up(client, operation, NULL, report);
 }
 
 /* Waits for a call's operation, unless there is none, and ends the call, unless another thread does; then leaves the client. */
@@ -48,9 +43,7 @@ static redlock_result finish(redlock_client *client, struct rl_operation *operat
         return call->result;
     if (operation != NULL)
         rl_blocking_end(client, call, operation);
-    rl_driver_flush(client); /* a lock that could not be handed out is released */
-    rl_driver_nudge(client);
-    rl_client_leave(client);
+    rl_driver_leave(client); /* a lock that could not be handed out is released */
     return call->result;
 }
 
@@ -128,9 +121,7 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
     operation = rl_call_extend(lock, ttl_ms, 0, &result, report);
     if (operation != NULL)
         result = conclude(lock->client, operation, report);
-    rl_driver_flush(lock->client);
-    rl_driver_nudge(lock->client);
-    rl_client_leave(lock->client);
+    rl_driver_leave(lock->client);
     return result;
 }
 
@@ -195,7 +186,6 @@ static redlock_result adopt(redlock_client *client, redlock_lock *known, redlock
     result = operation->result;
     rl_report_operation(report, operation);
     rl_operation_free(client, operation);
-    rl_driver_nudge(client);
     return result;
 }
 
@@ -224,7 +214,7 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
         result = adopt(client, known, lock, report);
         rl_lock_unref(known);
     }
-    rl_client_leave(client);
+    rl_driver_leave(client);
     return result;
 }
 
@@ -253,7 +243,7 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
             result = conclude(client, operation, report);
         rl_lock_unref(known);
     }
-    rl_client_leave(client);
+    rl_driver_leave(client);
     return result;
 }
 
@@ -303,7 +293,7 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
         rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
     else
         result = survey(client, RL_OPERATION_INSPECT, &spec, report);
-    rl_client_leave(client);
+    rl_driver_leave(client);
     return result;
 }
 
@@ -320,6 +310,6 @@ redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report
         result = survey(client, RL_OPERATION_INIT, &spec, report);
     else
         rl_report_error(report, result, "a plain client has no guard to admit nodes to");
-    rl_client_leave(client);
+    rl_driver_leave(client);
     return result;
 }

@@ -143,8 +143,6 @@ redlock_result redlock_client_stats(redlock_client *client, redlock_stats *stats
         return REDLOCK_MISUSE;
     rl_driver_refresh(client); /* answers that came while nobody looked count too */
     *stats = client->stats;
-    rl_driver_flush(client); /* they may have made others ask on */
-    rl_driver_nudge(client);
-    rl_client_leave(client);
+    rl_driver_leave(client); /* they may have made others ask on */
     return REDLOCK_OK;
 }

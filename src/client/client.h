@@ -474,19 +474,6 @@ bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, 
 /* Finds out who may vote without changing anything at the nodes, for an inspection. */
 void rl_guard_look(redlock_client *client);
 
-/* A promotion breaks no connection, and what replication put into a node's memory in the meantime may be a copy of its own
- * record. So an acquire is followed, unless that was done a moment ago, by the question which master it was that
- * answered. The replication id it has to name; NULL: not now. */
-const char *rl_guard_proof(const redlock_client *client, uint32_t node);
-
-/* That question goes out now. What is asked in the moment that follows needs none of its own: its answers come behind this
- * one's, and if that is not the right one they do not come at all, for the connection is broken. */
-void rl_guard_proving(redlock_client *client, uint32_t node);
-
-/* The reply to such a pair of questions. Unless it is the master that was greeted, it has not voted. */
-enum rl_proof rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length);
-void rl_guard_unproved(redlock_client *client, uint32_t node, enum rl_proof proof, bool voted);
-
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);
 
@@ -494,6 +481,21 @@ enum rl_right { RL_MAY_VOTE, RL_MAY_NOT_VOTE, RL_MAY_VOTE_SOON };
 
 /* Whether it may be asked for a lock now; SOON: an admission is on its way. Asks anew where that may help. */
 enum rl_right rl_guard_right(redlock_client *client, uint32_t node);
+
+/* ---- proof.c: still the same master? ---------------------------------------------------------------------- */
+
+/* A promotion breaks no connection, and what replication put into a node's memory in the meantime may be a copy of its own
+ * record. So an acquire is followed, unless that was done a moment ago, by the question which master it was that
+ * answered. Whether that is due. */
+bool rl_proof_due(const redlock_client *client, uint32_t node);
+
+/* That question goes out now. What is asked in the moment that follows needs none of its own: its answers come behind this
+ * one's, and if that is not the right one they do not come at all, for the connection is broken. */
+void rl_proof_asked(redlock_client *client, uint32_t node);
+
+/* The reply to such a pair of questions. Unless it is the master that was greeted, it has not voted. */
+enum rl_proof rl_proof_read(const redlock_client *client, uint32_t node, const char *bytes, size_t length);
+void rl_proof_failed(redlock_client *client, uint32_t node, enum rl_proof proof, bool voted);
 
 /* ---- reaper.c ------------------------------------------------------------------------------------------- */
 
@@ -537,6 +539,9 @@ void rl_driver_run_timers(redlock_client *client);
 
 /* After anything that may need the background: wakes who has to know. */
 void rl_driver_nudge(redlock_client *client);
+
+/* Leaves the client after something was asked or learned: sends what has to be sent, and wakes who has to know. */
+void rl_driver_leave(redlock_client *client);
 bool rl_driver_start_thread(redlock_client *client, pthread_t *thread, void *(*run)(void *));
 bool rl_driver_start_carrier(redlock_client *client);
 void rl_driver_stop(redlock_client *client);

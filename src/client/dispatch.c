@@ -40,19 +40,20 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
 }
 
-static bool is_fair(const redlock_lock *lock)
+/* The acquisition that asks for it; NULL none does. */
+static const struct rl_operation *acquisition_of(const redlock_lock *lock)
 {
-    return lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE && lock->asking->fair;
+    return lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE ? lock->asking : NULL;
 }
 
 /* Who waits, where the command is about that. */
 static void add_place(struct rl_lock_command *command, const redlock_lock *lock)
 {
-    bool acquiring = lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE;
+    const struct rl_operation *acquisition = acquisition_of(lock);
 
-    if (acquiring && (command->kind == RL_COMMAND_LEAVE || command->kind == RL_COMMAND_PRESENT ||
-                      (command->kind == RL_COMMAND_ACQUIRE && is_fair(lock))))
-        command->place = &lock->asking->place;
+    if (acquisition != NULL && (command->kind == RL_COMMAND_LEAVE || command->kind == RL_COMMAND_PRESENT ||
+                                (command->kind == RL_COMMAND_ACQUIRE && acquisition->fair)))
+        command->place = &acquisition->place;
 }
 
 /* The command of a ticket; its owner value goes into `owner`. */
@@ -136,12 +137,14 @@ void rl_dispatch_compose(struct rl_connection *connection, uint32_t count, struc
 static bool can_go_together(const redlock_lock *lock, const struct rl_connection *connection,
                             enum rl_command_kind kind)
 {
+    const struct rl_operation *acquisition = acquisition_of(lock);
+
     if (connection->apart)
         return false;
     if (kind == RL_COMMAND_RELEASE)
         return connection->handshake.info.features == 0;
-    return kind == RL_COMMAND_ACQUIRE && lock->client->config.guarded && !is_fair(lock) &&
-           rl_guard_proof(lock->client, connection->node) == NULL;
+    return kind == RL_COMMAND_ACQUIRE && acquisition != NULL && lock->client->config.guarded &&
+           !acquisition->fair && !rl_proof_due(lock->client, connection->node);
 }
 
 static bool send_together(struct rl_connection *connection, const redlock_lock *lock,
@@ -158,7 +161,7 @@ static bool send_together(struct rl_connection *connection, const redlock_lock *
 static bool send_alone(struct rl_connection *connection, const redlock_lock *lock, struct rl_ticket *ticket)
 {
     bool prove = ticket->kind == RL_COMMAND_ACQUIRE && lock->client->config.guarded &&
-                 rl_guard_proof(lock->client, connection->node) != NULL;
+                 rl_proof_due(lock->client, connection->node);
     struct rl_writer writer;
 
     if (!rl_connection_reserve(connection, RL_DISPATCH_ROOM + 6 * (size_t)lock->key_length, &writer))
@@ -166,7 +169,7 @@ static bool send_alone(struct rl_connection *connection, const redlock_lock *loc
     write_alone(connection, ticket, prove, &writer);
     rl_connection_commit(connection, &writer, ticket);
     if (prove)
-        rl_guard_proving(lock->client, connection->node);
+        rl_proof_asked(lock->client, connection->node);
     return true;
 }
 

@@ -482,3 +482,10 @@ void rl_driver_nudge(redlock_client *client)
     if (client->pollers > 0 && rl_time_before(due, client->sleep_until))
         rl_poller_ring(&client->poller);
 }
+
+void rl_driver_leave(redlock_client *client)
+{
+    rl_driver_flush(client);
+    rl_driver_nudge(client);
+    rl_client_leave(client);
+}

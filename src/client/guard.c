@@ -15,7 +15,7 @@
 /* A question that changes nothing at the node, and an accusation. */
 static const char looks[] = "look", suspects[] = "suspect";
 
-enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000, PROOF_LASTS_US = 10000 };
+enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
 
 static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 {
@@ -411,50 +411,6 @@ void rl_guard_refused(redlock_client *client, uint32_t node)
 
     if (!guard->asking)
         rl_guard_admit(client, node, "", NULL, false);
-}
-
-/* ---- still the same master? ---- */
-
-const char *rl_guard_proof(const redlock_client *client, uint32_t node)
-{
-    const char *replid = client->connections[node].handshake.info.replid;
-    struct rl_time until = rl_time_add(client->guards[node].proved, rl_span_us(PROOF_LASTS_US));
-
-    return replid[0] == '\0' || rl_time_before(client->clock.now, until) ? NULL : replid;
-}
-
-void rl_guard_proving(redlock_client *client, uint32_t node)
-{
-    client->guards[node].proved = client->clock.now;
-}
-
-enum rl_proof rl_guard_proved(const redlock_client *client, uint32_t node, const char *bytes, size_t length)
-{
-    return rl_lock_command_proof(bytes, length, client->connections[node].handshake.info.replid);
-}
-
-/* Whether votes are on their way that rely on a question which was asked before them. */
-static bool expects_votes(struct rl_connection *connection)
-{
-    for (uint32_t i = 0; i < connection->ticket_count; i++)
-        if (rl_connection_recent(connection, connection->ticket_count, i)->kind == RL_COMMAND_ACQUIRE)
-            return true;
-    return false;
-}
-
-void rl_guard_unproved(redlock_client *client, uint32_t node, enum rl_proof proof, bool voted)
-{
-    struct rl_connection *connection = &client->connections[node];
-
-    client->guards[node].proved = (struct rl_time){0};
-    /* A node that could answer neither question has not voted, and is asked again with the next one. */
-    if (proof == RL_PROOF_NONE && !voted && !expects_votes(connection))
-        return;
-    rl_connection_break(connection, RL_CAUSE_EPOCH,
-                        proof == RL_PROOF_NONE
-                            ? "it cannot be asked whether it is still the master that was greeted"
-                            : "it is not the master any more that it was when it was greeted",
-                        client->clock.now);
 }
 
 /* ---- looking ---- */
