@@ -99,6 +99,7 @@ static redlock_result acquire(redlock_client *client, struct rl_call *call)
 redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                redlock_lock **lock, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_report_frame frame;
     redlock_spec copy;
     struct rl_call call = {.post.kind = RL_POST_ACQUIRE, .wait_ms = wait_ms, .acquired = lock};
@@ -133,6 +134,7 @@ static redlock_result extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report
 
 redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_report_frame frame;
 
     if (lock == NULL || !rl_report_accept(&frame, report))
@@ -154,6 +156,7 @@ static redlock_result release(redlock_lock *lock, redlock_report *report)
 
 redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_report_frame frame;
 
     if (lock == NULL || !rl_report_accept(&frame, report))
@@ -242,6 +245,7 @@ static redlock_result adopt(redlock_client *client, const redlock_spec *spec, st
 redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, const char *owner,
                              size_t owner_length, redlock_lock **lock, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_report_frame frame;
     redlock_spec copy;
 
@@ -280,6 +284,7 @@ static redlock_result release_owner(redlock_client *client, const redlock_spec *
 redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
                                      const char *owner, size_t owner_length, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
     struct rl_report_frame frame;
 
@@ -336,6 +341,7 @@ static redlock_result inspect(redlock_client *client, const redlock_spec *spec, 
 redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     redlock_spec spec = {.size = sizeof spec, .name = name};
     struct rl_report_frame frame;
 
@@ -362,6 +368,7 @@ static redlock_result init_nodes(redlock_client *client, redlock_report *report)
 
 redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_report_frame frame;
 
     if (!rl_report_accept(&frame, report))

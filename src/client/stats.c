@@ -147,6 +147,7 @@ static bool is_connected(const redlock_client *client, uint32_t node)
 
 redlock_result redlock_client_stats(redlock_client *client, redlock_stats *stats)
 {
+    RL_NO_CANCELLATION;
     if (!rl_sized_ok(stats, sizeof *stats))
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
@@ -175,6 +176,7 @@ static int64_t clock_offset_us(redlock_client *client, uint32_t node)
 
 redlock_result redlock_client_node_stats(redlock_client *client, uint32_t node, redlock_node_stats *stats)
 {
+    RL_NO_CANCELLATION;
     redlock_node_stats *ours;
 
     if (!rl_sized_ok(stats, sizeof *stats))
