@@ -15,7 +15,7 @@ static bool is_current(const redlock_lock *lock, const struct rl_ticket *ticket)
 
     if (ticket->question == 0)
         return false;
-    if (lock->asking != NULL && lock->asking->kind != RL_OPERATION_ADOPT)
+    if (lock->asking != NULL)
         return !of_lease;
     return of_lease && lock->stage != RL_LOCK_OVER;
 }

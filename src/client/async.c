@@ -27,13 +27,19 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
         *request = operation->request;
 }
 
-/* Inside redlock_client_process() many calls may follow each other: what they ask for goes out together when it ends. */
-static void leave_nudged(redlock_client *client)
+/* In one turn of an event loop many calls may follow each other, inside redlock_client_process() and outside: what they ask for
+ * goes out together. */
+static void leave_corked(redlock_client *client)
 {
-    if (rl_client_processes(client))
-        rl_client_leave(client);
-    else
+    bool loops = client->outer_fd >= 0 && client->dirty != 0;
+
+    if (!rl_client_processes(client) && !loops) {
         rl_driver_leave(client);
+        return;
+    }
+    if (!rl_client_processes(client))
+        rl_driver_cork(client);
+    rl_client_leave(client);
 }
 
 redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
@@ -55,7 +61,7 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
     }
     if (operation != NULL)
         set_callback(operation, done, NULL, context, request);
-    leave_nudged(client);
+    leave_corked(client);
     return result;
 }
 
@@ -74,7 +80,7 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
     operation = rl_call_extend(lock, ttl_ms, next_request(lock->client), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_nudged(lock->client);
+    leave_corked(lock->client);
     return result;
 }
 
@@ -93,8 +99,84 @@ redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, v
     operation = rl_call_release(lock, next_request(lock->client), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_nudged(lock->client);
+    leave_corked(lock->client);
     return result;
+}
+
+static redlock_result know_async(redlock_client *client, const struct rl_known_call *call,
+                                 redlock_acquired_fn acquired, redlock_done_fn finished, void *context,
+                                 redlock_request *request)
+{
+    struct rl_operation *operation;
+    redlock_result result;
+
+    if (acquired == NULL && finished == NULL)
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    operation = rl_settling_known(client, call, next_request(client), &result, NULL);
+    if (operation != NULL)
+        set_callback(operation, acquired, finished, context, request);
+    leave_corked(client);
+    return result;
+}
+
+redlock_result redlock_adopt_async(redlock_client *client, const redlock_spec *spec, const char *owner,
+                                   size_t owner_length, redlock_acquired_fn done, void *context,
+                                   redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec copy;
+    struct rl_known_call call = {RL_OPERATION_ADOPT, rl_spec_accept(spec, &copy), owner, owner_length};
+
+    return know_async(client, &call, done, NULL, context, request);
+}
+
+redlock_result redlock_release_owner_async(redlock_client *client, const char *name, size_t name_length,
+                                           const char *owner, size_t owner_length, redlock_done_fn done,
+                                           void *context, redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
+    struct rl_known_call call = {RL_OPERATION_RELEASE, &spec, owner, owner_length};
+
+    return know_async(client, &call, NULL, done, context, request);
+}
+
+static redlock_result survey_async(redlock_client *client, enum rl_operation_kind kind,
+                                   const redlock_spec *spec, redlock_done_fn done, void *context,
+                                   redlock_request *request)
+{
+    struct rl_operation *operation;
+    redlock_result result;
+
+    if (done == NULL)
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    operation = rl_settling_survey(client, kind, spec, next_request(client), &result, NULL);
+    if (operation != NULL)
+        set_callback(operation, NULL, done, context, request);
+    leave_corked(client);
+    return result;
+}
+
+redlock_result redlock_inspect_async(redlock_client *client, const char *name, size_t name_length,
+                                     redlock_done_fn done, void *context, redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec spec = rl_call_survey_spec(name, name_length);
+
+    return survey_async(client, RL_OPERATION_INSPECT, &spec, done, context, request);
+}
+
+redlock_result redlock_init_nodes_async(redlock_client *client, redlock_done_fn done, void *context,
+                                        redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec spec = rl_call_survey_spec(NULL, 0);
+
+    return survey_async(client, RL_OPERATION_INIT, &spec, done, context, request);
 }
 
 /* Linear in what is under way: cancelling is rare. */
@@ -114,7 +196,7 @@ static void cancel_operation(redlock_client *client, struct rl_operation *operat
 {
     struct rl_event event = {.kind = RL_EVENT_CANCEL, .now = rl_client_now(client)};
 
-    if (operation->kind == RL_OPERATION_EXTEND)
+    if (operation->kind == RL_OPERATION_EXTEND || operation->kind == RL_OPERATION_ADOPT)
         rl_operation_finish(operation,
                             REDLOCK_CANCELED); /* the round goes on: longer than wanted harms nobody */
     else
@@ -136,7 +218,7 @@ redlock_result redlock_cancel(redlock_client *client, redlock_request request)
         result = REDLOCK_MISUSE;
     else
         cancel_operation(client, operation);
-    leave_nudged(client);
+    leave_corked(client);
     return result;
 }
 
@@ -190,7 +272,7 @@ int redlock_client_fd(redlock_client *client)
 
         (void)put;
     }
-    leave_nudged(client);
+    rl_driver_leave(client);
     return fd;
 }
 
@@ -220,6 +302,6 @@ redlock_result redlock_client_process(redlock_client *client)
                 rl_driver_flush(client);
         client->processing = false;
     }
-    leave_nudged(client);
+    rl_driver_leave(client);
     return REDLOCK_OK;
 }

@@ -97,6 +97,17 @@ redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *sp
     return REDLOCK_INVALID;
 }
 
+redlock_spec rl_call_survey_spec(const char *name, size_t name_length)
+{
+    redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
+
+    if (name == NULL)
+        spec.name_length = 0;
+    else if (name_length == 0)
+        spec.name_length = strlen(name);
+    return spec;
+}
+
 bool rl_call_start_background(redlock_client *client, const redlock_spec *spec, redlock_request request)
 {
     bool watched = spec->on_lost != NULL || spec->on_renewed != NULL;
@@ -157,7 +168,7 @@ static struct rl_acquire_config acquire_config(redlock_client *client, const red
     };
 }
 
-static void mark_async(redlock_client *client, struct rl_operation *operation, redlock_request request)
+void rl_call_mark_async(redlock_client *client, struct rl_operation *operation, redlock_request request)
 {
     operation->request = request;
     if (request != 0)
@@ -204,7 +215,7 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
             rl_lock_unref(lock);
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
     }
-    mark_async(client, operation, request);
+    rl_call_mark_async(client, operation, request);
     config = acquire_config(client, spec, wait_ms, report != NULL || request != 0);
     operation->started = client->clock.now;
     if (spec->kind == REDLOCK_FAIR) {
@@ -250,7 +261,7 @@ static struct rl_operation *begin_on_lock(redlock_lock *lock, enum rl_operation_
     if (operation == NULL)
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
     rl_lock_ref(lock);
-    mark_async(client, operation, request);
+    rl_call_mark_async(client, operation, request);
     return operation;
 }
 

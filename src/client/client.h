@@ -60,8 +60,9 @@ struct rl_record {
     uint64_t named;           /* that owner, as in answer.holder of the nodes; 0 no node named one */
     bool timed_out;           /* the round ended because time did: who had not answered is silent */
     redlock_details *details; /* where an inspection puts owner values and waiters; NULL nobody wants them */
-    uint32_t waiting;         /* INSPECT: callers who wait, as the node that knows most has it */
-    uint32_t waiter_count;    /* and how many of them are in details */
+    bool owns_details;
+    uint32_t waiting;             /* INSPECT: callers who wait, as the node that knows most has it */
+    uint32_t waiter_count;        /* and how many of them are in details */
     struct rl_node_record *nodes; /* node_count of them */
 };
 
@@ -82,6 +83,8 @@ struct rl_operation {
     struct rl_call *call;     /* of a crowd, or of the thread that sleeps: whom to tell; NULL no such */
     struct rl_link in_queue;  /* ACQUIRE: in the queue behind another lock of this name, or in queues.turns */
     struct rl_link watching;  /* ACQUIRE: in client->watching while nodes tell it of changes */
+    struct rl_link settling;  /* in client->settling while it waits for connections */
+    uint32_t wanted;          /* and for how many of them */
     enum rl_operation_kind kind;
     redlock_lock *lock;
     struct rl_acquire acquire; /* ACQUIRE */
@@ -264,6 +267,7 @@ struct redlock_client {
     uint32_t timers_reserved;   /* places promised to operations and locks */
     struct rl_list operations;  /* under way */
     struct rl_list rounds;      /* locks with a round under way */
+    struct rl_list loop_rounds; /* the same, of asynchronous calls that an event loop looks after */
     struct rl_list completions; /* ended asynchronous operations whose callbacks have to run */
     struct rl_list notices;     /* locks whose callbacks have to run */
     struct rl_list spare_operations;
@@ -271,6 +275,7 @@ struct redlock_client {
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
     struct rl_list watching; /* acquisitions that nodes tell of changes */
+    struct rl_list settling; /* calls whose question waits for connections */
     struct rl_queues queues;
     struct rl_followers followers;
     struct rl_span trip;     /* how long the latest round took */
@@ -295,7 +300,8 @@ struct redlock_client {
     struct rl_time carrier_until; /* until when it sleeps */
     bool processing;              /* a thread is inside redlock_client_process() */
     pthread_t processor;
-    struct rl_time timer_set;         /* what timer_fd is set to */
+    struct rl_time corked_until; /* what event loops ask for waits until then to be written; 0 it does not */
+    struct rl_time timer_set;    /* what timer_fd is set to */
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
 
     redlock_stats stats;
@@ -596,8 +602,12 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted);
 
 /* Whether too few nodes are connected for a quorum, and some are on their way. */
 bool rl_driver_connecting(redlock_client *client);
+uint32_t rl_driver_count_ready(redlock_client *client, uint32_t *on_the_way); /* connected, and not yet */
 void rl_driver_flush(redlock_client *client);
 void rl_driver_run_timers(redlock_client *client);
+
+/* Event loops: what was asked for goes out with the next redlock_client_process(), or without it a little later. */
+void rl_driver_cork(redlock_client *client);
 
 /* After anything that may need the background: wakes who has to know. */
 void rl_driver_nudge(redlock_client *client);
@@ -617,6 +627,7 @@ static inline bool rl_client_processes(const redlock_client *client)
 /* ---- notify.c ------------------------------------------------------------------------------------------- */
 
 bool rl_notify_start(redlock_client *client);
+void rl_notify_ring(redlock_client *client); /* has an event loop call redlock_client_process() */
 void rl_notify_stop(redlock_client *client);
 void rl_notify_lock(redlock_lock *lock); /* it has callbacks to run */
 void rl_notify_completion(struct rl_operation *operation);
@@ -673,11 +684,31 @@ struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *c
 void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
 redlock_result rl_blocking_misuse(redlock_report *report);
 
-/* An owner value that a caller gave; length 0: it ends in a NUL. */
-struct rl_owner_value {
-    const char *bytes;
-    size_t length;
+/* ---- settling.c: calls whose one question waits for new connections ------------------------------------------ */
+
+/* A call about a lock that somebody else made. */
+struct rl_known_call {
+    enum rl_operation_kind kind; /* ADOPT or RELEASE */
+    const redlock_spec *spec;
+    const char *owner;
+    size_t owner_length; /* 0: it ends in a NUL */
 };
+
+/* Begin an operation, with or without a request; NULL: *result says why, and the report too. */
+struct rl_operation *rl_settling_known(redlock_client *client, const struct rl_known_call *call,
+                                       redlock_request request, redlock_result *result,
+                                       redlock_report *report);
+struct rl_operation *rl_settling_survey(redlock_client *client, enum rl_operation_kind kind,
+                                        const redlock_spec *spec, redlock_request request,
+                                        redlock_result *result, redlock_report *report);
+
+/* Puts its question once `wanted` nodes are connected, or no more will be. */
+void rl_settling_begin(struct rl_operation *operation, uint32_t wanted);
+void rl_settling_start(struct rl_operation *operation); /* its time is up: now */
+void rl_settling_check(redlock_client *client);         /* a node came or went */
+
+/* Makes the lock of an ended adoption the caller's; NULL: there is none, operation->result says why. */
+redlock_lock *rl_settling_adopted(struct rl_operation *operation);
 
 /* ---- calls.c: what blocking calls and their asynchronous twins share ------------------------------------- */
 
@@ -691,6 +722,10 @@ bool rl_call_start_background(redlock_client *client, const redlock_spec *spec, 
 /* The lock object with everything the spec says about it; owner: adopted, else NULL. NULL: no memory. */
 redlock_lock *rl_call_make_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
                                 size_t owner_length, redlock_request request);
+
+/* For a question about a name, which may be NULL. */
+redlock_spec rl_call_survey_spec(const char *name, size_t name_length);
+void rl_call_mark_async(redlock_client *client, struct rl_operation *operation, redlock_request request);
 
 /* Begin an operation; NULL: *result says why, and the report too. */
 struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,

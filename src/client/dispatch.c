@@ -261,13 +261,22 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     }
 }
 
+/* In a program with an event loop, that sees to the rounds of asynchronous calls, and the carrier to all others. */
+static struct rl_list *rounds_for(redlock_lock *lock)
+{
+    redlock_client *client = lock->client;
+    bool asynchronous = lock->asking != NULL && lock->asking->request != 0;
+
+    return asynchronous && client->outer_fd >= 0 ? &client->loop_rounds : &client->rounds;
+}
+
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
 {
     lock->owed = lock->instant = 0;
     lock->owed_kind = kind;
     lock->owed_question = question;
     if (!rl_link_used(&lock->link))
-        rl_list_append(&lock->client->rounds, &lock->link);
+        rl_list_append(rounds_for(lock), &lock->link);
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
         ask_node(lock, rl_node_set_first(left), kind, question);
 }
@@ -341,20 +350,20 @@ void rl_dispatch_forget_owed(redlock_lock *lock)
     lock->owed = 0;
 }
 
-void rl_dispatch_settle(redlock_client *client, uint32_t node)
+static void settle_rounds(redlock_client *client, uint32_t node, struct rl_list *rounds)
 {
     struct rl_connection *connection = &client->connections[node];
     enum rl_right right =
         connection->state == RL_CONNECTION_READY ? rl_guard_right(client, node) : RL_MAY_NOT_VOTE;
     rl_node_set one = rl_node_set_one(node);
-    struct rl_link *link = rl_list_first(&client->rounds);
+    struct rl_link *link = rl_list_first(rounds);
 
     while (link != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
         struct rl_ticket as_if = {.question = lock->owed_question, .kind = (uint8_t)lock->owed_kind};
         struct rl_answer answer;
 
-        link = rl_list_next(&client->rounds, link);
+        link = rl_list_next(rounds, link);
         if ((lock->owed & one) == 0 || (lock->owed_kind == RL_COMMAND_ACQUIRE && right == RL_MAY_VOTE_SOON))
             continue;
         lock->owed &= ~one;
@@ -375,6 +384,13 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
         rl_lock_ref(lock);
         rl_answers_deliver(lock, connection->node, &as_if, &answer);
         rl_lock_unref(lock);
-        link = rl_list_first(&client->rounds);
+        link = rl_list_first(rounds);
     }
+}
+
+void rl_dispatch_settle(redlock_client *client, uint32_t node)
+{
+    settle_rounds(client, node, &client->rounds);
+    settle_rounds(client, node, &client->loop_rounds);
+    rl_settling_check(client);
 }

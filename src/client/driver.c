@@ -17,7 +17,8 @@ enum {
     TIMER_TURNS = 4,
     BACKLOG = 512, /* unanswered questions at one node */
     PUT_OFF_US = 2000,
-    PUT_OFF_APART_US = 10
+    PUT_OFF_APART_US = 10,
+    CORK_MS = 20 /* longer than any turn of a loop that is well */
 };
 
 /* In a crowd only the driver writes: what many threads ask for travels together. */
@@ -37,6 +38,7 @@ void rl_driver_flush(redlock_client *client)
 {
     if (client->dirty != 0 && leave_to_driver(client))
         return;
+    client->corked_until = (struct rl_time){0};
     while (client->dirty != 0) {
         uint32_t node = rl_node_set_first(client->dirty);
 
@@ -52,7 +54,15 @@ struct rl_time rl_driver_due(const redlock_client *client)
 
     for (uint32_t node = 0; node < client->node_count; node++)
         due = rl_time_min(due, rl_connection_due(&client->connections[node]));
+    if (client->corked_until.us != 0)
+        due = rl_time_min(due, client->corked_until);
     return rl_time_min(due, rl_reaper_due(client));
+}
+
+/* Whether what is to be sent can wait for the rest of the loop's turn. */
+static bool is_corked(const redlock_client *client)
+{
+    return client->corked_until.us != 0 && rl_time_before(client->clock.now, client->corked_until);
 }
 
 static void run_timer(redlock_client *client, struct rl_timer *timer)
@@ -103,6 +113,7 @@ void rl_driver_run_timers(redlock_client *client)
     struct rl_timer *timer;
     struct rl_time now;
     uint32_t count = 0, turns;
+    bool ran = false;
 
     rl_driver_refresh(client);
     now = client->clock.now;
@@ -110,13 +121,17 @@ void rl_driver_run_timers(redlock_client *client)
      * is left has its turn after what the nodes said in the meantime. */
     turns = TIMER_TURNS * client->timers.count;
     while ((timer = rl_timers_first(&client->timers)) != NULL && !rl_time_before(now, timer->at) &&
-           turns-- > 0)
-        if (!put_off(client, timer, &count))
-            run_timer(client, timer);
+           turns-- > 0) {
+        if (put_off(client, timer, &count))
+            continue;
+        run_timer(client, timer);
+        ran = true;
+    }
     for (uint32_t node = 0; node < client->node_count; node++)
         rl_connection_tick(&client->connections[node], now);
     rl_reaper_pay(client, now);
-    rl_driver_flush(client);
+    if (ran || !is_corked(client))
+        rl_driver_flush(client);
 }
 
 static void take_resolved(redlock_client *client)
@@ -259,7 +274,7 @@ static bool has_arrived(redlock_client *client, uint32_t node)
     return !client->voting || rl_guard_right(client, node) != RL_MAY_VOTE_SOON;
 }
 
-static uint32_t count_ready(redlock_client *client, uint32_t *on_the_way)
+uint32_t rl_driver_count_ready(redlock_client *client, uint32_t *on_the_way)
 {
     uint32_t ready = 0;
 
@@ -294,7 +309,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
     uint32_t on_the_way, ready;
 
     rl_driver_refresh(client);
-    while ((ready = count_ready(client, &on_the_way)) < client->node_count && on_the_way > 0 &&
+    while ((ready = rl_driver_count_ready(client, &on_the_way)) < client->node_count && on_the_way > 0 &&
            !client->closing) {
         if (ready >= wanted && client->settled)
             break;
@@ -311,7 +326,7 @@ bool rl_driver_connecting(redlock_client *client)
 {
     uint32_t on_the_way;
 
-    return count_ready(client, &on_the_way) < rl_quorum(client->node_count) && on_the_way > 0;
+    return rl_driver_count_ready(client, &on_the_way) < rl_quorum(client->node_count) && on_the_way > 0;
 }
 
 struct timespec rl_driver_wake_time(redlock_client *client, struct rl_time until)
@@ -485,6 +500,20 @@ static void set_timer_fd(redlock_client *client)
         at.it_value.tv_nsec = left % 1000000 * 1000;
     }
     timerfd_settime(client->timer_fd, 0, &at, NULL);
+}
+
+/* Rings once per turn. The carrier sees to it that nothing waits for a loop that does not come round. */
+void rl_driver_cork(redlock_client *client)
+{
+    if (client->corked_until.us == 0) {
+        if (!rl_driver_start_carrier(client)) {
+            rl_driver_flush(client);
+            return;
+        }
+        client->corked_until = rl_time_add(client->clock.now, rl_span_ms(CORK_MS));
+        rl_notify_ring(client);
+    }
+    rl_driver_nudge(client);
 }
 
 void rl_driver_nudge(redlock_client *client)

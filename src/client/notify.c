@@ -7,7 +7,7 @@
 
 #include "client/client.h"
 
-static void ring_ready(redlock_client *client)
+void rl_notify_ring(redlock_client *client)
 {
     uint64_t one = 1;
     ssize_t put = write(client->ready_fd, &one, sizeof one);
@@ -30,7 +30,7 @@ void rl_notify_completion(struct rl_operation *operation)
     rl_list_append(&client->completions, &operation->link);
     client->async_count--;
     if (client->outer_fd >= 0 && !client->processing)
-        ring_ready(client);
+        rl_notify_ring(client);
     else if (client->outer_fd < 0)
         pthread_cond_signal(&client->notifier_wake);
 }
@@ -39,17 +39,21 @@ void rl_notify_completion(struct rl_operation *operation)
 static void run_completion(redlock_client *client, struct rl_operation *operation)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
+    bool won = operation->result == REDLOCK_OK;
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
-    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK) {
+    if (operation->kind == RL_OPERATION_ADOPT)
+        lock = rl_settling_adopted(operation);
+    else if (operation->kind == RL_OPERATION_ACQUIRE && won)
         lock = rl_call_hand_out(operation);
-        if (lock == NULL) {
-            rl_driver_flush(client); /* it is released, and the next one asks */
-            rl_driver_nudge(client);
-        }
+    if (won && operation->acquired != NULL && lock == NULL) {
+        rl_driver_flush(client); /* it is released, and the next one asks */
+        rl_driver_nudge(client);
     }
-    report.details = rl_client_processes(client) ? client->processed : client->notified;
+    report.details = operation->record.owns_details ? operation->record.details
+                     : rl_client_processes(client)  ? client->processed
+                                                    : client->notified;
     rl_report_operation(&report, operation);
     rl_follow_unlock(client);
     if (operation->acquired != NULL)

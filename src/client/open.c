@@ -76,11 +76,13 @@ static void init_lists(redlock_client *client)
 {
     rl_list_init(&client->operations);
     rl_list_init(&client->rounds);
+    rl_list_init(&client->loop_rounds);
     rl_list_init(&client->completions);
     rl_list_init(&client->notices);
     rl_list_init(&client->spare_operations);
     rl_list_init(&client->spare_locks);
     rl_list_init(&client->watching);
+    rl_list_init(&client->settling);
     rl_follow_init(&client->followers);
     rl_crowd_init(&client->crowd);
 }

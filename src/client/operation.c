@@ -67,6 +67,8 @@ void rl_operation_free(redlock_client *client, struct rl_operation *operation)
     rl_list_remove(&operation->link);
     rl_list_remove(&operation->on_lock);
     rl_client_unreserve_timer(client);
+    if (operation->record.owns_details)
+        redlock_details_free(operation->record.details);
     if (operation->lock != NULL)
         rl_lock_unref(operation->lock);
     operation->lock = NULL;
@@ -95,6 +97,7 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
     operation->result = result;
     rl_timers_set(&client->timers, &operation->timer, RL_TIME_NEVER);
     rl_list_remove(&operation->on_lock);
+    rl_list_remove(&operation->settling);
     rl_stats_operation(client, operation);
     if (operation->request != 0)
         rl_notify_completion(operation);
@@ -278,6 +281,10 @@ void rl_operation_event(struct rl_operation *operation, const struct rl_event *e
     redlock_lock *lock = operation->lock;
     struct rl_event refusal;
 
+    if (rl_link_used(&operation->settling) && event->kind == RL_EVENT_TIMER) {
+        rl_settling_start(operation);
+        return;
+    }
     step(operation, event);
     /* Nodes that could not even be asked answer after the question has gone to all the others. */
     while (!operation->done && rl_dispatch_take_instant(lock, &refusal))
@@ -312,7 +319,7 @@ void rl_operation_start_survey(struct rl_operation *operation, enum rl_command_k
     lock->asking = operation;
     operation->tally = rl_tally_start(client->node_count);
     rl_timers_set(&client->timers, &operation->timer,
-                  rl_time_add(operation->started, client->config.node_timeout));
+                  rl_time_add(rl_client_now(client), client->config.node_timeout));
     if (kind == RL_COMMAND_PEEK && lock->key_length > 0)
         ask_who_waits(lock);
     rl_dispatch_ask(lock, rl_node_set_all(client->node_count), kind, 1);

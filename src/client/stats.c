@@ -62,7 +62,7 @@ void rl_stats_operation(redlock_client *client, const struct rl_operation *opera
         *acquisition_count(stats, operation->result) += 1;
         rl_stats_add(fine ? &stats->acquire_ok : &stats->acquire_failed, took);
     }
-    if (operation->kind == RL_OPERATION_EXTEND) {
+    if (operation->kind == RL_OPERATION_EXTEND || operation->kind == RL_OPERATION_ADOPT) {
         *(fine ? &stats->extended : &stats->extend_failed) += 1;
         rl_stats_add(&stats->extend, took);
     }
