@@ -75,6 +75,26 @@ static inline redlock_client *rl_client_of(const redlock_lock *lock)
 /* What its engine needs of the program around it. */
 struct rl_host rl_client_host(redlock_client *client, const struct rl_config *config);
 
+/* Stands first in every call of the API that may write, wait or wake: none of them is a cancellation point. A thread that ended
+ * in the middle of one would keep the mutex, or be waited for by the close for ever. */
+#define RL_NO_CANCELLATION \
+    int cancellation __attribute__((cleanup(rl_cancellation_restore))) = rl_cancellation_stop()
+
+static inline int rl_cancellation_stop(void)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void rl_cancellation_restore(const int *before)
+{
+    int ours;
+
+    pthread_setcancelstate(*before, &ours);
+}
+
 /* Locks the client for a call of the API: false (and not locked) after fork or close. */
 bool rl_client_enter(redlock_client *client);
 void rl_client_leave(redlock_client *client);

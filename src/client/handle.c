@@ -55,6 +55,7 @@ static void end_callbacks(redlock_lock *lock)
 
 void redlock_lock_free(redlock_lock *lock)
 {
+    RL_NO_CANCELLATION;
     redlock_client *client;
     bool matters;
 

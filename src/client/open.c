@@ -159,7 +159,7 @@ static redlock_result open_system(redlock_client *client, const redlock_options 
 static void start_connecting(redlock_client *client)
 {
     pthread_mutex_lock(&client->mutex);
-    rl_client_now(client);
+    client->last_turn = rl_client_now(client);
     rl_engine_start(&client->engine);
     rl_driver_flush(client);
     pthread_mutex_unlock(&client->mutex);
@@ -168,6 +168,7 @@ static void start_connecting(redlock_client *client)
 redlock_result redlock_client_open(const redlock_options *options, redlock_client **client,
                                    redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_config config;
     char error[256];
     redlock_result result;

@@ -140,14 +140,16 @@ static void take_resolved(redlock_client *client)
     }
 }
 
-void rl_transfer_ready(redlock_client *client, const struct rl_ready *ready, int count)
+void rl_transfer_ready(redlock_client *client, const struct rl_ready *ready, int count, struct rl_span unseen)
 {
     rl_client_now(client);
     for (int i = 0; i < count; i++) {
         rl_transfer_connect(client); /* nothing is read from a connection that is to be closed */
-        if (ready[i].tag == RL_POLLER_BELL)
+        if (ready[i].tag == RL_POLLER_BELL) {
             take_resolved(client);
-        else
+        } else {
+            rl_engine_unseen(&client->engine, ready[i].tag, unseen);
             take_ready(client, &ready[i]);
+        }
     }
 }

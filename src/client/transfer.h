@@ -13,7 +13,8 @@ void rl_transfer_connect(redlock_client *client);
 /* Sends what is to be sent, as far as it goes without waiting. */
 void rl_transfer_write(redlock_client *client);
 
-/* What the poller said. Reads the clock. */
-void rl_transfer_ready(redlock_client *client, const struct rl_ready *ready, int count);
+/* What the poller said, which nobody looked at for so long. Reads the clock. */
+void rl_transfer_ready(redlock_client *client, const struct rl_ready *ready, int count,
+                       struct rl_span unseen);
 
 #endif

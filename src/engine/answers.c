@@ -71,10 +71,8 @@ static bool needs_another_form(struct rl_session *session, const struct rl_ticke
         return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
     }
     if (reading == RL_READING_NO_COMMAND) {
-        bool was_native = session->handshake.info.features != 0;
-
         session->handshake.info.features = 0;
-        return was_native;
+        return ticket->native != 0;
     }
     if (reading != RL_READING_NO_SCRIPT || ticket->full)
         return false;

@@ -32,6 +32,17 @@ static struct rl_debt *find(struct rl_engine *engine, const redlock_lock *lock, 
     return NULL;
 }
 
+/* When the key is gone by itself at the latest. How long somebody else's lives is not known; what was sent last may still arrive. */
+static struct rl_time end_of_key(const redlock_lock *lock)
+{
+    const struct rl_engine *engine = lock->engine;
+    struct rl_time end = rl_time_add(engine->now, rl_span_ms(lock->ttl_ms));
+
+    if (lock->owner_fixed)
+        end = rl_time_max(end, rl_time_add(engine->now, engine->config.max_ttl));
+    return rl_time_max(end, lock->kept_until);
+}
+
 void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause)
 {
     struct rl_engine *engine = lock->engine;
@@ -61,7 +72,7 @@ void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, stru
         return;
     debt->lock = lock;
     debt->node = node;
-    debt->until = rl_time_add(engine->now, rl_span_ms(lock->ttl_ms));
+    debt->until = end_of_key(lock);
     memcpy(debt->random, random, sizeof debt->random);
     rl_lock_ref(lock);
     engine->debt_count++;

@@ -183,6 +183,14 @@ void rl_engine_down(struct rl_engine *engine, uint32_t node, const char *why)
     rl_steps_run(engine);
 }
 
+void rl_engine_unseen(struct rl_engine *engine, uint32_t node, struct rl_span unseen)
+{
+    struct rl_session *session = &engine->sessions[node];
+
+    if (session->state == RL_SESSION_OPENING || session->state == RL_SESSION_GREETING)
+        session->deadline = rl_time_add(session->deadline, unseen);
+}
+
 size_t rl_engine_room(struct rl_engine *engine, uint32_t node, char **bytes)
 {
     assert(node < engine->node_count);

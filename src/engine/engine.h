@@ -41,6 +41,10 @@ void rl_engine_resolving(struct rl_engine *engine, uint32_t node, bool resolving
 void rl_engine_up(struct rl_engine *engine, uint32_t node);
 void rl_engine_down(struct rl_engine *engine, uint32_t node, const char *why);
 
+/* What is to be told of a node next may have been there for so long already, but nobody looked. Rule: no node is late because of
+ * that. What came is read before any deadline is judged, and a greeting, which takes several round trips, gets the time back. */
+void rl_engine_unseen(struct rl_engine *engine, uint32_t node, struct rl_span unseen);
+
 /* Room for bytes from a node; 0: there must be no more of them, see engine->wants. Then so many came. */
 size_t rl_engine_room(struct rl_engine *engine, uint32_t node, char **bytes);
 void rl_engine_received(struct rl_engine *engine, uint32_t node, size_t length);

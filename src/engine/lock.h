@@ -40,6 +40,7 @@ struct redlock_lock {
     redlock_lock *next_leader;  /* in the table of leaders; see queue.c */
     struct rl_list queue;       /* operations that want the same name after it */
     struct rl_time queue_since; /* since when the name is handed on inside this process */
+    struct rl_time kept_until;  /* every key that was sent for it has ended by itself by then */
     uint32_t refs;              /* handle, operations, tickets, reaper */
     rl_node_set touched;        /* nodes that were sent something that may have left a key there */
     rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/validity.h"
 #include "engine/admission.h"
 #include "engine/operation.h"
 #include "engine/proof.h"
@@ -81,6 +82,7 @@ static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bo
     if (first_use(session, fair ? LOADED_FAIR : ticket->kind))
         ticket->full = true;
     ticket->replies = (uint8_t)rl_lock_command_replies(&command);
+    ticket->native = ticket->kind == RL_COMMAND_RELEASE && session->handshake.info.features != 0;
     rl_lock_command_write(writer, &command, session->handshake.info.features, ticket->full);
 }
 
@@ -173,6 +175,17 @@ static bool send_alone(struct rl_session *session, const redlock_lock *lock, str
     return true;
 }
 
+/* Rule: a key is never shortened. So the longest that was asked for counts, by the slowest clock that a node may have. */
+static void note_key(redlock_lock *lock, enum rl_command_kind kind)
+{
+    struct rl_span ttl = rl_span_ms(lock->ttl_ms);
+    struct rl_span slow = rl_validity_drift(ttl, lock->engine->config.drift_ppm);
+
+    if (kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND)
+        lock->kept_until =
+            rl_time_max(lock->kept_until, rl_time_add(lock->engine->now, rl_span_add(ttl, slow)));
+}
+
 bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                      const uint8_t *random, bool full)
 {
@@ -199,6 +212,7 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         sent = send_alone(session, lock, &ticket);
     if (!sent)
         return false;
+    note_key(lock, kind);
     rl_lock_ref(lock);
     engine->wants.write |= rl_node_set_one(node);
     return true;
