@@ -62,7 +62,15 @@ struct redlock_client {
     pthread_t processor;
     struct rl_time timer_set;         /* what timer_fd is set to */
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
+    /* What callbacks get to see of single nodes: those that run in redlock_client_process(), and all others. */
+    redlock_details *processed, *notified;
 };
+
+/* Whether this thread is the one inside redlock_client_process(). */
+static inline bool rl_client_processes(const redlock_client *client)
+{
+    return client->processing && pthread_equal(client->processor, pthread_self());
+}
 
 /* The client that a lock is of. */
 static inline redlock_client *rl_client_of(const redlock_lock *lock)
@@ -113,6 +121,8 @@ void rl_fork_delist(redlock_client *client);
 /* Gives back what only a working client needs. */
 void rl_client_tear_down(redlock_client *client);
 
+redlock_allocator rl_system_allocator(void);
+
 /* ---- options.c ----------------------------------------------------------------------------------------- */
 
 /* Checks and copies; on failure *error says what is wrong and with which option, and nothing is kept. */
@@ -162,12 +172,43 @@ void rl_notify_stop(redlock_client *client);
 void rl_notify_attend(redlock_client *client);
 bool rl_notify_run(redlock_client *client, bool completions, bool notices); /* false: nothing to do */
 
+/* ---- sized.c: structs of other versions ------------------------------------------------------------------- */
+
+/* Whether a caller's struct, which begins with its size, can be read and written as one of `ours` bytes. */
+bool rl_sized_ok(const void *given, size_t ours);
+
+/* Copies it to ours, with zeros for what it lacks; false: as above. And back, as much of it as the caller knows. */
+bool rl_sized_read(void *ours, size_t size, const void *given);
+void rl_sized_write(void *given, const void *ours, size_t size);
+
+/* A caller's report while a call fills it in: `report` is it, or a copy when it is of another version. */
+struct rl_report_frame {
+    redlock_report *given, *report;
+    redlock_report copy;
+};
+
+bool rl_report_accept(struct rl_report_frame *frame, redlock_report *given); /* false: its size is wrong */
+redlock_result rl_report_return(const struct rl_report_frame *frame, redlock_result result); /* the result */
+
+/* A caller's spec as this version knows it: itself, or a copy; NULL: its size is wrong. */
+const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy);
+
+/* ---- details.c ------------------------------------------------------------------------------------------- */
+
+redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity);
+
 /* ---- blocking.c ------------------------------------------------------------------------------------------ */
 
 /* The halves of a blocking call, before and after its operation; NULL: there is none, call->result says why. */
 struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call);
 void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
 redlock_result rl_blocking_misuse(redlock_report *report);
+
+/* An owner value that a caller gave; length 0: it ends in a NUL. */
+struct rl_owner_value {
+    const char *bytes;
+    size_t length;
+};
 
 /* ---- begin.c: calls begin --------------------------------------------------------------------------------- */
 

@@ -40,6 +40,8 @@ void rl_client_unref(redlock_client *client)
     rl_follow_unlock(client);
     if (!last)
         return;
+    redlock_details_free(client->notified);
+    redlock_details_free(client->processed);
     rl_engine_free(&client->engine);
     allocator.release(allocator.context, client->connections,
                       client->connection_capacity * sizeof *client->connections);

@@ -5,10 +5,10 @@
 
 int64_t redlock_lock_validity_ms(const redlock_lock *lock)
 {
-    redlock_client *client = rl_client_of(lock);
+    redlock_client *client = lock != NULL ? rl_client_of(lock) : NULL;
     int64_t left = 0;
 
-    if (!rl_client_enter(client))
+    if (client == NULL || !rl_client_enter(client))
         return 0;
     if (lock->stage == RL_LOCK_HELD) {
         struct rl_time now = rl_client_now(client);
@@ -22,21 +22,23 @@ int64_t redlock_lock_validity_ms(const redlock_lock *lock)
 
 uint64_t redlock_lock_fence(const redlock_lock *lock)
 {
-    return lock->fence;
+    return lock != NULL ? lock->fence : 0;
 }
 
 const char *redlock_lock_name(const redlock_lock *lock, size_t *length)
 {
-    size_t prefix = lock->engine->config.key_prefix_length;
+    size_t prefix = lock != NULL ? lock->engine->config.key_prefix_length : 0;
 
     if (length != NULL)
-        *length = lock->key_length - prefix;
-    return lock->text + prefix;
+        *length = lock != NULL ? lock->key_length - prefix : 0;
+    return lock != NULL ? lock->text + prefix : NULL;
 }
 
-const char *redlock_lock_owner(const redlock_lock *lock)
+const char *redlock_lock_owner(const redlock_lock *lock, size_t *length)
 {
-    return rl_lock_owner(lock);
+    if (length != NULL)
+        *length = lock != NULL ? lock->owner_length : 0;
+    return lock != NULL ? rl_lock_owner(lock) : NULL;
 }
 
 /* After this no callback of it runs: waits for one that does, unless it is the one calling. */

@@ -25,7 +25,7 @@ static void report(redlock_client *client, const struct rl_connection *connectio
     if (connection->state == RL_CONNECTION_OPEN)
         rl_engine_up(engine, connection->node);
     else if (connection->state == RL_CONNECTION_FAILED)
-        rl_engine_down(engine, connection->node, connection->error);
+        rl_engine_down(engine, connection->node, connection->cause, connection->error);
 }
 
 static void close_connections(redlock_client *client)
@@ -64,7 +64,7 @@ static void write_node(redlock_client *client, struct rl_connection *connection)
     if (connection->state != RL_CONNECTION_OPEN)
         return;
     if (length > 0 && !rl_connection_write(connection, bytes, length, &put)) {
-        rl_engine_down(engine, connection->node, connection->error);
+        rl_engine_down(engine, connection->node, connection->cause, connection->error);
         return;
     }
     rl_engine_sent(engine, connection->node, put);
@@ -103,7 +103,7 @@ static void read_node(redlock_client *client, struct rl_connection *connection)
         if (is_unwanted(client, connection))
             return;
         if (!fine) {
-            rl_engine_down(engine, connection->node, connection->error);
+            rl_engine_down(engine, connection->node, connection->cause, connection->error);
             return;
         }
     } while (more && (total < READ_AT_ONCE || rl_connection_pending(connection)));

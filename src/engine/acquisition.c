@@ -120,7 +120,7 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
     if (effects.raise != 0) {
-        lock->engine->stats.raised++;
+        lock->engine->stats.fence_rounds++;
         lock->fence = effects.fence;
         rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
     }

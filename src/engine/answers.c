@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/histogram.h"
 #include "engine/clocks.h"
 #include "engine/debts.h"
 #include "engine/guard.h"
@@ -17,6 +16,7 @@
 #include "engine/reaper.h"
 #include "engine/record.h"
 #include "engine/send.h"
+#include "engine/stats.h"
 #include "engine/steps.h"
 #include "engine/watching.h"
 
@@ -134,7 +134,8 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     if (reply->answer.verdict != RL_GRANTED)
         return;
     if (!trusted)
-        withhold(reply, RL_CAUSE_CLOCK, "its clock cannot be trusted");
+        withhold(reply, engine->guards[node].clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
+                 "its clock cannot be trusted");
     else if (has_lost_its_vote(engine, node, ticket))
         withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
 }
@@ -168,7 +169,7 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticke
         rl_place_answer(lock->asking, node, ticket, reply);
     if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_BROKEN)
         rl_debts_add(lock, node, ticket->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
-    rl_record_count(lock->engine, node, reply->answer);
+    rl_record_count(lock->engine, node, (enum rl_command_kind)ticket->kind, reply->answer);
     if (rl_steps_current(lock, ticket))
         rl_record_reply(lock, node, (enum rl_command_kind)ticket->kind, latency.us, reply);
     rl_steps_deliver(lock, node, ticket, &reply->answer);
@@ -204,10 +205,9 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
 {
     struct rl_engine *engine = context;
     redlock_lock *lock = ticket->subject;
-    redlock_node_stats *stats = &engine->stats.nodes[session->node];
 
     if (!engine->looked_away)
-        rl_histogram_add((struct rl_histogram *)&stats->latency, rl_time_since(engine->now, ticket->sent));
+        rl_stats_add(&engine->node_stats[session->node].latency, rl_time_since(engine->now, ticket->sent));
     if (ticket->kind == RL_COMMAND_ADMIT)
         on_admission(engine, session, ticket, bytes, length);
     else if (ticket->kind == RL_COMMAND_TRACK)
@@ -241,7 +241,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
     redlock_lock *lock = ticket->subject;
     struct rl_answer answer = {.verdict = RL_BROKEN, .cause = session->cause, .ttl_left_ms = -2};
 
-    rl_record_count(engine, session->node, answer);
+    rl_record_count(engine, session->node, (enum rl_command_kind)ticket->kind, answer);
     if (ticket->kind == RL_COMMAND_ADMIT)
         rl_guard_dropped(engine, session->node);
     if (lock == NULL)
@@ -287,7 +287,7 @@ static void on_ready(void *context, struct rl_session *session)
 {
     struct rl_engine *engine = context;
 
-    engine->stats.nodes[session->node].connects++;
+    engine->node_stats[session->node].connects++;
     session->loaded = 0;
     session->apart = false;
     session->look_again = rl_time_add(engine->now, rl_span_ms(LOOK_AGAIN_MS));
@@ -305,7 +305,7 @@ static void on_down(void *context, struct rl_session *session)
 {
     struct rl_engine *engine = context;
 
-    engine->stats.nodes[session->node].disconnects = session->disconnects;
+    engine->node_stats[session->node].disconnects = session->disconnects;
     session->unfit = RL_CAUSE_NONE;
     rl_guard_down(engine, session->node);
     rl_state_log(engine, REDLOCK_LOG_INFO, "node %u %s: %s", session->node + 1, session->url.display,

@@ -18,11 +18,6 @@
 
 enum { DEFAULT_TTL_MS = 15000 };
 
-bool rl_call_check_report(const redlock_report *report)
-{
-    return report == NULL || report->size == sizeof *report;
-}
-
 static bool makes_reserved_key(const struct rl_engine *engine, const redlock_spec *spec)
 {
     char key[REDLOCK_NAME_MAX];
@@ -74,13 +69,24 @@ static const char *check_times(const struct rl_engine *engine, const redlock_spe
     return check_renewal(engine, spec);
 }
 
+static const char *check_tag(const redlock_spec *spec)
+{
+    if (spec->tag_length > REDLOCK_TAG_MAX)
+        return "tag_length is above 128: keep the tag short, it travels with every command";
+    if (spec->tag_length > 0 && spec->tag == NULL)
+        return "tag is NULL and tag_length is not 0";
+    return NULL;
+}
+
 redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *spec, redlock_spec *checked,
                                   redlock_report *report)
 {
     const char *wrong = NULL;
 
-    if (spec == NULL || spec->size != sizeof *spec) {
-        wrong = "spec.size is not sizeof(redlock_spec): start from REDLOCK_SPEC_INIT";
+    if (spec == NULL) {
+        wrong =
+            "spec.size is not sizeof(redlock_spec), or a newer spec wants what this library does not know: "
+            "start from REDLOCK_SPEC_INIT";
     } else {
         *checked = *spec;
         if (checked->name != NULL && checked->name_length == 0)
@@ -90,6 +96,8 @@ redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *
         wrong = check_name(engine, checked);
         if (wrong == NULL)
             wrong = check_times(engine, checked);
+        if (wrong == NULL)
+            wrong = check_tag(checked);
     }
     if (wrong == NULL)
         return REDLOCK_OK;
@@ -106,9 +114,9 @@ static struct rl_operation *refuse(redlock_result *result, redlock_report *repor
 }
 
 redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *spec, const char *owner,
-                                redlock_request request)
+                                size_t owner_length, redlock_request request)
 {
-    redlock_lock *lock = rl_lock_create(engine, spec, spec->name_length, owner);
+    redlock_lock *lock = rl_lock_create(engine, spec, spec->name_length, owner, owner_length);
 
     if (lock == NULL)
         return NULL;
@@ -177,7 +185,7 @@ struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spe
         *result = REDLOCK_INVALID;
         return NULL;
     }
-    lock = rl_call_make_lock(engine, spec, NULL, request);
+    lock = rl_call_make_lock(engine, spec, NULL, 0, request);
     if (lock != NULL)
         operation = rl_operation_create(engine, RL_OPERATION_ACQUIRE, lock);
     if (operation == NULL) {
@@ -300,7 +308,7 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
 
     if (inspects)
         rl_guard_look(engine);
-    lock = rl_lock_create(engine, spec, spec->name_length, "nobody");
+    lock = rl_lock_create(engine, spec, spec->name_length, "nobody", 6);
     if (lock != NULL)
         operation = rl_operation_create(engine, kind, lock);
     if (operation == NULL) {
@@ -308,7 +316,8 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
             rl_lock_unref(lock);
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
     }
-    operation->record.inspected = inspects ? report : NULL;
+    operation->record.details = inspects && report != NULL ? report->details : NULL;
+    rl_details_forget(operation->record.details);
     rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
     rl_steps_run(engine);
     return operation;

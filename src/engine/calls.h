@@ -10,11 +10,10 @@
 /* A spec with its defaults filled in; on REDLOCK_INVALID the report names what is wrong. */
 redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *spec, redlock_spec *checked,
                                   redlock_report *report);
-bool rl_call_check_report(const redlock_report *report);
 
 /* The lock object with everything the spec says about it; owner: adopted, else NULL. NULL: no memory. */
 redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *spec, const char *owner,
-                                redlock_request request);
+                                size_t owner_length, redlock_request request);
 
 /* Begin an operation; NULL: *result says why, and the report too. request: 0 somebody blocks on it. */
 struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spec *spec, int64_t wait_ms,

@@ -48,7 +48,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         lock->instant |= one;
     }
     if ((lock->instant & one) != 0 && kind != RL_COMMAND_WATCH) {
-        rl_record_count(engine, node, rl_record_refusal_answer(engine, node));
+        rl_record_count(engine, node, kind, rl_record_refusal_answer(engine, node));
         rl_record_refusal(lock, node);
     }
 }
@@ -142,7 +142,7 @@ bool rl_dispatch_pay(redlock_lock *lock, uint32_t node)
     }
     if (lock->owed_kind == RL_COMMAND_RELEASE)
         owe_release(lock, node);
-    rl_record_count(engine, node, rl_record_refusal_answer(engine, node));
+    rl_record_count(engine, node, lock->owed_kind, rl_record_refusal_answer(engine, node));
     rl_record_refusal(lock, node);
     return false;
 }

@@ -55,13 +55,15 @@ bool rl_engine_init(struct rl_engine *engine, const struct rl_config *config, co
     engine->node_capacity = node_capacity;
     engine->sessions = rl_state_allocate(engine, node_capacity * sizeof *engine->sessions);
     engine->guards = rl_state_allocate(engine, node_capacity * sizeof *engine->guards);
-    if (engine->sessions == NULL || engine->guards == NULL) {
+    engine->node_stats = rl_state_allocate(engine, node_capacity * sizeof *engine->node_stats);
+    if (engine->sessions == NULL || engine->guards == NULL || engine->node_stats == NULL) {
         rl_engine_free(engine);
         return false;
     }
     memset(engine->sessions, 0, node_capacity * sizeof *engine->sessions);
     memset(engine->guards, 0, node_capacity * sizeof *engine->guards);
-    engine->stats.size = sizeof engine->stats;
+    memset(engine->node_stats, 0, node_capacity * sizeof *engine->node_stats);
+    engine->stats.lowest_validity_ms = -1;
     init_lists(engine);
     init_sessions(engine);
     return true;
@@ -176,10 +178,10 @@ void rl_engine_up(struct rl_engine *engine, uint32_t node)
     rl_session_up(&engine->sessions[node]);
 }
 
-void rl_engine_down(struct rl_engine *engine, uint32_t node, const char *why)
+void rl_engine_down(struct rl_engine *engine, uint32_t node, enum rl_cause cause, const char *why)
 {
     assert(node < engine->node_count);
-    rl_session_break(&engine->sessions[node], RL_CAUSE_UNREACHABLE, why, engine->now);
+    rl_session_break(&engine->sessions[node], cause, why, engine->now);
     rl_steps_run(engine);
 }
 
@@ -354,6 +356,7 @@ void rl_engine_tear_down(struct rl_engine *engine)
 void rl_engine_free(struct rl_engine *engine)
 {
     rl_state_release(engine, engine->timers.heap, engine->timers.capacity * sizeof(struct rl_timer *));
+    rl_state_release(engine, engine->node_stats, engine->node_capacity * sizeof *engine->node_stats);
     rl_state_release(engine, engine->guards, engine->node_capacity * sizeof *engine->guards);
     rl_state_release(engine, engine->sessions, engine->node_capacity * sizeof *engine->sessions);
 }

@@ -39,7 +39,7 @@ struct rl_time rl_engine_due(const struct rl_engine *engine);
 /* The connection that was wanted: its address is being looked up; it is there; it is not, or broke. */
 void rl_engine_resolving(struct rl_engine *engine, uint32_t node, bool resolving);
 void rl_engine_up(struct rl_engine *engine, uint32_t node);
-void rl_engine_down(struct rl_engine *engine, uint32_t node, const char *why);
+void rl_engine_down(struct rl_engine *engine, uint32_t node, enum rl_cause cause, const char *why);
 
 /* What is to be told of a node next may have been there for so long already, but nobody looked. Rule: no node is late because of
  * that. What came is read before any deadline is judged, and a greeting, which takes several round trips, gets the time back. */

@@ -156,7 +156,7 @@ static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct
     }
     guard->fitness = RL_FITNESS_UNKNOWN;
     guard->again = after_ms(engine, ASK_EVERY_MS);
-    rl_admission_refuse(engine, node, RL_CAUSE_CLOCK, "its clock stepped");
+    rl_admission_refuse(engine, node, RL_CAUSE_CLOCK_STEP, "its clock was set");
 }
 
 /* ---- answers ---- */
@@ -165,10 +165,8 @@ static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
 {
     struct rl_text text = rl_text_on(why, size);
 
-    rl_text_format(
-        &text,
-        "it does not remember what was locked, and sits out for another %ld s (a new fleet: redlock init)",
-        (long)((wait_ms + 999) / 1000));
+    rl_text_format(&text, "restarted or wiped; quarantined for another %ld s (a new fleet: redlock init)",
+                   (long)((wait_ms + 999) / 1000));
 }
 
 static void take_admitted(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
@@ -187,13 +185,15 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
     if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
         /* Asked for the time only: what its record says does not mend its clock. */
-        if (guard->cause != RL_CAUSE_CLOCK)
-            rl_admission_refuse(engine, node, RL_CAUSE_CLOCK, "its clock cannot be trusted");
+        if (!rl_cause_is_clock(guard->cause))
+            rl_admission_refuse(engine, node, guard->clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
+                                "its clock cannot be trusted");
     } else if (admitted->fitness == RL_FITNESS_FIT) {
         guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
         describe_quarantine(why, sizeof why, admitted->wait_ms);
+        guard->quarantine_ends = after_ms(engine, admitted->wait_ms);
         /* Somebody may give the operator's word before the time is up: ask now and then. */
         guard->again =
             after_ms(engine, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);

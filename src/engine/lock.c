@@ -50,6 +50,8 @@ static redlock_lock *obtain(struct rl_engine *engine, size_t capacity)
 static size_t make_tail(struct rl_engine *engine, const redlock_spec *spec, char *tail)
 {
     struct rl_owner_words words = {
+        .tag = spec->tag,
+        .tag_length = spec->tag_length,
         .host = engine->config.host,
         .user = engine->config.login,
         .why = spec->why,
@@ -57,8 +59,8 @@ static size_t make_tail(struct rl_engine *engine, const redlock_spec *spec, char
         .since_ms = rl_state_wall_us(engine) / 1000,
     };
 
-    tail[0] = '\0';
-    return engine->config.anonymous ? 0 : rl_owner_tail(tail, &words);
+    return engine->config.anonymous ? rl_owner_tag_field(tail, spec->tag, spec->tag_length)
+                                    : rl_owner_tail(tail, &words);
 }
 
 static void write_key(redlock_lock *lock, const redlock_spec *spec, size_t name_length)
@@ -101,15 +103,15 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 }
 
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
-                             const char *owner)
+                             const char *owner, size_t owner_length)
 {
     char tail[RL_OWNER_TAIL_MAX + 1];
-    size_t tail_length = owner == NULL ? make_tail(engine, spec, tail) : 0;
-    size_t owner_length = owner == NULL ? RL_OWNER_HEX + tail_length : strlen(owner);
-    size_t text = engine->config.key_prefix_length + name_length + owner_length + 2;
-    size_t behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
+    size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
 
+    if (owner == NULL)
+        owner_length = RL_OWNER_HEX + make_tail(engine, spec, tail);
+    text = engine->config.key_prefix_length + name_length + owner_length + 2;
     if (!rl_state_reserve_timer(engine))
         return NULL;
     lock = obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);

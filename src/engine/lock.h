@@ -66,7 +66,7 @@ struct redlock_lock {
 
 /* A lock in stage ASKING with one reference; NULL: no memory. */
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
-                             const char *owner);
+                             const char *owner, size_t owner_length);
 void rl_lock_ref(redlock_lock *lock);
 void rl_lock_unref(redlock_lock *lock);
 void rl_lock_drop_spares(struct rl_engine *engine);

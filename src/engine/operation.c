@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/histogram.h"
+#include "engine/stats.h"
 
 /* After a burst of calls no more spares are kept than are in use, and these few: held locks do not pay for how they were taken. */
 enum { SPARE_MIN = 16 };
@@ -91,34 +91,27 @@ void rl_operation_drop_spares(struct rl_engine *engine, uint32_t kept)
     }
 }
 
-static void count_acquisition(redlock_stats *stats, const struct rl_operation *operation, struct rl_time now)
+static uint64_t *acquisition_count(redlock_stats *stats, redlock_result result)
 {
-    struct rl_span took = rl_time_since(now, operation->started);
-    bool won = operation->result == REDLOCK_OK;
-
-    stats->rounds += operation->acquire.round;
-    rl_histogram_add((struct rl_histogram *)(won ? &stats->acquire_won : &stats->acquire_lost), took);
-    switch (operation->result) {
+    switch (result) {
     case REDLOCK_OK:
-        stats->acquired++;
-        break;
+        return &stats->acquired;
     case REDLOCK_BUSY:
-        stats->busy++;
-        break;
+        return &stats->busy;
     case REDLOCK_TIMEOUT:
-        stats->timeouts++;
-        break;
+        return &stats->timeouts;
     case REDLOCK_CANCELED:
-        stats->canceled++;
-        break;
+        return &stats->canceled;
     case REDLOCK_NO_QUORUM:
-        stats->no_quorum++;
-        break;
+        return &stats->no_quorum;
     case REDLOCK_TOO_SLOW:
-        stats->too_slow++;
-        break;
+        return &stats->too_slow;
+    case REDLOCK_QUARANTINE:
+        return &stats->quarantined;
+    case REDLOCK_FORBIDDEN:
+        return &stats->forbidden;
     default:
-        stats->failed++;
+        return &stats->failed;
     }
 }
 
@@ -128,15 +121,18 @@ static void count_operation(struct rl_engine *engine, const struct rl_operation 
     struct rl_span took = rl_time_since(engine->now, operation->started);
     bool fine = operation->result == REDLOCK_OK;
 
-    if (operation->kind == RL_OPERATION_ACQUIRE)
-        count_acquisition(stats, operation, engine->now);
+    if (operation->kind == RL_OPERATION_ACQUIRE) {
+        stats->rounds += operation->acquire.round;
+        *acquisition_count(stats, operation->result) += 1;
+        rl_stats_add(fine ? &stats->acquire_ok : &stats->acquire_failed, took);
+    }
     if (operation->kind == RL_OPERATION_EXTEND) {
         *(fine ? &stats->extended : &stats->extend_failed) += 1;
-        rl_histogram_add((struct rl_histogram *)&stats->extend, took);
+        rl_stats_add(&stats->extend, took);
     }
     if (operation->kind == RL_OPERATION_RELEASE) {
         *(fine ? &stats->released : &stats->release_failed) += 1;
-        rl_histogram_add((struct rl_histogram *)&stats->release, took);
+        rl_stats_add(&stats->release, took);
     }
 }
 

@@ -4,6 +4,7 @@
 #ifndef RL_ENGINE_OPERATION_H
 #define RL_ENGINE_OPERATION_H
 
+#include "engine/details.h"
 #include "engine/lock.h"
 
 /* What one node told in the last round of an operation, kept for its report. */
@@ -16,9 +17,11 @@ struct rl_node_record {
 struct rl_record {
     redlock_holder holder; /* the owner that most nodes named */
     int64_t holder_ttl_left_ms;
-    uint64_t named;               /* that owner, as in answer.holder of the nodes; 0 no node named one */
-    bool timed_out;               /* the round ended because time did: who had not answered is silent */
-    redlock_report *inspected;    /* where redlock_inspect wants owner values, NULL otherwise */
+    uint64_t named;           /* that owner, as in answer.holder of the nodes; 0 no node named one */
+    bool timed_out;           /* the round ended because time did: who had not answered is silent */
+    redlock_details *details; /* where an inspection puts owner values and waiters; NULL nobody wants them */
+    uint32_t waiting;         /* INSPECT: callers who wait, as the node that knows most has it */
+    uint32_t waiter_count;    /* and how many of them are in details */
     struct rl_node_record *nodes; /* node_count of them */
 };
 

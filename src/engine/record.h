@@ -17,6 +17,7 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 /* A round ended because time did: those who have not answered were silent. */
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
 void rl_record_line(redlock_lock *lock, const char *bytes, size_t length); /* who waits, for an inspection */
-void rl_record_count(struct rl_engine *engine, uint32_t node, struct rl_answer answer);
+void rl_record_count(struct rl_engine *engine, uint32_t node, enum rl_command_kind kind,
+                     struct rl_answer answer);
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "engine/operation.h"
 
+/* What people call an answer to that kind of call; whether a node may vote as far as is known. */
+redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer answer);
+bool rl_report_eligible(const struct rl_engine *engine, uint32_t node);
+
 /* A report may be NULL: nobody wants it. */
 void rl_report_clear(redlock_report *report);
 void rl_report_open(redlock_report *report, const struct rl_engine *engine);

@@ -25,7 +25,7 @@ bool rl_session_init(struct rl_session *session, const struct rl_session_config 
     session->state = RL_SESSION_RESTING;
     session->backoff = rl_backoff_between(rl_span_us(RETRY_MIN_US), rl_span_us(RETRY_MAX_US));
     rl_text_copy(session->error, sizeof session->error, "not connected yet");
-    session->cause = RL_CAUSE_UNREACHABLE;
+    session->cause = RL_CAUSE_CONNECTING;
     return rl_exchange_init(&session->exchange, config->memory, config->user->compose);
 }
 
@@ -227,16 +227,16 @@ void rl_session_tick(struct rl_session *session, struct rl_time now)
     case RL_SESSION_RESTING:
         return;
     case RL_SESSION_OPENING:
-        rl_session_break(session, RL_CAUSE_UNREACHABLE,
+        rl_session_break(session, session->resolving ? RL_CAUSE_RESOLVE : RL_CAUSE_TIMED_OUT,
                          session->resolving ? "the look-up of its name takes too long"
                                             : "no connection within connect_timeout_ms",
                          now);
         return;
     case RL_SESSION_GREETING:
-        rl_session_break(session, RL_CAUSE_UNREACHABLE, "connected, but it does not answer", now);
+        rl_session_break(session, RL_CAUSE_TIMED_OUT, "connected, but it does not answer", now);
         return;
     case RL_SESSION_READY:
-        rl_session_break(session, RL_CAUSE_UNREACHABLE, "it stopped answering", now);
+        rl_session_break(session, RL_CAUSE_TIMED_OUT, "it stopped answering", now);
         return;
     }
 }

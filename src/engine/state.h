@@ -20,13 +20,14 @@
 /* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
 struct rl_node_guard {
     enum rl_fitness fitness;
-    bool awaits_floor;     /* it lacked a floor when the present sweep began */
-    bool asking;           /* an admission is on its way */
-    struct rl_time asked;  /* when the latest one was sent */
-    bool by_info;          /* what INFO told in the handshake rules it out */
-    bool accused;          /* its clock stepped, and it has not taken note of that yet */
-    bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
-    struct rl_time again;  /* when asking once more may help */
+    bool awaits_floor;              /* it lacked a floor when the present sweep began */
+    bool asking;                    /* an admission is on its way */
+    struct rl_time asked;           /* when the latest one was sent */
+    bool by_info;                   /* what INFO told in the handshake rules it out */
+    bool accused;                   /* its clock stepped, and it has not taken note of that yet */
+    bool clock_bad;                 /* its rate is off: it does not vote, and is asked for the time instead */
+    struct rl_time again;           /* when asking once more may help */
+    struct rl_time quarantine_ends; /* QUARANTINED: when it may vote, if nothing happens */
     struct rl_time proved; /* it was last asked then whether it is still the master that was greeted */
     struct rl_time probed; /* when a bad clock may be looked at again */
     uint32_t sweep;        /* the sweep it was last heard in */
@@ -114,6 +115,7 @@ struct rl_engine {
     struct rl_debt debts[RL_DEBTS_MAX];
     uint32_t debt_count;
     redlock_stats stats;
+    redlock_node_stats *node_stats; /* node_count of them */
 };
 
 void *rl_state_allocate(struct rl_engine *engine, size_t size);

@@ -44,15 +44,19 @@ void rl_connection_forget(struct rl_connection *connection)
     rl_stream_forget(&connection->stream);
 }
 
-static void fail(struct rl_connection *connection, const char *why)
+static void fail(struct rl_connection *connection, enum rl_cause cause, const char *why)
 {
+    connection->cause = cause;
     rl_text_copy(connection->error, sizeof connection->error, why);
     connection->state = RL_CONNECTION_FAILED;
 }
 
 static void fail_stream(struct rl_connection *connection, enum rl_io io)
 {
-    fail(connection, io == RL_IO_CLOSED ? "the node closed the connection" : connection->stream.error);
+    if (io == RL_IO_CLOSED)
+        fail(connection, RL_CAUSE_UNREACHABLE, "the node closed the connection");
+    else
+        fail(connection, connection->stream.cause, connection->stream.error);
 }
 
 /* ---- opening ---- */
@@ -114,7 +118,7 @@ void rl_connection_open(struct rl_connection *connection)
     connection->state = RL_CONNECTION_RESOLVING;
     if (!rl_resolver_ask(connection->config->resolver, connection->node, connection->url->host,
                          connection->url->port))
-        fail(connection, "cannot start a name look-up: out of memory or threads");
+        fail(connection, RL_CAUSE_RESOLVE, "cannot start a name look-up: out of memory or threads");
 }
 
 void rl_connection_resolved(struct rl_connection *connection, const struct rl_resolved *resolved)
@@ -125,7 +129,7 @@ void rl_connection_resolved(struct rl_connection *connection, const struct rl_re
         return;
     if (resolved->count == 0) {
         snprintf(why, sizeof why, "cannot resolve its name: %.90s", resolved->error);
-        fail(connection, why);
+        fail(connection, RL_CAUSE_RESOLVE, why);
         return;
     }
     connection->resolved = *resolved;

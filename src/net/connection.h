@@ -15,7 +15,7 @@ enum rl_connection_state {
     RL_CONNECTION_RESOLVING, /* waiting for an address */
     RL_CONNECTION_OPENING,   /* connecting, TLS */
     RL_CONNECTION_OPEN,      /* bytes may be moved */
-    RL_CONNECTION_FAILED     /* `error` says why; only closing is left */
+    RL_CONNECTION_FAILED     /* `cause` and `error` say why; only closing is left */
 };
 
 struct rl_connection_config {
@@ -32,8 +32,9 @@ struct rl_connection {
     struct rl_stream stream;
     struct rl_resolved resolved; /* addresses to try */
     int next_address;
-    unsigned watched; /* RL_WANT_ bits the poller watches for; 0 not at all */
-    char error[128];
+    unsigned watched;    /* RL_WANT_ bits the poller watches for; 0 not at all */
+    enum rl_cause cause; /* FAILED: why */
+    char error[128];     /* and in words */
 };
 
 /* Zeroed memory becomes a closed connection. */
