@@ -189,6 +189,9 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
 
     if (kind == RL_COMMAND_ADMIT)
         return rl_guard_admit(client, node, "init", lock, full);
+    /* Rule: a term is announced before it is used. */
+    if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_guard_announce(client, node))
+        return false;
     if (random != NULL)
         memcpy(ticket.random, random, sizeof ticket.random);
     else
