@@ -169,16 +169,16 @@ struct rl_node_guard {
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
     struct rl_clock_watch watch;
-    struct rl_time seen_good; /* the last good look at its clock was asked for then */
-    struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
-    enum rl_cause cause;      /* why it is not fit */
-    enum rl_cause told;       /* what the log was told of that */
+    struct rl_time seen_good;      /* the last good look at its clock was asked for then */
+    struct rl_time suspected;      /* since when its clock is in doubt; 0 it is not */
+    enum rl_cause cause;           /* why it is not fit */
+    enum rl_cause told;            /* what the log was told of that */
     char record[RL_EPOCH_MAX + 1]; /* as its latest admission told it */
     char epoch[RL_EPOCH_MAX + 1];  /* the part of it that votes are asked with */
     struct rl_time admitted;       /* when this epoch was first heard of */
-    struct rl_time announced;      /* when it was last told how long our locks may be; 0 not on this connection */
-    struct rl_terms terms;         /* which terms it knew when it was last heard */
-    char why[160];                 /* in words */
+    struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
+    struct rl_terms terms;    /* which terms it knew when it was last heard */
+    char why[160];            /* in words */
 };
 
 enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 256 };

@@ -207,16 +207,12 @@ static bool read_fields(const char *bytes, size_t length, size_t offset, struct 
 void rl_guard_epoch(char epoch[RL_EPOCH_MAX + 1], const char *record)
 {
     size_t length = 0;
+    int spaces = 0;
 
-    for (int word = 0; word < 3; word++) {
-        const char *space = strchr(record + length, ' ');
-
-        if (space == NULL) {
-            epoch[0] = '\0';
-            return;
-        }
-        length = (size_t)(space - record) + 1;
-    }
+    while (spaces < 3 && record[length] != '\0')
+        spaces += record[length++] == ' ';
+    if (spaces < 3)
+        length = 0;
     memcpy(epoch, record, length);
     epoch[length] = '\0';
 }
