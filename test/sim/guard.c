@@ -176,7 +176,7 @@ static void take_admitted(struct sim_world *world, struct sim_client *client, ui
     memcpy(guard->epoch, admitted->record, sizeof guard->epoch);
     guard->terms = admitted->terms;
     if (admitted->fitness == RL_FITNESS_FIT) {
-        guard->cause = guard->clock_bad || guard->suspected.us != 0 ? RL_CAUSE_CLOCK : RL_CAUSE_NONE;
+        guard->cause = guard->clock_bad || guard->suspected.us != 0 ? RL_CAUSE_CLOCK_STEP : RL_CAUSE_NONE;
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
         guard->again =
             after_ms(client, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);
