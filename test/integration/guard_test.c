@@ -826,10 +826,12 @@ static void whoever_adopts_a_lock_announces_its_term(void **state)
     redlock_spec spec = spec_for("lock", 30000);
     redlock_report report = REDLOCK_REPORT_INIT;
     redlock_lock *held = take_lock(brief, "lock", 10000), *adopted = NULL;
+    const char *owner;
+    size_t owner_length;
 
     spec.auto_extend = 0;
-    assert_result(REDLOCK_OK, redlock_adopt(lasting, &spec, redlock_lock_owner(held), &adopted, &report),
-                  &report);
+    owner = redlock_lock_owner(held, &owner_length);
+    assert_result(REDLOCK_OK, redlock_adopt(lasting, &spec, owner, owner_length, &adopted, &report), &report);
     for (int node = 0; node < fleet_size(fleet); node++)
         assert_non_null(strstr(fleet_command(fleet, node, "GET", "redlock-guard:epoch", NULL), " 31302 0"));
     redlock_release(adopted, NULL);
