@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <hiredis/hiredis.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "support/certificates.h"
+#include "support/temp_folder.h"
 
 enum {
     READY_TRIES = 3000, /* of 10 ms: loaded machines are slow to start anything */
@@ -46,7 +46,7 @@ struct fleet_node {
 
 struct fleet {
     struct fleet_options options;
-    char folder[96];
+    char folder[TEMP_FOLDER_MAX];
     char urls[FLEET_NODES_MAX * 160];
     char leftovers[4096];
     struct fleet_node nodes[FLEET_NODES_MAX];
@@ -59,19 +59,6 @@ static void pause_ms(long ms)
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
-
-static int remove_entry(const char *path, const struct stat *status, int flag, struct FTW *position)
-{
-    (void)status;
-    (void)flag;
-    (void)position;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static void show_log(const struct fleet_node *node)
 {
@@ -337,13 +324,7 @@ static bool insist_on_node(struct fleet *fleet, int number)
 
 static bool prepare_folders(struct fleet *fleet)
 {
-    const char *base = getenv("TMPDIR");
-
-    /* A unix socket's path has room for 107 bytes, so a long TMPDIR is of no use. */
-    if (base == NULL || strlen(base) > 48)
-        base = "/tmp";
-    snprintf(fleet->folder, sizeof(fleet->folder), "%s/redlock-test-XXXXXX", base);
-    if (mkdtemp(fleet->folder) == NULL)
+    if (!temp_folder_make(fleet->folder))
         return false;
     for (int i = 0; i < fleet->options.node_count; i++) {
         struct fleet_node *node = &fleet->nodes[i];
@@ -394,7 +375,7 @@ void fleet_stop(struct fleet *fleet)
         fleet_kill(fleet, i);
         free(fleet->nodes[i].answer);
     }
-    remove_tree(fleet->folder);
+    temp_folder_remove(fleet->folder);
     free(fleet);
 }
 
@@ -489,7 +470,7 @@ void fleet_wipe(struct fleet *fleet, int number)
         fleet_command(fleet, number, "FLUSHALL", NULL);
         return;
     }
-    remove_tree(node->folder);
+    temp_folder_remove(node->folder);
     mkdir(node->folder, 0700);
 }
 
