@@ -49,7 +49,8 @@ struct identity {
 static struct identity authority, node_identity, expired_identity, self_signed_identity, client_identity;
 
 static char folder[TEMP_FOLDER_MAX];
-static char ca_file[128], cert_file[128], key_file[128], locked_key_file[128], other_key_file[128], text_file[128];
+static char ca_file[128], cert_file[128], key_file[128], locked_key_file[128], other_key_file[128],
+    text_file[128];
 
 static void add_extension(X509 *certificate, int kind, const char *value)
 {
