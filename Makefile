@@ -18,6 +18,8 @@ help:
 	@echo 'make test                  every check and every test; the last line is the sum'
 	@echo 'make demo                  see it work on this machine'
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
+	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
+	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make format                lay out all C files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
@@ -38,13 +40,12 @@ demo: all
 	@tools/setup demo
 	@REDLOCK=$(BUILD)/src/redlock tools/demo
 
-install:
+install uninstall:
 	@tools/setup build
-	@tools/configure $(BUILD)
-	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
-	@ninja -C $(BUILD)
-	@DESTDIR=$(abspath $(DESTDIR)) meson install -C $(BUILD) --no-rebuild
-	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" -ne 0 ] || ldconfig
+	@tools/install $(if $(filter uninstall,$@),--remove) $(BUILD) '$(PREFIX)' '$(DESTDIR)'
+
+dist:
+	@tools/make-dist $(BUILD)/dist
 
 lint:
 	@tools/setup test
@@ -103,4 +104,4 @@ interop: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install lint format bench bench-peers fuzz sim chaos soak model interop clean
+.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop clean

@@ -86,10 +86,8 @@ static bool needs_another_form(struct rl_connection *connection, const struct rl
         return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
     }
     if (reading == RL_READING_NO_COMMAND) {
-        bool was_native = connection->handshake.info.features != 0;
-
         connection->handshake.info.features = 0;
-        return was_native;
+        return ticket->native != 0;
     }
     if (reading != RL_READING_NO_SCRIPT || ticket->full)
         return false;

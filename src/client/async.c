@@ -39,6 +39,7 @@ static void leave_nudged(redlock_client *client)
 redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                      redlock_acquired_fn done, void *context, redlock_request *request)
 {
+    RL_NO_CANCELLATION;
     struct rl_operation *operation = NULL;
     redlock_spec checked;
     redlock_result result;
@@ -61,6 +62,7 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
 redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock_done_fn done, void *context,
                                     redlock_request *request)
 {
+    RL_NO_CANCELLATION;
     struct rl_operation *operation;
     redlock_result result;
 
@@ -79,6 +81,7 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
 redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, void *context,
                                      redlock_request *request)
 {
+    RL_NO_CANCELLATION;
     struct rl_operation *operation;
     redlock_result result;
 
@@ -120,6 +123,7 @@ static void cancel_operation(redlock_client *client, struct rl_operation *operat
 
 redlock_result redlock_cancel(redlock_client *client, redlock_request request)
 {
+    RL_NO_CANCELLATION;
     struct rl_operation *operation;
     redlock_result result = REDLOCK_OK;
 
@@ -172,6 +176,7 @@ static void open_outer(redlock_client *client)
 
 int redlock_client_fd(redlock_client *client)
 {
+    RL_NO_CANCELLATION;
     int fd;
 
     if (client == NULL || !rl_client_enter(client))
@@ -199,6 +204,7 @@ static void take_down(int fd)
 
 redlock_result redlock_client_process(redlock_client *client)
 {
+    RL_NO_CANCELLATION;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
     if (client->outer_fd >= 0) {

@@ -89,6 +89,7 @@ static bool is_bound(const redlock_spec *spec)
 redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                redlock_lock **lock, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_call call = {
         .post.kind = RL_POST_ACQUIRE, .spec = spec, .wait_ms = wait_ms, .acquired = lock, .report = report};
 
@@ -110,6 +111,7 @@ redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *s
 
 redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_operation *operation;
     redlock_result result;
 
@@ -127,6 +129,7 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
 
 redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
 
     if (lock == NULL || !rl_call_check_report(report))
@@ -192,6 +195,7 @@ static redlock_result adopt(redlock_client *client, redlock_lock *known, redlock
 redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, const char *owner,
                              redlock_lock **lock, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     redlock_lock *known = NULL;
     redlock_spec checked;
     redlock_result result;
@@ -221,6 +225,7 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
 redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
                                      const char *owner, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     redlock_spec spec = REDLOCK_SPEC_INIT, checked;
     struct rl_operation *operation = NULL;
     redlock_lock *known = NULL;
@@ -277,6 +282,7 @@ static redlock_result survey(redlock_client *client, enum rl_operation_kind kind
 redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_result result = REDLOCK_INVALID;
 
@@ -299,6 +305,7 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
 
 redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_result result = REDLOCK_MISUSE;
 

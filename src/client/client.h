@@ -121,6 +121,7 @@ struct redlock_lock {
     struct rl_list queue;           /* operations that want the same name after it */
     struct rl_time queue_since;     /* since when the name is handed on inside this process */
     uint32_t refs;                  /* handle, operations, tickets, reaper */
+    struct rl_time kept_until;      /* every key that was sent for it has ended by itself by then */
     rl_node_set touched;            /* nodes that were sent something that may have left a key there */
     rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;    /* nodes that still have to be sent the present question */
@@ -278,6 +279,26 @@ struct redlock_client {
 
 void *rl_client_allocate(redlock_client *client, size_t size);
 void rl_client_release(redlock_client *client, void *memory, size_t size);
+
+/* Stands first in every call of the API that may write, wait or wake: none of them is a cancellation point. A thread that ended
+ * in the middle of one would keep the mutex, or be waited for by the close for ever. */
+#define RL_NO_CANCELLATION \
+    int cancellation __attribute__((cleanup(rl_cancellation_restore))) = rl_cancellation_stop()
+
+static inline int rl_cancellation_stop(void)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void rl_cancellation_restore(const int *before)
+{
+    int ours;
+
+    pthread_setcancelstate(*before, &ours);
+}
 
 /* Locks the client for a call of the API: false (and not locked) after fork or close. */
 bool rl_client_enter(redlock_client *client);

@@ -155,6 +155,7 @@ static void close_ours(redlock_client *client)
 
 void redlock_client_close(redlock_client *client)
 {
+    RL_NO_CANCELLATION;
     if (client == NULL)
         return;
     rl_fork_delist(client);

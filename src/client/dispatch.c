@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "client/client.h"
+#include "core/validity.h"
 #include "wire/many_command.h"
 
 /* The largest number that Lua keeps exactly. */
@@ -85,6 +86,7 @@ static void write_alone(struct rl_connection *connection, struct rl_ticket *tick
     if (first_use(connection, fair ? LOADED_FAIR : ticket->kind))
         ticket->full = true;
     ticket->replies = (uint8_t)rl_lock_command_replies(&command);
+    ticket->native = ticket->kind == RL_COMMAND_RELEASE && connection->handshake.info.features != 0;
     rl_lock_command_write(writer, &command, connection->handshake.info.features, ticket->full);
 }
 
@@ -173,6 +175,17 @@ static bool send_alone(struct rl_connection *connection, const redlock_lock *loc
     return true;
 }
 
+/* Rule: a key is never shortened. So the longest that was asked for counts, by the slowest clock that a node may have. */
+static void note_key(redlock_lock *lock, enum rl_command_kind kind)
+{
+    struct rl_span ttl = rl_span_ms(lock->ttl_ms);
+    struct rl_span slow = rl_validity_drift(ttl, lock->client->config.drift_ppm);
+
+    if (kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND)
+        lock->kept_until =
+            rl_time_max(lock->kept_until, rl_time_add(lock->client->clock.now, rl_span_add(ttl, slow)));
+}
+
 bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                       const uint8_t *random, bool full)
 {
@@ -199,6 +212,7 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
         sent = send_alone(connection, lock, &ticket);
     if (!sent)
         return false;
+    note_key(lock, kind);
     rl_lock_ref(lock);
     client->dirty |= rl_node_set_one(node);
     return true;

@@ -127,9 +127,27 @@ static void take_resolved(redlock_client *client)
         rl_connection_resolved(&client->connections[resolved.tag], &resolved, client->clock.now);
 }
 
-static void handle_ready(redlock_client *client, const struct rl_ready *ready, int count)
+/* How long nobody has looked at what nodes sent; nothing while another thread is in the poller. */
+static struct rl_span unseen_since(const redlock_client *client)
+{
+    return client->pollers > 0 ? rl_span_us(0) : rl_time_since(client->clock.now, client->last_turn);
+}
+
+/* How much later than planned this thread came back from the poller: it was stopped, or had no processor. */
+static struct rl_span overslept(redlock_client *client, struct rl_time awake_at)
+{
+    struct rl_time now = rl_client_now(client);
+
+    return rl_time_before(awake_at, now) ? rl_time_since(now, awake_at) : rl_span_us(0);
+}
+
+/* Rule: no node is late because nobody looked. What came is read before any deadline is judged, and a greeting, which takes
+ * several round trips, gets the time back in which nobody looked. */
+static void handle_ready(redlock_client *client, const struct rl_ready *ready, int count,
+                         struct rl_span unseen)
 {
     rl_client_now(client);
+    client->connection_config.unseen = unseen;
     for (int i = 0; i < count; i++) {
         if (ready[i].tag == RL_POLLER_BELL)
             take_resolved(client);
@@ -180,8 +198,9 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_ready ready[READY_MAX];
     struct rl_call *calls;
-    struct rl_span timeout;
+    struct rl_span timeout, unseen = unseen_since(client);
     bool standing = stands(client);
+    struct rl_time awake_at;
     int count;
 
     do { /* what is sent or handed out may fail, and end calls of others */
@@ -193,6 +212,7 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     calls = rl_crowd_take_woken(client);
     until = rl_time_min(until, rl_driver_due(client));
     timeout = rl_span_us(rest_us(client, rl_time_since(until, client->clock.now).us));
+    awake_at = rl_time_max(until, client->clock.now);
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     rl_follow_unlock(client);
@@ -207,7 +227,7 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     if (--client->pollers == 0)
         client->sleep_until = (struct rl_time){0};
     pass_bell_on(client, ready, count);
-    handle_ready(client, ready, count);
+    handle_ready(client, ready, count, rl_span_add(unseen, overslept(client, awake_at)));
     client->last_turn = client->clock.now;
     rl_driver_run_timers(client);
     if (client->crowd.standing && !standing)
@@ -218,6 +238,7 @@ void rl_driver_refresh(redlock_client *client)
 {
     struct rl_ready ready[READY_MAX];
     struct rl_time now = rl_client_now(client);
+    struct rl_span unseen = unseen_since(client);
     int count;
 
     if (rl_time_before(now, rl_time_add(client->last_turn, rl_span_us(REFRESH_AFTER_US))))
@@ -225,7 +246,7 @@ void rl_driver_refresh(redlock_client *client)
     client->looked_away = true;
     count = rl_poller_wait(&client->poller, rl_span_us(0), ready, READY_MAX);
     pass_bell_on(client, ready, count);
-    handle_ready(client, ready, count);
+    handle_ready(client, ready, count, unseen);
     client->looked_away = false;
     client->last_turn = client->clock.now;
 }

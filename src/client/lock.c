@@ -249,6 +249,7 @@ void rl_lock_let_go(redlock_lock *lock)
 
 void redlock_lock_free(redlock_lock *lock)
 {
+    RL_NO_CANCELLATION;
     redlock_client *client;
     bool matters;
 

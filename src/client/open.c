@@ -190,8 +190,9 @@ static void start_connecting(redlock_client *client)
         rl_client_log(client, REDLOCK_LOG_WARNING,
                       "%u nodes survive no more failures than %u would: use an odd number",
                       client->node_count, client->node_count - 1);
+    client->last_turn = rl_client_now(client);
     for (uint32_t i = 0; i < client->node_count; i++)
-        rl_connection_wake(&client->connections[i], rl_client_now(client));
+        rl_connection_wake(&client->connections[i], client->clock.now);
     rl_driver_flush(client);
     pthread_mutex_unlock(&client->mutex);
 }
@@ -199,6 +200,7 @@ static void start_connecting(redlock_client *client)
 redlock_result redlock_client_open(const redlock_options *options, redlock_client **client,
                                    redlock_report *report)
 {
+    RL_NO_CANCELLATION;
     struct rl_config config;
     char error[256];
     redlock_result result;

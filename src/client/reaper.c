@@ -35,6 +35,17 @@ static struct rl_debt *find(redlock_client *client, const redlock_lock *lock, ui
     return NULL;
 }
 
+/* When the key is gone by itself at the latest. How long somebody else's lives is not known; what was sent last may still arrive. */
+static struct rl_time end_of_key(const redlock_lock *lock)
+{
+    const struct rl_config *config = &lock->client->config;
+    struct rl_time end = rl_time_add(lock->client->clock.now, rl_span_ms(lock->ttl_ms));
+
+    if (lock->owner_fixed)
+        end = rl_time_max(end, rl_time_add(lock->client->clock.now, config->max_ttl));
+    return rl_time_max(end, lock->kept_until);
+}
+
 void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause)
 {
     redlock_client *client = lock->client;
@@ -64,7 +75,7 @@ void rl_reaper_add(redlock_lock *lock, uint32_t node, const uint8_t *random, str
         return;
     debt->lock = lock;
     debt->node = node;
-    debt->until = rl_time_add(client->clock.now, rl_span_ms(lock->ttl_ms));
+    debt->until = end_of_key(lock);
     memcpy(debt->random, random, sizeof debt->random);
     rl_lock_ref(lock);
     client->debt_count++;

@@ -351,6 +351,8 @@ void rl_connection_flush(struct rl_connection *connection, struct rl_time now)
 
 void rl_connection_handle(struct rl_connection *connection, const struct rl_ready *ready, struct rl_time now)
 {
+    if (connection->state == RL_CONNECTION_OPENING || connection->state == RL_CONNECTION_GREETING)
+        connection->deadline = rl_time_add(connection->deadline, connection->config->unseen);
     if (connection->state == RL_CONNECTION_OPENING) {
         continue_opening(connection, now);
         return;

@@ -32,6 +32,7 @@ struct rl_ticket {
     uint8_t kind;
     uint8_t replies; /* messages that make up its reply */
     uint8_t full;    /* sent with the whole script */
+    uint8_t native;  /* sent as a command that not all nodes have, or that its user may not say */
     uint8_t random[16];
     uint8_t together; /* how many requests went in the same command as this one; 0 it went alone */
     uint64_t number;  /* the fence that was proposed */
@@ -67,6 +68,8 @@ struct rl_connection_config {
     const char *client_name;
     struct rl_span connect_timeout;
     struct rl_span node_timeout;
+    struct rl_span
+        unseen; /* how long nobody looked before what is handled now; a node is not to blame for that */
 };
 
 struct rl_connection {

@@ -353,6 +353,16 @@ static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset
     return item;
 }
 
+/* Whether the command itself was refused: the node does not have it, or the user may not say it. */
+static bool is_not_to_be_said(const struct rl_resp *error)
+{
+    static const char unknown[] = "ERR unknown command";
+
+    return rl_error_is(error->text, error->text_length, "NOPERM") ||
+           (error->text_length >= sizeof unknown - 1 &&
+            memcmp(error->text, unknown, sizeof unknown - 1) == 0);
+}
+
 enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, uint64_t proposal,
                                      const char *bytes, size_t length, struct rl_lock_reply *reply)
 {
@@ -376,8 +386,7 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, ui
         answer_error(reply, &first);
         if (rl_error_is(first.text, first.text_length, "NOSCRIPT"))
             return RL_READING_NO_SCRIPT;
-        if (kind == RL_COMMAND_RELEASE && first.text_length > 19 &&
-            memcmp(first.text, "ERR unknown command", 19) == 0)
+        if (kind == RL_COMMAND_RELEASE && is_not_to_be_said(&first))
             return RL_READING_NO_COMMAND;
     } else if (kind == RL_COMMAND_ACQUIRE && !guarded) {
         read_plain_acquire(&first, reply);

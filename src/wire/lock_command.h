@@ -62,7 +62,7 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
 enum rl_reading {
     RL_READING_ANSWER,    /* *answer is filled in */
     RL_READING_NO_SCRIPT, /* nothing was executed: send it again in full */
-    RL_READING_NO_COMMAND /* nothing was executed: the node lacks the native command, forget that feature */
+    RL_READING_NO_COMMAND /* nothing was executed: the node lacks the native command, or we lack the right: use the script */
 };
 
 /* What else a reply told; pointers into the reply. */

@@ -3,6 +3,7 @@
  * connection, once it is ready to listen, and before the client is closed. With fake nodes, that fail at the right moment.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/fakes.h"
@@ -224,6 +225,41 @@ static void close_insists_while_a_node_is_loading(void **state)
     stop_fakes(fakes);
 }
 
+/* ---- commands that a user may not say --------------------------------------------------------------------- */
+
+static const char new_redis[] = "redis_version:8.4.0\r\nrun_id:%040d\r\nrole:master\r\n";
+
+static void pretend_to_be_new(struct fake_node *fake, int number)
+{
+    char text[256], reply[300];
+
+    snprintf(text, sizeof text, new_redis, number);
+    snprintf(reply, sizeof reply, "$%zu\r\n%s\r\n", strlen(text), text);
+    fake_node_reply(fake, "INFO", reply);
+    fake_node_fail(fake, "DELEX", "NOPERM User locker has no permissions to run the 'delex' command");
+}
+
+/* The documented rights do not name the commands of the latest servers: the script does the same. */
+static void a_native_release_that_is_not_allowed_gives_way_to_the_script(void **state)
+{
+    struct fake_node *fakes[FAKES];
+    redlock_client *client;
+
+    (void)state;
+    start_fakes(fakes);
+    for (int i = 0; i < FAKES; i++)
+        pretend_to_be_new(fakes[i], i + 1);
+    client = open_warm_client(fake_urls(fakes));
+    for (int round = 0; round < 2; round++)
+        give_back(take_lock(client, "native", LONG_TTL_MS));
+    redlock_client_close(client);
+    for (int i = 0; i < FAKES; i++) {
+        assert_int_equal(fake_node_received(fakes[i], "DELEX"), 1);
+        assert_int_equal(releases_of(fakes[i]), 2);
+    }
+    stop_fakes(fakes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +270,7 @@ int main(void)
         cmocka_unit_test(close_pays_what_is_owed_to_a_node_that_is_coming_back),
         cmocka_unit_test(release_that_a_node_was_not_ready_for_is_sent_again),
         cmocka_unit_test(close_insists_while_a_node_is_loading),
+        cmocka_unit_test(a_native_release_that_is_not_allowed_gives_way_to_the_script),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -424,6 +424,26 @@ static void a_silent_connection_is_given_up_with_a_reset(void **state)
     redlock_client_close(client);
 }
 
+/* An extension never shortens a key: a short one does not make the release that is owed end any sooner. */
+static void a_short_extension_forgives_no_release(void **state)
+{
+    struct scene *scene = *state;
+    redlock_client *client = open_scene(scene, REDLOCK_GUARDED);
+    redlock_lock *lock = take_lock(client, "shortened", LONG_TTL_MS);
+
+    await(count_lock_keys(scene->fleet, PROXIED) == 1);
+    assert_int_equal(redlock_extend(lock, REDLOCK_TTL_MIN_MS, NULL), REDLOCK_OK);
+    proxy_cut_and_keep_next(scene->proxy); /* what is cut is never delivered */
+    proxy_hold(scene->proxy, true);
+    give_back(lock);
+    await(proxy_has_cut(scene->proxy));
+    sleep_ms(6 * REDLOCK_TTL_MIN_MS); /* that extension is over, the key is not */
+    assert_int_equal(count_lock_keys(scene->fleet, PROXIED), 1);
+    proxy_hold(scene->proxy, false);
+    expect_no_orphan(scene->fleet);
+    redlock_client_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +461,7 @@ int main(void)
         ON_SCENE(without_a_release_on_the_next_connection_the_key_stays, start_scene),
         ON_SCENE(words_that_come_after_the_first_release_leave_no_orphan, start_scene),
         ON_SCENE(words_that_come_after_a_release_on_the_next_connection_leave_no_orphan, start_scene),
+        ON_SCENE(a_short_extension_forgives_no_release, start_scene),
         ON_SCENE(a_silent_connection_is_given_up_with_a_reset, start_scene),
     };
 

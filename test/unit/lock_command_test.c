@@ -317,6 +317,7 @@ static const struct expected replies[] = {
     {REL, ":-1\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {REL, "-ERR unknown command 'DELEX'\r\n", RL_READING_NO_COMMAND, RL_BROKEN, RL_CAUSE_ERROR, 0, -2, 0,
      NULL},
+    {REL, "-NOPERM this user may not\r\n", RL_READING_NO_COMMAND, RL_BROKEN, RL_CAUSE_RIGHTS, 0, -2, 0, NULL},
     {REL, "|1\r\n+ttl\r\n:9\r\n:1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     /* who holds it */
     {PEEK, "$0\r\n\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
