@@ -7,9 +7,9 @@
 servers() {
     "$REDLOCK" local status 2>/dev/null | sed -nE 's/.* up  pid ([0-9]+)$/\1/p'
 }
-# count_servers: how many processes were started in our folder, by what they were called with.
+# count_servers: how many processes live in our folder, known to status or not.
 count_servers() {
-    pgrep -fc "redis-server unixsocket:$REDLOCK_LOCAL_DIR/node"
+    find /proc -maxdepth 2 -name cwd -lname "$REDLOCK_LOCAL_DIR" 2>/dev/null | wc -l
 }
 
 # ---- ten first uses at once

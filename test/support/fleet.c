@@ -73,6 +73,46 @@ static void show_log(const struct fleet_node *node)
         fclose(file);
 }
 
+/* ---- the server ---------------------------------------------------------------------------------------- */
+
+int fleet_server_version(void)
+{
+    static int version;
+    char line[256] = "";
+    int major = 0, minor = 0;
+
+    if (version != 0)
+        return version;
+    FILE *output = popen("redis-server --version", "re");
+    if (output != NULL && fgets(line, sizeof(line), output) != NULL && strstr(line, "v=") != NULL &&
+        sscanf(strstr(line, "v="), "v=%d.%d", &major, &minor) == 2)
+        version = major * 100 + minor;
+    if (output != NULL)
+        pclose(output);
+    if (strncmp(line, "Valkey", 6) == 0 && version < FLEET_REDIS_7_2)
+        version = FLEET_REDIS_7_2; /* its numbers go on from there */
+    return version;
+}
+
+/* Writes lines of a configuration as this server knows them: what it has no word for, it does not restrict. */
+static void write_lines(FILE *file, const char *lines)
+{
+    int version = fleet_server_version();
+
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        const char *channels = strstr(lines, " &*");
+        if (version < FLEET_REDIS_7_0 && strncmp(lines, "enable-debug-command", 20) == 0)
+            fputc('\n', file);
+        else if (version < FLEET_REDIS_6_2 && channels != NULL && channels < lines + length)
+            fprintf(file, "%.*s%.*s\n", (int)(channels - lines), lines, (int)(lines + length - channels - 3),
+                    channels + 3);
+        else
+            fprintf(file, "%.*s\n", (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
 static void write_transport(const struct fleet *fleet, const struct fleet_node *node, FILE *file)
 {
     if (fleet->options.transport == FLEET_TCP)
@@ -97,14 +137,14 @@ static bool write_config(const struct fleet *fleet, const struct fleet_node *nod
         return false;
     fprintf(file,
             "bind 127.0.0.1\nunixsocket %s/socket\nunixsocketperm 700\ndir %s\nlogfile %s/log\n"
-            "daemonize no\nsave \"\"\nappendonly %s\nappendfsync always\nloglevel warning\n"
-            "enable-debug-command yes\nuser fleet on >fleet ~* &* +@all\n",
+            "daemonize no\nsave \"\"\nappendonly %s\nappendfsync always\nloglevel warning\n",
             node->folder, node->folder, node->folder, fleet->options.durable ? "yes" : "no");
+    write_lines(file, "enable-debug-command yes\nuser fleet on >fleet ~* &* +@all");
     write_transport(fleet, node, file);
     if (fleet->options.config != NULL)
-        fprintf(file, "%s\n", fleet->options.config);
+        write_lines(file, fleet->options.config);
     if (node->config != NULL)
-        fprintf(file, "%s\n", node->config);
+        write_lines(file, node->config);
     return fclose(file) == 0;
 }
 
@@ -269,7 +309,6 @@ static void become_server(const char *config, pid_t parent)
     dup2(null, 1);
     close_range(3, ~0U, 0);
     execlp("redis-server", "redis-server", config, (char *)NULL);
-    execlp("valkey-server", "valkey-server", config, (char *)NULL);
     _exit(127);
 }
 
