@@ -73,7 +73,7 @@ for pid in "${pids[@]:0:4}"; do
 done
 exits 'without a quorum the missing ones are started on demand, but do not vote: they forgot what was locked' 69 run -n a -- true
 says 'as is said' 'started 4 of five'
-says 'with the reason' 'does not remember what was locked'
+says 'with the reason' 'restarted or wiped'
 is 'and there are five again' "$(count_servers)" 5
 exits 'until somebody says that nothing is held' 0 init --yes
 exits 'or the time is up that a lock could last' 0 run -n a -- true

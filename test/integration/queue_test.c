@@ -161,7 +161,7 @@ static void who_times_out_in_the_queue_is_told_who_has_it(void **state)
     assert_string_equal(report.holder.why, "the first");
     assert_int_equal(report.holder.pid, getpid());
     assert_true(report.holder_ttl_left_ms > 0);
-    assert_in_range(report.denied, quorum_of(fleet), fleet_size(fleet));
+    assert_in_range(report.held, quorum_of(fleet), fleet_size(fleet));
     give_back(lock);
 
     /* Behind somebody who waits himself: what he was told. */
