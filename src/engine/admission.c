@@ -6,7 +6,8 @@
 
 #include "base/bytes.h"
 
-enum { FLOOR_RETRY_MS = 1000 };
+/* Nodes remember a term for two hours longer than its locks may last: wire/lua/admit.lua. */
+enum { FLOOR_RETRY_MS = 1000, ANNOUNCE_EVERY_MS = 1800000 };
 
 static const char *const words[] = {
     [RL_WORD_NONE] = "", [RL_WORD_INIT] = "init", [RL_WORD_SUSPECT] = "suspect", [RL_WORD_LOOK] = "look"};
@@ -23,12 +24,9 @@ void rl_admission_refuse(struct rl_engine *engine, uint32_t node, enum rl_cause 
                      engine->sessions[node].url.display, guard->why);
 }
 
-/* What one node knows of clients with longer locks than ours counts for all: another may have forgotten it. */
-static int64_t longest_quarantine(const struct rl_engine *engine)
+int64_t rl_admission_quarantine_ms(const struct rl_engine *engine)
 {
-    int64_t own = rl_span_ms_up(rl_guard_quarantine(engine->config.max_ttl, engine->config.drift_ppm));
-
-    return own > engine->quarantine_ms ? own : engine->quarantine_ms;
+    return rl_span_ms_up(rl_guard_quarantine(engine->config.max_ttl));
 }
 
 /* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
@@ -49,12 +47,12 @@ static bool make_admission(struct rl_engine *engine, uint32_t node, enum rl_word
 
     *admission = (struct rl_admission){
         .replid = info->replid,
-        .quarantine_ms = longest_quarantine(engine),
+        .quarantine_ms = rl_admission_quarantine_ms(engine),
         .durable = session->url.durable,
         .up_ms = own_memory_ms(info),
         .word = words[word],
         .floor = floor,
-        .known = engine->guards[node].epoch,
+        .known = engine->guards[node].record,
     };
     rl_guard_run(admission->run, info->run_id, info->replid);
     if (!rl_state_random(engine, random, sizeof random))
@@ -86,6 +84,8 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
         rl_lock_ref(lock);
     engine->guards[node].asking = true;
     engine->guards[node].asked = engine->now;
+    if (word != RL_WORD_LOOK)
+        engine->guards[node].announced = engine->now;
     engine->wants.write |= rl_node_set_one(node);
     return true;
 }
@@ -118,12 +118,23 @@ bool rl_admission_ask(struct rl_engine *engine, uint32_t node, enum rl_word word
            send_admission(engine, node, &admission, word, lock, full);
 }
 
-bool rl_admission_give_floor(struct rl_engine *engine, uint32_t node, uint64_t floor)
+bool rl_admission_give_floor(struct rl_engine *engine, uint32_t node, uint64_t floor,
+                             const struct rl_terms *terms)
 {
     struct rl_admission admission;
+    bool made = make_admission(engine, node, RL_WORD_NONE, floor, &admission);
 
-    return make_admission(engine, node, RL_WORD_NONE, floor, &admission) &&
-           send_admission(engine, node, &admission, RL_WORD_NONE, NULL, false);
+    admission.terms = terms;
+    return made && send_admission(engine, node, &admission, RL_WORD_NONE, NULL, false);
+}
+
+bool rl_admission_announce(struct rl_engine *engine, uint32_t node)
+{
+    const struct rl_node_guard *guard = &engine->guards[node];
+    bool lately = guard->announced.us != 0 &&
+                  rl_time_since(engine->now, guard->announced).us < ANNOUNCE_EVERY_MS * INT64_C(1000);
+
+    return !engine->config.guarded || lately || rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false);
 }
 
 void rl_admission_put_off(struct rl_engine *engine, uint32_t node)

@@ -15,8 +15,16 @@ enum rl_word { RL_WORD_NONE, RL_WORD_INIT, RL_WORD_SUSPECT, RL_WORD_LOOK };
 bool rl_admission_ask(struct rl_engine *engine, uint32_t node, enum rl_word word, redlock_lock *lock,
                       bool full);
 
-/* The same, with the highest fence that the others know of. */
-bool rl_admission_give_floor(struct rl_engine *engine, uint32_t node, uint64_t floor);
+/* The same, with the highest fence and the terms that the others know of. */
+bool rl_admission_give_floor(struct rl_engine *engine, uint32_t node, uint64_t floor,
+                             const struct rl_terms *terms);
+
+/* Has the node told how long this client's locks may be (its term), ahead of what is sent to it next; nothing happens when it was told
+ * within the last half an hour. A node that forgot has to know for how long to sit out. false: no memory, or it cannot be admitted. */
+bool rl_admission_announce(struct rl_engine *engine, uint32_t node);
+
+/* What a node that forgot one of our locks has to sit out. */
+int64_t rl_admission_quarantine_ms(const struct rl_engine *engine);
 
 /* What INFO alone rules out; NONE when it rules out nothing. */
 enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char **why);

@@ -138,6 +138,9 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
                  "its clock cannot be trusted");
     else if (has_lost_its_vote(engine, node, ticket))
         withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
+    else if (ticket->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
+             !rl_guard_in_time(engine, node, lock->asking->acquire.asked))
+        withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
 }
 
 /* Whether it asked something of the lock itself; the rest is about those who wait. */

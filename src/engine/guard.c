@@ -5,12 +5,17 @@
  */
 #include "engine/guard.h"
 
+#include <string.h>
+
 #include "base/format.h"
 #include "engine/admission.h"
 #include "engine/clocks.h"
 #include "wire/error_reply.h"
 
 enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
+
+/* The shortest quarantine is longer than a second. */
+enum { ADMITTED_WITHIN_MS = 500 };
 
 static struct rl_time after_ms(const struct rl_engine *engine, int64_t ms)
 {
@@ -34,7 +39,8 @@ void rl_guard_ready(struct rl_engine *engine, uint32_t node)
 
     guard->fitness = RL_FITNESS_UNKNOWN;
     guard->cause = RL_CAUSE_NONE;
-    guard->epoch[0] = '\0';
+    guard->epoch[0] = guard->record[0] = '\0';
+    guard->announced = (struct rl_time){0};
     guard->again = RL_TIME_NEVER;
     guard->by_info = false;
     if (!engine->config.guarded || session->unfit != RL_CAUSE_NONE)
@@ -95,7 +101,7 @@ static void begin_sweep(struct rl_engine *engine)
             rl_admission_put_off(engine, node);
 }
 
-static void give_floor(struct rl_engine *engine, bool found, uint64_t floor)
+static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, const struct rl_terms *terms)
 {
     for (uint32_t node = 0; node < engine->node_count; node++) {
         struct rl_node_guard *guard = &engine->guards[node];
@@ -103,7 +109,7 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor)
         if (guard->fitness != RL_FITNESS_FLOORLESS || !guard->awaits_floor ||
             engine->sessions[node].state != RL_SESSION_READY)
             continue;
-        if (found && rl_admission_give_floor(engine, node, floor))
+        if (found && rl_admission_give_floor(engine, node, floor, terms))
             continue;
         guard->again = after_ms(engine, FLOOR_RETRY_MS);
         rl_admission_refuse(
@@ -117,6 +123,7 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor)
 static void conclude_sweep(struct rl_engine *engine)
 {
     struct rl_guard_view views[RL_NODES_MAX];
+    struct rl_terms terms = {0};
     uint64_t floor = 0;
     bool found;
 
@@ -127,10 +134,12 @@ static void conclude_sweep(struct rl_engine *engine)
 
         views[node] = (struct rl_guard_view){
             .heard = guard->sweep == engine->sweep, .fitness = guard->fitness, .high = guard->high};
+        for (uint32_t i = 0; views[node].heard && i < guard->terms.count; i++)
+            rl_terms_add(&terms, guard->terms.each[i]);
     }
     engine->sweeping = false;
     found = rl_guard_floor(views, engine->node_count, &floor);
-    give_floor(engine, found, floor);
+    give_floor(engine, found, floor, &terms);
     /* A node that came to lack a floor while the others were being heard needs what they say after that. */
     for (uint32_t node = 0; node < engine->node_count; node++)
         if (engine->guards[node].fitness == RL_FITNESS_FLOORLESS && !engine->guards[node].awaits_floor)
@@ -161,28 +170,38 @@ static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct
 
 /* ---- answers ---- */
 
-static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
+/* Longer than our own locks need: for whose sake? */
+static void describe_quarantine(const struct rl_engine *engine, char *why, size_t size,
+                                const struct rl_admitted *admitted)
 {
     struct rl_text text = rl_text_on(why, size);
 
-    rl_text_format(&text, "restarted or wiped; quarantined for another %ld s (a new fleet: redlock init)",
-                   (long)((wait_ms + 999) / 1000));
+    rl_text_format(&text, "restarted or wiped; quarantined for another %ld s",
+                   (long)((admitted->wait_ms + 999) / 1000));
+    if (admitted->quarantine_ms > rl_admission_quarantine_ms(engine))
+        rl_text_format(&text, ", as locks of another client last up to %ld s",
+                       (long)(rl_guard_longest_lock_ms(admitted->quarantine_ms) / 1000));
+    else
+        rl_text_add(&text, " (a new fleet: redlock init)");
 }
 
 static void take_admitted(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
                           const struct rl_admitted *admitted)
 {
     struct rl_node_guard *guard = &engine->guards[node];
-    char why[sizeof guard->why];
+    char why[sizeof guard->why], epoch[sizeof guard->epoch];
 
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     /* What was asked before the sweep began may be older than what the sweep is for. */
     if (!rl_time_before(ticket->sent, engine->sweep_began))
         guard->sweep = engine->sweep;
-    if (admitted->quarantine_ms > engine->quarantine_ms)
-        engine->quarantine_ms = admitted->quarantine_ms;
-    rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
+    guard->terms = admitted->terms;
+    rl_text_copy(guard->record, sizeof guard->record, admitted->record);
+    rl_guard_epoch(epoch, admitted->record);
+    if (strcmp(epoch, guard->epoch) != 0)
+        guard->admitted = engine->now;
+    rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
     if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
         /* Asked for the time only: what its record says does not mend its clock. */
         if (!rl_cause_is_clock(guard->cause))
@@ -192,7 +211,7 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
         guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
-        describe_quarantine(why, sizeof why, admitted->wait_ms);
+        describe_quarantine(engine, why, sizeof why, admitted);
         guard->quarantine_ends = after_ms(engine, admitted->wait_ms);
         /* Somebody may give the operator's word before the time is up: ask now and then. */
         guard->again =
@@ -287,6 +306,12 @@ void rl_guard_look(struct rl_engine *engine)
             guard->fitness == RL_FITNESS_UNKNOWN)
             rl_admission_ask(engine, node, RL_WORD_LOOK, NULL, false);
     }
+}
+
+bool rl_guard_in_time(const struct rl_engine *engine, uint32_t node, struct rl_time round_began)
+{
+    return !engine->config.guarded ||
+           rl_time_since(engine->guards[node].admitted, round_began).us <= ADMITTED_WITHIN_MS * INT64_C(1000);
 }
 
 /* ---- the right to vote ---- */

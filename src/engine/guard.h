@@ -20,6 +20,9 @@ void rl_guard_dropped(struct rl_engine *engine, uint32_t node);
 /* Finds out who may vote without changing anything at the nodes, for an inspection. */
 void rl_guard_look(struct rl_engine *engine);
 
+/* Rule: a vote counts only when the node had been told our term before any node that forgot in this round can be back. */
+bool rl_guard_in_time(const struct rl_engine *engine, uint32_t node, struct rl_time round_began);
+
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(struct rl_engine *engine, uint32_t node);
 

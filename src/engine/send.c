@@ -202,6 +202,9 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 
     if (kind == RL_COMMAND_ADMIT)
         return rl_admission_ask(engine, node, RL_WORD_INIT, lock, full);
+    /* Rule: a term is announced before it is used. */
+    if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
+        return false;
     if (random != NULL)
         memcpy(ticket.random, random, sizeof ticket.random);
     else

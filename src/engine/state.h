@@ -33,12 +33,16 @@ struct rl_node_guard {
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
     struct rl_clock_watch watch;
-    struct rl_time seen_good; /* the last good look at its clock was asked for then */
-    struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
-    enum rl_cause cause;      /* why it is not fit */
-    enum rl_cause told;       /* what the log was told of that */
-    char epoch[RL_EPOCH_MAX + 1];
-    char why[128]; /* in words */
+    struct rl_time seen_good;      /* the last good look at its clock was asked for then */
+    struct rl_time suspected;      /* since when its clock is in doubt; 0 it is not */
+    enum rl_cause cause;           /* why it is not fit */
+    enum rl_cause told;            /* what the log was told of that */
+    char record[RL_EPOCH_MAX + 1]; /* as its latest admission told it */
+    char epoch[RL_EPOCH_MAX + 1];  /* the part of it that votes are asked with */
+    struct rl_time admitted;       /* when this epoch was first heard of */
+    struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
+    struct rl_terms terms;    /* which terms it knew when it was last heard */
+    char why[160];            /* in words */
 };
 
 /* A release that is still owed to a node whose connection broke; see debts.c and reaper.c. */
@@ -86,9 +90,8 @@ struct rl_engine {
     struct rl_session_user user;
     struct rl_session_config session_config;
     struct rl_wants wants;
-    bool voting;           /* locks have been asked for: before that nodes are only looked at */
-    int64_t quarantine_ms; /* the longest this client, or another one any node knows of, wants */
-    uint32_t sweep;        /* number of the latest sweep for a floor */
+    bool voting;    /* locks have been asked for: before that nodes are only looked at */
+    uint32_t sweep; /* number of the latest sweep for a floor */
     struct rl_time sweep_began;
     bool sweeping;
     bool stepping; /* see steps.c */
