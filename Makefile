@@ -6,6 +6,8 @@ SECONDS ?= 60
 SEEDS ?= 20000
 FIRST ?= 1
 SEED ?=
+REDIS_SERVER ?=
+WITH_SERVER = $(if $(REDIS_SERVER),tools/with-server $(REDIS_SERVER))
 CHAOS = test/chaos-client test/chaos-relay test/clock_shim.so
 
 all:
@@ -30,15 +32,16 @@ help:
 	@echo 'make interop               share locks with redis-py and node-redlock, which it fetches; not part of make test'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
+	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
 	@echo 'make clean                 remove build/'
 
 test:
 	@tools/setup test
-	@tools/run-tests $(BUILD)
+	@$(WITH_SERVER) tools/run-tests $(BUILD)
 
 demo: all
 	@tools/setup demo
-	@REDLOCK=$(BUILD)/src/redlock tools/demo
+	@REDLOCK=$(BUILD)/src/redlock $(WITH_SERVER) tools/demo
 
 install uninstall:
 	@tools/setup build
@@ -61,7 +64,7 @@ bench:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
-	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
+	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
 
 bench-peers:
 	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
@@ -82,13 +85,13 @@ chaos:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS)
-	@test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 soak:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS) test/redlock-sim
-	@nice test/chaos/run $(BUILD)/test --seconds 900 --most-seconds 1500 --episode-seconds 30 \
+	@$(WITH_SERVER) nice test/chaos/run $(BUILD)/test --seconds 900 --most-seconds 1500 --episode-seconds 30 \
 		--operations 1000000 --faults 1000 --simulator-seeds 100000 $(if $(SEED),--seed $(SEED))
 
 model:
@@ -98,7 +101,7 @@ model:
 interop: all
 	@tools/setup demo
 	@for peer in redis_py node_redlock; do \
-		REDLOCK=$(abspath $(BUILD))/src/redlock PEERS=$(abspath $(BUILD))/peers test/interop/$$peer.sh || exit; \
+		REDLOCK=$(abspath $(BUILD))/src/redlock PEERS=$(abspath $(BUILD))/peers $(WITH_SERVER) test/interop/$$peer.sh || exit; \
 	done
 
 clean:

@@ -13,7 +13,7 @@ enum { FLUSH_EVERY = 64 }; /* callbacks: none of them holds back too many questi
 
 static redlock_request next_request(redlock_client *client)
 {
-    return ++client->last_request;
+    return ++client->engine.last_request;
 }
 
 /* The operation is under way, or has even ended already: its callback has not run, for that needs the mutex. */
@@ -31,7 +31,7 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
  * goes out together. */
 static void leave_corked(redlock_client *client)
 {
-    bool loops = client->outer_fd >= 0 && client->dirty != 0;
+    bool loops = client->outer_fd >= 0 && client->engine.wants.write != 0;
 
     if (!rl_client_processes(client) && !loops) {
         rl_driver_leave(client);
@@ -54,10 +54,10 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    result = rl_call_check_spec(client, rl_spec_accept(spec, &copy), &checked, NULL);
+    result = rl_call_check_spec(&client->engine, rl_spec_accept(spec, &copy), &checked, NULL);
     if (result == REDLOCK_OK) {
         rl_driver_refresh(client);
-        operation = rl_call_acquire(client, &checked, wait_ms, next_request(client), &result, NULL);
+        operation = rl_begin_acquire(client, &checked, wait_ms, next_request(client), &result, NULL);
     }
     if (operation != NULL)
         set_callback(operation, done, NULL, context, request);
@@ -74,13 +74,13 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
 
     if (lock == NULL || done == NULL)
         return REDLOCK_INVALID;
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return REDLOCK_MISUSE;
-    rl_driver_refresh(lock->client);
-    operation = rl_call_extend(lock, ttl_ms, next_request(lock->client), &result, NULL);
+    rl_driver_refresh(rl_client_of(lock));
+    operation = rl_begin_extend(lock, ttl_ms, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_corked(lock->client);
+    leave_corked(rl_client_of(lock));
     return result;
 }
 
@@ -93,17 +93,17 @@ redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, v
 
     if (lock == NULL || done == NULL)
         return REDLOCK_INVALID;
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return REDLOCK_MISUSE;
-    rl_driver_refresh(lock->client);
-    operation = rl_call_release(lock, next_request(lock->client), &result, NULL);
+    rl_driver_refresh(rl_client_of(lock));
+    operation = rl_begin_release(lock, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_corked(lock->client);
+    leave_corked(rl_client_of(lock));
     return result;
 }
 
-static redlock_result know_async(redlock_client *client, const struct rl_known_call *call,
+static redlock_result know_later(redlock_client *client, const struct rl_known_call *call,
                                  redlock_acquired_fn acquired, redlock_done_fn finished, void *context,
                                  redlock_request *request)
 {
@@ -114,7 +114,7 @@ static redlock_result know_async(redlock_client *client, const struct rl_known_c
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    operation = rl_settling_known(client, call, next_request(client), &result, NULL);
+    operation = rl_begin_known(client, call, next_request(client), &result, NULL);
     if (operation != NULL)
         set_callback(operation, acquired, finished, context, request);
     leave_corked(client);
@@ -129,7 +129,7 @@ redlock_result redlock_adopt_async(redlock_client *client, const redlock_spec *s
     redlock_spec copy;
     struct rl_known_call call = {RL_OPERATION_ADOPT, rl_spec_accept(spec, &copy), owner, owner_length};
 
-    return know_async(client, &call, done, NULL, context, request);
+    return know_later(client, &call, done, NULL, context, request);
 }
 
 redlock_result redlock_release_owner_async(redlock_client *client, const char *name, size_t name_length,
@@ -140,84 +140,60 @@ redlock_result redlock_release_owner_async(redlock_client *client, const char *n
     redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
     struct rl_known_call call = {RL_OPERATION_RELEASE, &spec, owner, owner_length};
 
-    return know_async(client, &call, NULL, done, context, request);
+    return know_later(client, &call, NULL, done, context, request);
 }
 
-static redlock_result survey_async(redlock_client *client, enum rl_operation_kind kind,
-                                   const redlock_spec *spec, redlock_done_fn done, void *context,
-                                   redlock_request *request)
+/* What an inspection finds is kept until its callback has run. */
+static redlock_result survey_later(redlock_client *client, const struct rl_survey_call *call,
+                                   redlock_done_fn done, void *context, redlock_request *request)
 {
-    struct rl_operation *operation;
-    redlock_result result;
+    redlock_report kept = REDLOCK_REPORT_INIT;
+    struct rl_operation *operation = NULL;
+    redlock_result result = REDLOCK_NOMEM;
 
     if (done == NULL)
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    operation = rl_settling_survey(client, kind, spec, next_request(client), &result, NULL);
+    if (call->kind == RL_OPERATION_INSPECT)
+        kept.details = rl_details_create(&client->engine.config.allocator, client->engine.node_count);
+    if (call->kind != RL_OPERATION_INSPECT || kept.details != NULL)
+        operation = rl_begin_survey(client, call, next_request(client), &result, &kept);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
+    else
+        redlock_details_free(kept.details);
     leave_corked(client);
-    return result;
+    return operation != NULL ? REDLOCK_OK : result;
 }
 
 redlock_result redlock_inspect_async(redlock_client *client, const char *name, size_t name_length,
                                      redlock_done_fn done, void *context, redlock_request *request)
 {
     RL_NO_CANCELLATION;
-    redlock_spec spec = rl_call_survey_spec(name, name_length);
+    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length};
 
-    return survey_async(client, RL_OPERATION_INSPECT, &spec, done, context, request);
+    return survey_later(client, &call, done, context, request);
 }
 
 redlock_result redlock_init_nodes_async(redlock_client *client, redlock_done_fn done, void *context,
                                         redlock_request *request)
 {
     RL_NO_CANCELLATION;
-    redlock_spec spec = rl_call_survey_spec(NULL, 0);
+    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0};
 
-    return survey_async(client, RL_OPERATION_INIT, &spec, done, context, request);
-}
-
-/* Linear in what is under way: cancelling is rare. */
-static struct rl_operation *find_operation(redlock_client *client, redlock_request request)
-{
-    for (struct rl_link *link = rl_list_first(&client->operations); link != NULL;
-         link = rl_list_next(&client->operations, link)) {
-        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
-
-        if (operation->request == request && !operation->done)
-            return operation;
-    }
-    return NULL;
-}
-
-static void cancel_operation(redlock_client *client, struct rl_operation *operation)
-{
-    struct rl_event event = {.kind = RL_EVENT_CANCEL, .now = rl_client_now(client)};
-
-    if (operation->kind == RL_OPERATION_EXTEND || operation->kind == RL_OPERATION_ADOPT)
-        rl_operation_finish(operation,
-                            REDLOCK_CANCELED); /* the round goes on: longer than wanted harms nobody */
-    else
-        rl_operation_event(operation, &event);
+    return survey_later(client, &call, done, context, request);
 }
 
 redlock_result redlock_cancel(redlock_client *client, redlock_request request)
 {
     RL_NO_CANCELLATION;
-    struct rl_operation *operation;
-    redlock_result result = REDLOCK_OK;
+    redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    operation = request != 0 ? find_operation(client, request) : NULL;
-    if (operation == NULL)
-        result = REDLOCK_NOT_HELD;
-    else if (operation->kind == RL_OPERATION_RELEASE)
-        result = REDLOCK_MISUSE;
-    else
-        cancel_operation(client, operation);
+    rl_client_now(client);
+    result = rl_engine_cancel(&client->engine, request);
     leave_corked(client);
     return result;
 }
@@ -266,12 +242,8 @@ int redlock_client_fd(redlock_client *client)
     if (client->outer_fd < 0)
         open_outer(client);
     fd = client->outer_fd;
-    if (fd >= 0 && !rl_list_empty(&client->completions)) {
-        uint64_t one = 1;
-        ssize_t put = write(client->ready_fd, &one, sizeof one);
-
-        (void)put;
-    }
+    if (fd >= 0 && !rl_list_empty(&client->completions))
+        rl_notify_ring(client);
     rl_driver_leave(client);
     return fd;
 }

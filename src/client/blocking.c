@@ -2,9 +2,10 @@
  * The calls that return when it is done. Each begins an operation and drives the connections, or sleeps, until it has ended.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "client/client.h"
+#include "engine/guard.h"
+#include "engine/report.h"
 
 redlock_result rl_blocking_misuse(redlock_report *report)
 {
@@ -20,10 +21,10 @@ static redlock_result settle_up(redlock_client *client, struct rl_operation *ope
     redlock_result result;
 
     if (handed_out != NULL && operation->result == REDLOCK_OK)
-        *handed_out = rl_call_hand_out(operation);
+        *handed_out = rl_begin_hand_out(operation);
     result = operation->result;
     rl_report_operation(report, operation);
-    rl_operation_free(client, operation);
+    rl_operation_free(&client->engine, operation);
     return result;
 }
 
@@ -51,26 +52,26 @@ static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call
 {
     redlock_spec checked;
 
-    call->result = rl_call_check_spec(client, call->spec, &checked, call->report);
+    call->result = rl_call_check_spec(&client->engine, call->spec, &checked, call->report);
     if (call->result != REDLOCK_OK)
         return NULL;
     if (alone) {
-        rl_guard_begin(client);
-        rl_driver_settle(client, rl_quorum(client->node_count));
+        rl_guard_begin(&client->engine);
+        rl_driver_settle(client, rl_quorum(client->engine.node_count));
     }
-    if (client->closing) { /* meanwhile: what is under way was cancelled already */
+    if (client->engine.closing) { /* meanwhile: what is under way was cancelled already */
         call->result = REDLOCK_CANCELED;
         rl_report_error(call->report, call->result, "the client was closed");
         return NULL;
     }
-    return rl_call_acquire(client, &checked, call->wait_ms, 0, &call->result, call->report);
+    return rl_begin_acquire(client, &checked, call->wait_ms, 0, &call->result, call->report);
 }
 
 struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call)
 {
     if (call->post.kind == RL_POST_ACQUIRE)
         return begin_acquire(client, call, false);
-    return rl_call_release(call->lock, 0, &call->result, call->report);
+    return rl_begin_release(call->lock, 0, &call->result, call->report);
 }
 
 void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation)
@@ -120,13 +121,13 @@ static redlock_result extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report
     struct rl_operation *operation;
     redlock_result result;
 
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return rl_blocking_misuse(report);
-    rl_driver_refresh(lock->client);
-    operation = rl_call_extend(lock, ttl_ms, 0, &result, report);
+    rl_driver_refresh(rl_client_of(lock));
+    operation = rl_begin_extend(lock, ttl_ms, 0, &result, report);
     if (operation != NULL)
-        result = conclude(lock->client, operation, report);
-    rl_driver_leave(lock->client);
+        result = conclude(rl_client_of(lock), operation, report);
+    rl_driver_leave(rl_client_of(lock));
     return result;
 }
 
@@ -144,12 +145,12 @@ static redlock_result release(redlock_lock *lock, redlock_report *report)
 {
     struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
 
-    if (rl_crowd_call(lock->client, &call))
+    if (rl_crowd_call(rl_client_of(lock), &call))
         return call.result;
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return rl_blocking_misuse(report);
-    rl_driver_refresh(lock->client);
-    return finish(lock->client, rl_call_release(lock, 0, &call.result, report), &call);
+    rl_driver_refresh(rl_client_of(lock));
+    return finish(rl_client_of(lock), rl_begin_release(lock, 0, &call.result, report), &call);
 }
 
 redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
@@ -162,20 +163,21 @@ redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
     return rl_report_return(&frame, release(lock, frame.report));
 }
 
-/* ---- the calls of settling.c ---- */
+/* ---- locks that somebody else made ---- */
 
-static redlock_result adopt(redlock_client *client, const struct rl_known_call *call, redlock_lock **lock,
-                            redlock_report *report)
+static redlock_result call_known(redlock_client *client, const struct rl_known_call *call,
+                                 redlock_lock **lock, redlock_report *report)
 {
     struct rl_operation *operation;
     redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    operation = rl_settling_known(client, call, 0, &result, report);
+    operation = rl_begin_known(client, call, 0, &result, report);
     if (operation != NULL) {
         rl_driver_wait(client, operation, NULL);
-        *lock = rl_settling_adopted(operation);
+        if (lock != NULL)
+            *lock = rl_begin_hand_out(operation);
         result = settle_up(client, operation, NULL, report);
     }
     rl_driver_leave(client);
@@ -194,22 +196,7 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
         return REDLOCK_INVALID;
     *lock = NULL;
     call.spec = rl_spec_accept(spec, &copy);
-    return rl_report_return(&frame, adopt(client, &call, lock, frame.report));
-}
-
-static redlock_result release_owner(redlock_client *client, const struct rl_known_call *call,
-                                    redlock_report *report)
-{
-    struct rl_operation *operation;
-    redlock_result result;
-
-    if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
-    operation = rl_settling_known(client, call, 0, &result, report);
-    if (operation != NULL)
-        result = conclude(client, operation, report);
-    rl_driver_leave(client);
-    return result;
+    return rl_report_return(&frame, call_known(client, &call, lock, frame.report));
 }
 
 redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
@@ -222,10 +209,12 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
 
     if (!rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    return rl_report_return(&frame, release_owner(client, &call, frame.report));
+    return rl_report_return(&frame, call_known(client, &call, NULL, frame.report));
 }
 
-static redlock_result survey(redlock_client *client, enum rl_operation_kind kind, const redlock_spec *spec,
+/* ---- surveys ---- */
+
+static redlock_result survey(redlock_client *client, const struct rl_survey_call *call,
                              redlock_report *report)
 {
     struct rl_operation *operation;
@@ -233,7 +222,7 @@ static redlock_result survey(redlock_client *client, enum rl_operation_kind kind
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    operation = rl_settling_survey(client, kind, spec, 0, &result, report);
+    operation = rl_begin_survey(client, call, 0, &result, report);
     if (operation != NULL)
         result = conclude(client, operation, report);
     rl_driver_leave(client);
@@ -244,21 +233,21 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
                                redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    redlock_spec spec = rl_call_survey_spec(name, name_length);
+    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length};
     struct rl_report_frame frame;
 
     if (report == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    return rl_report_return(&frame, survey(client, RL_OPERATION_INSPECT, &spec, frame.report));
+    return rl_report_return(&frame, survey(client, &call, frame.report));
 }
 
 redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    redlock_spec spec = rl_call_survey_spec(NULL, 0);
+    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0};
     struct rl_report_frame frame;
 
     if (!rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    return rl_report_return(&frame, survey(client, RL_OPERATION_INIT, &spec, frame.report));
+    return rl_report_return(&frame, survey(client, &call, frame.report));
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "engine/report.h"
 
 void rl_notify_ring(redlock_client *client)
 {
@@ -15,18 +16,8 @@ void rl_notify_ring(redlock_client *client)
     (void)put; /* full means that it is readable already */
 }
 
-void rl_notify_lock(redlock_lock *lock)
+static void complete(redlock_client *client, struct rl_operation *operation)
 {
-    if (!rl_link_used(&lock->notice))
-        rl_list_append(&lock->client->notices, &lock->notice);
-    pthread_cond_signal(&lock->client->notifier_wake);
-}
-
-void rl_notify_completion(struct rl_operation *operation)
-{
-    redlock_client *client = operation->lock->client;
-
-    rl_list_remove(&operation->link);
     rl_list_append(&client->completions, &operation->link);
     client->async_count--;
     if (client->outer_fd >= 0 && !client->processing)
@@ -35,33 +26,53 @@ void rl_notify_completion(struct rl_operation *operation)
         pthread_cond_signal(&client->notifier_wake);
 }
 
+void rl_notify_attend(redlock_client *client)
+{
+    struct rl_engine *engine = &client->engine;
+    struct rl_link *link;
+
+    while ((link = rl_list_first(&engine->turned)) != NULL) {
+        rl_list_remove(link);
+        rl_follow_turned(client, RL_CONTAINER(link, struct rl_operation, turned));
+    }
+    while ((link = rl_list_first(&engine->ended)) != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
+
+        rl_list_remove(link);
+        if (operation->request != 0)
+            complete(client, operation);
+        else
+            rl_driver_wake(client, operation);
+    }
+    if (!rl_list_empty(&engine->notices))
+        pthread_cond_signal(&client->notifier_wake);
+}
+
 /* The lock of a won acquisition goes to the callback; from then on the caller has a handle. */
 static void run_completion(redlock_client *client, struct rl_operation *operation)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_details *own = operation->record.details; /* of an inspection: it found owners and waiters */
     bool won = operation->result == REDLOCK_OK;
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
-    if (operation->kind == RL_OPERATION_ADOPT)
-        lock = rl_settling_adopted(operation);
-    else if (operation->kind == RL_OPERATION_ACQUIRE && won)
-        lock = rl_call_hand_out(operation);
+    if (operation->kind == RL_OPERATION_ADOPT || (operation->kind == RL_OPERATION_ACQUIRE && won))
+        lock = rl_begin_hand_out(operation);
     if (won && operation->acquired != NULL && lock == NULL) {
         rl_driver_flush(client); /* it is released, and the next one asks */
         rl_driver_nudge(client);
     }
-    report.details = operation->record.owns_details ? operation->record.details
-                     : rl_client_processes(client)  ? client->processed
-                                                    : client->notified;
+    report.details = own != NULL ? own : rl_client_processes(client) ? client->processed : client->notified;
     rl_report_operation(&report, operation);
     rl_follow_unlock(client);
     if (operation->acquired != NULL)
         operation->acquired(operation->context, operation->result, lock, &report);
     else
         operation->finished(operation->context, operation->result, &report);
+    redlock_details_free(own);
     pthread_mutex_lock(&client->mutex);
-    rl_operation_free(client, operation);
+    rl_operation_free(&client->engine, operation);
 }
 
 static redlock_renewed_fn renewed_callback(const redlock_lock *lock)
@@ -91,8 +102,12 @@ static void run_notice(redlock_client *client, redlock_lock *lock)
     pthread_mutex_lock(&client->mutex);
     lock->calling = false;
     pthread_cond_broadcast(&client->callback_ended);
-    if (lost)
-        rl_holding_let_go(lock);
+    if (lost && lock->let_go != 0) {
+        rl_client_now(client);
+        rl_engine_loss_told(lock);
+        rl_driver_flush(client);
+        rl_driver_nudge(client);
+    }
     rl_lock_unref(lock);
 }
 
@@ -101,7 +116,7 @@ bool rl_notify_run(redlock_client *client, bool completions, bool notices)
     struct rl_link *link;
 
     rl_follow_pass_on(client); /* nobody waits for a callback */
-    link = notices ? rl_list_first(&client->notices) : NULL;
+    link = notices ? rl_list_first(&client->engine.notices) : NULL;
     if (link != NULL) {
         run_notice(client, RL_CONTAINER(link, redlock_lock, notice));
         return true;
@@ -118,7 +133,7 @@ static void *notify(void *context)
     redlock_client *client = context;
 
     pthread_mutex_lock(&client->mutex);
-    while (!client->closing)
+    while (!client->engine.closing)
         if (!rl_notify_run(client, client->outer_fd < 0, true))
             pthread_cond_wait(&client->notifier_wake, &client->mutex);
     rl_follow_unlock(client);

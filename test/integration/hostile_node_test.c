@@ -215,12 +215,15 @@ enum { HOSTILITIES = sizeof(hostilities) / sizeof(hostilities[0]) };
 
 /* ---- real and fake nodes together ---------------------------------------------------------------------- */
 
-static redlock_client *open_impatient_client(const char *urls)
+/* Nothing but the end of patience ends the wait for a silent node; one that answers may be slow to do so. */
+static redlock_client *open_client_among(const char *urls, const struct hostility *hostility,
+                                         uint32_t node_timeout_ms)
 {
     redlock_options options = options_for(urls);
 
-    options.node_timeout_ms = 300;
-    options.connect_timeout_ms = 600;
+    options.node_timeout_ms = node_timeout_ms;
+    if (hostility->instruct == say_nothing)
+        options.connect_timeout_ms = 600;
     return open_with(&options);
 }
 
@@ -246,7 +249,9 @@ static void meet_majority(const struct hostility *hostility, struct fleet *fleet
 
     start_fakes(fakes);
     instruct_all(fakes, hostility->instruct);
-    redlock_client *client = open_impatient_client(mixed_urls(fakes, FAKES, fleet, 2));
+    bool silent = hostility->verdict == REDLOCK_VERDICT_SILENT;
+    redlock_client *client =
+        open_client_among(mixed_urls(fakes, FAKES, fleet, 2), hostility, silent ? 300 : 5000);
     redlock_result result = redlock_try_acquire(client, &spec, &lock, &report);
     if (result != hostility->result)
         print_error("in case of %s:\n", hostility->name);
@@ -277,7 +282,7 @@ static void meet_minority(const struct hostility *hostility, struct fleet *fleet
 
     start_fakes(fakes);
     instruct_all(fakes, hostility->instruct);
-    redlock_client *client = open_impatient_client(mixed_urls(fakes, 2, fleet, 3));
+    redlock_client *client = open_client_among(mixed_urls(fakes, 2, fleet, 3), hostility, 2000);
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = NULL;
         redlock_result result = redlock_try_acquire(client, &spec, &lock, &report);

@@ -81,7 +81,9 @@ redlock_options options_for(const char *nodes)
     options.host = "test-host";
     options.login = "tester";
     options.mode = is_guarded() ? REDLOCK_GUARDED : REDLOCK_PLAIN;
-    options.max_ttl_ms = 300000; /* above every TTL in these tests */
+    options.max_ttl_ms = 300000;        /* above every TTL in these tests */
+    options.connect_timeout_ms = 20000; /* a machine under load is slow, not silent */
+    options.node_timeout_ms = 5000;
     return options;
 }
 
