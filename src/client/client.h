@@ -95,6 +95,8 @@ struct rl_operation {
     uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
     rl_node_set offered;   /* ACQUIRE, fair: nodes that last offered the free lock to somebody else */
     uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
+    bool searching, force; /* INIT: looks for held locks first; goes on whatever that finds */
+    uint64_t floor;        /* INIT: what nodes are told with the operator's word */
     bool done;
     redlock_result result;
     redlock_request request; /* 0: somebody blocks on it */
@@ -204,7 +206,8 @@ struct rl_node_guard {
     struct rl_time admitted;       /* when this epoch was first heard of */
     struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
     struct rl_terms terms;    /* which terms it knew when it was last heard */
-    char why[160];            /* in words */
+    struct rl_guard_clock heard; /* by the latest search for held locks */
+    char why[160];               /* in words */
 };
 
 enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 256 };

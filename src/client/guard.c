@@ -83,7 +83,7 @@ static bool send_admission(redlock_client *client, uint32_t node, const struct r
 {
     struct rl_connection *connection = &client->connections[node];
     struct rl_ticket ticket = {.subject = lock,
-                               .question = lock != NULL ? 1 : 0,
+                               .question = lock != NULL ? lock->owed_question : 0,
                                .kind = RL_COMMAND_ADMIT,
                                .replies = 1,
                                .number =
@@ -124,8 +124,8 @@ static enum rl_cause refused_by_info(const struct rl_node_info *info, const char
 
 bool rl_guard_admit(redlock_client *client, uint32_t node, const char *word, redlock_lock *lock, bool full)
 {
-    /* The operator's word comes with a floor by our clock; the node adds its own. */
-    uint64_t floor = lock != NULL ? rl_guard_high(rl_clock_wall_us(), 0) : 0;
+    /* The operator's word comes with a floor by what the nodes said; each adds its own clock. */
+    uint64_t floor = lock != NULL && lock->asking != NULL ? lock->asking->floor : 0;
     struct rl_admission admission;
     const char *why;
 
