@@ -171,16 +171,16 @@ redlock_result redlock_inspect_async(redlock_client *client, const char *name, s
                                      redlock_done_fn done, void *context, redlock_request *request)
 {
     RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length};
+    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length, false};
 
     return survey_later(client, &call, done, context, request);
 }
 
-redlock_result redlock_init_nodes_async(redlock_client *client, redlock_done_fn done, void *context,
-                                        redlock_request *request)
+redlock_result redlock_init_nodes_async(redlock_client *client, int force, redlock_done_fn done,
+                                        void *context, redlock_request *request)
 {
     RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0};
+    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0, force != 0};
 
     return survey_later(client, &call, done, context, request);
 }

@@ -96,7 +96,8 @@ struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_sur
     if (!start_for_request(client, request))
         return refuse(result, report);
     rl_driver_refresh(client);
-    return count(client, rl_call_survey(&client->engine, call->kind, &spec, request, result, report));
+    return count(client,
+                 rl_call_survey(&client->engine, call->kind, &spec, call->force, request, result, report));
 }
 
 redlock_lock *rl_begin_hand_out(struct rl_operation *operation)

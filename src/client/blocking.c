@@ -233,7 +233,7 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
                                redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length};
+    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length, false};
     struct rl_report_frame frame;
 
     if (report == NULL || !rl_report_accept(&frame, report))
@@ -241,10 +241,10 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
     return rl_report_return(&frame, survey(client, &call, frame.report));
 }
 
-redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
+redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0};
+    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0, force != 0};
     struct rl_report_frame frame;
 
     if (!rl_report_accept(&frame, report))

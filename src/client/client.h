@@ -234,6 +234,7 @@ struct rl_survey_call {
     enum rl_operation_kind kind;
     const char *name; /* NULL none */
     size_t name_length;
+    bool force; /* INIT: although locks are held */
 };
 
 struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_known_call *call,

@@ -345,8 +345,8 @@ redlock_lock *rl_call_adopted(struct rl_operation *operation)
 }
 
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, redlock_request request, redlock_result *result,
-                                    redlock_report *report)
+                                    const redlock_spec *spec, bool force, redlock_request request,
+                                    redlock_result *result, redlock_report *report)
 {
     bool inspects = kind == RL_OPERATION_INSPECT;
     struct rl_operation *operation;
@@ -364,6 +364,7 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
     operation->record.details = inspects && report != NULL ? report->details : NULL;
     rl_details_forget(operation->record.details);
+    operation->force = force;
     rl_settling_begin(operation, engine->node_count);
     rl_steps_run(engine);
     return operation;

@@ -47,7 +47,7 @@ void rl_settling_start(struct rl_operation *operation)
     }
     if (inspects)
         rl_guard_look(engine);
-    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
+    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_SEARCH);
 }
 
 /* Whether there is nothing more to wait for. A new client gives the slower nodes a moment too, once enough are there. */

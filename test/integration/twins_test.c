@@ -179,7 +179,7 @@ static void new_nodes_are_admitted(void **state)
 
     prepare(&outcome);
     assert_result(REDLOCK_OK, redlock_client_open(&options, &client, NULL), NULL);
-    assert_result(REDLOCK_OK, redlock_init_nodes_async(client, note_done, &outcome, NULL), NULL);
+    assert_result(REDLOCK_OK, redlock_init_nodes_async(client, 0, note_done, &outcome, NULL), NULL);
     assert_outcome(&outcome, REDLOCK_OK, fleet);
     assert_int_equal(outcome.report.granted, fleet_size(fleet));
     assert_int_equal(outcome.report.eligible, fleet_size(fleet));
@@ -213,7 +213,7 @@ static void bad_arguments_never_call_back(void **state)
     assert_result(REDLOCK_INVALID, redlock_inspect_async(client, "x", 0, NULL, NULL, NULL), NULL);
     assert_result(REDLOCK_INVALID,
                   redlock_inspect_async(client, "x", REDLOCK_NAME_MAX + 1, note_done, NULL, NULL), NULL);
-    assert_result(REDLOCK_MISUSE, redlock_init_nodes_async(client, note_done, NULL, NULL), NULL);
+    assert_result(REDLOCK_MISUSE, redlock_init_nodes_async(client, 0, note_done, NULL, NULL), NULL);
     redlock_client_close(client);
 }
 
