@@ -51,6 +51,8 @@ static bool is_open(const redlock_lock *lock, const struct rl_ticket *ticket)
     if (ticket->kind == RL_COMMAND_RAISE)
         return acquire != NULL && acquire->phase == RL_ACQUIRE_RAISING &&
                ticket->question == acquire->question;
+    if (ticket->kind == RL_COMMAND_EXTEND && ticket->question == RL_QUESTION_MEND)
+        return rl_lease_held(&lock->lease, lock->client->clock.now);
     if (ticket->kind == RL_COMMAND_EXTEND)
         return lock->lease.phase == RL_LEASE_EXTENDING && ticket->question == lock->lease.question;
     return true;
@@ -121,7 +123,8 @@ static void on_admission(redlock_client *client, struct rl_connection *connectio
 /* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
 static bool has_lost_its_vote(const redlock_client *client, uint32_t node, const struct rl_ticket *ticket)
 {
-    return client->config.guarded && ticket->kind == RL_COMMAND_ACQUIRE &&
+    return client->config.guarded &&
+           (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND) &&
            client->guards[node].fitness != RL_FITNESS_FIT;
 }
 
@@ -153,6 +156,24 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
         withhold(reply, RL_CAUSE_CLOCK, "its clock cannot be trusted");
     else if (has_lost_its_vote(client, node, ticket))
         withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
+}
+
+/* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given it. */
+static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                           enum rl_verdict verdict)
+{
+    uint8_t present[RL_OWNER_RANDOM];
+
+    rl_lock_random(lock, present);
+    if (ticket->kind == RL_COMMAND_ACQUIRE && lock->stage == RL_LOCK_HELD && verdict != RL_GRANTED &&
+        memcmp(present, ticket->random, sizeof present) == 0)
+        rl_holding_missed(lock, rl_node_set_one(node));
+}
+
+/* Whether somebody waits for what is said: a node that is brought up to date says it to nobody. */
+static bool is_reported(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    return is_current(lock, ticket) && ticket->question != RL_QUESTION_MEND;
 }
 
 /* Whether it asked something of the lock itself; the rest is about those who wait. */
@@ -209,8 +230,9 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
             rl_reaper_add(lock, connection->node, ticket->random,
                           rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
         rl_record_count(client, connection->node, reply.answer);
-        if (is_current(lock, ticket))
+        if (is_reported(lock, ticket))
             rl_record_reply(lock, connection->node, (enum rl_command_kind)ticket->kind, latency.us, &reply);
+        take_late_vote(lock, connection->node, ticket, reply.answer.verdict);
         rl_answers_deliver(lock, connection->node, ticket, &reply.answer);
     }
     rl_lock_unref(lock);
@@ -247,10 +269,10 @@ static void on_dropped(void *context, struct rl_connection *connection, const st
         rl_reaper_add(lock, connection->node, ticket->random, rl_span_us(0));
     else if (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND)
         lock->stray |= rl_node_set_one(connection->node);
-    if (is_current(lock, ticket)) {
+    if (is_reported(lock, ticket))
         rl_record_refusal(lock, connection->node);
-        rl_answers_deliver(lock, connection->node, ticket, &answer);
-    }
+    take_late_vote(lock, connection->node, ticket, RL_BROKEN);
+    rl_answers_deliver(lock, connection->node, ticket, &answer);
     rl_lock_unref(lock);
 }
 

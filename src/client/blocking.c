@@ -213,6 +213,7 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
+        rl_guard_begin(client); /* nodes are told how long its locks may last, and those that sit out do not count */
         rl_driver_settle(client, rl_quorum(client->node_count));
         presume_held(known);
         result = adopt(client, known, lock, report);

@@ -224,6 +224,8 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     lock->handle = true;
     rl_lock_ref(lock);
     client->refs++;
+    if (lock->owner_fixed) /* from now on it may be planted where it was missing */
+        rl_dispatch_mend(lock, lock->lease.behind);
     return lock;
 }
 

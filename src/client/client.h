@@ -104,6 +104,7 @@ struct rl_renewal {
 struct redlock_lock {
     redlock_client *client;
     struct rl_link link; /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
+    struct rl_link lagging; /* in client->lagging while it is held and nodes are behind */
     union {
         struct rl_link notice;   /* in client->notices */
         struct rl_post unwanted; /* without callbacks: freed by its caller; see crowd.c */
@@ -238,6 +239,8 @@ struct redlock_client {
     uint32_t timers_reserved;   /* places promised to operations and locks */
     struct rl_list operations;  /* under way */
     struct rl_list rounds;      /* locks with a round under way */
+    struct rl_list lagging;     /* held locks that do not reach all nodes */
+    uint32_t lagging_on[RL_NODES_MAX]; /* how many of them lack each node */
     struct rl_list completions; /* ended asynchronous operations whose callbacks have to run */
     struct rl_list notices;     /* locks whose callbacks have to run */
     struct rl_list spare_operations;
@@ -414,6 +417,13 @@ void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
 bool rl_holding_can_wait(const redlock_lock *lock, struct rl_time now);
 void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look after it no more */
 void rl_holding_let_go(redlock_lock *lock);  /* its loss has been told: release what is left of it */
+
+/* A node can be asked again, or (missed) it turned out that one does not have a lock that is held. */
+void rl_holding_node_up(redlock_client *client, uint32_t node);
+void rl_holding_missed(redlock_lock *lock, rl_node_set nodes);
+
+/* Whether a held lock lacks this node and the node is on its way: being connected to, admitted or asked. */
+bool rl_holding_lags(const redlock_client *client, uint32_t node);
 void rl_holding_discard(redlock_lock *lock); /* release it everywhere without waiting for anybody */
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);
 
@@ -424,6 +434,10 @@ enum { RL_DISPATCH_ROOM = 8192 }; /* bytes that any command fits in, but for its
 /* Sends a question to nodes; those that cannot be asked end up in lock->instant, those that are on their way to being
  * ready in lock->owed. */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
+
+/* Asks nodes to have a held lock for as long as it is valid. Nobody waits for that; those that cannot be asked now are asked
+ * when they can. */
+void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes);
 
 /* The answer of a node that could not be asked, one at a time; false: there are no more. */
 bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event);

@@ -110,6 +110,37 @@ static void drain(redlock_client *client)
         rl_driver_turn(client, until);
 }
 
+/* Whether a lock that is left at the nodes may still reach one that is on its way. A node that does not even take a connection is
+ * not waited for as long as one that has. */
+static bool may_reach_more(const redlock_client *client, struct rl_time began)
+{
+    struct rl_span patience = client->config.connect_timeout;
+
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        bool answers = client->connections[node].state >= RL_CONNECTION_GREETING;
+        struct rl_span wait = answers ? patience : rl_span_us(patience.us / 4);
+
+        if (rl_holding_lags(client, node) && rl_time_before(client->clock.now, rl_time_add(began, wait)))
+            return true;
+    }
+    return false;
+}
+
+/* Gives locks that are left at the nodes the time to reach nodes that are late. */
+static void bring_up(redlock_client *client)
+{
+    struct rl_time began = rl_client_now(client);
+
+    for (struct rl_link *link = rl_list_first(&client->lagging); link != NULL;
+         link = rl_list_next(&client->lagging, link)) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, lagging);
+
+        rl_dispatch_mend(lock, lock->lease.behind);
+    }
+    while (may_reach_more(client, began))
+        rl_driver_turn(client, rl_time_add(client->clock.now, client->config.node_timeout));
+}
+
 /* Locks still held are left at the nodes: whoever wanted them gone has released them. */
 static void leave_locks(redlock_client *client)
 {
@@ -147,6 +178,7 @@ static void close_ours(redlock_client *client)
     rl_notify_stop(client);
     while (rl_notify_run(client, true, true)) /* who lost a lock is told, even now */
         ;
+    bring_up(client);
     leave_locks(client);
     drain(client);
     client->closed = true;

@@ -38,7 +38,14 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
                                                         client->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
-    command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
+    command->repair = command->repair && guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE;
+}
+
+/* Rule of repair: a holder whose validity lasts may plant its key where it is missing. One that adopts a lock does not know yet
+ * whether it is the holder. */
+static bool may_plant(const redlock_lock *lock)
+{
+    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed);
 }
 
 /* The acquisition that asks for it; NULL none does. */
@@ -67,8 +74,11 @@ static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint3
                                       .key_length = lock->key_length,
                                       .owner = owner,
                                       .owner_length = rl_lock_owner_text(lock, ticket->random, owner),
+                                      .repair = may_plant(lock),
                                       .ttl_ms = lock->ttl_ms};
 
+    if (ticket->question == RL_QUESTION_MEND)
+        command.ttl_ms = (int64_t)ticket->number;
     if (lock->client->config.guarded)
         add_guard(&command, lock, node, ticket);
     add_place(&command, lock);
@@ -200,6 +210,8 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
                                .sent = client->clock.now};
     bool sent;
 
+    if (question == RL_QUESTION_MEND)
+        ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, client->clock.now));
     if (kind == RL_COMMAND_ADMIT)
         return rl_guard_admit(client, node, "init", lock, full);
     if (random != NULL)
@@ -245,6 +257,8 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         lock->instant |= one;
     } else if (connection->state != RL_CONNECTION_READY) {
         *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */
+    } else if (kind == RL_COMMAND_EXTEND && rl_guard_right(client, node) == RL_MAY_VOTE_SOON) {
+        lock->owed |= one; /* one that may not vote keeps what it has, and says so */
     } else if (kind == RL_COMMAND_ACQUIRE && (right = rl_guard_right(client, node)) != RL_MAY_VOTE) {
         *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->instant) |= one;
     } else if (kind == RL_COMMAND_WATCH) {
@@ -270,6 +284,23 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
         rl_list_append(&lock->client->rounds, &lock->link);
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
         ask_node(lock, rl_node_set_first(left), kind, question);
+}
+
+void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
+{
+    redlock_client *client = lock->client;
+
+    for (rl_node_set left = nodes; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+        struct rl_connection *connection = &client->connections[node];
+
+        rl_connection_wake(connection, client->clock.now);
+        if (connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE &&
+            !rl_connection_silent(connection, client->clock.now) &&
+            rl_guard_right(client, node) == RL_MAY_VOTE &&
+            rl_dispatch_send(lock, node, RL_COMMAND_EXTEND, RL_QUESTION_MEND, NULL, false))
+            lock->touched |= rl_node_set_one(node);
+    }
 }
 
 bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)
@@ -341,6 +372,11 @@ void rl_dispatch_forget_owed(redlock_lock *lock)
     lock->owed = 0;
 }
 
+static bool needs_right(enum rl_command_kind kind)
+{
+    return kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND;
+}
+
 void rl_dispatch_settle(redlock_client *client, uint32_t node)
 {
     struct rl_connection *connection = &client->connections[node];
@@ -355,7 +391,7 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
         struct rl_answer answer;
 
         link = rl_list_next(&client->rounds, link);
-        if ((lock->owed & one) == 0 || (lock->owed_kind == RL_COMMAND_ACQUIRE && right == RL_MAY_VOTE_SOON))
+        if ((lock->owed & one) == 0 || (needs_right(lock->owed_kind) && right == RL_MAY_VOTE_SOON))
             continue;
         lock->owed &= ~one;
         if (connection->state == RL_CONNECTION_READY && connection->unfit == RL_CAUSE_NONE &&
@@ -377,4 +413,6 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
         rl_lock_unref(lock);
         link = rl_list_first(&client->rounds);
     }
+    if (right == RL_MAY_VOTE)
+        rl_holding_node_up(client, node);
 }

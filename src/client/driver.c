@@ -357,10 +357,18 @@ static bool debtor_on_the_way(const redlock_client *client)
     return false;
 }
 
+static bool laggard_on_the_way(const redlock_client *client)
+{
+    for (uint32_t node = 0; node < client->node_count && !rl_list_empty(&client->lagging); node++)
+        if (rl_holding_lags(client, node))
+            return true;
+    return false;
+}
+
 /* Whether the carrier has I/O to do that no blocking caller looks after. */
 static bool unattended(const redlock_client *client)
 {
-    if (client->async_count > 0 && client->outer_fd < 0)
+    if ((client->async_count > 0 && client->outer_fd < 0) || laggard_on_the_way(client))
         return true;
     return !rl_list_empty(&client->rounds) || has_unsent(client, false) || debtor_on_the_way(client);
 }
@@ -493,8 +501,10 @@ void rl_driver_nudge(redlock_client *client)
 
     if (client->outer_fd >= 0)
         set_timer_fd(client);
-    /* A release that has not left the house yet must go out although nobody may ever call again. */
-    if (!client->carrier_running && !client->closing && (client->debt_count > 0 || has_unsent(client, true)))
+    /* A release that has not left the house yet must go out although nobody may ever call again, and so must a held lock to nodes
+     * that come late. */
+    if (!client->carrier_running && !client->closing &&
+        (client->debt_count > 0 || has_unsent(client, true) || !rl_list_empty(&client->lagging)))
         rl_driver_start_carrier(client);
     due = rl_driver_due(client);
     if (client->carrier_running && client->carrier_until.us != 0 &&

@@ -10,7 +10,10 @@
 #include "core/trace.h"
 #include "core/validity.h"
 
-enum { MEETINGS = 128 }; /* between two renewals of a lease */
+enum {
+    MEETINGS = 128,      /* between two renewals of a lease */
+    MENDED_AT_ONCE = 512 /* unanswered questions at one node */
+};
 
 struct rl_lease_terms rl_holding_terms(redlock_client *client)
 {
@@ -76,11 +79,74 @@ void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time v
     set_timer(lock);
 }
 
+/* ---- nodes that are behind ---- */
+
+/* Keeps the list of locks that do not reach all nodes, and which nodes these are. */
+static void note_lag(redlock_lock *lock, rl_node_set before)
+{
+    redlock_client *client = lock->client;
+    rl_node_set after = lock->stage == RL_LOCK_HELD ? lock->lease.behind : 0;
+
+    for (rl_node_set left = before & ~after; left != 0; left &= left - 1)
+        client->lagging_on[rl_node_set_first(left)]--;
+    for (rl_node_set left = after & ~before; left != 0; left &= left - 1)
+        client->lagging_on[rl_node_set_first(left)]++;
+    if (after == 0)
+        rl_list_remove(&lock->lagging);
+    else if (!rl_link_used(&lock->lagging))
+        rl_list_append(&client->lagging, &lock->lagging);
+}
+
+static rl_node_set lag_of(const redlock_lock *lock)
+{
+    return rl_link_used(&lock->lagging) ? lock->lease.behind : 0;
+}
+
+void rl_holding_missed(redlock_lock *lock, rl_node_set nodes)
+{
+    for (rl_node_set left = nodes; left != 0; left &= left - 1)
+        rl_holding_event(lock, &(struct rl_event){.kind = RL_EVENT_MISSED,
+                                                  .now = lock->client->clock.now,
+                                                  .node = rl_node_set_first(left)});
+}
+
+/* Asking one neither ends it nor takes it off the list. As many as a node can answer in good time: the rest comes by itself, later. */
+void rl_holding_node_up(redlock_client *client, uint32_t node)
+{
+    struct rl_event event = {.kind = RL_EVENT_UP, .now = client->clock.now, .node = node};
+    struct rl_link *link = client->lagging_on[node] > 0 ? rl_list_first(&client->lagging) : NULL;
+
+    while (link != NULL && client->connections[node].ticket_count < MENDED_AT_ONCE) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, lagging);
+
+        link = rl_list_next(&client->lagging, link);
+        if (rl_node_set_has(lock->lease.behind, node) && rl_lease_held(&lock->lease, event.now))
+            rl_holding_event(lock, &event);
+    }
+}
+
+bool rl_holding_lags(const redlock_client *client, uint32_t node)
+{
+    const struct rl_connection *connection = &client->connections[node];
+
+    if (client->lagging_on[node] == 0 || connection->state == RL_CONNECTION_RESTING)
+        return false;
+    if (connection->state == RL_CONNECTION_READY)
+        return client->guards[node].asking ||
+               (connection->ticket_count > 0 && !rl_connection_silent(connection, client->clock.now));
+    return true;
+}
+
+/* ---- beginning and end ---- */
+
 static void end_holding(redlock_lock *lock)
 {
+    rl_node_set before = lag_of(lock);
+
     if (lock->stage == RL_LOCK_HELD)
         lock->client->stats.held--;
     lock->stage = RL_LOCK_OVER;
+    note_lag(lock, before);
     rl_timers_set(&lock->client->timers, &lock->timer, RL_TIME_NEVER);
     rl_list_remove(&lock->link);
     rl_dispatch_forget_owed(lock);
@@ -201,6 +267,8 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
         rl_dispatch_release(lock, effects->release, effects->question);
         rl_queue_leave(lock);
     }
+    if (effects->mend != 0)
+        rl_dispatch_mend(lock, effects->mend);
     if (effects->extend != 0) {
         lock->ttl_ms = (uint32_t)rl_span_ms_up(effects->ttl);
         rl_dispatch_ask(lock, effects->extend, RL_COMMAND_EXTEND, effects->question);
@@ -218,13 +286,29 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
     }
 }
 
+static void step(redlock_lock *lock, const struct rl_event *event);
+
+/* The round is over, and nodes that were not there yet have not been asked. */
+static void take_unasked(redlock_lock *lock)
+{
+    rl_node_set unasked = lock->owed;
+
+    lock->owed = 0;
+    for (rl_node_set left = unasked; left != 0; left &= left - 1)
+        step(lock, &(struct rl_event){.kind = RL_EVENT_MISSED,
+                                      .now = lock->client->clock.now,
+                                      .node = rl_node_set_first(left)});
+}
+
 static void step(redlock_lock *lock, const struct rl_event *event)
 {
     bool was_releasing = lock->lease.phase == RL_LEASE_RELEASING;
     bool was_asking = was_releasing || lock->lease.phase == RL_LEASE_EXTENDING;
+    rl_node_set before = lag_of(lock);
     struct rl_effects effects;
 
     rl_lease_step(&lock->lease, event, &effects);
+    note_lag(lock, before);
     trace_lease(lock, event, &effects);
     if (event->kind == RL_EVENT_EXTEND)
         note_extension(lock, &effects);
@@ -235,8 +319,10 @@ static void step(redlock_lock *lock, const struct rl_event *event)
     carry_out(lock, &effects, was_releasing);
     if (lock->stage == RL_LOCK_HELD)
         set_timer(lock);
-    if (lock->lease.phase == RL_LEASE_IDLE)
+    if (lock->lease.phase == RL_LEASE_IDLE) {
         rl_list_remove(&lock->link);
+        take_unasked(lock);
+    }
 }
 
 /* A lock bound to a thread that has ended is not renewed any more. */

@@ -76,6 +76,7 @@ static void init_lists(redlock_client *client)
 {
     rl_list_init(&client->operations);
     rl_list_init(&client->rounds);
+    rl_list_init(&client->lagging);
     rl_list_init(&client->completions);
     rl_list_init(&client->notices);
     rl_list_init(&client->spare_operations);

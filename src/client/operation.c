@@ -164,10 +164,19 @@ static void remember_crowd(redlock_client *client, const struct rl_acquire *acqu
     client->heat = acquire->heat > 3 ? acquire->heat - 3 : 0;
 }
 
+/* Nodes that were not asked for it, or said no. One that has not answered yet most likely has it; if not, that is told later. */
+static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_acquire *acquire)
+{
+    rl_node_set open = lock->touched & ~rl_tally_answered(&acquire->tally);
+
+    return rl_node_set_all(lock->client->node_count) & ~acquire->tally.granted & ~open;
+}
+
 static void end_acquisition(struct rl_operation *operation)
 {
     redlock_lock *lock = operation->lock;
     const struct rl_acquire *acquire = &operation->acquire;
+    rl_node_set behind = nodes_without(lock, acquire);
 
     if (operation->fair)
         rl_place_leave(operation);
@@ -183,6 +192,8 @@ static void end_acquisition(struct rl_operation *operation)
         lock->fence = acquire->fence;
         rl_queue_won(lock, acquire);
         rl_holding_start(lock, acquire->asked, acquire->valid_until);
+        rl_holding_missed(lock, behind);
+        rl_dispatch_mend(lock, behind & ~rl_tally_answered(&acquire->tally)); /* some may have come meanwhile */
     } else {
         lock->stage = RL_LOCK_OVER;
     }
