@@ -6,6 +6,8 @@ SECONDS ?= 60
 SEEDS ?= 20000
 FIRST ?= 1
 SEED ?=
+REDIS_SERVER ?=
+WITH_SERVER = $(if $(REDIS_SERVER),tools/with-server $(REDIS_SERVER))
 CHAOS = test/chaos-client test/chaos-relay test/clock_shim.so
 
 all:
@@ -18,6 +20,8 @@ help:
 	@echo 'make test                  every check and every test; the last line is the sum'
 	@echo 'make demo                  see it work on this machine'
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
+	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
+	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make format                lay out all C files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
@@ -28,23 +32,23 @@ help:
 	@echo 'make interop               share locks with redis-py and node-redlock, which it fetches; not part of make test'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
+	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
 	@echo 'make clean                 remove build/'
 
 test:
 	@tools/setup test
-	@tools/run-tests $(BUILD)
+	@$(WITH_SERVER) tools/run-tests $(BUILD)
 
 demo: all
 	@tools/setup demo
-	@REDLOCK=$(BUILD)/src/redlock tools/demo
+	@REDLOCK=$(BUILD)/src/redlock $(WITH_SERVER) tools/demo
 
-install:
+install uninstall:
 	@tools/setup build
-	@tools/configure $(BUILD)
-	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
-	@ninja -C $(BUILD)
-	@DESTDIR=$(abspath $(DESTDIR)) meson install -C $(BUILD) --no-rebuild
-	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" -ne 0 ] || ldconfig
+	@tools/install $(if $(filter uninstall,$@),--remove) $(BUILD) '$(PREFIX)' '$(DESTDIR)'
+
+dist:
+	@tools/make-dist $(BUILD)/dist
 
 lint:
 	@tools/setup test
@@ -60,7 +64,7 @@ bench:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
-	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
+	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
 
 bench-peers:
 	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
@@ -81,13 +85,13 @@ chaos:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS)
-	@test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 soak:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS) test/redlock-sim
-	@nice test/chaos/run $(BUILD)/test --seconds 900 --most-seconds 1500 --episode-seconds 30 \
+	@$(WITH_SERVER) nice test/chaos/run $(BUILD)/test --seconds 900 --most-seconds 1500 --episode-seconds 30 \
 		--operations 1000000 --faults 1000 --simulator-seeds 100000 $(if $(SEED),--seed $(SEED))
 
 model:
@@ -97,10 +101,10 @@ model:
 interop: all
 	@tools/setup demo
 	@for peer in redis_py node_redlock; do \
-		REDLOCK=$(abspath $(BUILD))/src/redlock PEERS=$(abspath $(BUILD))/peers test/interop/$$peer.sh || exit; \
+		REDLOCK=$(abspath $(BUILD))/src/redlock PEERS=$(abspath $(BUILD))/peers $(WITH_SERVER) test/interop/$$peer.sh || exit; \
 	done
 
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install lint format bench bench-peers fuzz sim chaos soak model interop clean
+.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop clean

@@ -21,6 +21,7 @@
 #include "net/connection.h"
 #include "redlock.h"
 #include "wire/guard_command.h"
+#include "wire/line_command.h"
 #include "wire/lock_command.h"
 #include "wire/owner.h"
 
@@ -31,12 +32,36 @@ struct rl_node_record {
     char detail[96];
 };
 
+/* What a report says of one node. */
+struct rl_node_detail {
+    redlock_verdict verdict;
+    redlock_cause cause;
+    bool eligible, notifies, has_owner;
+    uint16_t owner_length;
+    int64_t eligible_in_ms, latency_us, ttl_left_ms;
+    uint64_t fence;
+    char url[160];
+    char words[160];
+    char owner[REDLOCK_OWNER_MAX + 1];
+};
+
+enum { RL_WAITERS_KEPT = 16 };
+
+struct redlock_details {
+    redlock_allocator allocator;
+    uint32_t node_capacity, node_count, waiter_count;
+    redlock_waiter waiters[RL_WAITERS_KEPT];
+    struct rl_node_detail nodes[]; /* node_capacity of them */
+};
+
 struct rl_record {
     redlock_holder holder; /* the owner that most nodes named */
     int64_t holder_ttl_left_ms;
-    uint64_t named;               /* that owner, as in answer.holder of the nodes; 0 no node named one */
-    bool timed_out;               /* the round ended because time did: who had not answered is silent */
-    redlock_report *inspected;    /* where redlock_inspect wants owner values, NULL otherwise */
+    uint64_t named;           /* that owner, as in answer.holder of the nodes; 0 no node named one */
+    bool timed_out;           /* the round ended because time did: who had not answered is silent */
+    redlock_details *details; /* where an inspection puts owner values and waiters; NULL nobody wants them */
+    uint32_t waiting;         /* INSPECT: callers who wait, as the node that knows most has it */
+    uint32_t waiter_count;    /* and how many of them are in details */
     struct rl_node_record *nodes; /* node_count of them */
 };
 
@@ -103,7 +128,7 @@ struct rl_renewal {
 /* Widest first: there may be a hundred thousand of them. */
 struct redlock_lock {
     redlock_client *client;
-    struct rl_link link; /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
+    struct rl_link link;    /* in client->rounds while nodes are owed or asked, or in client->spare_locks */
     struct rl_link lagging; /* in client->lagging while it is held and nodes are behind */
     union {
         struct rl_link notice;   /* in client->notices */
@@ -158,13 +183,14 @@ struct rl_debt {
 /* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
 struct rl_node_guard {
     enum rl_fitness fitness;
-    bool awaits_floor;     /* it lacked a floor when the present sweep began */
-    bool asking;           /* an admission is on its way */
-    struct rl_time asked;  /* when the latest one was sent */
-    bool by_info;          /* what INFO told in the handshake rules it out */
-    bool accused;          /* its clock stepped, and it has not taken note of that yet */
-    bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
-    struct rl_time again;  /* when asking once more may help */
+    bool awaits_floor;              /* it lacked a floor when the present sweep began */
+    bool asking;                    /* an admission is on its way */
+    struct rl_time asked;           /* when the latest one was sent */
+    bool by_info;                   /* what INFO told in the handshake rules it out */
+    bool accused;                   /* its clock stepped, and it has not taken note of that yet */
+    bool clock_bad;                 /* its rate is off: it does not vote, and is asked for the time instead */
+    struct rl_time again;           /* when asking once more may help */
+    struct rl_time quarantine_ends; /* QUARANTINED: when it may vote, if nothing happens */
     struct rl_time proved; /* it was last asked then whether it is still the master that was greeted */
     struct rl_time probed; /* when a bad clock may be looked at again */
     uint32_t sweep;        /* the sweep it was last heard in */
@@ -236,13 +262,13 @@ struct redlock_client {
     bool sweeping;
     rl_node_set dirty; /* connections with something to flush */
     struct rl_timers timers;
-    uint32_t timers_reserved;   /* places promised to operations and locks */
-    struct rl_list operations;  /* under way */
-    struct rl_list rounds;      /* locks with a round under way */
-    struct rl_list lagging;     /* held locks that do not reach all nodes */
+    uint32_t timers_reserved;          /* places promised to operations and locks */
+    struct rl_list operations;         /* under way */
+    struct rl_list rounds;             /* locks with a round under way */
+    struct rl_list lagging;            /* held locks that do not reach all nodes */
     uint32_t lagging_on[RL_NODES_MAX]; /* how many of them lack each node */
-    struct rl_list completions; /* ended asynchronous operations whose callbacks have to run */
-    struct rl_list notices;     /* locks whose callbacks have to run */
+    struct rl_list completions;        /* ended asynchronous operations whose callbacks have to run */
+    struct rl_list notices;            /* locks whose callbacks have to run */
     struct rl_list spare_operations;
     uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;
@@ -276,6 +302,9 @@ struct redlock_client {
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
 
     redlock_stats stats;
+    redlock_node_stats *node_stats; /* node_count of them */
+    /* What callbacks get to see of single nodes: those that run in redlock_client_process(), and all others. */
+    redlock_details *processed, *notified;
 };
 
 /* ---- client.c ------------------------------------------------------------------------------------------ */
@@ -326,6 +355,9 @@ void rl_fork_delist(redlock_client *client);
 
 /* Gives back what only a working client needs. */
 void rl_client_tear_down(redlock_client *client);
+void rl_client_free_nodes(redlock_client *client); /* what there is once per node */
+
+redlock_allocator rl_system_allocator(void);
 
 /* ---- options.c ----------------------------------------------------------------------------------------- */
 
@@ -338,7 +370,7 @@ void rl_config_free(struct rl_config *config);
 
 /* A lock in stage ASKING with one reference; NULL: no memory. */
 redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, size_t name_length,
-                             const char *owner);
+                             const char *owner, size_t owner_length);
 void rl_lock_ref(redlock_lock *lock);
 void rl_lock_unref(redlock_lock *lock);
 
@@ -472,7 +504,16 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 /* A round ended because time did: those who have not answered were silent. */
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
 void rl_record_line(redlock_lock *lock, const char *bytes, size_t length); /* who waits, for an inspection */
-void rl_record_count(redlock_client *client, uint32_t node, struct rl_answer answer);
+void rl_record_count(redlock_client *client, uint32_t node, enum rl_command_kind kind,
+                     struct rl_answer answer);
+
+/* ---- stats.c ---------------------------------------------------------------------------------------------- */
+
+void rl_stats_add(redlock_histogram *histogram, struct rl_span value);
+void rl_stats_operation(redlock_client *client, const struct rl_operation *operation); /* it has ended */
+void rl_stats_renewal(redlock_client *client, bool fine, struct rl_span took);
+void rl_stats_validity(redlock_client *client, struct rl_span left); /* when a lock was extended or renewed */
+void rl_stats_verdict(redlock_client *client, uint32_t node, redlock_verdict verdict, enum rl_cause cause);
 
 /* ---- answers.c: answers in ------------------------------------------------------------------------------- */
 
@@ -581,6 +622,12 @@ bool rl_driver_start_thread(redlock_client *client, pthread_t *thread, void *(*r
 bool rl_driver_start_carrier(redlock_client *client);
 void rl_driver_stop(redlock_client *client);
 
+/* Whether this thread is the one inside redlock_client_process(). */
+static inline bool rl_client_processes(const redlock_client *client)
+{
+    return client->processing && pthread_equal(client->processor, pthread_self());
+}
+
 /* ---- notify.c ------------------------------------------------------------------------------------------- */
 
 bool rl_notify_start(redlock_client *client);
@@ -589,8 +636,42 @@ void rl_notify_lock(redlock_lock *lock); /* it has callbacks to run */
 void rl_notify_completion(struct rl_operation *operation);
 bool rl_notify_run(redlock_client *client, bool completions, bool notices); /* false: nothing to do */
 
+/* ---- sized.c: structs of other versions ------------------------------------------------------------------- */
+
+/* Whether a caller's struct, which begins with its size, can be read and written as one of `ours` bytes. */
+bool rl_sized_ok(const void *given, size_t ours);
+
+/* Copies it to ours, with zeros for what it lacks; false: as above. And back, as much of it as the caller knows. */
+bool rl_sized_read(void *ours, size_t size, const void *given);
+void rl_sized_write(void *given, const void *ours, size_t size);
+
+/* A caller's report while a call fills it in: `report` is it, or a copy when it is of another version. */
+struct rl_report_frame {
+    redlock_report *given, *report;
+    redlock_report copy;
+};
+
+bool rl_report_accept(struct rl_report_frame *frame, redlock_report *given); /* false: its size is wrong */
+redlock_result rl_report_return(const struct rl_report_frame *frame, redlock_result result); /* the result */
+
+/* A caller's spec as this version knows it: itself, or a copy; NULL: its size is wrong. */
+const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy);
+
+/* ---- details.c ------------------------------------------------------------------------------------------- */
+
+redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity);
+
+/* All of these take NULL. The first empties it; the second says that no node has an owner and nobody waits. */
+void rl_details_clear(redlock_details *details);
+void rl_details_forget(redlock_details *details);
+void rl_details_add_waiter(redlock_details *details, const struct rl_waiter *waiter, uint32_t place);
+void rl_details_set_owner(redlock_details *details, uint32_t node, const char *owner, size_t length);
+
 /* ---- report.c ------------------------------------------------------------------------------------------- */
 
+/* What people call an answer to that kind of call; whether a node may vote as far as is known. */
+redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer answer);
+bool rl_report_eligible(const redlock_client *client, uint32_t node);
 void rl_report_clear(redlock_report *report);
 void rl_report_open(redlock_report *report, const redlock_client *client);
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation);
@@ -606,19 +687,24 @@ struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *c
 void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
 redlock_result rl_blocking_misuse(redlock_report *report);
 
+/* An owner value that a caller gave; length 0: it ends in a NUL. */
+struct rl_owner_value {
+    const char *bytes;
+    size_t length;
+};
+
 /* ---- calls.c: what blocking calls and their asynchronous twins share ------------------------------------- */
 
 /* A spec with its defaults filled in; on REDLOCK_INVALID the report names what is wrong. */
 redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *spec, redlock_spec *checked,
                                   redlock_report *report);
-bool rl_call_check_report(const redlock_report *report);
 
 /* The threads that a lock with callbacks, or an asynchronous call, needs must be there before it is asked for. */
 bool rl_call_start_background(redlock_client *client, const redlock_spec *spec, redlock_request request);
 
 /* The lock object with everything the spec says about it; owner: adopted, else NULL. NULL: no memory. */
 redlock_lock *rl_call_make_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
-                                redlock_request request);
+                                size_t owner_length, redlock_request request);
 
 /* Begin an operation; NULL: *result says why, and the report too. */
 struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,

@@ -270,7 +270,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         lock->instant |= one;
     }
     if ((lock->instant & one) != 0 && kind != RL_COMMAND_WATCH) {
-        rl_record_count(client, node, rl_record_refusal_answer(client, node));
+        rl_record_count(client, node, kind, rl_record_refusal_answer(client, node));
         rl_record_refusal(lock, node);
     }
 }
@@ -405,7 +405,7 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
         if (lock->owed_kind == RL_COMMAND_RELEASE)
             owe_release(lock, connection->node);
         answer = rl_record_refusal_answer(client, connection->node);
-        rl_record_count(client, connection->node, answer);
+        rl_record_count(client, connection->node, lock->owed_kind, answer);
         rl_record_refusal(lock, connection->node);
         /* Handling it may end this round and others; the list is looked at afresh. */
         rl_lock_ref(lock);

@@ -296,7 +296,7 @@ static void go_on_accusing(redlock_client *client, uint32_t node, const struct r
     }
     guard->fitness = RL_FITNESS_UNKNOWN;
     guard->again = after_ms(client, ASK_EVERY_MS);
-    rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock stepped");
+    rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK_STEP, "its clock was set");
 }
 
 /* ---- answers ---- */
@@ -304,8 +304,7 @@ static void go_on_accusing(redlock_client *client, uint32_t node, const struct r
 static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
 {
     snprintf(why, size,
-             "it does not remember what was locked, and sits out for another %" PRId64
-             " s (a new fleet: redlock init)",
+             "restarted or wiped; quarantined for another %" PRId64 " s (a new fleet: redlock init)",
              (wait_ms + 999) / 1000);
 }
 
@@ -325,13 +324,15 @@ static void take_admitted(redlock_client *client, uint32_t node, const struct rl
     rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
     if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
         /* Asked for the time only: what its record says does not mend its clock. */
-        if (guard->cause != RL_CAUSE_CLOCK)
-            rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock cannot be trusted");
+        if (!rl_cause_is_clock(guard->cause))
+            rl_guard_set_unfit(client, node, guard->clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
+                               "its clock cannot be trusted");
     } else if (admitted->fitness == RL_FITNESS_FIT) {
         guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
         describe_quarantine(why, sizeof why, admitted->wait_ms);
+        guard->quarantine_ends = after_ms(client, admitted->wait_ms);
         /* Somebody may give the operator's word before the time is up: ask now and then. */
         guard->again =
             after_ms(client, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);

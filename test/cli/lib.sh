@@ -6,7 +6,7 @@ set -u
 : "${REDLOCK:?is the path of the built command}"
 unset REDLOCK_NODES REDLOCK_PASSWORD REDLOCK_HELD REDLOCK_HELD_ON REDLOCK_OWNER REDLOCK_NAME REDLOCK_FENCE \
     REDLOCK_TTL_MS REDLOCK_SERVER XDG_RUNTIME_DIR NO_COLOR
-work=$(mktemp -d "${TMPDIR:-/tmp}/redlock-test.XXXXXX")
+work=$(mktemp -d "${TMPDIR:-/tmp}/cli.XXXXXX")
 export HOME=$work/home XDG_CONFIG_HOME=$work/config REDLOCK_LOCAL_DIR=$work/local SHELL=/bin/sh
 mkdir "$HOME"
 declare -a node_pids=()
@@ -180,20 +180,9 @@ copies() {
     echo "$count"
 }
 
-# is_held NAME: a quorum has it; a node that was slow to connect need not.
+# is_held NAME: a quorum has it.
 is_held() {
     [ "$(copies "$1")" -ge 3 ]
-}
-
-# spread NAME: gives the lock to nodes that were too slow for it, so that any quorum will do.
-spread() {
-    local number owner=''
-    for number in 1 2 3 4 5; do
-        [ -n "$owner" ] || owner=$(node "$number" GET "$1")
-    done
-    for number in 1 2 3 4 5; do
-        node "$number" SET "$1" "$owner" NX PX 600000 >/dev/null
-    done
 }
 
 copies_are() {

@@ -42,8 +42,13 @@ static const char *raise_fence(struct fleet *fleet, const char *owner, int64_t f
 static const char *extend(struct fleet *fleet, const char *owner, const char *ttl_ms, const char *not_after,
                           const char *repair_epoch)
 {
-    const char *words[] = {"lock", EPOCH_KEY, owner, ttl_ms, repair_epoch != NULL ? "1" : "0",
-                           repair_epoch != NULL ? repair_epoch : EPOCH, not_after};
+    const char *words[] = {"lock",
+                           EPOCH_KEY,
+                           owner,
+                           ttl_ms,
+                           repair_epoch != NULL ? "1" : "0",
+                           repair_epoch != NULL ? repair_epoch : EPOCH,
+                           not_after};
 
     return call_script(fleet, &rl_script_extend, "2", words, 7);
 }

@@ -155,9 +155,8 @@ static void take_late_vote(struct sim_world *world, struct sim_client *client, u
 
     if (ticket->kind == RL_COMMAND_ACQUIRE && verdict != RL_GRANTED && ticket->lock == worker->lock &&
         ticket->attempt == worker->attempt && (worker->stage == SIM_HELD || worker->stage == SIM_WON))
-        sim_lock_event(
-            world, client, worker,
-            &(struct rl_event){.kind = RL_EVENT_MISSED, .now = client->now, .node = node});
+        sim_lock_event(world, client, worker,
+                       &(struct rl_event){.kind = RL_EVENT_MISSED, .now = client->now, .node = node});
 }
 
 bool sim_dispatch_take_instant(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
@@ -310,7 +309,7 @@ static void learn(struct sim_world *world, struct sim_client *client, uint32_t n
         reply->answer.verdict != RL_GRANTED)
         return;
     reply->answer.verdict = RL_UNFIT;
-    reply->answer.cause = RL_CAUSE_CLOCK;
+    reply->answer.cause = RL_CAUSE_CLOCK_STEP;
 }
 
 /* Whether the round it belongs to is still under way: once that was undone, sending it again would plant an orphan. */

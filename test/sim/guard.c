@@ -173,7 +173,7 @@ static void take_admitted(struct sim_world *world, struct sim_client *client, ui
     if (admitted->quarantine_ms > client->quarantine_ms)
         client->quarantine_ms = admitted->quarantine_ms;
     if (admitted->fitness == RL_FITNESS_FIT) {
-        guard->cause = guard->clock_bad || guard->suspected.us != 0 ? RL_CAUSE_CLOCK : RL_CAUSE_NONE;
+        guard->cause = guard->clock_bad || guard->suspected.us != 0 ? RL_CAUSE_CLOCK_STEP : RL_CAUSE_NONE;
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
         guard->again =
             after_ms(client, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);

@@ -323,9 +323,9 @@ static void miss(struct sim_world *world, struct sim_client *client, struct sim_
                  rl_node_set nodes)
 {
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
-        step_lease(world, client, worker,
-                   &(struct rl_event){
-                       .kind = RL_EVENT_MISSED, .now = client->now, .node = rl_node_set_first(left)});
+        step_lease(
+            world, client, worker,
+            &(struct rl_event){.kind = RL_EVENT_MISSED, .now = client->now, .node = rl_node_set_first(left)});
 }
 
 /* Nodes that were not there yet have not been asked. */
