@@ -408,6 +408,7 @@ static void extending_lengthens_and_never_shortens(void **state)
 {
     struct fleet *fleet = *state;
 
+    plant_guard(fleet);
     fleet_command(fleet, 0, "SET", "lock", "me", "PX", "5000", NULL);
     assert_true(number_at(extend(fleet, "me", "60000", NEVER_LATE, NULL), 0) > SECOND_US);
     assert_in_range(ttl_of(fleet, "lock"), 50000, 60000);
