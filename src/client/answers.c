@@ -157,6 +157,9 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
                  "its clock cannot be trusted");
     else if (has_lost_its_vote(client, node, ticket))
         withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
+    else if (ticket->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
+             !rl_guard_in_time(client, node, lock->asking->acquire.asked))
+        withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
 }
 
 /* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given it. */

@@ -196,12 +196,16 @@ struct rl_node_guard {
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
     struct rl_clock_watch watch;
-    struct rl_time seen_good; /* the last good look at its clock was asked for then */
-    struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
-    enum rl_cause cause;      /* why it is not fit */
-    enum rl_cause told;       /* what the log was told of that */
-    char epoch[RL_EPOCH_MAX + 1];
-    char why[128]; /* in words */
+    struct rl_time seen_good;      /* the last good look at its clock was asked for then */
+    struct rl_time suspected;      /* since when its clock is in doubt; 0 it is not */
+    enum rl_cause cause;           /* why it is not fit */
+    enum rl_cause told;            /* what the log was told of that */
+    char record[RL_EPOCH_MAX + 1]; /* as its latest admission told it */
+    char epoch[RL_EPOCH_MAX + 1];  /* the part of it that votes are asked with */
+    struct rl_time admitted;       /* when this epoch was first heard of */
+    struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
+    struct rl_terms terms;    /* which terms it knew when it was last heard */
+    char why[160];            /* in words */
 };
 
 enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 256 };
@@ -256,7 +260,6 @@ struct redlock_client {
     struct rl_connection *connections; /* node_count of them */
     struct rl_node_guard *guards;      /* node_count of them */
     bool voting;                       /* locks have been asked for: before that nodes are only looked at */
-    int64_t quarantine_ms;             /* the longest this client, or another one any node knows of, wants */
     uint32_t sweep;                    /* number of the latest sweep for a floor */
     struct rl_time sweep_began;
     bool sweeping;
@@ -549,6 +552,13 @@ bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, 
 
 /* Finds out who may vote without changing anything at the nodes, for an inspection. */
 void rl_guard_look(redlock_client *client);
+
+/* Has the node told how long this client's locks may be (its term), ahead of what is sent to it next; nothing happens when it was told
+ * within the last half an hour. A node that forgot has to know for how long to sit out. false: no memory, or it cannot be admitted. */
+bool rl_guard_announce(redlock_client *client, uint32_t node);
+
+/* Rule: a vote counts only when the node had been told our term before any node that forgot in this round can be back. */
+bool rl_guard_in_time(const redlock_client *client, uint32_t node, struct rl_time round_began);
 
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);

@@ -214,6 +214,9 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
         ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, client->clock.now));
     if (kind == RL_COMMAND_ADMIT)
         return rl_guard_admit(client, node, "init", lock, full);
+    /* Rule: a term is announced before it is used. */
+    if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_guard_announce(client, node))
+        return false;
     if (random != NULL)
         memcpy(ticket.random, random, sizeof ticket.random);
     else
