@@ -127,7 +127,7 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.lost && operation->fair && operation->acquire.outcome != RL_OUTCOME_BUSY)
         rl_place_leave(operation); /* who reaches too few nodes must not be in others' way there */
-    if (effects.present)
+    if (effects.present && lock->engine->config.guarded) /* a plain node has no keys but the locks */
         rl_place_show(operation, false);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);

@@ -66,7 +66,7 @@ void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind)
     operation->tally = rl_tally_start(engine->node_count);
     rl_timers_set(&engine->timers, &operation->timer,
                   rl_time_add(operation->started, engine->config.node_timeout));
-    if (kind == RL_COMMAND_PEEK && lock->key_length > 0)
+    if (kind == RL_COMMAND_PEEK && lock->key_length > 0 && engine->config.guarded)
         ask_who_waits(lock);
     rl_dispatch_ask(lock, rl_node_set_all(engine->node_count), kind, 1);
     if (rl_dispatch_take_instant(lock, &refusal))
