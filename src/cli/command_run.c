@@ -181,20 +181,20 @@ static int take_lock(struct run *run, redlock_lock **lock)
 static bool set_environment(struct run *run, const redlock_lock *lock)
 {
     struct cli_fleet fleet = cli_held_fleet(run->session.client, run->session.config.prefix);
-    char *names = NULL, *fleets = NULL, fence[24], ttl[16];
+    char *names = NULL, *places = NULL, fence[24], ttl[16];
     bool has_fence = redlock_lock_fence(lock) != 0;
 
     snprintf(fence, sizeof fence, "%llu", (unsigned long long)redlock_lock_fence(lock));
     snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
-    bool fits = cli_held_extend(run->name, &fleet, &names, &fleets) &&
+    bool fits = cli_held_extend(run->name, &fleet, redlock_lock_owner(lock, NULL), &names, &places) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", redlock_lock_owner(lock, NULL)) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", has_fence ? fence : NULL) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", fleets);
+                cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
     free(names);
-    free(fleets);
+    free(places);
     return fits;
 }
 
