@@ -14,6 +14,7 @@
 #include "cli/failure.h"
 #include "cli/held.h"
 #include "cli/output.h"
+#include "cli/presence.h"
 #include "cli/session.h"
 #include "cli/supervise.h"
 #include "cli/text.h"
@@ -233,6 +234,7 @@ static int hold_lock(struct run *run, redlock_lock *lock)
                                           .terminal = &run->terminal,
                                           .lease = &run->lease,
                                           .events = &run->events,
+                                          .local = run->session.local ? &run->session.nodes : NULL,
                                           .foreground = run->options->foreground,
                                           .on_lost = run->plan.on_lost};
 
@@ -240,6 +242,7 @@ static int hold_lock(struct run *run, redlock_lock *lock)
         redlock_release(lock, NULL);
         return cli_output_fail(CLI_EXIT_SYSTEM, "the environment of CMD is too large");
     }
+    int shown = run->session.local ? cli_presence_show(run->session.nodes.directory) : -1;
     cli_supervise_run(&supervision);
     cli_terminal_close(&run->terminal);
     bool lost_under_command = supervision.lost;
@@ -251,7 +254,10 @@ static int hold_lock(struct run *run, redlock_lock *lock)
     else if (lost_under_command)
         code =
             CLI_EXIT_LOST; /* even if CMD ended by itself before it could be stopped: it did not end under the lock */
-    return release(run, lock, supervision.lost || !supervision.started, code);
+    code = release(run, lock, supervision.lost || !supervision.started, code);
+    if (shown >= 0)
+        close(shown);
+    return code;
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------- */

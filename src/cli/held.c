@@ -19,22 +19,14 @@
 #define OWNER_SIZE (sizeof((redlock_holder *)NULL)->id)
 #define KEPT "-_.~:/@+={}[]!*,;" /* often seen in names, and no blanks */
 
-/* FNV-1a: only has to tell fleets apart that a person uses side by side. */
-static uint64_t hash(uint64_t seed, const char *text)
-{
-    for (; *text != '\0'; text++)
-        seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return seed;
-}
-
 struct cli_fleet cli_held_fleet(const redlock_client *client, const char *prefix)
 {
     struct cli_fleet fleet;
-    uint64_t sum = 0, start = UINT64_C(0xcbf29ce484222325);
+    uint64_t sum = 0;
 
     for (uint32_t i = 0; i < redlock_client_node_count(client); i++)
-        sum += hash(start, redlock_client_node_url(client, i));
-    snprintf(fleet.text, sizeof fleet.text, "%016" PRIx64, hash(sum, prefix == NULL ? "" : prefix));
+        sum += cli_text_hash(CLI_TEXT_HASH, redlock_client_node_url(client, i));
+    snprintf(fleet.text, sizeof fleet.text, "%016" PRIx64, cli_text_hash(sum, prefix == NULL ? "" : prefix));
     return fleet;
 }
 

@@ -206,8 +206,8 @@ copies_are() {
 # start ARGUMENT...: runs redlock in the background; $started is its pid, events go to $work/events, words to $work/err.
 # A shell's background ignores INT and QUIT, which CMD would inherit; that is undone.
 start() {
-    : >"$work/events"
-    env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >"$work/out" 2>"$work/err" </dev/null &
+    : >"$work/events" >"$work/out" 2>"$work/err"
+    env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >>"$work/out" 2>>"$work/err" </dev/null &
     started=$!
     started_pids+=("$started")
 }
