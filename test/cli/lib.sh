@@ -206,7 +206,9 @@ copies_are() {
 # start ARGUMENT...: runs redlock in the background; $started is its pid, events go to $work/events, words to $work/err.
 # A shell's background ignores INT and QUIT, which CMD would inherit; that is undone.
 start() {
-    : >"$work/events" >"$work/out" 2>"$work/err"
+    : >"$work/events"
+    : >"$work/out"
+    : >"$work/err"
     env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >>"$work/out" 2>>"$work/err" </dev/null &
     started=$!
     started_pids+=("$started")
