@@ -27,7 +27,9 @@ help:
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
-	@echo 'make interop               share locks with redis-py and node-redlock, which it fetches; not part of make test'
+	@echo 'make interop               share locks with 18 kinds of lock of other libraries, and try 8 servers, all of which it fetches;'
+	@echo '                           half an hour; PEER=redsync for one library; DOCUMENT=docs/interop.md renews the tables there'
+	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make clean                 remove build/'
@@ -95,13 +97,15 @@ model:
 	@tools/setup test
 	@model/run
 
-interop: all
-	@tools/setup demo
-	@for peer in redis_py node_redlock; do \
-		REDLOCK=$(abspath $(BUILD))/src/redlock PEERS=$(abspath $(BUILD))/peers test/interop/$$peer.sh || exit; \
-	done
+interop interop-servers:
+	@tools/setup test
+	@tools/setup peers || echo 'make: libraries that need these are skipped' >&2
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD)
+	@test/interop/run $(BUILD) $(if $(filter interop,$@),--peers $(PEER)) $(if $(PEER),,--servers $(SERVER)) \
+		$(if $(DOCUMENT),--document $(DOCUMENT))
 
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop clean
+.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers clean

@@ -1,0 +1,104 @@
+"""The tables of a run, as aligned text and as Markdown, from the document that run keeps as JSON."""
+
+from suite import servers, serving, sharing
+
+BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
+LEGEND = {"yes": "yes", "no": "NO", "known": "no", "none": "–", "": "?"}
+
+
+def joint(cells):
+    """What several cells come to: the worst of them."""
+    outcomes = [cell["outcome"] for cell in cells if cell]
+    return next((word for word in ("no", "known", "yes", "none") if word in outcomes), "")
+
+
+def peer_rows(document):
+    rows = []
+    for row in document.get("peers", []):
+        cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
+            LEGEND[joint([row["modes"][mode].get(function.__name__) for mode in row["modes"] for function in functions])]
+            for functions in sharing.COLUMNS.values()]
+        name = row["title"] + (f", keys `{row['prefix']}NAME`" if row["prefix"] else "")
+        rows.append([name, row["version"], str(row["nodes"]), *cells])
+    return rows
+
+
+def peer_table(document):
+    return ["library", "version", "nodes", *sharing.COLUMNS], peer_rows(document)
+
+
+def count(row, mode):
+    cells = row["modes"][mode].values()
+    passed = sum(cell["outcome"] == "yes" for cell in cells)
+    return f"{passed} of {len(cells)}"
+
+
+def tests_cell(row):
+    tests = row.get("tests")
+    return f"{tests['total'] - len(tests['failed'])} of {tests['total']}" if tests else ""
+
+
+def server_table(document):
+    rows = []
+    for row in document.get("servers", []):
+        cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
+            *(count(row, mode) for mode in ("plain", "guarded", "fair")), tests_cell(row)]
+        rows.append([row["name"], row["version"], *cells])
+    return ["server", "version", "plain", "guarded", "fair", "integration and cli tests"], rows
+
+
+def problems(document):
+    """Every cell that is not a yes and why, one line each; the same words once."""
+    lines = {}
+    for row in document.get("peers", []) + document.get("servers", []):
+        for mode, cells in row.get("modes", {}).items():
+            for name, cell in cells.items():
+                if cell["outcome"] in ("no", "known"):
+                    key = (row.get("title", row["name"]), cell["why"])
+                    lines.setdefault(key, []).append(f"{name.replace('_', ' ')} ({mode})")
+        if row.get("tests", {}).get("failed"):
+            lines[(row["name"], "tests")] = row["tests"]["failed"]
+    return [f"{who}: {'; '.join(sorted(set(what)))}: {why}" for (who, why), what in lines.items()]
+
+
+def as_text(table):
+    headers, rows = table
+    rows = [row + [""] * (len(headers) - len(row)) for row in [headers, *rows]]
+    widths = [max(len(row[i]) for row in rows if not row[i].startswith("skipped")) for i in range(len(headers))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def as_markdown(table):
+    headers, rows = table
+    lines = [headers, ["---"] * len(headers), *(row + [""] * (len(headers) - len(row)) for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def document_text(document):
+    parts = []
+    if document.get("peers"):
+        parts += ["Libraries", as_text(peer_table(document)), ""]
+    if document.get("servers"):
+        parts += ["Servers", as_text(server_table(document)), ""]
+    return "\n".join(parts + problems(document))
+
+
+def behaviour_list():
+    """The behaviours of a server, as sentences."""
+    return "; ".join(function.__name__.replace("_", " ") for function in serving.BEHAVIOURS)
+
+
+def document_markdown(document):
+    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}, libraries on {document['server']}.", "",
+             "### Libraries", "", as_markdown(peer_table(document)), "", "### Servers", "", as_markdown(server_table(document)), ""]
+    parts += [f"mixed: one node each of {', '.join(servers.MIXED)}.", ""]
+    notes = problems(document)
+    parts += ["What is not a yes:", "", *(f"- {line}" for line in notes), ""] if notes else []
+    return "\n".join(parts + [END])
+
+
+def write_into(path, document):
+    """Replaces the tables of a Markdown document."""
+    text = path.read_text()
+    before, rest = text.split(BEGIN)
+    path.write_text(before + document_markdown(document) + rest.split(END)[1])
