@@ -118,12 +118,14 @@ class Driver:
             raise Failed(f"the driver ended; see {self.log.name}")
         return line
 
+    def be_ready(self):
+        if self.expects_ready and (line := self.answer()) != "ready":
+            raise Failed(f"the driver did not start: {line}")
+        self.expects_ready = False
+
     def tell(self, *words):
         """Sends a command and returns the answer."""
-        if self.expects_ready:
-            self.expects_ready = False
-            if (line := self.answer()) != "ready":
-                raise Failed(f"the driver did not start: {line}")
+        self.be_ready()
         print(*words, file=self.process.stdin, flush=True)
         return self.answer()
 

@@ -145,6 +145,8 @@ def eight_and_eight_processes_lose_no_increment(stage):
     path = pathlib.Path(stage.folder) / "counter"
     path.write_text("0")
     crowd = stage.crowd(EACH)
+    for driver in crowd:
+        driver.be_ready()
     with concurrent.futures.ThreadPoolExecutor(2 * EACH) as threads:
         theirs = [threads.submit(driver.tell, "add", TIMES, stage.name, path) for driver in crowd]
         ours = [threads.submit(add, stage, path) for _ in range(EACH)]
