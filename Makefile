@@ -6,6 +6,8 @@ SECONDS ?= 60
 SEEDS ?= 20000
 FIRST ?= 1
 SEED ?=
+REDIS_SERVER ?=
+WITH_SERVER = $(if $(REDIS_SERVER),tools/with-server $(REDIS_SERVER))
 CHAOS = test/chaos-client test/chaos-relay test/clock_shim.so
 
 all:
@@ -32,15 +34,16 @@ help:
 	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
+	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
 	@echo 'make clean                 remove build/'
 
 test:
 	@tools/setup test
-	@tools/run-tests $(BUILD)
+	@$(WITH_SERVER) tools/run-tests $(BUILD)
 
 demo: all
 	@tools/setup demo
-	@REDLOCK=$(BUILD)/src/redlock tools/demo
+	@REDLOCK=$(BUILD)/src/redlock $(WITH_SERVER) tools/demo
 
 install uninstall:
 	@tools/setup build
@@ -63,7 +66,7 @@ bench:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
-	@bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
+	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
 
 bench-peers:
 	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
@@ -84,13 +87,13 @@ chaos:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS)
-	@test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 soak:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS) test/redlock-sim
-	@nice test/chaos/run $(BUILD)/test --seconds 900 --most-seconds 1500 --episode-seconds 30 \
+	@$(WITH_SERVER) nice test/chaos/run $(BUILD)/test --seconds 900 --most-seconds 1500 --episode-seconds 30 \
 		--operations 1000000 --faults 1000 --simulator-seeds 100000 $(if $(SEED),--seed $(SEED))
 
 model:
@@ -102,7 +105,7 @@ interop interop-servers:
 	@tools/setup peers || echo 'make: libraries that need these are skipped' >&2
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD)
-	@test/interop/run $(BUILD) $(if $(filter interop,$@),--peers $(PEER)) $(if $(PEER),,--servers $(SERVER)) \
+	@$(WITH_SERVER) test/interop/run $(BUILD) $(if $(filter interop,$@),--peers $(PEER)) $(if $(PEER),,--servers $(SERVER)) \
 		$(if $(DOCUMENT),--document $(DOCUMENT))
 
 clean:

@@ -47,7 +47,7 @@ static void print_rounds(redlock_client *client)
 
     must("stats", redlock_client_stats(client, &stats));
     bench_figure("acquired", (double)stats.acquired);
-    bench_figure("raised", (double)stats.raised);
+    bench_figure("fence_rounds", (double)stats.fence_rounds);
     bench_figure("rounds", (double)stats.rounds);
 }
 

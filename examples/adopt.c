@@ -18,7 +18,7 @@ static redlock_result hand_over(redlock_client *client, const redlock_spec *spec
         return result;
     printf("taken by process %d\n", (int)getpid());
     fflush(stdout);
-    setenv("REDLOCK_OWNER", redlock_lock_owner(lock), 1); /* not an argument: anybody can read those */
+    setenv("REDLOCK_OWNER", redlock_lock_owner(lock, NULL), 1); /* not an argument: anybody can read those */
     redlock_lock_free(lock);
     return REDLOCK_OK;
 }
@@ -27,7 +27,7 @@ static redlock_result hand_over(redlock_client *client, const redlock_spec *spec
 static redlock_result go_on(redlock_client *client, const redlock_spec *spec, redlock_report *report)
 {
     redlock_lock *lock;
-    redlock_result result = redlock_adopt(client, spec, getenv("REDLOCK_OWNER"), &lock, report);
+    redlock_result result = redlock_adopt(client, spec, getenv("REDLOCK_OWNER"), 0, &lock, report);
 
     if (result != REDLOCK_OK)
         return result;

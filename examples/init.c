@@ -9,7 +9,7 @@
 
 static void print_node(const redlock_node_report *node)
 {
-    if (node->fit)
+    if (node->eligible)
         printf("  %s: may vote\n", node->url);
     else
         printf("  %s: %s, %s\n", node->url, redlock_verdict_name(node->verdict), node->detail);
@@ -19,6 +19,7 @@ int main(int argc, char **argv)
 {
     redlock_options options = REDLOCK_OPTIONS_INIT;
     redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     redlock_client *client;
 
     options.nodes = argc > 1 ? argv[1] : getenv("REDLOCK_NODES");
@@ -28,10 +29,12 @@ int main(int argc, char **argv)
         return 1;
     }
     /* Only because these nodes were set up a moment ago: with a lock out there, two could hold it. */
+    report.details = redlock_details_new(NULL);
     redlock_result result = redlock_init_nodes(client, &report);
-    for (uint32_t i = 0; i < report.node_count; i++)
-        print_node(&report.nodes[i]);
+    for (uint32_t i = 0; redlock_report_node(&report, i, &node); i++)
+        print_node(&node);
     fprintf(result == REDLOCK_OK ? stdout : stderr, "init: %s\n", report.line);
+    redlock_details_free(report.details);
     redlock_client_close(client);
     return result == REDLOCK_OK ? 0 : 1;
 }

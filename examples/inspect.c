@@ -7,15 +7,6 @@
 
 #include <redlock.h>
 
-static void print_node(const redlock_node_report *node)
-{
-    const char *word = redlock_verdict_name(node->verdict);
-
-    if (node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_DENIED)
-        word = node->verdict == REDLOCK_VERDICT_GRANTED ? "free" : "held";
-    printf("  %s: %s %s\n", node->url, word, node->detail);
-}
-
 static void print_holder(const char *name, const redlock_report *report)
 {
     const redlock_holder *holder = &report->holder;
@@ -31,6 +22,7 @@ int main(int argc, char **argv)
 {
     redlock_options options = REDLOCK_OPTIONS_INIT;
     redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     redlock_client *client;
 
     options.nodes = argc > 2 ? argv[2] : getenv("REDLOCK_NODES");
@@ -38,13 +30,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: inspect NAME [NODES]\n%s\n", report.line);
         return 1;
     }
+    report.details = redlock_details_new(NULL); /* room for what is said of each node */
     redlock_result result = redlock_inspect(client, argv[1], 0, &report);
-    for (uint32_t i = 0; i < report.node_count; i++)
-        print_node(&report.nodes[i]);
+    for (uint32_t i = 0; redlock_report_node(&report, i, &node); i++)
+        printf("  %s: %s %s\n", node.url, redlock_verdict_name(node.verdict), node.detail);
     if (result == REDLOCK_OK)
         print_holder(argv[1], &report);
     else
         fprintf(stderr, "inspect: %s\n", redlock_result_name(result));
+    redlock_details_free(report.details);
     redlock_client_close(client);
     return result == REDLOCK_OK ? 0 : 1;
 }

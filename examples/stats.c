@@ -7,14 +7,15 @@
 
 #include <redlock.h>
 
-static void print_nodes(const redlock_client *client, const redlock_stats *stats)
+static void print_nodes(redlock_client *client)
 {
-    for (uint32_t i = 0; i < redlock_client_node_count(client); i++) {
-        const redlock_node_stats *node = &stats->nodes[i];
-        uint64_t mean_us = node->latency.count == 0 ? 0 : node->latency.sum_us / node->latency.count;
+    redlock_node_stats node = REDLOCK_NODE_STATS_INIT;
 
-        printf("  %s: %llu granted, %llu broken, %llu us on average\n", redlock_client_node_url(client, i),
-               (unsigned long long)node->granted, (unsigned long long)node->broken,
+    for (uint32_t i = 0; redlock_client_node_stats(client, i, &node) == REDLOCK_OK; i++) {
+        uint64_t mean_us = node.latency.count == 0 ? 0 : node.latency.sum_us / node.latency.count;
+
+        printf("  %s: %llu granted, %llu failed, %llu us on average\n", redlock_client_node_url(client, i),
+               (unsigned long long)node.granted, (unsigned long long)node.failed,
                (unsigned long long)mean_us);
     }
 }
@@ -42,7 +43,7 @@ int main(int argc, char **argv)
     printf("redlock %s: %llu acquired, %llu released, %llu held now\n", redlock_version(),
            (unsigned long long)stats.acquired, (unsigned long long)stats.released,
            (unsigned long long)stats.held);
-    print_nodes(client, &stats);
+    print_nodes(client);
     redlock_client_close(client);
     return result == REDLOCK_OK && stats.acquired == 100 ? 0 : 1;
 }

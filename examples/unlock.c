@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         return 1;
     }
     print_holder(argv[2]);
-    redlock_result result = redlock_release_owner(client, argv[1], 0, argv[2], &report);
+    redlock_result result = redlock_release_owner(client, argv[1], 0, argv[2], 0, &report);
     fprintf(result == REDLOCK_OK ? stdout : stderr, "%s\n", report.line);
     redlock_client_close(client);
     return result == REDLOCK_OK ? 0 : 1;

@@ -20,10 +20,11 @@ static void explain_holder(const redlock_report *report)
 
 static void explain_nodes(const redlock_report *report)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
     fprintf(stderr, "wait: too few nodes, %u are needed\n", report->quorum);
-    for (uint32_t i = 0; i < report->node_count; i++)
-        fprintf(stderr, "  %s: %s %s\n", report->nodes[i].url, redlock_verdict_name(report->nodes[i].verdict),
-                report->nodes[i].detail);
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        fprintf(stderr, "  %s: %s %s\n", node.url, redlock_verdict_name(node.verdict), node.detail);
 }
 
 int main(int argc, char **argv)
@@ -34,10 +35,11 @@ int main(int argc, char **argv)
     redlock_client *client;
     redlock_lock *lock = NULL;
 
+    report.details = redlock_details_new(NULL); /* to have each node explained */
     options.nodes = argc > 1 ? argv[1] : getenv("REDLOCK_NODES");
     redlock_result result = redlock_client_open(&options, &client, &report);
     spec.name = "nightly-report";
-    spec.why = "report of the night"; /* told to those who wait for us */
+    spec.why = "report of the night"; /* shown to those who wait for us */
     if (result == REDLOCK_OK)
         result = redlock_acquire(client, &spec, 2000, &lock, &report);
 
@@ -54,5 +56,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "wait: %s\n", report.line);
     redlock_lock_free(lock);
     redlock_client_close(client);
+    redlock_details_free(report.details);
     return result == REDLOCK_OK ? 0 : 1;
 }

@@ -49,7 +49,8 @@ static void take_result(void *context, redlock_result result, redlock_lock *lock
 {
     struct attempt *attempt = context;
 
-    attempt->acquiring->report = *report;
+    if (redlock_report_copy(&attempt->acquiring->report, report) != REDLOCK_OK)
+        attempt->acquiring->report.node_count = 0;
     attempt->acquiring->report.result = result;
     attempt->acquiring->lock = lock;
     attempt->done = true;
@@ -67,7 +68,7 @@ static void heed_signals(struct attempt *attempt)
         if (!cli_signal_ends(taken.number) || acquiring->signal != 0)
             continue;
         acquiring->signal = taken.number;
-        redlock_cancel(acquiring->client, attempt->request);
+        redlock_cancel(acquiring->session->client, attempt->request);
     }
 }
 
@@ -81,7 +82,7 @@ static void wait_for_result(struct attempt *attempt, struct cli_waiting *waiting
         bool waits = acquiring->wait_ms != 0 && acquiring->signal == 0;
         int64_t due = waits ? cli_waiting_due(waiting) : CLI_NEVER;
         (void)!poll(polled, 2, cli_clock_timeout(due, cli_clock_now()));
-        redlock_client_process(acquiring->client);
+        redlock_client_process(acquiring->session->client);
         heed_signals(attempt);
         if (!attempt->done && acquiring->signal == 0 && waits && cli_clock_now() >= due)
             cli_waiting_tick(waiting);
@@ -94,15 +95,15 @@ void cli_acquiring_run(struct cli_acquiring *acquiring)
 {
     struct attempt attempt = {.acquiring = acquiring};
     struct cli_waiting waiting;
-    int client_fd = redlock_client_fd(acquiring->client);
+    int client_fd = redlock_client_fd(acquiring->session->client);
 
     acquiring->lock = NULL;
     acquiring->signal = 0;
-    acquiring->report = (redlock_report)REDLOCK_REPORT_INIT;
-    cli_waiting_begin(&waiting, acquiring->client, acquiring->spec->name, acquiring->events);
+    acquiring->report = cli_session_report(acquiring->session);
+    cli_waiting_begin(&waiting, acquiring->session, acquiring->spec->name, acquiring->events);
     redlock_result result =
         client_fd < 0 ? REDLOCK_SYSTEM
-                      : redlock_acquire_async(acquiring->client, acquiring->spec, acquiring->wait_ms,
+                      : redlock_acquire_async(acquiring->session->client, acquiring->spec, acquiring->wait_ms,
                                               take_result, &attempt, &attempt.request);
     if (result != REDLOCK_OK) {
         acquiring->report.result = result;

@@ -13,7 +13,7 @@
 #include "cli/signals.h"
 
 struct cli_acquiring {
-    redlock_client *client;
+    const struct cli_session *session;
     const redlock_spec *spec;
     int64_t wait_ms;
     const struct cli_signals *signals;

@@ -38,13 +38,13 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
         json_t *lease = json_pack("{s:o, s:I, s:I}", "name", cli_output_string(name), "ttl_ms",
                                   (json_int_t)ttl_ms, "validity_ms", (json_int_t)validity);
         if (lease != NULL)
-            set_owner(lease, redlock_lock_owner(lock));
+            set_owner(lease, redlock_lock_owner(lock, NULL));
         if (lease != NULL && fence != 0)
             json_object_set_new(lease, "fence", json_integer((json_int_t)fence));
         return cli_output_answer(lease) && cli_output_flush();
     }
     cli_text_clean(name, clean, sizeof clean);
-    printf("name %s\nowner %s\nttl_ms %u\nvalidity_ms %lld\n", clean, redlock_lock_owner(lock), ttl_ms,
+    printf("name %s\nowner %s\nttl_ms %u\nvalidity_ms %lld\n", clean, redlock_lock_owner(lock, NULL), ttl_ms,
            validity);
     if (fence != 0)
         printf("fence %llu\n", fence);
@@ -57,7 +57,7 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
     const char *name = options->words[0];
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
     redlock_spec spec = REDLOCK_SPEC_INIT;
-    struct cli_acquiring acquiring = {.client = session->client,
+    struct cli_acquiring acquiring = {.session = session,
                                       .spec = &spec,
                                       .wait_ms = options->nonblock ? 0 : options->wait_ms,
                                       .signals = signals};

@@ -28,13 +28,13 @@ static int print_lease(const char *name, uint32_t ttl_ms, long long validity_ms)
 
 static int extend(const struct cli_session *session, const char *name, const char *owner, uint32_t ttl_ms)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = cli_session_report(session);
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_lock *lock = NULL;
 
     spec.name = name;
     spec.ttl_ms = ttl_ms;
-    report.result = redlock_adopt(session->client, &spec, owner, &lock, &report);
+    report.result = redlock_adopt(session->client, &spec, owner, 0, &lock, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(name, &report);
     int code = print_lease(name, ttl_ms, redlock_lock_validity_ms(lock));

@@ -36,7 +36,7 @@ static int refuse_plain(void)
 
 static int admit(const struct cli_session *session)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = cli_session_report(session);
 
     report.result = redlock_init_nodes(session->client, &report);
     if (report.result != REDLOCK_OK)

@@ -12,9 +12,9 @@
 
 static int release(const struct cli_session *session, const char *name, const char *owner)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = cli_session_report(session);
 
-    report.result = redlock_release_owner(session->client, name, 0, owner, &report);
+    report.result = redlock_release_owner(session->client, name, 0, owner, 0, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(name, &report);
     if (cli_output_is_json())

@@ -144,7 +144,7 @@ static int take_lock(struct run *run, redlock_lock **lock)
     const struct cli_options *options = run->options;
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
     redlock_spec spec = REDLOCK_SPEC_INIT;
-    struct cli_acquiring acquiring = {.client = run->session.client,
+    struct cli_acquiring acquiring = {.session = &run->session,
                                       .spec = &spec,
                                       .wait_ms = options->nonblock ? 0 : options->wait_ms,
                                       .signals = &run->signals,
@@ -188,7 +188,7 @@ static bool set_environment(struct run *run, const redlock_lock *lock)
     snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
     bool fits = cli_held_extend(run->name, &fleet, &names, &fleets) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", redlock_lock_owner(lock)) &&
+                cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", redlock_lock_owner(lock, NULL)) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", has_fence ? fence : NULL) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&

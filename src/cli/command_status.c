@@ -24,28 +24,21 @@ struct subject {
 /* What a node's verdict means when nothing was asked for but the state of things. */
 static const char *node_word(const redlock_node_report *node, bool about_name)
 {
-    switch (node->verdict) {
-    case REDLOCK_VERDICT_GRANTED:
-        if (!about_name && !node->fit)
-            return "unfit";
-        return about_name ? "free" : "up";
-    case REDLOCK_VERDICT_DENIED:
-        return about_name ? "held" : "up";
-    case REDLOCK_VERDICT_SILENT:
-    case REDLOCK_VERDICT_UNFIT:
-    case REDLOCK_VERDICT_PENDING:
-    case REDLOCK_VERDICT_BROKEN:
-        break;
-    }
-    return redlock_verdict_name(node->verdict);
+    bool answered = node->verdict == REDLOCK_VERDICT_FREE || node->verdict == REDLOCK_VERDICT_HELD;
+
+    if (about_name || !answered)
+        return redlock_verdict_name(node->verdict);
+    if (node->eligible)
+        return "up";
+    return redlock_verdict_name(REDLOCK_VERDICT_INELIGIBLE);
 }
 
 /* What a node does for those who wait; only one that answered can be said anything about. */
 static const char *telling_words(const redlock_node_report *node)
 {
-    if (node->verdict != REDLOCK_VERDICT_GRANTED && node->verdict != REDLOCK_VERDICT_DENIED)
+    if (node->verdict != REDLOCK_VERDICT_FREE && node->verdict != REDLOCK_VERDICT_HELD)
         return "";
-    return node->tells ? "  tells waiters of a release" : "  is asked by waiters now and then";
+    return node->notifies ? "  push notifications: yes" : "  push notifications: no";
 }
 
 /* "  by 7f3a91d0": whose key is there. */
@@ -54,9 +47,9 @@ static void print_owner_id(const redlock_node_report *node)
     redlock_holder who;
     char clean[sizeof who.id];
 
-    if (node->owner[0] == '\0')
+    if (node->owner_length == 0)
         return;
-    redlock_holder_parse(node->owner, strlen(node->owner), &who);
+    redlock_holder_parse(node->owner, node->owner_length, &who);
     cli_text_clean(who.id, clean, sizeof clean);
     printf("  by %s", clean);
 }
@@ -65,16 +58,16 @@ static void print_node(uint32_t number, const redlock_node_report *node, const s
                        int width)
 {
     bool about_name = subject->name != NULL;
-    char url[sizeof node->url], detail[sizeof node->detail];
+    char url[200], detail[200];
 
     cli_text_clean(node->url, url, sizeof url);
     cli_text_clean(node->detail, detail, sizeof detail);
-    printf("  node %-2u %-*s  %-6s", number, width, url, node_word(node, about_name));
+    printf("  node %-2u %-*s  %-10s", number, width, url, node_word(node, about_name));
     if (node->latency_us >= 0)
         printf("  %7s", cli_text_latency(node->latency_us).text);
     if (node->ttl_left_ms >= 0)
         printf("  %s left", cli_text_span(node->ttl_left_ms).text);
-    else if (node->ttl_left_ms == -1 && node->verdict == REDLOCK_VERDICT_DENIED)
+    else if (node->ttl_left_ms == -1 && node->verdict == REDLOCK_VERDICT_HELD)
         printf("  no end");
     print_owner_id(node);
     if (subject->verbose)
@@ -86,13 +79,14 @@ static void print_node(uint32_t number, const redlock_node_report *node, const s
 
 static void print_nodes(const redlock_report *report, const struct subject *subject)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     int width = 0;
 
-    for (uint32_t i = 0; i < report->node_count; i++)
-        if ((int)strlen(report->nodes[i].url) > width)
-            width = (int)strlen(report->nodes[i].url);
-    for (uint32_t i = 0; i < report->node_count; i++)
-        print_node(i + 1, &report->nodes[i], subject, width);
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        if ((int)strlen(node.url) > width)
+            width = (int)strlen(node.url);
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        print_node(i + 1, &node, subject, width);
 }
 
 /* "  owner   old-one, on node 5, 59s left", from this owner on. */
@@ -142,8 +136,8 @@ static void print_unheld(const char *name, const redlock_report *report, const s
         printf("whether %s is held is %s\n", name, words);
     else if (owners->possession == CLI_POSSESSION_SPLIT)
         printf("%s is held by %s\n", name, words);
-    else if (report->denied > 0)
-        printf("%s is free, but for %u of %u nodes\n", name, report->denied, report->node_count);
+    else if (report->held > 0)
+        printf("%s is free, but for %u of %u nodes\n", name, report->held, report->node_count);
     else
         printf("%s is free\n", name);
     print_owners(owners, 0);
@@ -176,7 +170,7 @@ static void print_json(const struct subject *subject, const redlock_report *repo
 {
     json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:o}", "result", redlock_result_name(report->result),
                                "mode", subject->plain ? "plain" : "guarded", "quorum", (int)report->quorum,
-                               "held_on", (int)report->denied, "nodes", cli_output_nodes(report));
+                               "held_on", (int)report->held, "nodes", cli_output_nodes(report));
     struct cli_owners owners;
 
     if (subject->name != NULL) {
@@ -196,7 +190,7 @@ static void print_json(const struct subject *subject, const redlock_report *repo
 /* Whatever came back is printed; only then it is said that it is not enough. */
 static int ask_and_print(const struct cli_session *session, const struct subject *subject)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = cli_session_report(session);
 
     report.result = redlock_inspect(session->client, subject->name, 0, &report);
     if (cli_output_is_json())

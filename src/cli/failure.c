@@ -29,7 +29,7 @@ int cli_failure_code(redlock_result result)
     case REDLOCK_TOO_SLOW:
     case REDLOCK_QUARANTINE:
         return CLI_EXIT_NODES;
-    case REDLOCK_DENIED:
+    case REDLOCK_FORBIDDEN:
         return CLI_EXIT_DENIED;
     case REDLOCK_INVALID:
         return CLI_EXIT_USAGE;
@@ -140,16 +140,24 @@ static void say_owners(const struct cli_owners *owners)
         cli_output_hint("free", "%s", text);
 }
 
-/* A line for each node that is not well. */
+/* Whether it did what it was asked, or said why somebody has it. */
+static bool has_answered(const redlock_node_report *node)
+{
+    return node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_HELD ||
+           node->verdict == REDLOCK_VERDICT_FREE || node->verdict == REDLOCK_VERDICT_NOT_HELD;
+}
+
+/* A line for each node that is not well; where votes are missing, one that answers without having one is not. */
 static void say_nodes(const redlock_report *report)
 {
-    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
-        const redlock_node_report *node = &report->nodes[i];
-        if (node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_DENIED ||
-            node->verdict == REDLOCK_VERDICT_PENDING)
+    bool votes = report->result == REDLOCK_QUARANTINE;
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        if (node.verdict == REDLOCK_VERDICT_PENDING || (has_answered(&node) && (!votes || node.eligible)))
             continue;
-        const char *detail = node->detail[0] != '\0' ? node->detail : redlock_verdict_name(node->verdict);
-        cli_output_hint("node", "%u %s: %s", i + 1, node->url, detail);
+        cli_output_hint("node", "%u %s: %s", i + 1, node.url,
+                        node.detail[0] != '\0' ? node.detail : redlock_verdict_name(node.verdict));
     }
 }
 
@@ -183,7 +191,7 @@ static bool look_for_owners(const struct cli_session *session, const char *name,
 static int say_busy(const struct cli_session *session, const char *name, const redlock_report *report,
                     int code)
 {
-    redlock_report now = REDLOCK_REPORT_INIT;
+    redlock_report now = cli_session_second_report(session);
     struct cli_owners owners;
     bool seen = look_for_owners(session, name, &now, &owners);
     bool held = seen && owners.possession == CLI_POSSESSION_HELD;
@@ -208,19 +216,16 @@ static int say_busy(const struct cli_session *session, const char *name, const r
 
 static uint32_t count_answers(const redlock_report *report)
 {
-    uint32_t answers = 0;
-
-    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
-        answers += report->nodes[i].verdict == REDLOCK_VERDICT_GRANTED ||
-                   report->nodes[i].verdict == REDLOCK_VERDICT_DENIED;
-    return answers;
+    return report->granted + report->held + report->free + report->not_held;
 }
 
-/* Waiting or an init helps nodes that have forgotten, and no others. */
-static bool somebody_sits_out(const redlock_report *report)
+/* Waiting or an init helps nodes that are quarantined, and no others. */
+static bool some_are_quarantined(const redlock_report *report)
 {
-    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
-        if (strstr(report->nodes[i].detail, "sits out") != NULL)
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        if (node.cause == REDLOCK_CAUSE_QUARANTINE)
             return true;
     return false;
 }
@@ -228,10 +233,11 @@ static bool somebody_sits_out(const redlock_report *report)
 /* A round that is decided early knows nothing of the nodes that had not answered. */
 static void say_no_quorum(const char *subject, const redlock_report *report, json_t *more)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     bool decided_early = false;
 
-    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
-        decided_early = decided_early || report->nodes[i].verdict == REDLOCK_VERDICT_PENDING;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        decided_early = decided_early || node.verdict == REDLOCK_VERDICT_PENDING;
     cli_output_fail_with(more, CLI_EXIT_NODES, "%sno quorum: %u of %u nodes %s, %u are needed%s", subject,
                          decided_early ? report->granted : count_answers(report), report->node_count,
                          decided_early ? "agreed" : "answered", report->quorum, waited(report).text);
@@ -255,13 +261,13 @@ int cli_failure_asking(const char *name, const redlock_report *report)
         cli_output_fail_with(more, code, "%stoo few nodes may vote: %u are needed%s", subject, report->quorum,
                              waited(report).text);
         say_nodes(report);
-        if (somebody_sits_out(report))
+        if (some_are_quarantined(report))
             cli_output_hint("fix",
                             "wait; or, if no lock can be held by anybody yet (a new fleet): redlock init");
         else
             cli_output_hint("see", "redlock status");
         break;
-    case REDLOCK_DENIED:
+    case REDLOCK_FORBIDDEN:
         cli_output_fail_with(more, code, "%sthe nodes refused the credentials or the rights", subject);
         say_nodes(report);
         cli_output_hint("fix", "set REDLOCK_PASSWORD, or user and password_file in the configuration");
@@ -291,21 +297,17 @@ int cli_failure_asking(const char *name, const redlock_report *report)
 static redlock_report look_again(const struct cli_session *session, const char *name,
                                  const redlock_report *report)
 {
-    redlock_report now = REDLOCK_REPORT_INIT;
-    uint32_t fit = 0;
+    redlock_report now = cli_session_second_report(session);
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    uint32_t able = 0;
 
     if (report->result != REDLOCK_NO_QUORUM && report->result != REDLOCK_QUARANTINE)
         return *report;
     redlock_result result = redlock_inspect(session->client, name, 0, &now);
-    for (uint32_t i = 0; i < now.node_count && i < REDLOCK_NODES_MAX; i++) {
-        redlock_node_report *node = &now.nodes[i];
-        bool answered = node->verdict == REDLOCK_VERDICT_GRANTED || node->verdict == REDLOCK_VERDICT_DENIED;
-        fit += answered && node->fit;
-        if (report->result == REDLOCK_QUARANTINE && answered && !node->fit)
-            node->verdict = REDLOCK_VERDICT_UNFIT;
-    }
+    for (uint32_t i = 0; redlock_report_node(&now, i, &node); i++)
+        able += has_answered(&node) && node.eligible;
     bool same = report->result == REDLOCK_NO_QUORUM ? result == REDLOCK_NO_QUORUM
-                                                    : result == REDLOCK_OK && fit < report->quorum;
+                                                    : result == REDLOCK_OK && able < report->quorum;
     if (!same)
         return *report;
     now.result = report->result;

@@ -70,11 +70,11 @@ void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock)
 
 static uint32_t count_out_of_order(const redlock_report *report)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
-        count += report->nodes[i].verdict == REDLOCK_VERDICT_BROKEN ||
-                 report->nodes[i].verdict == REDLOCK_VERDICT_UNFIT;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        count += node.verdict == REDLOCK_VERDICT_FAILED || node.verdict == REDLOCK_VERDICT_INELIGIBLE;
     return count;
 }
 
@@ -95,7 +95,7 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     news->renewed = !lost && report->result == REDLOCK_OK;
     news->failed = !lost && report->result != REDLOCK_OK;
     news->granted = report->granted;
-    news->denied = report->denied;
+    news->not_held = report->not_held;
     news->out_of_order = count_out_of_order(report);
     news->node_count = report->node_count;
     news->quorum = report->quorum;

@@ -270,20 +270,21 @@ json_t *cli_output_holder(const redlock_holder *holder)
 
 static json_t *node_object(const redlock_node_report *node)
 {
-    json_t *object = json_pack("{s:o, s:s, s:b, s:o}", "url", cli_output_string(node->url), "verdict",
-                               redlock_verdict_name(node->verdict), "fit", (int)node->fit, "detail",
-                               cli_output_string(node->detail));
+    json_t *object = json_pack("{s:o, s:s, s:s, s:b, s:b, s:o}", "url", cli_output_string(node->url),
+                               "verdict", redlock_verdict_name(node->verdict), "cause",
+                               redlock_cause_name(node->cause), "eligible", (int)node->eligible, "notifies",
+                               (int)node->notifies, "detail", cli_output_string(node->detail));
 
-    json_object_set_new(object, "tells", json_boolean(node->tells));
-
+    json_object_set_new(object, "eligible_in_ms",
+                        node->eligible_in_ms < 0 ? json_null() : json_integer(node->eligible_in_ms));
     json_object_set_new(object, "latency_us",
                         node->latency_us < 0 ? json_null() : json_integer(node->latency_us));
     json_object_set_new(object, "ttl_left_ms",
                         node->ttl_left_ms < 0 ? json_null() : json_integer(node->ttl_left_ms));
-    if (node->owner[0] != '\0') {
+    if (node->owner_length > 0) {
         redlock_holder who;
 
-        redlock_holder_parse(node->owner, strlen(node->owner), &who);
+        redlock_holder_parse(node->owner, node->owner_length, &who);
         json_object_set_new(object, "id", cli_output_string(who.id));
     }
     if (node->fence != 0)
@@ -293,9 +294,15 @@ static json_t *node_object(const redlock_node_report *node)
 
 json_t *cli_output_nodes(const redlock_report *report)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     json_t *nodes = json_array();
 
-    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
-        json_array_append_new(nodes, node_object(&report->nodes[i]));
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        /* Where votes are missing, what counts is that it has none, not what it knows of the lock. */
+        if (report->result == REDLOCK_QUARANTINE && !node.eligible &&
+            (node.verdict == REDLOCK_VERDICT_FREE || node.verdict == REDLOCK_VERDICT_HELD))
+            node.verdict = REDLOCK_VERDICT_INELIGIBLE;
+        json_array_append_new(nodes, node_object(&node));
+    }
     return nodes;
 }

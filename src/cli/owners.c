@@ -13,8 +13,7 @@
 /* A key that is no lock is in the way like one, but nobody's. */
 static bool is_foreign(const redlock_node_report *node)
 {
-    return node->verdict == REDLOCK_VERDICT_DENIED &&
-           strncmp(node->detail, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
+    return node->verdict == REDLOCK_VERDICT_HELD && node->cause == REDLOCK_CAUSE_FOREIGN_TYPE;
 }
 
 static int64_t end_of(const redlock_node_report *node)
@@ -22,18 +21,22 @@ static int64_t end_of(const redlock_node_report *node)
     return node->ttl_left_ms >= 0 ? node->ttl_left_ms : INT64_MAX;
 }
 
-static struct cli_owner *find_owner(struct cli_owners *owners, const char *value)
+static struct cli_owner *find_owner(struct cli_owners *owners, const redlock_node_report *node)
 {
+    const char *value = node->owner != NULL ? node->owner : "";
+
     for (uint32_t i = 0; i < owners->count; i++)
-        if (strcmp(owners->owners[i].value, value) == 0)
+        if (owners->owners[i].length == node->owner_length &&
+            memcmp(owners->owners[i].value, value, node->owner_length) == 0)
             return &owners->owners[i];
-    owners->owners[owners->count] = (struct cli_owner){.value = value, .soonest_ms = INT64_MAX};
+    owners->owners[owners->count] =
+        (struct cli_owner){.value = value, .length = node->owner_length, .soonest_ms = INT64_MAX};
     return &owners->owners[owners->count++];
 }
 
 static void add_node(struct cli_owners *owners, uint32_t number, const redlock_node_report *node)
 {
-    struct cli_owner *owner = find_owner(owners, node->owner);
+    struct cli_owner *owner = find_owner(owners, node);
     int64_t end_ms = end_of(node);
 
     owner->nodes |= UINT32_C(1) << number;
@@ -61,13 +64,13 @@ static void sort_owners(struct cli_owners *owners)
 static int64_t find_free_in(const redlock_report *report)
 {
     int64_t soonest[REDLOCK_NODES_MAX + 1];
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        const redlock_node_report *node = &report->nodes[i];
-        int64_t end_ms = node->verdict == REDLOCK_VERDICT_GRANTED  ? 0
-                         : node->verdict == REDLOCK_VERDICT_DENIED ? end_of(node)
-                                                                   : INT64_MAX;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        int64_t end_ms = node.verdict == REDLOCK_VERDICT_FREE   ? 0
+                         : node.verdict == REDLOCK_VERDICT_HELD ? end_of(&node)
+                                                                : INT64_MAX;
         uint32_t place = count++;
 
         for (; place > 0 && end_ms < soonest[place - 1]; place--)
@@ -81,7 +84,7 @@ static int64_t find_free_in(const redlock_report *report)
  * empty value it cannot name. */
 static bool holds(const struct cli_owner *owner, const redlock_report *report)
 {
-    return owner->node_count >= report->quorum && (report->holder.id[0] != '\0' || owner->value[0] == '\0');
+    return owner->node_count >= report->quorum && (report->holder.id[0] != '\0' || owner->length == 0);
 }
 
 static enum cli_possession decide(const struct cli_owners *owners, const redlock_report *report)
@@ -99,17 +102,17 @@ static enum cli_possession decide(const struct cli_owners *owners, const redlock
 
 void cli_owners_read(struct cli_owners *owners, const redlock_report *report)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
     owners->count = owners->silent = owners->foreign = 0;
     owners->node_count = report->node_count;
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        const redlock_node_report *node = &report->nodes[i];
-
-        if (is_foreign(node))
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        if (is_foreign(&node))
             owners->foreign++;
-        else if (node->verdict == REDLOCK_VERDICT_DENIED)
-            add_node(owners, i, node);
+        else if (node.verdict == REDLOCK_VERDICT_HELD)
+            add_node(owners, i, &node);
         else
-            owners->silent += node->verdict != REDLOCK_VERDICT_GRANTED;
+            owners->silent += node.verdict != REDLOCK_VERDICT_FREE;
     }
     sort_owners(owners);
     owners->free_in_ms = find_free_in(report);
@@ -176,7 +179,7 @@ void cli_owners_describe(const struct cli_owner *owner, char *text, size_t size)
 {
     redlock_holder who;
 
-    redlock_holder_parse(owner->value, strlen(owner->value), &who);
+    redlock_holder_parse(owner->value, owner->length, &who);
     cli_failure_describe_holder(&who, text, size);
     if (who.host[0] != '\0') { /* else the id is its name */
         add(text, size, ", id ");
@@ -216,7 +219,7 @@ static json_t *owner_object(const struct cli_owner *owner)
     redlock_holder who;
     json_t *object, *nodes = json_array();
 
-    redlock_holder_parse(owner->value, strlen(owner->value), &who);
+    redlock_holder_parse(owner->value, owner->length, &who);
     object = cli_output_who(&who);
     for (uint32_t i = 0; i < REDLOCK_NODES_MAX; i++)
         if ((owner->nodes & UINT32_C(1) << i) != 0)

@@ -21,8 +21,9 @@ enum cli_possession {
 };
 
 struct cli_owner {
-    const char *value; /* its owner value, in the report; may be empty */
-    uint32_t nodes;    /* bit i: its key is on node i, from 0 */
+    const char *value; /* its owner value, in the report's details: any bytes; may be empty */
+    size_t length;
+    uint32_t nodes; /* bit i: its key is on node i, from 0 */
     uint32_t node_count;
     int64_t soonest_ms, latest_ms; /* when the first and the last of its keys end; INT64_MAX never */
 };

@@ -82,6 +82,8 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
         settings.trace = cli_output_trace;
     }
     redlock_result result = redlock_client_open(&settings, &session->client, &report);
+    session->details = redlock_details_new(NULL);
+    session->more_details = redlock_details_new(NULL);
     if (result == REDLOCK_OK) {
         warn_of_fleet(session);
         return 0;
@@ -99,11 +101,30 @@ int cli_session_open(struct cli_session *session, const struct cli_options *opti
     return code != 0 ? code : cli_session_connect(session, options);
 }
 
+redlock_report cli_session_report(const struct cli_session *session)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    report.details = session->details;
+    return report;
+}
+
+redlock_report cli_session_second_report(const struct cli_session *session)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    report.details = session->more_details;
+    return report;
+}
+
 void cli_session_close(struct cli_session *session)
 {
     if (session->client != NULL)
         redlock_client_close(session->client);
+    redlock_details_free(session->details);
+    redlock_details_free(session->more_details);
     session->client = NULL;
+    session->details = session->more_details = NULL;
     cli_config_free(&session->config);
 }
 
@@ -122,7 +143,7 @@ int cli_session_ttl(const struct cli_session *session, const struct cli_options 
                                REDLOCK_TTL_MAX_MS / 3600000);
     if (ttl > most) {
         cli_output_fail(CLI_EXIT_USAGE,
-                        "--ttl is above max_ttl, which is how long a node that forgot sits out");
+                        "--ttl is above max_ttl, which is how long a node that lost its data is quarantined");
         cli_output_hint(
             "fix", "make it shorter: it says how soon a dead holder is noticed, not how long CMD may run");
         cli_output_hint("or", "raise max_ttl in the configuration of every client (60s)");

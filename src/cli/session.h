@@ -16,6 +16,7 @@ struct cli_session {
     struct cli_config config;
     bool local;             /* the nodes are our own */
     redlock_client *client; /* NULL until it is connected */
+    redlock_details *details, *more_details;
 };
 
 /* Reads the configuration and starts local nodes if there is none. Starts no thread. 0, or an exit code after having
@@ -29,6 +30,11 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
 int cli_session_open(struct cli_session *session, const struct cli_options *options);
 
 void cli_session_close(struct cli_session *session);
+
+/* A report that has something to say of each node. There is one of the first kind at a time; the second is for a question that
+ * is asked to explain what the first one says. */
+redlock_report cli_session_report(const struct cli_session *session);
+redlock_report cli_session_second_report(const struct cli_session *session);
 
 /* --ttl, else the configuration's, else 15 s. 0, or an exit code after having said what is wrong. */
 int cli_session_ttl(const struct cli_session *session, const struct cli_options *options, uint32_t *ttl_ms);

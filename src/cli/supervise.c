@@ -65,8 +65,8 @@ static struct loss_words loss_words(const struct cli_lease_news *news)
 {
     struct loss_words words;
 
-    if (news->denied > 0)
-        snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->denied,
+    if (news->not_held > 0)
+        snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->not_held,
                  news->node_count);
     else
         snprintf(words.text, sizeof words.text, "%u of %u nodes renewed it, %u are needed", news->granted,

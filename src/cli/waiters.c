@@ -24,20 +24,22 @@ bool cli_waiters_is_us(const redlock_holder *who)
 /* How many callers the named ones are. */
 static uint32_t count_named(const redlock_report *report)
 {
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
     uint32_t named = 0;
 
-    for (uint32_t i = 0; i < report->waiter_count; i++)
-        named += report->waiters[i].count;
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++)
+        named += waiter.count;
     return named;
 }
 
 uint32_t cli_waiters_count_others(const redlock_report *report)
 {
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
     uint32_t ours = 0;
 
-    for (uint32_t i = 0; i < report->waiter_count; i++)
-        if (cli_waiters_is_us(&report->waiters[i].who))
-            ours += report->waiters[i].count;
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++)
+        if (cli_waiters_is_us(&waiter.who))
+            ours += waiter.count;
     /* In a long line we are among those who are not named. */
     if (ours == 0 && report->waiting > count_named(report))
         ours = 1;
@@ -47,10 +49,11 @@ uint32_t cli_waiters_count_others(const redlock_report *report)
 /* Since when the first of them waits; 0 when none of them says. */
 static int64_t find_longest(const redlock_report *report)
 {
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
     int64_t since_ms = 0;
 
-    for (uint32_t i = 0; i < report->waiter_count; i++) {
-        int64_t one = report->waiters[i].who.since_ms;
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++) {
+        int64_t one = waiter.who.since_ms;
         if (one > 0 && (since_ms == 0 || one < since_ms))
             since_ms = one;
     }
@@ -75,6 +78,7 @@ static void print_one(const redlock_waiter *waiter)
 void cli_waiters_print(const redlock_report *report)
 {
     int64_t since_ms = find_longest(report), now = cli_clock_wall();
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
     uint32_t named = count_named(report);
 
     if (report->waiting == 0)
@@ -83,24 +87,24 @@ void cli_waiters_print(const redlock_report *report)
     if (since_ms > 0)
         printf(", since %s (%s)", cli_text_since(since_ms, now).text, cli_text_span(now - since_ms).text);
     printf("\n");
-    for (uint32_t i = 0; i < report->waiter_count; i++)
-        print_one(&report->waiters[i]);
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++)
+        print_one(&waiter);
     if (report->waiting > named)
         printf("  waiting and %u more\n", report->waiting - named);
 }
 
 json_t *cli_waiters_json(const redlock_report *report)
 {
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
     json_t *waiters = json_array();
 
-    for (uint32_t i = 0; i < report->waiter_count; i++) {
-        const redlock_waiter *waiter = &report->waiters[i];
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++) {
         json_t *one =
-            json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "host", cli_output_string(waiter->who.host), "user",
-                      cli_output_string(waiter->who.user), "why", cli_output_string(waiter->who.why), "pid",
-                      (json_int_t)waiter->who.pid, "since_ms", (json_int_t)waiter->who.since_ms, "count",
-                      (json_int_t)waiter->count);
-        json_object_set_new(one, "place", waiter->place > 0 ? json_integer(waiter->place) : json_null());
+            json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "host", cli_output_string(waiter.who.host), "user",
+                      cli_output_string(waiter.who.user), "why", cli_output_string(waiter.who.why), "pid",
+                      (json_int_t)waiter.who.pid, "since_ms", (json_int_t)waiter.who.since_ms, "count",
+                      (json_int_t)waiter.count);
+        json_object_set_new(one, "place", waiter.place > 0 ? json_integer(waiter.place) : json_null());
         json_array_append_new(waiters, one);
     }
     return waiters;

@@ -20,12 +20,12 @@
 #define ASK_LOG_MS 60000 /* between log lines */
 #define DRAW_MS 100
 
-void cli_waiting_begin(struct cli_waiting *waiting, redlock_client *client, const char *name,
+void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *session, const char *name,
                        struct cli_events *events)
 {
     int64_t now = cli_clock_now();
 
-    *waiting = (struct cli_waiting){.client = client,
+    *waiting = (struct cli_waiting){.session = session,
                                     .name = name,
                                     .events = events,
                                     .started_ms = now,
@@ -57,25 +57,22 @@ static void add(char *text, size_t size, const char *words)
     snprintf(text + used, size - used, "%s", words);
 }
 
-/* "nightly-backup: 1 of 5 nodes may vote, 3 are needed; node 2 …: it does not remember …"; false when enough may. */
-static bool describe_unfit(const struct cli_waiting *waiting, char *text, size_t size)
+/* "nightly-backup: 1 of 5 nodes may vote, 3 are needed; node 2 …: restarted or wiped …"; false when enough may. */
+static bool describe_ineligible(const struct cli_waiting *waiting, char *text, size_t size)
 {
     const redlock_report *report = &waiting->report;
-    const redlock_node_report *example = NULL;
-    uint32_t fit = 0, number = 0;
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
 
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        fit += report->nodes[i].fit;
-        if (!report->nodes[i].fit && example == NULL && report->nodes[i].detail[0] != '\0') {
-            example = &report->nodes[i];
-            number = i + 1;
-        }
-    }
-    if (fit >= report->quorum || example == NULL)
+    if (report->eligible >= report->quorum)
         return false;
-    snprintf(text, size, "%s: %u of %u nodes may vote, %u are needed; node %u %s: %s", waiting->name, fit,
-             report->node_count, report->quorum, number, example->url, example->detail);
-    return true;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        if (node.eligible || node.detail[0] == '\0')
+            continue;
+        snprintf(text, size, "%s: %u of %u nodes may vote, %u are needed; node %u %s: %s", waiting->name,
+                 report->eligible, report->node_count, report->quorum, i + 1, node.url, node.detail);
+        return true;
+    }
+    return false;
 }
 
 /* " · 2 waiting", when there are others. */
@@ -124,7 +121,7 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
         snprintf(text, size, "%s", report->line);
         return;
     }
-    if (describe_unfit(waiting, text, size))
+    if (describe_ineligible(waiting, text, size))
         return;
     cli_owners_read(&owners, report);
     if (owners.possession != CLI_POSSESSION_HELD) {
@@ -166,12 +163,13 @@ static void draw(struct cli_waiting *waiting, int64_t now)
 /* Our own grants, of an attempt that is still under way: they are taken back, or the wait is over. */
 static bool sees_ourselves(const redlock_report *report)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     redlock_holder who;
 
     if (report->holder.id[0] != '\0')
         return cli_waiters_is_us(&report->holder);
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        redlock_holder_parse(report->nodes[i].owner, strlen(report->nodes[i].owner), &who);
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        redlock_holder_parse(node.owner, node.owner_length, &who);
         if (cli_waiters_is_us(&who))
             return true;
     }
@@ -184,8 +182,8 @@ static void ask(struct cli_waiting *waiting, int64_t now)
     char id[sizeof waiting->report.holder.id];
 
     memcpy(id, waiting->report.holder.id, sizeof id);
-    waiting->report = (redlock_report)REDLOCK_REPORT_INIT;
-    redlock_inspect(waiting->client, waiting->name, 0, &waiting->report);
+    waiting->report = cli_session_second_report(waiting->session);
+    redlock_inspect(waiting->session->client, waiting->name, 0, &waiting->report);
     if (strcmp(id, waiting->report.holder.id) != 0)
         waiting->renewing = false;
     else if (waiting->report.holder_ttl_left_ms > before)

@@ -11,9 +11,10 @@
 #include <redlock.h>
 
 #include "cli/events.h"
+#include "cli/session.h"
 
 struct cli_waiting {
-    redlock_client *client;
+    const struct cli_session *session;
     const char *name;
     struct cli_events *events; /* may be NULL */
     int64_t started_ms, next_ask_ms, next_draw_ms;
@@ -23,7 +24,7 @@ struct cli_waiting {
     redlock_report report; /* of the last question */
 };
 
-void cli_waiting_begin(struct cli_waiting *waiting, redlock_client *client, const char *name,
+void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *session, const char *name,
                        struct cli_events *events);
 
 /* When cli_waiting_tick() is due. */

@@ -150,9 +150,13 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     if (reply->answer.verdict != RL_GRANTED)
         return;
     if (!trusted)
-        withhold(reply, RL_CAUSE_CLOCK, "its clock cannot be trusted");
+        withhold(reply, client->guards[node].clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
+                 "its clock cannot be trusted");
     else if (has_lost_its_vote(client, node, ticket))
         withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
+    else if (ticket->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
+             !rl_guard_in_time(client, node, lock->asking->acquire.asked))
+        withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
 }
 
 /* Whether it asked something of the lock itself; the rest is about those who wait. */
@@ -167,7 +171,6 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
 {
     redlock_client *client = context;
     redlock_lock *lock = ticket->subject;
-    redlock_node_stats *stats = &client->stats.nodes[connection->node];
     struct rl_span latency = rl_time_since(client->clock.now, ticket->sent);
     struct rl_lock_reply reply;
     enum rl_reading reading;
@@ -175,7 +178,7 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
     bool voted;
 
     if (!client->looked_away)
-        rl_histogram_add((struct rl_histogram *)&stats->latency, latency);
+        rl_stats_add(&client->node_stats[connection->node].latency, latency);
     if (ticket->kind == RL_COMMAND_ADMIT) {
         on_admission(client, connection, ticket, bytes, length);
         return;
@@ -208,7 +211,7 @@ static void on_reply(void *context, struct rl_connection *connection, const stru
         if (ticket->kind == RL_COMMAND_RELEASE && reply.answer.verdict == RL_BROKEN)
             rl_reaper_add(lock, connection->node, ticket->random,
                           rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
-        rl_record_count(client, connection->node, reply.answer);
+        rl_record_count(client, connection->node, (enum rl_command_kind)ticket->kind, reply.answer);
         if (is_current(lock, ticket))
             rl_record_reply(lock, connection->node, (enum rl_command_kind)ticket->kind, latency.us, &reply);
         rl_answers_deliver(lock, connection->node, ticket, &reply.answer);
@@ -238,7 +241,7 @@ static void on_dropped(void *context, struct rl_connection *connection, const st
     redlock_lock *lock = ticket->subject;
     struct rl_answer answer = {.verdict = RL_BROKEN, .cause = connection->cause, .ttl_left_ms = -2};
 
-    rl_record_count(client, connection->node, answer);
+    rl_record_count(client, connection->node, (enum rl_command_kind)ticket->kind, answer);
     if (ticket->kind == RL_COMMAND_ADMIT)
         rl_guard_dropped(client, connection->node);
     if (lock == NULL)
@@ -285,7 +288,7 @@ static void on_ready(void *context, struct rl_connection *connection)
 {
     redlock_client *client = context;
 
-    client->stats.nodes[connection->node].connects++;
+    client->node_stats[connection->node].connects++;
     connection->loaded = 0;
     connection->apart = false;
     connection->look_again = rl_time_add(client->clock.now, rl_span_ms(LOOK_AGAIN_MS));
@@ -302,7 +305,7 @@ static void on_down(void *context, struct rl_connection *connection)
 {
     redlock_client *client = context;
 
-    client->stats.nodes[connection->node].disconnects = connection->disconnects;
+    client->node_stats[connection->node].disconnects = connection->disconnects;
     connection->unfit = RL_CAUSE_NONE;
     rl_guard_down(client, connection->node);
     rl_client_log(client, REDLOCK_LOG_INFO, "node %u %s: %s", connection->node + 1, connection->url.display,

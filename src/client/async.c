@@ -30,7 +30,7 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
 /* Inside redlock_client_process() many calls may follow each other: what they ask for goes out together when it ends. */
 static void leave_nudged(redlock_client *client)
 {
-    if (client->processing && pthread_equal(client->processor, pthread_self()))
+    if (rl_client_processes(client))
         rl_client_leave(client);
     else
         rl_driver_leave(client);
@@ -41,14 +41,14 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
 {
     RL_NO_CANCELLATION;
     struct rl_operation *operation = NULL;
-    redlock_spec checked;
+    redlock_spec copy, checked;
     redlock_result result;
 
     if (done == NULL)
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    result = rl_call_check_spec(client, spec, &checked, NULL);
+    result = rl_call_check_spec(client, rl_spec_accept(spec, &copy), &checked, NULL);
     if (result == REDLOCK_OK) {
         rl_driver_refresh(client);
         operation = rl_call_acquire(client, &checked, wait_ms, next_request(client), &result, NULL);

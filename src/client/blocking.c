@@ -83,24 +83,32 @@ void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_ope
 /* A lock that ends with its thread has to be asked for by that thread. */
 static bool is_bound(const redlock_spec *spec)
 {
-    return spec == NULL || spec->size != sizeof *spec || (spec->auto_extend != 0 && spec->unbound == 0);
+    return spec == NULL || (spec->auto_extend != 0 && spec->unbound == 0);
+}
+
+static redlock_result acquire(redlock_client *client, struct rl_call *call)
+{
+    *call->acquired = NULL;
+    if (client != NULL && !is_bound(call->spec) && rl_crowd_call(client, call))
+        return call->result;
+    if (client == NULL || !rl_client_enter(client))
+        return rl_blocking_misuse(call->report);
+    return finish(client, begin_acquire(client, call, true), call);
 }
 
 redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                redlock_lock **lock, redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    struct rl_call call = {
-        .post.kind = RL_POST_ACQUIRE, .spec = spec, .wait_ms = wait_ms, .acquired = lock, .report = report};
+    struct rl_report_frame frame;
+    redlock_spec copy;
+    struct rl_call call = {.post.kind = RL_POST_ACQUIRE, .wait_ms = wait_ms, .acquired = lock};
 
-    if (lock == NULL || !rl_call_check_report(report))
+    if (lock == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    *lock = NULL;
-    if (client != NULL && !is_bound(spec) && rl_crowd_call(client, &call))
-        return call.result;
-    if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
-    return finish(client, begin_acquire(client, &call, true), &call);
+    call.spec = rl_spec_accept(spec, &copy);
+    call.report = frame.report;
+    return rl_report_return(&frame, acquire(client, &call));
 }
 
 redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *spec, redlock_lock **lock,
@@ -109,14 +117,11 @@ redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *s
     return redlock_acquire(client, spec, 0, lock, report);
 }
 
-redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
+static redlock_result extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
     struct rl_operation *operation;
     redlock_result result;
 
-    if (lock == NULL || !rl_call_check_report(report))
-        return REDLOCK_INVALID;
     if (!rl_client_enter(lock->client))
         return rl_blocking_misuse(report);
     rl_driver_refresh(lock->client);
@@ -127,13 +132,20 @@ redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_repor
     return result;
 }
 
-redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
+redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
 {
     RL_NO_CANCELLATION;
+    struct rl_report_frame frame;
+
+    if (lock == NULL || !rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    return rl_report_return(&frame, extend(lock, ttl_ms, frame.report));
+}
+
+static redlock_result release(redlock_lock *lock, redlock_report *report)
+{
     struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
 
-    if (lock == NULL || !rl_call_check_report(report))
-        return REDLOCK_INVALID;
     if (rl_crowd_call(lock->client, &call))
         return call.result;
     if (!rl_client_enter(lock->client))
@@ -142,17 +154,29 @@ redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
     return finish(lock->client, rl_call_release(lock, 0, &call.result, report), &call);
 }
 
+redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
+{
+    RL_NO_CANCELLATION;
+    struct rl_report_frame frame;
+
+    if (lock == NULL || !rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    return rl_report_return(&frame, release(lock, frame.report));
+}
+
+/* ---- locks that somebody else made ---- */
+
 /* A lock object for a name and an owner value that somebody else made. */
-static redlock_result know_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
+static redlock_result know_lock(redlock_client *client, const redlock_spec *spec, struct rl_owner_value owner,
                                 redlock_lock **lock, redlock_report *report)
 {
-    size_t length = owner != NULL ? strlen(owner) : 0;
+    size_t length = owner.bytes != NULL && owner.length == 0 ? strlen(owner.bytes) : owner.length;
 
-    if (length == 0 || length > REDLOCK_OWNER_MAX) {
+    if (owner.bytes == NULL || length == 0 || length > REDLOCK_OWNER_MAX) {
         rl_report_error(report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
         return REDLOCK_INVALID;
     }
-    *lock = rl_call_make_lock(client, spec, owner, 0);
+    *lock = rl_call_make_lock(client, spec, owner.bytes, length, 0);
     if (*lock != NULL)
         return REDLOCK_OK;
     rl_report_error(report, REDLOCK_NOMEM, "out of memory");
@@ -167,8 +191,8 @@ static void presume_held(redlock_lock *lock)
     rl_holding_start(lock, now, rl_validity_end(now, lock->lease.config.ttl, lock->client->config.drift_ppm));
 }
 
-static redlock_result adopt(redlock_client *client, redlock_lock *known, redlock_lock **lock,
-                            redlock_report *report)
+static redlock_result adopt_known(redlock_client *client, redlock_lock *known, redlock_lock **lock,
+                                  redlock_report *report)
 {
     redlock_result result;
     struct rl_operation *operation = rl_call_extend(known, 0, 0, &result, report);
@@ -192,17 +216,13 @@ static redlock_result adopt(redlock_client *client, redlock_lock *known, redlock
     return result;
 }
 
-redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, const char *owner,
-                             redlock_lock **lock, redlock_report *report)
+static redlock_result adopt(redlock_client *client, const redlock_spec *spec, struct rl_owner_value owner,
+                            redlock_lock **lock, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
     redlock_lock *known = NULL;
     redlock_spec checked;
     redlock_result result;
 
-    if (lock == NULL || !rl_call_check_report(report))
-        return REDLOCK_INVALID;
-    *lock = NULL;
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
     result = rl_call_check_spec(client, spec, &checked, report);
@@ -215,29 +235,38 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
     if (result == REDLOCK_OK) {
         rl_driver_settle(client, rl_quorum(client->node_count));
         presume_held(known);
-        result = adopt(client, known, lock, report);
+        result = adopt_known(client, known, lock, report);
         rl_lock_unref(known);
     }
     rl_driver_leave(client);
     return result;
 }
 
-redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
-                                     const char *owner, redlock_report *report)
+redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, const char *owner,
+                             size_t owner_length, redlock_lock **lock, redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    redlock_spec spec = REDLOCK_SPEC_INIT, checked;
+    struct rl_report_frame frame;
+    redlock_spec copy;
+
+    if (lock == NULL || !rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    *lock = NULL;
+    return rl_report_return(&frame, adopt(client, rl_spec_accept(spec, &copy),
+                                          (struct rl_owner_value){owner, owner_length}, lock, frame.report));
+}
+
+static redlock_result release_owner(redlock_client *client, const redlock_spec *spec,
+                                    struct rl_owner_value owner, redlock_report *report)
+{
     struct rl_operation *operation = NULL;
     redlock_lock *known = NULL;
+    redlock_spec checked;
     redlock_result result;
 
-    if (!rl_call_check_report(report))
-        return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    spec.name = name;
-    spec.name_length = name_length;
-    result = rl_call_check_spec(client, &spec, &checked, report);
+    result = rl_call_check_spec(client, spec, &checked, report);
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
@@ -252,6 +281,21 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
     return result;
 }
 
+redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
+                                     const char *owner, size_t owner_length, redlock_report *report)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
+    struct rl_report_frame frame;
+
+    if (!rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    return rl_report_return(
+        &frame, release_owner(client, &spec, (struct rl_owner_value){owner, owner_length}, frame.report));
+}
+
+/* ---- surveys ---- */
+
 /* Puts one question about a name (or about no name) to every node and waits for all of them. */
 static redlock_result survey(redlock_client *client, enum rl_operation_kind kind, const redlock_spec *spec,
                              redlock_report *report)
@@ -265,7 +309,7 @@ static redlock_result survey(redlock_client *client, enum rl_operation_kind kind
     rl_driver_settle(client, client->node_count);
     if (inspects)
         rl_guard_look(client);
-    lock = rl_lock_create(client, spec, spec->name_length, "nobody");
+    lock = rl_lock_create(client, spec, spec->name_length, "nobody", strlen("nobody"));
     if (lock != NULL)
         operation = rl_operation_create(client, kind, lock);
     if (operation == NULL) {
@@ -274,43 +318,44 @@ static redlock_result survey(redlock_client *client, enum rl_operation_kind kind
         rl_report_error(report, REDLOCK_NOMEM, "out of memory");
         return REDLOCK_NOMEM;
     }
-    operation->record.inspected = inspects ? report : NULL;
+    operation->record.details = inspects && report != NULL ? report->details : NULL;
+    rl_details_forget(operation->record.details);
     rl_operation_start_survey(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
     return conclude(client, operation, report);
+}
+
+static redlock_result inspect(redlock_client *client, const redlock_spec *spec, redlock_report *report)
+{
+    redlock_result result = REDLOCK_INVALID;
+
+    if (client == NULL || !rl_client_enter(client))
+        return rl_blocking_misuse(report);
+    if (client->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
+        rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
+    else
+        result = survey(client, RL_OPERATION_INSPECT, spec, report);
+    rl_driver_leave(client);
+    return result;
 }
 
 redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    redlock_spec spec = REDLOCK_SPEC_INIT;
-    redlock_result result = REDLOCK_INVALID;
+    redlock_spec spec = {.size = sizeof spec, .name = name};
+    struct rl_report_frame frame;
 
-    if (report == NULL || !rl_call_check_report(report))
+    if (report == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
-    spec.name = name;
     spec.name_length = name == NULL ? 0 : name_length != 0 ? name_length : strlen(name);
-    rl_report_clear(report);
-    for (uint32_t i = 0; i < client->node_count; i++)
-        report->nodes[i].owner[0] = '\0';
-    if (client->config.key_prefix_length + spec.name_length > REDLOCK_NAME_MAX)
-        rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
-    else
-        result = survey(client, RL_OPERATION_INSPECT, &spec, report);
-    rl_driver_leave(client);
-    return result;
+    return rl_report_return(&frame, inspect(client, &spec, frame.report));
 }
 
-redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
+static redlock_result init_nodes(redlock_client *client, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_result result = REDLOCK_MISUSE;
 
-    if (!rl_call_check_report(report))
-        return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
     if (client->config.guarded)
@@ -319,4 +364,14 @@ redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report
         rl_report_error(report, result, "a plain client has no guard to admit nodes to");
     rl_driver_leave(client);
     return result;
+}
+
+redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
+{
+    RL_NO_CANCELLATION;
+    struct rl_report_frame frame;
+
+    if (!rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    return rl_report_return(&frame, init_nodes(client, frame.report));
 }

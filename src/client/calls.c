@@ -10,11 +10,6 @@
 
 enum { DEFAULT_TTL_MS = 15000 };
 
-bool rl_call_check_report(const redlock_report *report)
-{
-    return report == NULL || report->size == sizeof *report;
-}
-
 static bool makes_reserved_key(const redlock_client *client, const redlock_spec *spec)
 {
     char key[REDLOCK_NAME_MAX];
@@ -66,13 +61,24 @@ static const char *check_times(const redlock_client *client, const redlock_spec 
     return check_renewal(client, spec);
 }
 
+static const char *check_tag(const redlock_spec *spec)
+{
+    if (spec->tag_length > REDLOCK_TAG_MAX)
+        return "tag_length is above 128: keep the tag short, it travels with every command";
+    if (spec->tag_length > 0 && spec->tag == NULL)
+        return "tag is NULL and tag_length is not 0";
+    return NULL;
+}
+
 redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *spec, redlock_spec *checked,
                                   redlock_report *report)
 {
     const char *wrong = NULL;
 
-    if (spec == NULL || spec->size != sizeof *spec) {
-        wrong = "spec.size is not sizeof(redlock_spec): start from REDLOCK_SPEC_INIT";
+    if (spec == NULL) {
+        wrong =
+            "spec.size is not sizeof(redlock_spec), or a newer spec wants what this library does not know: "
+            "start from REDLOCK_SPEC_INIT";
     } else {
         *checked = *spec;
         if (checked->name != NULL && checked->name_length == 0)
@@ -82,6 +88,8 @@ redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *sp
         wrong = check_name(client, checked);
         if (wrong == NULL)
             wrong = check_times(client, checked);
+        if (wrong == NULL)
+            wrong = check_tag(checked);
     }
     if (wrong == NULL)
         return REDLOCK_OK;
@@ -108,9 +116,9 @@ static struct rl_operation *refuse(redlock_result *result, redlock_report *repor
 }
 
 redlock_lock *rl_call_make_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
-                                redlock_request request)
+                                size_t owner_length, redlock_request request)
 {
-    redlock_lock *lock = rl_lock_create(client, spec, spec->name_length, owner);
+    redlock_lock *lock = rl_lock_create(client, spec, spec->name_length, owner, owner_length);
 
     if (lock == NULL)
         return NULL;
@@ -188,7 +196,7 @@ struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec 
     }
     if (!rl_call_start_background(client, spec, request))
         return refuse(result, report, REDLOCK_SYSTEM, "cannot start a thread: the system refused it");
-    lock = rl_call_make_lock(client, spec, NULL, request);
+    lock = rl_call_make_lock(client, spec, NULL, 0, request);
     if (lock != NULL)
         operation = rl_operation_create(client, RL_OPERATION_ACQUIRE, lock);
     if (operation == NULL) {

@@ -127,22 +127,10 @@ void rl_client_leave(redlock_client *client)
 
 uint32_t redlock_client_node_count(const redlock_client *client)
 {
-    return client->node_count;
+    return client != NULL ? client->node_count : 0;
 }
 
 const char *redlock_client_node_url(const redlock_client *client, uint32_t node)
 {
-    return node < client->node_count ? client->connections[node].url.display : NULL;
-}
-
-redlock_result redlock_client_stats(redlock_client *client, redlock_stats *stats)
-{
-    if (stats == NULL || stats->size != sizeof *stats)
-        return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return REDLOCK_MISUSE;
-    rl_driver_refresh(client); /* answers that came while nobody looked count too */
-    *stats = client->stats;
-    rl_driver_leave(client); /* they may have made others ask on */
-    return REDLOCK_OK;
+    return client != NULL && node < client->node_count ? client->connections[node].url.display : NULL;
 }

@@ -21,6 +21,7 @@
 #include "net/connection.h"
 #include "redlock.h"
 #include "wire/guard_command.h"
+#include "wire/line_command.h"
 #include "wire/lock_command.h"
 #include "wire/owner.h"
 
@@ -31,12 +32,36 @@ struct rl_node_record {
     char detail[96];
 };
 
+/* What a report says of one node. */
+struct rl_node_detail {
+    redlock_verdict verdict;
+    redlock_cause cause;
+    bool eligible, notifies, has_owner;
+    uint16_t owner_length;
+    int64_t eligible_in_ms, latency_us, ttl_left_ms;
+    uint64_t fence;
+    char url[160];
+    char words[160];
+    char owner[REDLOCK_OWNER_MAX + 1];
+};
+
+enum { RL_WAITERS_KEPT = 16 };
+
+struct redlock_details {
+    redlock_allocator allocator;
+    uint32_t node_capacity, node_count, waiter_count;
+    redlock_waiter waiters[RL_WAITERS_KEPT];
+    struct rl_node_detail nodes[]; /* node_capacity of them */
+};
+
 struct rl_record {
     redlock_holder holder; /* the owner that most nodes named */
     int64_t holder_ttl_left_ms;
-    uint64_t named;               /* that owner, as in answer.holder of the nodes; 0 no node named one */
-    bool timed_out;               /* the round ended because time did: who had not answered is silent */
-    redlock_report *inspected;    /* where redlock_inspect wants owner values, NULL otherwise */
+    uint64_t named;           /* that owner, as in answer.holder of the nodes; 0 no node named one */
+    bool timed_out;           /* the round ended because time did: who had not answered is silent */
+    redlock_details *details; /* where an inspection puts owner values and waiters; NULL nobody wants them */
+    uint32_t waiting;         /* INSPECT: callers who wait, as the node that knows most has it */
+    uint32_t waiter_count;    /* and how many of them are in details */
     struct rl_node_record *nodes; /* node_count of them */
 };
 
@@ -157,24 +182,29 @@ struct rl_debt {
 /* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
 struct rl_node_guard {
     enum rl_fitness fitness;
-    bool awaits_floor;     /* it lacked a floor when the present sweep began */
-    bool asking;           /* an admission is on its way */
-    struct rl_time asked;  /* when the latest one was sent */
-    bool by_info;          /* what INFO told in the handshake rules it out */
-    bool accused;          /* its clock stepped, and it has not taken note of that yet */
-    bool clock_bad;        /* its rate is off: it does not vote, and is asked for the time instead */
-    struct rl_time again;  /* when asking once more may help */
+    bool awaits_floor;              /* it lacked a floor when the present sweep began */
+    bool asking;                    /* an admission is on its way */
+    struct rl_time asked;           /* when the latest one was sent */
+    bool by_info;                   /* what INFO told in the handshake rules it out */
+    bool accused;                   /* its clock stepped, and it has not taken note of that yet */
+    bool clock_bad;                 /* its rate is off: it does not vote, and is asked for the time instead */
+    struct rl_time again;           /* when asking once more may help */
+    struct rl_time quarantine_ends; /* QUARANTINED: when it may vote, if nothing happens */
     struct rl_time proved; /* it was last asked then whether it is still the master that was greeted */
     struct rl_time probed; /* when a bad clock may be looked at again */
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
     struct rl_clock_watch watch;
-    struct rl_time seen_good; /* the last good look at its clock was asked for then */
-    struct rl_time suspected; /* since when its clock is in doubt; 0 it is not */
-    enum rl_cause cause;      /* why it is not fit */
-    enum rl_cause told;       /* what the log was told of that */
-    char epoch[RL_EPOCH_MAX + 1];
-    char why[128]; /* in words */
+    struct rl_time seen_good;      /* the last good look at its clock was asked for then */
+    struct rl_time suspected;      /* since when its clock is in doubt; 0 it is not */
+    enum rl_cause cause;           /* why it is not fit */
+    enum rl_cause told;            /* what the log was told of that */
+    char record[RL_EPOCH_MAX + 1]; /* as its latest admission told it */
+    char epoch[RL_EPOCH_MAX + 1];  /* the part of it that votes are asked with */
+    struct rl_time admitted;       /* when this epoch was first heard of */
+    struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
+    struct rl_terms terms;    /* which terms it knew when it was last heard */
+    char why[160];            /* in words */
 };
 
 enum { RL_DEBTS_MAX = 512, RL_RANDOM_POOL = 256 };
@@ -229,7 +259,6 @@ struct redlock_client {
     struct rl_connection *connections; /* node_count of them */
     struct rl_node_guard *guards;      /* node_count of them */
     bool voting;                       /* locks have been asked for: before that nodes are only looked at */
-    int64_t quarantine_ms;             /* the longest this client, or another one any node knows of, wants */
     uint32_t sweep;                    /* number of the latest sweep for a floor */
     struct rl_time sweep_began;
     bool sweeping;
@@ -273,6 +302,9 @@ struct redlock_client {
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
 
     redlock_stats stats;
+    redlock_node_stats *node_stats; /* node_count of them */
+    /* What callbacks get to see of single nodes: those that run in redlock_client_process(), and all others. */
+    redlock_details *processed, *notified;
 };
 
 /* ---- client.c ------------------------------------------------------------------------------------------ */
@@ -323,6 +355,9 @@ void rl_fork_delist(redlock_client *client);
 
 /* Gives back what only a working client needs. */
 void rl_client_tear_down(redlock_client *client);
+void rl_client_free_nodes(redlock_client *client); /* what there is once per node */
+
+redlock_allocator rl_system_allocator(void);
 
 /* ---- options.c ----------------------------------------------------------------------------------------- */
 
@@ -335,7 +370,7 @@ void rl_config_free(struct rl_config *config);
 
 /* A lock in stage ASKING with one reference; NULL: no memory. */
 redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, size_t name_length,
-                             const char *owner);
+                             const char *owner, size_t owner_length);
 void rl_lock_ref(redlock_lock *lock);
 void rl_lock_unref(redlock_lock *lock);
 
@@ -458,7 +493,16 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 /* A round ended because time did: those who have not answered were silent. */
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
 void rl_record_line(redlock_lock *lock, const char *bytes, size_t length); /* who waits, for an inspection */
-void rl_record_count(redlock_client *client, uint32_t node, struct rl_answer answer);
+void rl_record_count(redlock_client *client, uint32_t node, enum rl_command_kind kind,
+                     struct rl_answer answer);
+
+/* ---- stats.c ---------------------------------------------------------------------------------------------- */
+
+void rl_stats_add(redlock_histogram *histogram, struct rl_span value);
+void rl_stats_operation(redlock_client *client, const struct rl_operation *operation); /* it has ended */
+void rl_stats_renewal(redlock_client *client, bool fine, struct rl_span took);
+void rl_stats_validity(redlock_client *client, struct rl_span left); /* when a lock was extended or renewed */
+void rl_stats_verdict(redlock_client *client, uint32_t node, redlock_verdict verdict, enum rl_cause cause);
 
 /* ---- answers.c: answers in ------------------------------------------------------------------------------- */
 
@@ -494,6 +538,13 @@ bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, 
 
 /* Finds out who may vote without changing anything at the nodes, for an inspection. */
 void rl_guard_look(redlock_client *client);
+
+/* Has the node told how long this client's locks may be (its term), ahead of what is sent to it next; nothing happens when it was told
+ * within the last half an hour. A node that forgot has to know for how long to sit out. false: no memory, or it cannot be admitted. */
+bool rl_guard_announce(redlock_client *client, uint32_t node);
+
+/* Rule: a vote counts only when the node had been told our term before any node that forgot in this round can be back. */
+bool rl_guard_in_time(const redlock_client *client, uint32_t node, struct rl_time round_began);
 
 /* It said that its epoch is another: ask it anew. */
 void rl_guard_refused(redlock_client *client, uint32_t node);
@@ -567,6 +618,12 @@ bool rl_driver_start_thread(redlock_client *client, pthread_t *thread, void *(*r
 bool rl_driver_start_carrier(redlock_client *client);
 void rl_driver_stop(redlock_client *client);
 
+/* Whether this thread is the one inside redlock_client_process(). */
+static inline bool rl_client_processes(const redlock_client *client)
+{
+    return client->processing && pthread_equal(client->processor, pthread_self());
+}
+
 /* ---- notify.c ------------------------------------------------------------------------------------------- */
 
 bool rl_notify_start(redlock_client *client);
@@ -575,8 +632,42 @@ void rl_notify_lock(redlock_lock *lock); /* it has callbacks to run */
 void rl_notify_completion(struct rl_operation *operation);
 bool rl_notify_run(redlock_client *client, bool completions, bool notices); /* false: nothing to do */
 
+/* ---- sized.c: structs of other versions ------------------------------------------------------------------- */
+
+/* Whether a caller's struct, which begins with its size, can be read and written as one of `ours` bytes. */
+bool rl_sized_ok(const void *given, size_t ours);
+
+/* Copies it to ours, with zeros for what it lacks; false: as above. And back, as much of it as the caller knows. */
+bool rl_sized_read(void *ours, size_t size, const void *given);
+void rl_sized_write(void *given, const void *ours, size_t size);
+
+/* A caller's report while a call fills it in: `report` is it, or a copy when it is of another version. */
+struct rl_report_frame {
+    redlock_report *given, *report;
+    redlock_report copy;
+};
+
+bool rl_report_accept(struct rl_report_frame *frame, redlock_report *given); /* false: its size is wrong */
+redlock_result rl_report_return(const struct rl_report_frame *frame, redlock_result result); /* the result */
+
+/* A caller's spec as this version knows it: itself, or a copy; NULL: its size is wrong. */
+const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy);
+
+/* ---- details.c ------------------------------------------------------------------------------------------- */
+
+redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity);
+
+/* All of these take NULL. The first empties it; the second says that no node has an owner and nobody waits. */
+void rl_details_clear(redlock_details *details);
+void rl_details_forget(redlock_details *details);
+void rl_details_add_waiter(redlock_details *details, const struct rl_waiter *waiter, uint32_t place);
+void rl_details_set_owner(redlock_details *details, uint32_t node, const char *owner, size_t length);
+
 /* ---- report.c ------------------------------------------------------------------------------------------- */
 
+/* What people call an answer to that kind of call; whether a node may vote as far as is known. */
+redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer answer);
+bool rl_report_eligible(const redlock_client *client, uint32_t node);
 void rl_report_clear(redlock_report *report);
 void rl_report_open(redlock_report *report, const redlock_client *client);
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation);
@@ -592,19 +683,24 @@ struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *c
 void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
 redlock_result rl_blocking_misuse(redlock_report *report);
 
+/* An owner value that a caller gave; length 0: it ends in a NUL. */
+struct rl_owner_value {
+    const char *bytes;
+    size_t length;
+};
+
 /* ---- calls.c: what blocking calls and their asynchronous twins share ------------------------------------- */
 
 /* A spec with its defaults filled in; on REDLOCK_INVALID the report names what is wrong. */
 redlock_result rl_call_check_spec(redlock_client *client, const redlock_spec *spec, redlock_spec *checked,
                                   redlock_report *report);
-bool rl_call_check_report(const redlock_report *report);
 
 /* The threads that a lock with callbacks, or an asynchronous call, needs must be there before it is asked for. */
 bool rl_call_start_background(redlock_client *client, const redlock_spec *spec, redlock_request request);
 
 /* The lock object with everything the spec says about it; owner: adopted, else NULL. NULL: no memory. */
 redlock_lock *rl_call_make_lock(redlock_client *client, const redlock_spec *spec, const char *owner,
-                                redlock_request request);
+                                size_t owner_length, redlock_request request);
 
 /* Begin an operation; NULL: *result says why, and the report too. */
 struct rl_operation *rl_call_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,

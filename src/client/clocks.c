@@ -7,9 +7,9 @@
 
 #include "client/client.h"
 
-static void begin_suspicion(redlock_client *client, uint32_t node, const char *why)
+static void begin_suspicion(redlock_client *client, uint32_t node, enum rl_cause cause, const char *why)
 {
-    rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, why);
+    rl_guard_set_unfit(client, node, cause, why);
     client->guards[node].suspected = client->clock.now;
     /* Fresh looks at the others tell whose clock it was. */
     for (uint32_t other = 0; other < client->node_count; other++)
@@ -49,7 +49,7 @@ static void acquit_all(redlock_client *client)
         guard->suspected = (struct rl_time){0};
         guard->clock_bad = false;
         guard->watch.anchored = false;
-        if (guard->cause == RL_CAUSE_CLOCK)
+        if (rl_cause_is_clock(guard->cause))
             guard->cause = RL_CAUSE_NONE;
     }
 }
@@ -104,9 +104,10 @@ bool rl_guard_clock(redlock_client *client, uint32_t node, struct rl_time sent, 
         guard->seen_good = sent;
     else if (!was_bad || state == RL_CLOCK_STEP) {
         describe(&guard->watch, state, why, sizeof why);
-        begin_suspicion(client, node, why);
+        begin_suspicion(client, node, state == RL_CLOCK_STEP ? RL_CAUSE_CLOCK_STEP : RL_CAUSE_CLOCK_RATE,
+                        why);
     }
-    if (was_bad && state == RL_CLOCK_GOOD && guard->cause == RL_CAUSE_CLOCK && guard->suspected.us == 0)
+    if (was_bad && state == RL_CLOCK_GOOD && rl_cause_is_clock(guard->cause) && guard->suspected.us == 0)
         guard->cause = RL_CAUSE_NONE;
     judge(client);
     return state == RL_CLOCK_GOOD && guard->suspected.us == 0;

@@ -46,6 +46,17 @@ void rl_client_tear_down(redlock_client *client)
     rl_queue_free(client);
 }
 
+void rl_client_free_nodes(redlock_client *client)
+{
+    uint32_t count = client->connection_capacity;
+
+    redlock_details_free(client->notified);
+    redlock_details_free(client->processed);
+    rl_client_release(client, client->node_stats, count * sizeof *client->node_stats);
+    rl_client_release(client, client->guards, count * sizeof *client->guards);
+    rl_client_release(client, client->connections, count * sizeof *client->connections);
+}
+
 void rl_client_unref(redlock_client *client)
 {
     redlock_allocator allocator = client->config.allocator;
@@ -55,8 +66,7 @@ void rl_client_unref(redlock_client *client)
     if (!last)
         return;
     rl_client_release(client, client->timers.heap, client->timers.capacity * sizeof(struct rl_timer *));
-    rl_client_release(client, client->guards, client->connection_capacity * sizeof *client->guards);
-    rl_client_release(client, client->connections, client->connection_capacity * sizeof *client->connections);
+    rl_client_free_nodes(client);
     rl_config_free(&client->config);
     pthread_mutex_destroy(&client->mutex);
     allocator.release(allocator.context, client, sizeof *client);

@@ -202,6 +202,9 @@ bool rl_dispatch_send(redlock_lock *lock, uint32_t node, enum rl_command_kind ki
 
     if (kind == RL_COMMAND_ADMIT)
         return rl_guard_admit(client, node, "init", lock, full);
+    /* Rule: a term is announced before it is used. */
+    if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_guard_announce(client, node))
+        return false;
     if (random != NULL)
         memcpy(ticket.random, random, sizeof ticket.random);
     else
@@ -256,7 +259,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         lock->instant |= one;
     }
     if ((lock->instant & one) != 0 && kind != RL_COMMAND_WATCH) {
-        rl_record_count(client, node, rl_record_refusal_answer(client, node));
+        rl_record_count(client, node, kind, rl_record_refusal_answer(client, node));
         rl_record_refusal(lock, node);
     }
 }
@@ -369,7 +372,7 @@ void rl_dispatch_settle(redlock_client *client, uint32_t node)
         if (lock->owed_kind == RL_COMMAND_RELEASE)
             owe_release(lock, connection->node);
         answer = rl_record_refusal_answer(client, connection->node);
-        rl_record_count(client, connection->node, answer);
+        rl_record_count(client, connection->node, lock->owed_kind, answer);
         rl_record_refusal(lock, connection->node);
         /* Handling it may end this round and others; the list is looked at afresh. */
         rl_lock_ref(lock);

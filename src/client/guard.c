@@ -17,6 +17,10 @@ static const char looks[] = "look", suspects[] = "suspect";
 
 enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
 
+/* Nodes remember a term for two hours longer than its locks may last: wire/lua/admit.lua. The shortest quarantine is longer
+ * than a second. */
+enum { ANNOUNCE_EVERY_MS = 1800000, ADMITTED_WITHIN_MS = 500 };
+
 static struct rl_time after_ms(const redlock_client *client, int64_t ms)
 {
     return rl_time_add(client->clock.now, rl_span_ms(ms));
@@ -36,12 +40,10 @@ void rl_guard_set_unfit(redlock_client *client, uint32_t node, enum rl_cause cau
 
 /* ---- asking ---- */
 
-/* What one node knows of clients with longer locks than ours counts for all: another may have forgotten it. */
-static int64_t longest_quarantine(const redlock_client *client)
+/* What a node that forgot one of our locks has to sit out. */
+static int64_t own_quarantine_ms(const redlock_client *client)
 {
-    int64_t own = rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl, client->config.drift_ppm));
-
-    return own > client->quarantine_ms ? own : client->quarantine_ms;
+    return rl_span_ms_up(rl_guard_quarantine(client->config.max_ttl));
 }
 
 /* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
@@ -62,12 +64,12 @@ static bool make_admission(redlock_client *client, uint32_t node, const char *wo
 
     *admission = (struct rl_admission){
         .replid = info->replid,
-        .quarantine_ms = longest_quarantine(client),
+        .quarantine_ms = own_quarantine_ms(client),
         .durable = connection->url.durable,
         .up_ms = own_memory_ms(info),
         .word = word,
         .floor = floor,
-        .known = client->guards[node].epoch,
+        .known = client->guards[node].record,
     };
     rl_guard_run(admission->run, info->run_id, info->replid);
     if (!rl_client_random(client, random, sizeof random))
@@ -100,6 +102,8 @@ static bool send_admission(redlock_client *client, uint32_t node, const struct r
         rl_lock_ref(lock);
     client->guards[node].asking = true;
     client->guards[node].asked = client->clock.now;
+    if (admission->word != looks)
+        client->guards[node].announced = client->clock.now;
     client->dirty |= rl_node_set_one(node);
     return true;
 }
@@ -156,7 +160,8 @@ void rl_guard_ready(redlock_client *client, uint32_t node)
 
     guard->fitness = RL_FITNESS_UNKNOWN;
     guard->cause = RL_CAUSE_NONE;
-    guard->epoch[0] = '\0';
+    guard->epoch[0] = guard->record[0] = '\0';
+    guard->announced = (struct rl_time){0};
     guard->again = RL_TIME_NEVER;
     guard->by_info = false;
     if (!client->config.guarded || connection->unfit != RL_CAUSE_NONE)
@@ -217,7 +222,7 @@ static void begin_sweep(redlock_client *client)
             put_off(client, node);
 }
 
-static void give_floor(redlock_client *client, bool found, uint64_t floor)
+static void give_floor(redlock_client *client, bool found, uint64_t floor, const struct rl_terms *terms)
 {
     for (uint32_t node = 0; node < client->node_count; node++) {
         struct rl_node_guard *guard = &client->guards[node];
@@ -227,8 +232,10 @@ static void give_floor(redlock_client *client, bool found, uint64_t floor)
             client->connections[node].state != RL_CONNECTION_READY)
             continue;
         if (found) {
-            if (make_admission(client, node, "", floor, &admission) &&
-                send_admission(client, node, &admission, NULL, false))
+            bool made = make_admission(client, node, "", floor, &admission);
+
+            admission.terms = terms;
+            if (made && send_admission(client, node, &admission, NULL, false))
                 continue;
         }
         guard->again = after_ms(client, FLOOR_RETRY_MS);
@@ -243,6 +250,7 @@ static void give_floor(redlock_client *client, bool found, uint64_t floor)
 static void conclude_sweep(redlock_client *client)
 {
     struct rl_guard_view views[RL_NODES_MAX];
+    struct rl_terms terms = {0};
     uint64_t floor = 0;
     bool found;
 
@@ -253,10 +261,12 @@ static void conclude_sweep(redlock_client *client)
 
         views[node] = (struct rl_guard_view){
             .heard = guard->sweep == client->sweep, .fitness = guard->fitness, .high = guard->high};
+        for (uint32_t i = 0; views[node].heard && i < guard->terms.count; i++)
+            rl_terms_add(&terms, guard->terms.each[i]);
     }
     client->sweeping = false;
     found = rl_guard_floor(views, client->node_count, &floor);
-    give_floor(client, found, floor);
+    give_floor(client, found, floor, &terms);
     /* A node that came to lack a floor while the others were being heard needs what they say after that. */
     for (uint32_t node = 0; node < client->node_count; node++)
         if (client->guards[node].fitness == RL_FITNESS_FLOORLESS && !client->guards[node].awaits_floor)
@@ -296,42 +306,56 @@ static void go_on_accusing(redlock_client *client, uint32_t node, const struct r
     }
     guard->fitness = RL_FITNESS_UNKNOWN;
     guard->again = after_ms(client, ASK_EVERY_MS);
-    rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock stepped");
+    rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK_STEP, "its clock was set");
 }
 
 /* ---- answers ---- */
 
-static void describe_quarantine(char *why, size_t size, int64_t wait_ms)
+/* Longer than our own locks need: for whose sake? */
+static void describe_quarantine(const redlock_client *client, char *why, size_t size,
+                                const struct rl_admitted *admitted)
 {
-    snprintf(why, size,
-             "it does not remember what was locked, and sits out for another %" PRId64
-             " s (a new fleet: redlock init)",
-             (wait_ms + 999) / 1000);
+    int64_t wait_s = (admitted->wait_ms + 999) / 1000;
+
+    if (admitted->quarantine_ms > own_quarantine_ms(client))
+        snprintf(why, size,
+                 "restarted or wiped; quarantined for another %" PRId64
+                 " s, as locks of another client last up to %" PRId64 " s",
+                 wait_s, rl_guard_longest_lock_ms(admitted->quarantine_ms) / 1000);
+    else
+        snprintf(why, size,
+                 "restarted or wiped; quarantined for another %" PRId64 " s (a new fleet: redlock init)",
+                 wait_s);
 }
 
 static void take_admitted(redlock_client *client, uint32_t node, const struct rl_ticket *ticket,
                           const struct rl_admitted *admitted)
 {
     struct rl_node_guard *guard = &client->guards[node];
-    char why[sizeof guard->why];
+    char why[sizeof guard->why], epoch[sizeof guard->epoch];
 
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     /* What was asked before the sweep began may be older than what the sweep is for. */
     if (!rl_time_before(ticket->sent, client->sweep_began))
         guard->sweep = client->sweep;
-    if (admitted->quarantine_ms > client->quarantine_ms)
-        client->quarantine_ms = admitted->quarantine_ms;
-    rl_text_copy(guard->epoch, sizeof guard->epoch, admitted->epoch);
+    guard->terms = admitted->terms;
+    rl_text_copy(guard->record, sizeof guard->record, admitted->record);
+    rl_guard_epoch(epoch, admitted->record);
+    if (strcmp(epoch, guard->epoch) != 0)
+        guard->admitted = client->clock.now;
+    rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
     if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
         /* Asked for the time only: what its record says does not mend its clock. */
-        if (guard->cause != RL_CAUSE_CLOCK)
-            rl_guard_set_unfit(client, node, RL_CAUSE_CLOCK, "its clock cannot be trusted");
+        if (!rl_cause_is_clock(guard->cause))
+            rl_guard_set_unfit(client, node, guard->clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
+                               "its clock cannot be trusted");
     } else if (admitted->fitness == RL_FITNESS_FIT) {
         guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
-        describe_quarantine(why, sizeof why, admitted->wait_ms);
+        describe_quarantine(client, why, sizeof why, admitted);
+        guard->quarantine_ends = after_ms(client, admitted->wait_ms);
         /* Somebody may give the operator's word before the time is up: ask now and then. */
         guard->again =
             after_ms(client, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);
@@ -425,6 +449,23 @@ void rl_guard_look(redlock_client *client)
             guard->fitness == RL_FITNESS_UNKNOWN)
             rl_guard_admit(client, node, looks, NULL, false);
     }
+}
+
+/* ---- the term ---- */
+
+bool rl_guard_announce(redlock_client *client, uint32_t node)
+{
+    const struct rl_node_guard *guard = &client->guards[node];
+    bool lately = guard->announced.us != 0 &&
+                  rl_time_since(client->clock.now, guard->announced).us < ANNOUNCE_EVERY_MS * INT64_C(1000);
+
+    return !client->config.guarded || lately || rl_guard_admit(client, node, "", NULL, false);
+}
+
+bool rl_guard_in_time(const redlock_client *client, uint32_t node, struct rl_time round_began)
+{
+    return !client->config.guarded ||
+           rl_time_since(client->guards[node].admitted, round_began).us <= ADMITTED_WITHIN_MS * INT64_C(1000);
 }
 
 /* ---- the right to vote ---- */

@@ -150,10 +150,7 @@ static void tell_loss(redlock_lock *lock)
 
 static void tell_renewal(redlock_lock *lock)
 {
-    redlock_stats *stats = &lock->client->stats;
-
-    *(lock->lease.extend_outcome == RL_OUTCOME_OK ? &stats->extended : &stats->extend_failed) += 1;
-    rl_histogram_add((struct rl_histogram *)&stats->extend,
+    rl_stats_renewal(lock->client, lock->lease.extend_outcome == RL_OUTCOME_OK,
                      rl_time_since(lock->client->clock.now, lock->lease.asked));
     if (lock->renewal != NULL && lock->handle) {
         lock->renewed_due = true;
@@ -222,6 +219,7 @@ static void step(redlock_lock *lock, const struct rl_event *event)
 {
     bool was_releasing = lock->lease.phase == RL_LEASE_RELEASING;
     bool was_asking = was_releasing || lock->lease.phase == RL_LEASE_EXTENDING;
+    struct rl_time was_valid_until = lock->lease.valid_until;
     struct rl_effects effects;
 
     rl_lease_step(&lock->lease, event, &effects);
@@ -232,6 +230,8 @@ static void step(redlock_lock *lock, const struct rl_event *event)
         lock->timed_out = event->kind == RL_EVENT_TIMER;
     if (event->kind == RL_EVENT_TIMER && was_asking && (effects.extended || effects.done))
         rl_record_silence(lock, &lock->lease.tally);
+    if (effects.extended && lock->lease.extend_outcome == RL_OUTCOME_OK && lock->handle)
+        rl_stats_validity(lock->client, rl_time_since(was_valid_until, event->now));
     carry_out(lock, &effects, was_releasing);
     if (lock->stage == RL_LOCK_HELD)
         set_timer(lock);

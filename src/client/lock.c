@@ -50,6 +50,8 @@ static redlock_lock *obtain(redlock_client *client, size_t capacity)
 static size_t make_tail(redlock_client *client, const redlock_spec *spec, char *tail)
 {
     struct rl_owner_words words = {
+        .tag = spec->tag,
+        .tag_length = spec->tag_length,
         .host = client->config.host,
         .user = client->config.login,
         .why = spec->why,
@@ -57,8 +59,8 @@ static size_t make_tail(redlock_client *client, const redlock_spec *spec, char *
         .since_ms = rl_clock_wall_us() / 1000,
     };
 
-    tail[0] = '\0';
-    return client->config.anonymous ? 0 : rl_owner_tail(tail, &words);
+    return client->config.anonymous ? rl_owner_tag_field(tail, spec->tag, spec->tag_length)
+                                    : rl_owner_tail(tail, &words);
 }
 
 static void write_key(redlock_lock *lock, const redlock_spec *spec, size_t name_length)
@@ -101,15 +103,15 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 }
 
 redlock_lock *rl_lock_create(redlock_client *client, const redlock_spec *spec, size_t name_length,
-                             const char *owner)
+                             const char *owner, size_t owner_length)
 {
     char tail[RL_OWNER_TAIL_MAX + 1];
-    size_t tail_length = owner == NULL ? make_tail(client, spec, tail) : 0;
-    size_t owner_length = owner == NULL ? RL_OWNER_HEX + tail_length : strlen(owner);
-    size_t text = client->config.key_prefix_length + name_length + owner_length + 2;
-    size_t behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
+    size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
 
+    if (owner == NULL)
+        owner_length = RL_OWNER_HEX + make_tail(client, spec, tail);
+    text = client->config.key_prefix_length + name_length + owner_length + 2;
     if (!rl_client_reserve_timer(client))
         return NULL;
     lock = obtain(client, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
@@ -149,12 +151,12 @@ void rl_lock_random(const redlock_lock *lock, uint8_t *random)
 {
     memset(random, 0, RL_OWNER_RANDOM);
     if (!lock->owner_fixed)
-        rl_hex_read(random, redlock_lock_owner(lock), RL_OWNER_RANDOM);
+        rl_hex_read(random, lock->text + lock->key_length + 1, RL_OWNER_RANDOM);
 }
 
 size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer)
 {
-    memcpy(buffer, redlock_lock_owner(lock), lock->owner_length + (size_t)1);
+    memcpy(buffer, lock->text + lock->key_length + 1, lock->owner_length + (size_t)1);
     if (!lock->owner_fixed && random != NULL)
         rl_hex_write(buffer, random, RL_OWNER_RANDOM);
     return lock->owner_length;
@@ -191,10 +193,10 @@ void rl_lock_unref(redlock_lock *lock)
 
 int64_t redlock_lock_validity_ms(const redlock_lock *lock)
 {
-    redlock_client *client = lock->client;
+    redlock_client *client = lock != NULL ? lock->client : NULL;
     int64_t left = 0;
 
-    if (!rl_client_enter(client))
+    if (client == NULL || !rl_client_enter(client))
         return 0;
     if (lock->stage == RL_LOCK_HELD) {
         struct rl_time now = rl_client_now(client);
@@ -208,21 +210,23 @@ int64_t redlock_lock_validity_ms(const redlock_lock *lock)
 
 uint64_t redlock_lock_fence(const redlock_lock *lock)
 {
-    return lock->fence;
+    return lock != NULL ? lock->fence : 0;
 }
 
 const char *redlock_lock_name(const redlock_lock *lock, size_t *length)
 {
-    size_t prefix = lock->client->config.key_prefix_length;
+    size_t prefix = lock != NULL ? lock->client->config.key_prefix_length : 0;
 
     if (length != NULL)
-        *length = lock->key_length - prefix;
-    return lock->text + prefix;
+        *length = lock != NULL ? lock->key_length - prefix : 0;
+    return lock != NULL ? lock->text + prefix : NULL;
 }
 
-const char *redlock_lock_owner(const redlock_lock *lock)
+const char *redlock_lock_owner(const redlock_lock *lock, size_t *length)
 {
-    return lock->text + lock->key_length + 1;
+    if (length != NULL)
+        *length = lock != NULL ? lock->owner_length : 0;
+    return lock != NULL ? lock->text + lock->key_length + 1 : NULL;
 }
 
 /* After this no callback of it runs: waits for one that does, unless it is the one calling. */

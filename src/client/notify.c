@@ -38,7 +38,7 @@ void rl_notify_completion(struct rl_operation *operation)
 /* The lock of a won acquisition goes to the callback; from then on the caller has a handle. */
 static void run_completion(redlock_client *client, struct rl_operation *operation)
 {
-    redlock_report report;
+    redlock_report report = REDLOCK_REPORT_INIT;
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
@@ -49,6 +49,7 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
             rl_driver_nudge(client);
         }
     }
+    report.details = rl_client_processes(client) ? client->processed : client->notified;
     rl_report_operation(&report, operation);
     rl_follow_unlock(client);
     if (operation->acquired != NULL)
@@ -66,7 +67,7 @@ static redlock_renewed_fn renewed_callback(const redlock_lock *lock)
 
 static void run_notice(redlock_client *client, redlock_lock *lock)
 {
-    redlock_report report;
+    redlock_report report = {.size = sizeof report, .details = client->notified};
     bool lost = lock->lost_due && !lock->renewed_due;
     redlock_lost_fn callback = lost ? lock->on_lost : renewed_callback(lock);
 

@@ -110,19 +110,23 @@ static redlock_client *create(const struct rl_config *config, uint32_t node_coun
     client->config = *config;
     client->connections = rl_client_allocate(client, node_count * sizeof *client->connections);
     client->guards = rl_client_allocate(client, node_count * sizeof *client->guards);
-    if (client->connections == NULL || client->guards == NULL) {
-        rl_client_release(client, client->guards, node_count * sizeof *client->guards);
-        rl_client_release(client, client->connections, node_count * sizeof *client->connections);
+    client->node_stats = rl_client_allocate(client, node_count * sizeof *client->node_stats);
+    client->processed = rl_details_create(&allocator, node_count);
+    client->notified = rl_details_create(&allocator, node_count);
+    client->connection_capacity = node_count;
+    if (client->connections == NULL || client->guards == NULL || client->node_stats == NULL ||
+        client->processed == NULL || client->notified == NULL) {
+        rl_client_free_nodes(client);
         allocator.release(allocator.context, client, sizeof *client);
         return NULL;
     }
     memset(client->connections, 0, node_count * sizeof *client->connections);
     memset(client->guards, 0, node_count * sizeof *client->guards);
-    client->connection_capacity = node_count;
+    memset(client->node_stats, 0, node_count * sizeof *client->node_stats);
     client->refs = 1;
     client->outer_fd = client->timer_fd = client->ready_fd = -1;
     client->poller.epoll_fd = client->poller.bell_fd = -1;
-    client->stats.size = sizeof client->stats;
+    client->stats.lowest_validity_ms = -1;
     init_lists(client);
     init_conditions(client);
     init_connection_config(client);
@@ -197,24 +201,15 @@ static void start_connecting(redlock_client *client)
     pthread_mutex_unlock(&client->mutex);
 }
 
-redlock_result redlock_client_open(const redlock_options *options, redlock_client **client,
-                                   redlock_report *report)
+static redlock_result open_client(const redlock_options *options, redlock_client **client,
+                                  redlock_report *report)
 {
     RL_NO_CANCELLATION;
     struct rl_config config;
     char error[256];
+    uint32_t node_count = options->nodes != NULL ? count_urls(options->nodes) : 0;
     redlock_result result;
-    uint32_t node_count;
 
-    if (client == NULL || !rl_call_check_report(report))
-        return REDLOCK_INVALID;
-    *client = NULL;
-    if (options == NULL || options->size != sizeof *options) {
-        rl_report_error(report, REDLOCK_INVALID,
-                        "options.size is not sizeof(redlock_options): start from REDLOCK_OPTIONS_INIT");
-        return REDLOCK_INVALID;
-    }
-    node_count = options->nodes != NULL ? count_urls(options->nodes) : 0;
     if (node_count < 1 || node_count > REDLOCK_NODES_MAX) {
         rl_report_error(report, REDLOCK_INVALID, "%u nodes given: 1 to %d are allowed", node_count,
                         REDLOCK_NODES_MAX);
@@ -242,4 +237,24 @@ redlock_result redlock_client_open(const redlock_options *options, redlock_clien
     start_connecting(*client);
     rl_report_open(report, *client);
     return REDLOCK_OK;
+}
+
+redlock_result redlock_client_open(const redlock_options *options, redlock_client **client,
+                                   redlock_report *report)
+{
+    struct rl_report_frame frame;
+    redlock_options known;
+    redlock_result result = REDLOCK_INVALID;
+
+    if (client == NULL || !rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    *client = NULL;
+    if (rl_sized_read(&known, sizeof known, options))
+        result = open_client(&known, client, frame.report);
+    else
+        rl_report_error(
+            frame.report, result,
+            "options.size is not sizeof(redlock_options), or newer options want what this library "
+            "does not know: start from REDLOCK_OPTIONS_INIT");
+    return rl_report_return(&frame, result);
 }

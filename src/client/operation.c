@@ -85,55 +85,6 @@ void rl_operation_drop_spares(redlock_client *client, uint32_t kept)
     }
 }
 
-static void count_acquisition(redlock_stats *stats, const struct rl_operation *operation, struct rl_time now)
-{
-    struct rl_span took = rl_time_since(now, operation->started);
-    bool won = operation->result == REDLOCK_OK;
-
-    stats->rounds += operation->acquire.round;
-    rl_histogram_add((struct rl_histogram *)(won ? &stats->acquire_won : &stats->acquire_lost), took);
-    switch (operation->result) {
-    case REDLOCK_OK:
-        stats->acquired++;
-        break;
-    case REDLOCK_BUSY:
-        stats->busy++;
-        break;
-    case REDLOCK_TIMEOUT:
-        stats->timeouts++;
-        break;
-    case REDLOCK_CANCELED:
-        stats->canceled++;
-        break;
-    case REDLOCK_NO_QUORUM:
-        stats->no_quorum++;
-        break;
-    case REDLOCK_TOO_SLOW:
-        stats->too_slow++;
-        break;
-    default:
-        stats->failed++;
-    }
-}
-
-static void count_operation(redlock_client *client, const struct rl_operation *operation)
-{
-    redlock_stats *stats = &client->stats;
-    struct rl_span took = rl_time_since(client->clock.now, operation->started);
-    bool fine = operation->result == REDLOCK_OK;
-
-    if (operation->kind == RL_OPERATION_ACQUIRE)
-        count_acquisition(stats, operation, client->clock.now);
-    if (operation->kind == RL_OPERATION_EXTEND) {
-        *(fine ? &stats->extended : &stats->extend_failed) += 1;
-        rl_histogram_add((struct rl_histogram *)&stats->extend, took);
-    }
-    if (operation->kind == RL_OPERATION_RELEASE) {
-        *(fine ? &stats->released : &stats->release_failed) += 1;
-        rl_histogram_add((struct rl_histogram *)&stats->release, took);
-    }
-}
-
 void rl_operation_finish(struct rl_operation *operation, redlock_result result)
 {
     redlock_client *client = operation->lock->client;
@@ -144,7 +95,7 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
     operation->result = result;
     rl_timers_set(&client->timers, &operation->timer, RL_TIME_NEVER);
     rl_list_remove(&operation->on_lock);
-    count_operation(client, operation);
+    rl_stats_operation(client, operation);
     if (operation->request != 0)
         rl_notify_completion(operation);
     else
@@ -264,7 +215,7 @@ static void step_acquisition(struct rl_operation *operation, const struct rl_eve
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
     if (effects.raise != 0) {
-        lock->client->stats.raised++;
+        lock->client->stats.fence_rounds++;
         lock->fence = effects.fence;
         rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
     }

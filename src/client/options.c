@@ -33,6 +33,11 @@ static void system_release(void *context, void *memory, size_t size)
     free(memory);
 }
 
+redlock_allocator rl_system_allocator(void)
+{
+    return (redlock_allocator){system_allocate, system_release, NULL};
+}
+
 static uint32_t or_default(uint32_t value, uint32_t standard)
 {
     return value != 0 ? value : standard;
@@ -133,7 +138,6 @@ static bool copy_texts(struct rl_config *config, const redlock_options *options)
 redlock_result rl_config_make(struct rl_config *config, const redlock_options *options, char *error,
                               size_t error_size)
 {
-    static const redlock_allocator standard = {system_allocate, system_release, NULL};
     const char *wrong = check_numbers(options);
 
     if (wrong == NULL)
@@ -152,7 +156,7 @@ redlock_result rl_config_make(struct rl_config *config, const redlock_options *o
         .node_timeout = rl_span_ms(or_default(options->node_timeout_ms, DEFAULT_NODE_TIMEOUT_MS)),
         .retry_min = rl_span_ms(or_default(options->retry_min_ms, DEFAULT_RETRY_MIN_MS)),
         .retry_max = rl_span_ms(or_default(options->retry_max_ms, DEFAULT_RETRY_MAX_MS)),
-        .allocator = options->allocator != NULL ? *options->allocator : standard,
+        .allocator = options->allocator != NULL ? *options->allocator : rl_system_allocator(),
         .log = options->log,
         .log_context = options->log_context,
         .trace = options->trace,

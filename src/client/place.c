@@ -21,7 +21,7 @@ static void draw_place(struct rl_operation *operation)
     operation->place.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
     operation->place.lease_ms = operation->fair ? LEASE_MS : SHOWN_MS;
     operation->place.grace_ms = GRACE_MS;
-    operation->place.who = redlock_lock_owner(lock) + RL_OWNER_HEX;
+    operation->place.who = redlock_lock_owner(lock, NULL) + RL_OWNER_HEX;
     operation->place.who_length = lock->owner_length - RL_OWNER_HEX;
 }
 

@@ -237,7 +237,7 @@ static void describe_leader(struct rl_operation *operation, const redlock_lock *
     struct rl_record *record = &operation->record;
     int64_t left_ms = rl_span_ms_down(rl_time_since(leader->lease.valid_until, leader->client->clock.now));
 
-    redlock_holder_parse(redlock_lock_owner(leader), leader->owner_length, &record->holder);
+    redlock_holder_parse(redlock_lock_owner(leader, NULL), leader->owner_length, &record->holder);
     record->named = 0; /* it is ours, and no node had to name it */
     record->holder_ttl_left_ms = left_ms > 0 ? left_ms : 0;
     for (uint32_t node = 0; node < leader->client->node_count; node++)

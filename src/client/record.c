@@ -4,32 +4,6 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
-static void count_verdict(redlock_node_stats *stats, enum rl_verdict verdict)
-{
-    switch (verdict) {
-    case RL_SILENT:
-        stats->silent++;
-        break;
-    case RL_GRANTED:
-        stats->granted++;
-        break;
-    case RL_DENIED:
-        stats->denied++;
-        break;
-    case RL_UNFIT:
-        stats->unfit++;
-        break;
-    case RL_BROKEN:
-        stats->broken++;
-    }
-}
-
-/* A node that was not asked because it still owes answers is silent to people, though the round need not wait for it. */
-static enum rl_verdict shown_verdict(struct rl_answer answer)
-{
-    return answer.cause == RL_CAUSE_SILENT ? RL_SILENT : answer.verdict;
-}
-
 /* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
  * before it is sent, so that whoever waits first waits for the question under way. */
 static struct rl_record *find_record(redlock_lock *lock)
@@ -60,7 +34,7 @@ struct rl_answer rl_record_refusal_answer(redlock_client *client, uint32_t node)
     } else if (withheld(client, node)) {
         answer.cause = client->guards[node].cause;
         answer.verdict =
-            answer.cause == RL_CAUSE_RIGHTS || answer.cause == RL_CAUSE_MEMORY ? RL_BROKEN : RL_UNFIT;
+            rl_cause_forbids(answer.cause) || answer.cause == RL_CAUSE_MEMORY ? RL_BROKEN : RL_UNFIT;
     } else if (connection->state == RL_CONNECTION_READY) {
         answer.cause =
             rl_connection_silent(connection, client->clock.now) ? RL_CAUSE_SILENT : RL_CAUSE_MEMORY;
@@ -131,10 +105,10 @@ static void keep_time(struct rl_record *record, uint32_t node_count, const struc
     record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
 }
 
-static void record_holder(struct rl_record *record, uint32_t node_count, uint32_t node,
+static void record_holder(struct rl_record *record, uint32_t node_count, uint32_t node, bool inspects,
                           const struct rl_lock_reply *reply)
 {
-    bool names = reply->owner != NULL && (reply->owner_length > 0 || record->inspected != NULL);
+    bool names = reply->owner != NULL && (reply->owner_length > 0 || inspects);
     uint64_t owner = names ? rl_hash_bytes(0, reply->owner, reply->owner_length) : 0;
 
     record->nodes[node].answer.holder = owner;
@@ -142,11 +116,8 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
         keep_holder(record, node_count, owner, reply);
     else
         keep_time(record, node_count, reply);
-    if (names && record->inspected != NULL) {
-        struct rl_text text = rl_text_on(record->inspected->nodes[node].owner, REDLOCK_OWNER_MAX + 1);
-
-        rl_text_add_bytes(&text, reply->owner, reply->owner_length);
-    }
+    if (names && record->details != NULL)
+        rl_details_set_owner(record->details, node, reply->owner, reply->owner_length);
 }
 
 void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
@@ -166,7 +137,8 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         record->nodes[node].answer = reply->answer;
         record->nodes[node].latency_us = latency_us;
     }
-    record_holder(record, lock->client->node_count, node, reply);
+    record_holder(record, lock->client->node_count, node,
+                  lock->asking != NULL && lock->asking->kind == RL_OPERATION_INSPECT, reply);
     detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
     if (reply->error != NULL && reply->error_length > 0)
         rl_text_add_printable(&detail, reply->error, reply->error_length);
@@ -174,41 +146,29 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         rl_text_add(&detail, "it answered with an empty error");
 }
 
-static void add_waiter(redlock_report *report, const struct rl_waiter *waiter, uint32_t place)
-{
-    redlock_waiter *entry;
-
-    if (report->waiter_count >= REDLOCK_WAITERS_MAX)
-        return;
-    entry = &report->waiters[report->waiter_count++];
-    redlock_holder_parse(waiter->who, waiter->who_length, &entry->who);
-    entry->who.id[0] = '\0';
-    entry->count = waiter->count;
-    entry->place = place;
-    if (place == 0)
-        entry->who.since_ms = (int64_t)(waiter->ticket / 1000);
-}
-
 /* Nodes need not agree on who waits: the one that knows most is believed. */
 void rl_record_line(redlock_lock *lock, const char *bytes, size_t length)
 {
-    redlock_report *report = lock->asking != NULL ? lock->asking->record.inspected : NULL;
+    struct rl_record *record = lock->asking != NULL ? &lock->asking->record : NULL;
     struct rl_line line;
     uint32_t waiting;
 
-    if (report == NULL || !rl_line_read(bytes, length, &line))
+    if (record == NULL || !rl_line_read(bytes, length, &line))
         return;
     waiting = line.in_line;
     for (uint32_t i = 0; i < line.waiting_named; i++)
         waiting += line.others[i].count;
-    if (waiting <= report->waiting)
+    if (waiting <= record->waiting)
         return;
-    report->waiting = waiting;
-    report->waiter_count = 0;
+    record->waiting = waiting;
+    if (record->details == NULL)
+        return;
+    record->details->waiter_count = 0;
     for (uint32_t i = 0; i < line.in_line_named; i++)
-        add_waiter(report, &line.line[i], i + 1);
+        rl_details_add_waiter(record->details, &line.line[i], i + 1);
     for (uint32_t i = 0; i < line.waiting_named; i++)
-        add_waiter(report, &line.others[i], 0);
+        rl_details_add_waiter(record->details, &line.others[i], 0);
+    record->waiter_count = record->details->waiter_count;
 }
 
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)
@@ -217,12 +177,29 @@ void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)
     struct rl_record *record = find_record(lock);
 
     for (rl_node_set left = silent; left != 0; left &= left - 1)
-        lock->client->stats.nodes[rl_node_set_first(left)].silent++;
+        rl_stats_verdict(lock->client, rl_node_set_first(left), REDLOCK_VERDICT_SILENT, RL_CAUSE_TIMED_OUT);
     if (record != NULL)
         record->timed_out = true;
 }
 
-void rl_record_count(redlock_client *client, uint32_t node, struct rl_answer answer)
+/* The kind of call that asks this. */
+static enum rl_operation_kind call_of(enum rl_command_kind kind)
 {
-    count_verdict(&client->stats.nodes[node], shown_verdict(answer));
+    switch (kind) {
+    case RL_COMMAND_EXTEND:
+        return RL_OPERATION_EXTEND;
+    case RL_COMMAND_RELEASE:
+        return RL_OPERATION_RELEASE;
+    case RL_COMMAND_PEEK:
+    case RL_COMMAND_WATCH:
+        return RL_OPERATION_INSPECT;
+    default:
+        return RL_OPERATION_ACQUIRE;
+    }
+}
+
+void rl_record_count(redlock_client *client, uint32_t node, enum rl_command_kind kind,
+                     struct rl_answer answer)
+{
+    rl_stats_verdict(client, node, rl_report_verdict(call_of(kind), answer), answer.cause);
 }

@@ -8,24 +8,28 @@
 #include "base/bytes.h"
 #include "client/client.h"
 
+/* What there is to say of one node, before anybody decides where it goes. */
+struct view {
+    redlock_verdict verdict;
+    enum rl_cause cause;
+    const char *words; /* the cause in words; empty when there is nothing to say */
+};
+
+/* All nodes of a client. */
+struct views {
+    const redlock_client *client;
+    struct view nodes[RL_NODES_MAX];
+};
+
 void rl_report_clear(redlock_report *report)
 {
+    size_t kept = offsetof(redlock_report, result);
+
     if (report == NULL)
         return;
-    /* The nodes are most of it, and filled in one by one: those beyond node_count mean nothing. */
-    memset(report, 0, offsetof(redlock_report, nodes));
-    report->size = sizeof *report;
+    memset((char *)report + kept, 0, sizeof *report - kept);
     report->holder_ttl_left_ms = -2;
-}
-
-static void clear_node(redlock_node_report *node)
-{
-    node->verdict = REDLOCK_VERDICT_SILENT;
-    node->fit = 0;
-    node->latency_us = -1;
-    node->ttl_left_ms = -2;
-    node->fence = 0;
-    node->url[0] = node->detail[0] = '\0';
+    rl_details_clear(report->details);
 }
 
 void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
@@ -41,15 +45,178 @@ void rl_report_error(redlock_report *report, redlock_result result, const char *
     va_end(arguments);
 }
 
-/* "1, 4 and 5": the nodes with this verdict, from 1. */
-static void list_nodes(struct rl_text *text, const redlock_report *report, redlock_verdict verdict)
-{
-    uint32_t total = 0, listed = 0;
+/* ---- one node ---- */
 
-    for (uint32_t i = 0; i < report->node_count; i++)
-        total += report->nodes[i].verdict == verdict;
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        if (report->nodes[i].verdict != verdict)
+redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer answer)
+{
+    /* A node that was not asked because it still owes answers is silent to people, though the round need not wait for it. */
+    if (answer.cause == RL_CAUSE_SILENT)
+        return REDLOCK_VERDICT_SILENT;
+    switch (answer.verdict) {
+    case RL_GRANTED:
+        return kind == RL_OPERATION_INSPECT ? REDLOCK_VERDICT_FREE : REDLOCK_VERDICT_GRANTED;
+    case RL_DENIED:
+        return kind == RL_OPERATION_ACQUIRE || kind == RL_OPERATION_INSPECT ? REDLOCK_VERDICT_HELD
+                                                                            : REDLOCK_VERDICT_NOT_HELD;
+    case RL_UNFIT:
+        return REDLOCK_VERDICT_INELIGIBLE;
+    case RL_BROKEN:
+        return REDLOCK_VERDICT_FAILED;
+    case RL_SILENT:
+        break;
+    }
+    return REDLOCK_VERDICT_SILENT;
+}
+
+/* What keeps a node from voting now; NONE when nothing is known to. */
+static enum rl_cause obstacle(const redlock_client *client, uint32_t node)
+{
+    const struct rl_connection *connection = &client->connections[node];
+
+    if (connection->state != RL_CONNECTION_READY)
+        return connection->cause != RL_CAUSE_NONE ? connection->cause : RL_CAUSE_CONNECTING;
+    return connection->unfit != RL_CAUSE_NONE ? connection->unfit : client->guards[node].cause;
+}
+
+static const char *obstacle_words(const redlock_client *client, uint32_t node)
+{
+    const struct rl_connection *connection = &client->connections[node];
+
+    if (connection->state != RL_CONNECTION_READY || connection->unfit != RL_CAUSE_NONE)
+        return connection->error;
+    return client->guards[node].cause != RL_CAUSE_NONE ? client->guards[node].why : "";
+}
+
+bool rl_report_eligible(const redlock_client *client, uint32_t node)
+{
+    return obstacle(client, node) == RL_CAUSE_NONE;
+}
+
+static int64_t eligible_in_ms(const redlock_client *client, uint32_t node)
+{
+    int64_t left;
+
+    if (rl_report_eligible(client, node))
+        return 0;
+    if (obstacle(client, node) != RL_CAUSE_QUARANTINE)
+        return -1;
+    left = rl_span_ms_up(rl_time_since(client->guards[node].quarantine_ends, client->clock.now));
+    return left > 0 ? left : 0;
+}
+
+/* Whether it can push notice of a release. */
+static bool notifies(const struct rl_connection *connection)
+{
+    return connection->state == RL_CONNECTION_READY && connection->handshake.info.resp3 &&
+           connection->tracking != RL_TRACKING_REFUSED;
+}
+
+static struct view view_record(const struct rl_operation *operation, uint32_t node)
+{
+    const redlock_client *client = operation->lock->client;
+    const struct rl_node_record *record = &operation->record.nodes[node];
+    struct view view = {.verdict = rl_report_verdict(operation->kind, record->answer),
+                        .cause = record->answer.cause,
+                        .words = record->detail};
+
+    if (record->answer.verdict == RL_SILENT && !operation->record.timed_out)
+        view.verdict = REDLOCK_VERDICT_PENDING;
+    else if (record->answer.verdict == RL_SILENT)
+        view.cause = RL_CAUSE_TIMED_OUT;
+    /* A node that answers who holds a lock may still have no vote: whoever inspects wants to know why. */
+    if (operation->kind == RL_OPERATION_INSPECT && view.cause == RL_CAUSE_NONE) {
+        view.cause = obstacle(client, node);
+        if (view.words[0] == '\0')
+            view.words = obstacle_words(client, node);
+    }
+    return view;
+}
+
+/* From the tally alone: nobody waits for a renewal, so nobody kept the nodes' words. */
+static struct view view_tally(const redlock_lock *lock, const struct rl_tally *tally, uint32_t node)
+{
+    const redlock_client *client = lock->client;
+    struct rl_answer answer = {.verdict = RL_SILENT};
+    struct view view = {.cause = obstacle(client, node), .words = client->connections[node].error};
+
+    if (rl_node_set_has(tally->granted, node))
+        answer.verdict = RL_GRANTED;
+    else if (rl_node_set_has(tally->denied, node))
+        answer.verdict = RL_DENIED;
+    else if (rl_node_set_has(tally->unfit, node))
+        answer.verdict = RL_UNFIT;
+    else if (rl_node_set_has(tally->broken, node))
+        answer.verdict = RL_BROKEN;
+    view.verdict = rl_report_verdict(RL_OPERATION_EXTEND, answer);
+    if (answer.verdict == RL_SILENT && !lock->timed_out)
+        view.verdict = REDLOCK_VERDICT_PENDING;
+    else if (answer.verdict == RL_SILENT && view.cause == RL_CAUSE_NONE)
+        view.cause = RL_CAUSE_TIMED_OUT;
+    return view;
+}
+
+/* ---- all nodes ---- */
+
+static void fill_detail(struct rl_node_detail *detail, const redlock_client *client, uint32_t node,
+                        const struct view *view)
+{
+    detail->verdict = view->verdict;
+    detail->cause = (redlock_cause)view->cause;
+    detail->eligible = rl_report_eligible(client, node);
+    detail->notifies = notifies(&client->connections[node]);
+    detail->eligible_in_ms = eligible_in_ms(client, node);
+    detail->latency_us = -1;
+    detail->ttl_left_ms = -2;
+    detail->fence = 0;
+    rl_text_copy(detail->url, sizeof detail->url, client->connections[node].url.display);
+    rl_text_copy(detail->words, sizeof detail->words, view->words);
+}
+
+static void fill_nodes(redlock_report *report, const struct views *views)
+{
+    const redlock_client *client = views->client;
+
+    report->node_count = client->node_count;
+    report->quorum = rl_quorum(client->node_count);
+    for (uint32_t node = 0; node < client->node_count; node++) {
+        redlock_verdict verdict = views->nodes[node].verdict;
+
+        report->granted += verdict == REDLOCK_VERDICT_GRANTED;
+        report->held += verdict == REDLOCK_VERDICT_HELD;
+        report->free += verdict == REDLOCK_VERDICT_FREE;
+        report->not_held += verdict == REDLOCK_VERDICT_NOT_HELD;
+        report->eligible += rl_report_eligible(client, node);
+        if (report->details != NULL)
+            fill_detail(&report->details->nodes[node], client, node, &views->nodes[node]);
+    }
+    if (report->details != NULL)
+        report->details->node_count = client->node_count;
+}
+
+/* What only the record of a call has. */
+static void fill_answers(redlock_details *details, const struct rl_operation *operation)
+{
+    if (details == NULL)
+        return;
+    for (uint32_t node = 0; node < details->node_count; node++) {
+        const struct rl_node_record *record = &operation->record.nodes[node];
+
+        details->nodes[node].latency_us = record->latency_us;
+        details->nodes[node].ttl_left_ms = record->answer.ttl_left_ms;
+        details->nodes[node].fence = record->answer.fence;
+    }
+}
+
+/* ---- the line ---- */
+
+/* "1, 4 and 5": the nodes with this verdict, from 1. */
+static void list_nodes(struct rl_text *text, const struct views *views, redlock_verdict verdict,
+                       uint32_t total)
+{
+    uint32_t listed = 0;
+
+    for (uint32_t i = 0; i < views->client->node_count; i++) {
+        if (views->nodes[i].verdict != verdict)
             continue;
         if (listed > 0)
             rl_text_add(text, listed + 1 == total ? " and " : ", ");
@@ -58,63 +225,62 @@ static void list_nodes(struct rl_text *text, const redlock_report *report, redlo
     }
 }
 
-static uint32_t count_nodes(const redlock_report *report, redlock_verdict verdict)
+static uint32_t count_nodes(const struct views *views, redlock_verdict verdict)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < report->node_count; i++)
-        count += report->nodes[i].verdict == verdict;
+    for (uint32_t i = 0; i < views->client->node_count; i++)
+        count += views->nodes[i].verdict == verdict;
     return count;
 }
 
-static const redlock_node_report *first_node(const redlock_report *report, redlock_verdict verdict,
-                                             uint32_t *node)
+/* " (node 4 redis://d:6379: connection refused)": the first of them that has anything to say. */
+static void add_example(struct rl_text *text, const struct views *views, redlock_verdict verdict)
 {
-    for (*node = 0; *node < report->node_count; ++*node)
-        if (report->nodes[*node].verdict == verdict && report->nodes[*node].detail[0] != '\0')
-            return &report->nodes[*node];
-    return NULL;
+    for (uint32_t i = 0; i < views->client->node_count; i++) {
+        if (views->nodes[i].verdict != verdict || views->nodes[i].words[0] == '\0')
+            continue;
+        rl_text_add(text, " (node ");
+        rl_text_add_unsigned(text, i + 1);
+        rl_text_add(text, " ");
+        rl_text_add(text, views->client->connections[i].url.display);
+        rl_text_add(text, ": ");
+        rl_text_add(text, views->nodes[i].words);
+        rl_text_add(text, ")");
+        return;
+    }
 }
 
-/* "; nodes 4 and 5 are silent": what is wrong with the nodes, and the first one's own words. */
-static void add_trouble(struct rl_text *text, const redlock_report *report)
+/* "; nodes 4 and 5 did not answer": what is wrong with the nodes, and the first one's own words. */
+static void add_trouble(struct rl_text *text, const struct views *views)
 {
     static const struct {
         redlock_verdict verdict;
         const char *words;
-    } kinds[] = {{REDLOCK_VERDICT_BROKEN, "cannot be used"},
-                 {REDLOCK_VERDICT_UNFIT, "must not vote"},
+    } kinds[] = {{REDLOCK_VERDICT_FAILED, "cannot be used"},
+                 {REDLOCK_VERDICT_INELIGIBLE, "must not vote"},
                  {REDLOCK_VERDICT_SILENT, "did not answer"}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        uint32_t count = count_nodes(report, kinds[i].verdict), node;
-        const redlock_node_report *example = first_node(report, kinds[i].verdict, &node);
+        uint32_t count = count_nodes(views, kinds[i].verdict);
 
         if (count == 0)
             continue;
         rl_text_add(text, count == 1 ? "; node " : "; nodes ");
-        list_nodes(text, report, kinds[i].verdict);
+        list_nodes(text, views, kinds[i].verdict, count);
         rl_text_add(text, " ");
         rl_text_add(text, kinds[i].words);
-        if (example != NULL) {
-            rl_text_add(text, " (node ");
-            rl_text_add_unsigned(text, node + 1);
-            rl_text_add(text, " ");
-            rl_text_add(text, example->url);
-            rl_text_add(text, ": ");
-            rl_text_add(text, example->detail);
-            rl_text_add(text, ")");
-        }
+        add_example(text, views, kinds[i].verdict);
     }
 }
 
-static void add_counts(struct rl_text *text, const redlock_report *report, const char *granted)
+static void add_counts(struct rl_text *text, const redlock_report *report, uint32_t count, const char *words)
 {
-    rl_text_add_unsigned(text, report->granted);
+    rl_text_add_unsigned(text, count);
     rl_text_add(text, " of ");
     rl_text_add_unsigned(text, report->node_count);
     rl_text_add(text, " nodes ");
-    rl_text_add(text, granted);
+    rl_text_add(text, words);
     rl_text_add(text, ", ");
     rl_text_add_unsigned(text, report->quorum);
     rl_text_add(text, " needed");
@@ -153,7 +319,8 @@ static const char *granted_words(enum rl_operation_kind kind)
     return "granted it";
 }
 
-static void write_line(redlock_report *report, const redlock_lock *lock, const char *granted, bool split)
+static void write_line(redlock_report *report, const redlock_lock *lock, const struct views *views,
+                       enum rl_operation_kind kind, bool split)
 {
     struct rl_text text = rl_text_on(report->line, sizeof report->line);
     size_t shown = lock->key_length < 80 ? lock->key_length : 80;
@@ -166,70 +333,28 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const c
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
         add_holder(&text, report, split);
     rl_text_add(&text, ": ");
-    add_counts(&text, report, granted);
-    add_trouble(&text, report);
-}
-
-/* owners: an inspection has filled them in already. */
-static void fill_nodes(redlock_report *report, const redlock_client *client, bool owners)
-{
-    report->node_count = client->node_count;
-    report->quorum = rl_quorum(client->node_count);
-    for (uint32_t i = 0; i < client->node_count; i++) {
-        const struct rl_connection *connection = &client->connections[i];
-
-        clear_node(&report->nodes[i]);
-        if (!owners)
-            report->nodes[i].owner[0] = '\0';
-        rl_text_copy(report->nodes[i].url, sizeof report->nodes[i].url, connection->url.display);
-        report->nodes[i].tells = connection->state == RL_CONNECTION_READY &&
-                                 connection->handshake.info.resp3 &&
-                                 connection->tracking != RL_TRACKING_REFUSED;
-        report->nodes[i].fit = connection->state == RL_CONNECTION_READY &&
-                               connection->unfit == RL_CAUSE_NONE && client->guards[i].cause == RL_CAUSE_NONE;
-    }
+    add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,
+               granted_words(kind));
+    add_trouble(&text, views);
 }
 
 /* Nothing was asked yet: who they are, and that nobody has answered. */
 void rl_report_open(redlock_report *report, const redlock_client *client)
 {
+    struct views views = {.client = client};
+
     if (report == NULL)
         return;
     rl_report_clear(report);
-    fill_nodes(report, client, false);
-    for (uint32_t i = 0; i < report->node_count; i++)
-        report->nodes[i].verdict = REDLOCK_VERDICT_PENDING;
+    for (uint32_t i = 0; i < client->node_count; i++)
+        views.nodes[i] = (struct view){REDLOCK_VERDICT_PENDING, obstacle(client, i), ""};
+    rl_details_forget(report->details);
+    fill_nodes(report, &views);
     snprintf(report->line, sizeof report->line, "connecting to %u nodes, %u make a quorum",
              report->node_count, report->quorum);
 }
 
-static void count_verdicts(redlock_report *report)
-{
-    report->granted = count_nodes(report, REDLOCK_VERDICT_GRANTED);
-    report->denied = count_nodes(report, REDLOCK_VERDICT_DENIED);
-}
-
-static void fill_node(redlock_node_report *node, const struct rl_node_record *record, bool timed_out)
-{
-    node->verdict = (redlock_verdict)record->answer.verdict;
-    if (record->answer.verdict == RL_SILENT && !timed_out)
-        node->verdict = REDLOCK_VERDICT_PENDING;
-    /* A node that was not asked because it still owes answers is silent, not broken. */
-    if (record->answer.cause == RL_CAUSE_SILENT)
-        node->verdict = REDLOCK_VERDICT_SILENT;
-    node->latency_us = record->latency_us;
-    node->ttl_left_ms = record->answer.ttl_left_ms;
-    node->fence = record->answer.fence;
-    rl_text_copy(node->detail, sizeof node->detail, record->detail);
-}
-
-/* A node that answers who holds a lock may still have no vote: whoever inspects wants to know why. */
-static void explain_unfit(redlock_report *report, const redlock_client *client)
-{
-    for (uint32_t i = 0; i < client->node_count; i++)
-        if (report->nodes[i].detail[0] == '\0' && client->guards[i].cause != RL_CAUSE_NONE)
-            rl_text_copy(report->nodes[i].detail, sizeof report->nodes[i].detail, client->guards[i].why);
-}
+/* ---- who holds it, and for how long ---- */
 
 static int64_t validity_left_ms(const redlock_lock *lock)
 {
@@ -314,51 +439,44 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
 {
     const redlock_lock *lock = operation->lock;
     redlock_client *client = lock->client;
-    bool inspected = report != NULL && operation->record.inspected == report;
+    struct views views;
 
     if (report == NULL)
         return;
-    if (!inspected)
-        rl_report_clear(report);
-    fill_nodes(report, client, inspected);
+    rl_report_clear(report);
+    views.client = client;
     for (uint32_t i = 0; i < client->node_count; i++)
-        fill_node(&report->nodes[i], &operation->record.nodes[i], operation->record.timed_out);
-    count_verdicts(report);
-    if (operation->kind == RL_OPERATION_INSPECT)
-        explain_unfit(report, client);
+        views.nodes[i] = view_record(operation, i);
+    if (operation->kind != RL_OPERATION_INSPECT) /* which has filled in what it found, already */
+        rl_details_forget(report->details);
+    fill_nodes(report, &views);
+    fill_answers(report->details, operation);
     report->result = operation->result;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(client->clock.now, operation->started));
     report->validity_ms = validity_left_ms(lock);
     report->fence = operation->result == REDLOCK_OK ? lock->fence : 0;
-    write_line(report, lock, granted_words(operation->kind), name_holder(report, operation));
+    report->waiting = operation->record.waiting;
+    if (report->details != NULL) {
+        report->details->waiter_count = operation->record.waiter_count;
+        report->waiter_count = operation->record.waiter_count;
+    }
+    write_line(report, lock, &views, operation->kind, name_holder(report, operation));
 }
 
-/* From the tally alone: nobody waits for a renewal, so nobody kept the nodes' words. */
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
                        const struct rl_tally *tally)
 {
-    rl_report_clear(report);
-    fill_nodes(report, lock->client, false);
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        redlock_node_report *node = &report->nodes[i];
+    struct views views = {.client = lock->client};
 
-        if (rl_node_set_has(tally->granted, i))
-            node->verdict = REDLOCK_VERDICT_GRANTED;
-        else if (rl_node_set_has(tally->denied, i))
-            node->verdict = REDLOCK_VERDICT_DENIED;
-        else if (rl_node_set_has(tally->unfit, i))
-            node->verdict = REDLOCK_VERDICT_UNFIT;
-        else if (rl_node_set_has(tally->broken, i))
-            node->verdict = REDLOCK_VERDICT_BROKEN;
-        else if (!lock->timed_out)
-            node->verdict = REDLOCK_VERDICT_PENDING;
-        rl_text_copy(node->detail, sizeof node->detail, lock->client->connections[i].error);
-    }
-    count_verdicts(report);
+    rl_report_clear(report);
+    for (uint32_t i = 0; i < lock->client->node_count; i++)
+        views.nodes[i] = view_tally(lock, tally, i);
+    rl_details_forget(report->details);
+    fill_nodes(report, &views);
     report->result = result;
     report->rounds = 1;
     report->validity_ms = validity_left_ms(lock);
     report->fence = lock->fence;
-    write_line(report, lock, "extended it", false);
+    write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
 }

@@ -12,6 +12,11 @@ const char *redlock_version(void)
     return REDLOCK_VERSION;
 }
 
+uint32_t redlock_version_number(void)
+{
+    return REDLOCK_VERSION_NUMBER;
+}
+
 const char *redlock_result_name(redlock_result result)
 {
     switch (result) {
@@ -33,8 +38,8 @@ const char *redlock_result_name(redlock_result result)
         return "too slow";
     case REDLOCK_QUARANTINE:
         return "quarantine";
-    case REDLOCK_DENIED:
-        return "denied";
+    case REDLOCK_FORBIDDEN:
+        return "forbidden";
     case REDLOCK_FOREIGN_TYPE:
         return "foreign type";
     case REDLOCK_INVALID:
@@ -56,29 +61,79 @@ const char *redlock_verdict_name(redlock_verdict verdict)
         return "silent";
     case REDLOCK_VERDICT_GRANTED:
         return "granted";
-    case REDLOCK_VERDICT_DENIED:
-        return "denied";
-    case REDLOCK_VERDICT_UNFIT:
-        return "unfit";
-    case REDLOCK_VERDICT_BROKEN:
-        return "broken";
+    case REDLOCK_VERDICT_HELD:
+        return "held";
+    case REDLOCK_VERDICT_INELIGIBLE:
+        return "ineligible";
+    case REDLOCK_VERDICT_FAILED:
+        return "failed";
     case REDLOCK_VERDICT_PENDING:
         return "pending";
+    case REDLOCK_VERDICT_FREE:
+        return "free";
+    case REDLOCK_VERDICT_NOT_HELD:
+        return "not held";
     }
     return "unknown verdict";
 }
 
+/* By number; a test compares them with the header. */
+static const char *const cause_names[] = {
+    [REDLOCK_CAUSE_NONE] = "none",
+    [REDLOCK_CAUSE_CONNECTING] = "connecting",
+    [REDLOCK_CAUSE_REFUSED] = "refused",
+    [REDLOCK_CAUSE_UNREACHABLE] = "unreachable",
+    [REDLOCK_CAUSE_TIMED_OUT] = "timed out",
+    [REDLOCK_CAUSE_SILENT] = "silent",
+    [REDLOCK_CAUSE_RESOLVE] = "resolve",
+    [REDLOCK_CAUSE_TLS] = "tls",
+    [REDLOCK_CAUSE_PROTOCOL] = "protocol",
+    [REDLOCK_CAUSE_CREDENTIALS] = "credentials",
+    [REDLOCK_CAUSE_RIGHTS] = "rights",
+    [REDLOCK_CAUSE_REPLICA] = "replica",
+    [REDLOCK_CAUSE_LOADING] = "loading",
+    [REDLOCK_CAUSE_MEMORY] = "memory",
+    [REDLOCK_CAUSE_SCRIPT] = "script",
+    [REDLOCK_CAUSE_DISK] = "disk",
+    [REDLOCK_CAUSE_CLUSTER] = "cluster",
+    [REDLOCK_CAUSE_SENTINEL] = "sentinel",
+    [REDLOCK_CAUSE_TOO_OLD] = "too old",
+    [REDLOCK_CAUSE_FOREIGN_TYPE] = "foreign type",
+    [REDLOCK_CAUSE_LATE] = "late",
+    [REDLOCK_CAUSE_ERROR] = "error",
+    [REDLOCK_CAUSE_DUPLICATE] = "duplicate",
+    [REDLOCK_CAUSE_EVICTION] = "eviction",
+    [REDLOCK_CAUSE_QUARANTINE] = "quarantine",
+    [REDLOCK_CAUSE_FENCES] = "fences",
+    [REDLOCK_CAUSE_EPOCH] = "epoch",
+    [REDLOCK_CAUSE_CLOCK_STEP] = "clock step",
+    [REDLOCK_CAUSE_CLOCK_RATE] = "clock rate",
+};
+
+const char *redlock_cause_name(redlock_cause cause)
+{
+    size_t number = (size_t)cause;
+
+    return number < sizeof cause_names / sizeof cause_names[0] ? cause_names[number] : "unknown cause";
+}
+
 void redlock_holder_parse(const char *owner, size_t owner_length, redlock_holder *holder)
 {
-    struct rl_text id = rl_text_on(holder->id, sizeof holder->id);
+    struct rl_text id;
     int64_t pid;
 
+    if (holder == NULL)
+        return;
     memset(holder, 0, sizeof *holder);
+    if (owner == NULL)
+        return;
+    id = rl_text_on(holder->id, sizeof holder->id);
     rl_text_add_printable(&id, owner,
                           owner_length < sizeof holder->id ? owner_length : sizeof holder->id - 1);
     rl_owner_field(owner, owner_length, "host", holder->host, sizeof holder->host);
     rl_owner_field(owner, owner_length, "user", holder->user, sizeof holder->user);
     rl_owner_field(owner, owner_length, "why", holder->why, sizeof holder->why);
+    holder->tag_length = (uint32_t)rl_owner_tag(owner, owner_length, holder->tag);
     pid = rl_owner_number(owner, owner_length, "pid");
     holder->pid = pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0;
     holder->since_ms = rl_owner_number(owner, owner_length, "since");

@@ -47,7 +47,7 @@ enum rl_outcome rl_tally_reason(const struct rl_tally *tally)
                                                                               : RL_OUTCOME_BUSY;
     /* Otherwise what would have made a quorum of them, had it been right. */
     if (rights > 0 && able + rights >= quorum)
-        return RL_OUTCOME_DENIED;
+        return RL_OUTCOME_FORBIDDEN;
     if (unfit > 0 && able + rights + unfit >= quorum)
         return RL_OUTCOME_QUARANTINE;
     return RL_OUTCOME_NO_QUORUM;

@@ -20,29 +20,49 @@ enum rl_verdict {
     RL_BROKEN = 4 /* it could not be asked, or answered with an error */
 };
 
-/* Why a node was unfit, broken or, for a foreign type, denied. */
+/* Why a node was unfit, broken or, for a foreign type, denied. The numbers are those of redlock_cause. */
 enum rl_cause {
-    RL_CAUSE_NONE,
-    RL_CAUSE_SILENT,       /* an older question is still unanswered: it was not asked another one */
-    RL_CAUSE_UNREACHABLE,  /* no connection, or it broke before the answer */
-    RL_CAUSE_RIGHTS,       /* NOAUTH, WRONGPASS, NOPERM */
-    RL_CAUSE_FOREIGN_TYPE, /* WRONGTYPE: held by another kind of lock, or not a lock */
-    RL_CAUSE_REPLICA,      /* READONLY, or its role says so */
-    RL_CAUSE_MEMORY,       /* OOM */
-    RL_CAUSE_LOADING,      /* LOADING, MASTERDOWN */
-    RL_CAUSE_BUSY,         /* BUSY: a script hogs the node */
-    RL_CAUSE_DISK,         /* MISCONF: it cannot persist */
-    RL_CAUSE_CLUSTER,      /* MOVED, ASK, CROSSSLOT, CLUSTERDOWN */
-    RL_CAUSE_PROTOCOL,     /* it does not speak RESP, or answered something else than was asked */
-    RL_CAUSE_DUPLICATE,    /* the same server under two URLs */
-    RL_CAUSE_EVICTING,     /* its eviction policy may drop a lock */
-    RL_CAUSE_QUARANTINE,   /* it may have forgotten locks that are still held */
-    RL_CAUSE_FLOOR,        /* it may have forgotten fences, and nobody could tell it the highest yet */
-    RL_CAUSE_EPOCH,        /* it is not the node it was: flushed, or another one behind the same address */
-    RL_CAUSE_CLOCK,        /* its clock runs at another rate than allowed, or stepped */
-    RL_CAUSE_LATE,         /* the question reached it too late to be carried out */
-    RL_CAUSE_ERROR         /* any other error reply */
+    RL_CAUSE_NONE = 0,
+    RL_CAUSE_CONNECTING = 1,    /* the first connection has not been made yet */
+    RL_CAUSE_REFUSED = 2,       /* connection refused */
+    RL_CAUSE_UNREACHABLE = 3,   /* no connection, or it broke before the answer */
+    RL_CAUSE_TIMED_OUT = 4,     /* no connection or no answer in time */
+    RL_CAUSE_SILENT = 5,        /* an older question is still unanswered: it was not asked another one */
+    RL_CAUSE_RESOLVE = 6,       /* its name could not be looked up */
+    RL_CAUSE_TLS = 7,           /* certificate, protocol, or no TLS there */
+    RL_CAUSE_PROTOCOL = 8,      /* it does not speak RESP, or answered something else than was asked */
+    RL_CAUSE_CREDENTIALS = 9,   /* NOAUTH, WRONGPASS */
+    RL_CAUSE_RIGHTS = 10,       /* NOPERM */
+    RL_CAUSE_REPLICA = 11,      /* READONLY, or its role says so */
+    RL_CAUSE_LOADING = 12,      /* LOADING, MASTERDOWN */
+    RL_CAUSE_MEMORY = 13,       /* OOM */
+    RL_CAUSE_BUSY = 14,         /* BUSY: a script hogs the node */
+    RL_CAUSE_DISK = 15,         /* MISCONF: it cannot persist */
+    RL_CAUSE_CLUSTER = 16,      /* MOVED, ASK, CROSSSLOT, CLUSTERDOWN */
+    RL_CAUSE_SENTINEL = 17,     /* it is a sentinel */
+    RL_CAUSE_TOO_OLD = 18,      /* it lacks what guarded mode needs */
+    RL_CAUSE_FOREIGN_TYPE = 19, /* WRONGTYPE: held by another kind of lock, or not a lock */
+    RL_CAUSE_LATE = 20,         /* the question reached it too late to be carried out */
+    RL_CAUSE_ERROR = 21,        /* any other error reply */
+    RL_CAUSE_DUPLICATE = 22,    /* the same server under two URLs */
+    RL_CAUSE_EVICTING = 23,     /* its eviction policy may drop a lock */
+    RL_CAUSE_QUARANTINE = 24,   /* it may have forgotten locks that are still held */
+    RL_CAUSE_FLOOR = 25,        /* it may have forgotten fences, and nobody could tell it the highest yet */
+    RL_CAUSE_EPOCH = 26,      /* it is not the node it was: flushed, or another one behind the same address */
+    RL_CAUSE_CLOCK_STEP = 27, /* its clock stepped */
+    RL_CAUSE_CLOCK_RATE = 28  /* its clock runs at another rate than allowed */
 };
+
+/* Whether credentials or rights are what is missing. */
+static inline bool rl_cause_forbids(enum rl_cause cause)
+{
+    return cause == RL_CAUSE_CREDENTIALS || cause == RL_CAUSE_RIGHTS;
+}
+
+static inline bool rl_cause_is_clock(enum rl_cause cause)
+{
+    return cause == RL_CAUSE_CLOCK_STEP || cause == RL_CAUSE_CLOCK_RATE;
+}
 
 /* The largest fence: above it the nodes' arithmetic (doubles, exact to 2^53) has no next number. As microseconds that is
  * the year 2255. */

@@ -3,14 +3,56 @@
  */
 #include "core/guard.h"
 
+#include <string.h>
+
 #include "core/tally.h"
 #include "core/validity.h"
 
-enum { MARGIN_MS = 1000, AHEAD_US = 5000000 };
+enum { MARGIN_MS = 1000, ALLOWANCE_PPM = 10000, AHEAD_US = 5000000 };
 
-struct rl_span rl_guard_quarantine(struct rl_span max_ttl, uint32_t drift_ppm)
+struct rl_span rl_guard_quarantine(struct rl_span max_ttl)
 {
-    return rl_span_add(rl_span_add(max_ttl, rl_validity_drift(max_ttl, drift_ppm)), rl_span_ms(MARGIN_MS));
+    return rl_span_add(rl_span_add(max_ttl, rl_validity_drift(max_ttl, ALLOWANCE_PPM)),
+                       rl_span_ms(MARGIN_MS));
+}
+
+int64_t rl_guard_longest_lock_ms(int64_t quarantine_ms)
+{
+    return (quarantine_ms - MARGIN_MS - 2) * 100 / 101;
+}
+
+/* Whether whoever remembers one need not remember the other. */
+static bool covers(struct rl_term one, struct rl_term other)
+{
+    return one.quarantine_ms >= other.quarantine_ms && one.left_ms >= other.left_ms;
+}
+
+void rl_terms_add(struct rl_terms *terms, struct rl_term term)
+{
+    struct rl_term kept[RL_TERMS_MAX + 1];
+    uint32_t count = 0;
+    bool placed = false;
+
+    for (uint32_t i = 0; i < terms->count; i++)
+        if (covers(terms->each[i], term))
+            return;
+    for (uint32_t i = 0; i < terms->count; i++) {
+        if (covers(term, terms->each[i]))
+            continue;
+        if (!placed && term.quarantine_ms > terms->each[i].quarantine_ms) {
+            kept[count++] = term;
+            placed = true;
+        }
+        kept[count++] = terms->each[i];
+    }
+    if (!placed)
+        kept[count++] = term;
+    if (count > RL_TERMS_MAX) {
+        count = RL_TERMS_MAX;
+        kept[count - 1].left_ms = kept[count].left_ms;
+    }
+    memcpy(terms->each, kept, count * sizeof kept[0]);
+    terms->count = count;
 }
 
 /* A grant's number is at most 5 s ahead of the node's clock, or it is in the floor: see wire/lua/acquire.lua. */

@@ -19,7 +19,7 @@ rl_node_set rl_tally_answered(const struct rl_tally *tally)
 
 static void count_cause(struct rl_tally *tally, rl_node_set one, enum rl_cause cause)
 {
-    if (cause == RL_CAUSE_RIGHTS)
+    if (rl_cause_forbids(cause))
         tally->rights |= one;
     if (cause == RL_CAUSE_FOREIGN_TYPE)
         tally->foreign |= one;

@@ -30,8 +30,8 @@ const char *rl_outcome_words(enum rl_outcome outcome)
         return "too slow";
     case RL_OUTCOME_QUARANTINE:
         return "quarantine";
-    case RL_OUTCOME_DENIED:
-        return "denied";
+    case RL_OUTCOME_FORBIDDEN:
+        return "forbidden";
     case RL_OUTCOME_FOREIGN_TYPE:
         return "foreign type";
     case RL_OUTCOME_INVALID:
@@ -48,10 +48,22 @@ static const char *cause_words(enum rl_cause cause)
     switch (cause) {
     case RL_CAUSE_NONE:
         return NULL;
-    case RL_CAUSE_SILENT:
-        return "still owes an answer";
+    case RL_CAUSE_CONNECTING:
+        return "not connected yet";
+    case RL_CAUSE_REFUSED:
+        return "connection refused";
     case RL_CAUSE_UNREACHABLE:
         return "unreachable";
+    case RL_CAUSE_TIMED_OUT:
+        return "no answer in time";
+    case RL_CAUSE_SILENT:
+        return "still owes an answer";
+    case RL_CAUSE_RESOLVE:
+        return "name not found";
+    case RL_CAUSE_TLS:
+        return "TLS failed";
+    case RL_CAUSE_CREDENTIALS:
+        return "wrong credentials";
     case RL_CAUSE_RIGHTS:
         return "no rights";
     case RL_CAUSE_FOREIGN_TYPE:
@@ -68,6 +80,10 @@ static const char *cause_words(enum rl_cause cause)
         return "cannot write to disk";
     case RL_CAUSE_CLUSTER:
         return "part of a cluster";
+    case RL_CAUSE_SENTINEL:
+        return "a sentinel";
+    case RL_CAUSE_TOO_OLD:
+        return "too old";
     case RL_CAUSE_PROTOCOL:
         return "does not speak the protocol";
     case RL_CAUSE_DUPLICATE:
@@ -80,8 +96,10 @@ static const char *cause_words(enum rl_cause cause)
         return "lacks the highest fence";
     case RL_CAUSE_EPOCH:
         return "has forgotten its locks";
-    case RL_CAUSE_CLOCK:
-        return "clock is off";
+    case RL_CAUSE_CLOCK_STEP:
+        return "clock was set";
+    case RL_CAUSE_CLOCK_RATE:
+        return "clock runs at another rate";
     case RL_CAUSE_LATE:
         return "reached too late";
     case RL_CAUSE_ERROR:

@@ -32,7 +32,7 @@ bool rl_connection_init(struct rl_connection *connection, const struct rl_connec
     connection->backoff = rl_backoff_between(rl_span_us(RETRY_MIN_US), rl_span_us(RETRY_MAX_US));
     rl_stream_init(&connection->stream);
     rl_text_copy(connection->error, sizeof connection->error, "not connected yet");
-    connection->cause = RL_CAUSE_UNREACHABLE;
+    connection->cause = RL_CAUSE_CONNECTING;
     return rl_buffers_init(connection);
 }
 
@@ -99,7 +99,8 @@ static void break_stream(struct rl_connection *connection, enum rl_io io, struct
 
     rl_text_copy(why, sizeof why,
                  io == RL_IO_CLOSED ? "the node closed the connection" : connection->stream.error);
-    rl_connection_break(connection, RL_CAUSE_UNREACHABLE, why, now);
+    rl_connection_break(connection, io == RL_IO_CLOSED ? RL_CAUSE_UNREACHABLE : connection->stream.cause, why,
+                        now);
 }
 
 static void send_greeting(struct rl_connection *connection, struct rl_time now)
@@ -207,7 +208,7 @@ void rl_connection_resolved(struct rl_connection *connection, const struct rl_re
         return;
     if (resolved->count == 0) {
         snprintf(why, sizeof why, "cannot resolve its name: %.90s", resolved->error);
-        rl_connection_break(connection, RL_CAUSE_UNREACHABLE, why, now);
+        rl_connection_break(connection, RL_CAUSE_RESOLVE, why, now);
         return;
     }
     connection->resolved = *resolved;
@@ -389,16 +390,16 @@ void rl_connection_tick(struct rl_connection *connection, struct rl_time now)
     case RL_CONNECTION_RESTING:
         return;
     case RL_CONNECTION_RESOLVING:
-        rl_connection_break(connection, RL_CAUSE_UNREACHABLE, "the look-up of its name takes too long", now);
+        rl_connection_break(connection, RL_CAUSE_RESOLVE, "the look-up of its name takes too long", now);
         return;
     case RL_CONNECTION_OPENING:
-        rl_connection_break(connection, RL_CAUSE_UNREACHABLE, "no connection within connect_timeout_ms", now);
+        rl_connection_break(connection, RL_CAUSE_TIMED_OUT, "no connection within connect_timeout_ms", now);
         return;
     case RL_CONNECTION_GREETING:
-        rl_connection_break(connection, RL_CAUSE_UNREACHABLE, "connected, but it does not answer", now);
+        rl_connection_break(connection, RL_CAUSE_TIMED_OUT, "connected, but it does not answer", now);
         return;
     case RL_CONNECTION_READY:
-        rl_connection_break(connection, RL_CAUSE_UNREACHABLE, "it stopped answering", now);
+        rl_connection_break(connection, RL_CAUSE_TIMED_OUT, "it stopped answering", now);
         return;
     }
 }

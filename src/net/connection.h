@@ -5,7 +5,6 @@
 #ifndef RL_NET_CONNECTION_H
 #define RL_NET_CONNECTION_H
 
-#include "base/histogram.h"
 #include "core/backoff.h"
 #include "core/event.h"
 #include "net/poller.h"

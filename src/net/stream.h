@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "core/event.h"
+
 struct ssl_st;
 struct ssl_ctx_st;
 
@@ -33,6 +35,7 @@ struct rl_stream {
     bool connecting;    /* from open until continue said DONE */
     struct ssl_st *ssl; /* NULL without TLS */
     char error[128];    /* the last failure in lower-case words, e.g. "connection refused" */
+    enum rl_cause cause; /* and what kind of failure that is */
 };
 
 /* Settings for TLS shared by all streams of a client; NULL and words in error when a file is no good. Files
@@ -84,5 +87,6 @@ void rl_stream_forget(struct rl_stream *stream);
 
 /* Puts an errno into lower-case words: "connection refused". */
 void rl_stream_errno_words(int error_number, char *words, size_t size);
+void rl_stream_set_errno(struct rl_stream *stream, int error_number); /* error and cause from an errno */
 
 #endif

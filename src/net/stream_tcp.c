@@ -52,9 +52,17 @@ void rl_stream_errno_words(int error_number, char *words, size_t size)
     words[0] = (char)tolower((unsigned char)words[0]);
 }
 
-static enum rl_io fail_with_errno(struct rl_stream *stream, int error_number)
+void rl_stream_set_errno(struct rl_stream *stream, int error_number)
 {
     rl_stream_errno_words(error_number, stream->error, sizeof stream->error);
+    stream->cause = error_number == ECONNREFUSED || error_number == ENOENT ? RL_CAUSE_REFUSED
+                    : error_number == ETIMEDOUT                            ? RL_CAUSE_TIMED_OUT
+                                                                           : RL_CAUSE_UNREACHABLE;
+}
+
+static enum rl_io fail_with_errno(struct rl_stream *stream, int error_number)
+{
+    rl_stream_set_errno(stream, error_number);
     return RL_IO_FAILED;
 }
 
@@ -125,6 +133,7 @@ bool rl_stream_open(struct rl_stream *stream, const struct rl_address *address, 
     assert(stream->fd == -1);
     assert(stream->ssl == NULL);
     stream->error[0] = '\0';
+    stream->cause = RL_CAUSE_UNREACHABLE;
     if (address->length == 0) {
         snprintf(stream->error, sizeof stream->error, "socket path is too long");
         return false;

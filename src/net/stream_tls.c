@@ -163,6 +163,7 @@ static enum rl_io judge_result(struct rl_stream *stream, int returned)
     bool end = error == SSL_ERROR_ZERO_RETURN ||
                (!stream->connecting && is_reason(code, SSL_R_UNEXPECTED_EOF_WHILE_READING));
     enum rl_io result = RL_IO_FAILED;
+    stream->cause = RL_CAUSE_TLS;
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
         stream->wants = error == SSL_ERROR_WANT_READ ? RL_WANT_READ : RL_WANT_WRITE;
         result = RL_IO_AGAIN;
@@ -171,7 +172,7 @@ static enum rl_io judge_result(struct rl_stream *stream, int returned)
         snprintf(stream->error, sizeof stream->error, "connection closed by the peer");
         result = RL_IO_CLOSED;
     } else if (error == SSL_ERROR_SYSCALL) {
-        rl_stream_errno_words(error_number, stream->error, sizeof stream->error);
+        rl_stream_set_errno(stream, error_number);
     } else if (is_reason(code, SSL_R_CERTIFICATE_VERIFY_FAILED)) {
         describe_certificate(stream->ssl, stream->error, sizeof stream->error);
     } else {
@@ -316,6 +317,7 @@ bool rl_tls_attach(struct rl_stream *stream, struct ssl_ctx_st *tls, const char 
     assert(stream->ssl == NULL);
     assert(server_name != NULL);
     ERR_clear_error();
+    stream->cause = RL_CAUSE_TLS;
     BIO *bio = NULL;
     SSL *ssl = SSL_new(tls);
     if (ssl == NULL || (bio = create_bio(stream->fd)) == NULL) {

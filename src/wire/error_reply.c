@@ -9,7 +9,7 @@ static const struct {
     const char *word;
     enum rl_cause cause;
 } classes[] = {
-    {"NOAUTH", RL_CAUSE_RIGHTS},       {"WRONGPASS", RL_CAUSE_RIGHTS},
+    {"NOAUTH", RL_CAUSE_CREDENTIALS},  {"WRONGPASS", RL_CAUSE_CREDENTIALS},
     {"NOPERM", RL_CAUSE_RIGHTS},       {"WRONGTYPE", RL_CAUSE_FOREIGN_TYPE},
     {"READONLY", RL_CAUSE_REPLICA},    {"OOM", RL_CAUSE_MEMORY},
     {"LOADING", RL_CAUSE_LOADING},     {"MASTERDOWN", RL_CAUSE_LOADING},

@@ -271,14 +271,12 @@ static void take_error(struct rl_handshake *handshake, const struct rl_resp *ite
 
     if (handshake->step == RL_HANDSHAKE_HELLO && hello_unknown(item))
         handshake->step = after_hello(handshake);
-    else if (handshake->step == RL_HANDSHAKE_SETNAME && cause != RL_CAUSE_RIGHTS)
+    else if (handshake->step == RL_HANDSHAKE_SETNAME && cause != RL_CAUSE_CREDENTIALS)
         handshake->step = after_login(handshake); /* a name is a courtesy */
-    else if (handshake->step == RL_HANDSHAKE_SETNAME && rl_error_is(item->text, item->text_length, "NOPERM"))
-        handshake->step = after_login(handshake);
     else if (handshake->step == RL_HANDSHAKE_INFO && rl_error_is(item->text, item->text_length, "NOPERM"))
         handshake->step = RL_HANDSHAKE_READY; /* its run_id stays unknown */
     else if (handshake->step == RL_HANDSHAKE_AUTH)
-        fail(handshake, RL_CAUSE_RIGHTS, item->text, item->text_length);
+        fail(handshake, RL_CAUSE_CREDENTIALS, item->text, item->text_length);
     else
         fail(handshake, cause, item->text, item->text_length);
 }

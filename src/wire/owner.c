@@ -3,22 +3,29 @@
  */
 #include "wire/owner.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/bytes.h"
 
+/* Encoded. With the longest tag they leave half of a why; without one everything fits. */
 enum { HOST_MAX = 64, USER_MAX = 32, WHY_MAX = 128 };
+
+_Static_assert((int)RL_OWNER_TAIL_MAX >= 5 + 2 * RL_OWNER_TAG_MAX + 6 + HOST_MAX + 15 + 6 + USER_MAX + 27,
+               "what comes before why is never cut");
 
 static void add_encoded(struct rl_text *text, const char *words, size_t max)
 {
-    for (size_t i = 0; i < max && words[i] != '\0'; i++) {
+    size_t end = text->length + max;
+
+    for (size_t i = 0; words[i] != '\0' && text->length < end; i++) {
         uint8_t byte = (uint8_t)words[i];
         char encoded[3] = {'%'};
 
         if (byte >= 0x20 && byte != 0x7f && byte != '|' && byte != '%') {
             rl_text_add_bytes(text, &words[i], 1);
-        } else if (text->length + 3 < text->capacity) {
+        } else if (text->length + 3 < text->capacity && text->length + 3 <= end) {
             rl_hex_write(encoded + 1, &byte, 1);
             rl_text_add_bytes(text, encoded, 3);
         }
@@ -33,10 +40,26 @@ static void add_field(struct rl_text *text, const char *field, const char *words
     add_encoded(text, words, max);
 }
 
+size_t rl_owner_tag_field(char *tail, const void *tag, size_t tag_length)
+{
+    static const char field[] = "|tag=";
+    size_t start = sizeof field - 1;
+
+    assert(tag_length <= RL_OWNER_TAG_MAX);
+    tail[0] = '\0';
+    if (tag_length == 0)
+        return 0;
+    memcpy(tail, field, start);
+    rl_hex_write(tail + start, tag, tag_length);
+    tail[start + 2 * tag_length] = '\0';
+    return start + 2 * tag_length;
+}
+
 size_t rl_owner_tail(char *tail, const struct rl_owner_words *words)
 {
     struct rl_text text = rl_text_on(tail, RL_OWNER_TAIL_MAX + 1);
 
+    text.length = rl_owner_tag_field(tail, words->tag, words->tag_length);
     add_field(&text, "|host=", words->host, HOST_MAX);
     rl_text_add(&text, "|pid=");
     rl_text_add_unsigned(&text, words->pid);
@@ -92,6 +115,20 @@ void rl_owner_field(const char *owner, size_t length, const char *field, char *t
         rl_text_add_printable(&decoded, &byte, 1);
         i += escaped ? 2 : 0;
     }
+}
+
+size_t rl_owner_tag(const char *owner, size_t length, uint8_t *tag)
+{
+    size_t digits = 0;
+    const char *value = find_field(owner, length, "tag", &digits);
+
+    if (value == NULL || digits % 2 != 0 || digits > 2 * RL_OWNER_TAG_MAX)
+        return 0;
+    for (size_t i = 0; i < digits; i++)
+        if (hex_digit(value[i]) < 0)
+            return 0;
+    rl_hex_read(tag, value, digits / 2);
+    return digits / 2;
 }
 
 int64_t rl_owner_number(const char *owner, size_t length, const char *field)

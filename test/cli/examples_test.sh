@@ -31,7 +31,7 @@ is_held() { [ "$(copies "$1")" -ge 3 ]; }
 # ---- init, with nodes that are new
 example hello
 is 'new nodes do not vote' "$code" 1
-ok 'and say why' has "$err" 'does not remember what was locked'
+ok 'and say why' has "$err" 'restarted or wiped'
 example init
 is 'init admits them' "$code" 0
 is 'each of them' "$(grep -c 'sock: may vote$' "$work/out")" 5
@@ -170,7 +170,7 @@ is 'a name is needed' "$code" 1
 example stats
 is 'stats counts' "$code" 0
 ok 'what it did' matches "$out" 'redlock [0-9.]+: 100 acquired, 100 released, 0 held now'
-ok 'node by node' matches "$out" 'n5.sock: [0-9]+ granted, 0 broken'
+ok 'node by node' matches "$out" 'n5.sock: [0-9]+ granted, 0 failed'
 
 # ---- unlock
 try acquire parcel --ttl 60s
@@ -214,10 +214,10 @@ example wait
 is 'without a quorum wait fails' "$code" 1
 example init
 is 'so does init' "$code" 1
-ok 'and says why' matches "$out" 'n1.sock: broken, [a-z]+'
+ok 'and says why' matches "$out" 'n1.sock: failed, [a-z]+'
 example wait
 ok 'says how many are needed' has "$err" 'too few nodes, 3 are needed'
-ok 'and what is wrong with them' matches "$err" 'n1.sock: broken [a-z]+'
+ok 'and what is wrong with them' matches "$err" 'n1.sock: failed [a-z]+'
 
 for file in "$SOURCE"/examples/*.c "$SOURCE"/examples/shell/*.sh; do
     name=$(basename "$file")

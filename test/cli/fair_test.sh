@@ -56,9 +56,9 @@ ok 'has the number' has "$out" '"waiting":3'
 is 'and the order' "$(python3 -c 'import json, sys
 print(*("%s%d" % (w["user"], w["place"]) for w in json.load(sys.stdin)["waiters"]))' <<<"$out")" 'one1 two2 three3'
 exits 'status -v' 0 status -v a
-is 'tells what each node does for those who wait' "$(grep -c 'tells waiters of a release' "$work/out")" 5
+is 'tells what each node does for those who wait' "$(grep -c 'push notifications: yes' "$work/out")" 5
 exits 'as does JSON' 0 status --json a
-is 'for all nodes' "$(grep -o '"tells":true' <<<"$out" | wc -l)" 5
+is 'for all nodes' "$(grep -o '"notifies":true' <<<"$out" | wc -l)" 5
 start run --status-fd 3 a -- true
 until_true has_event waiting
 is 'a program that waits is told how many others do' "$(event waiting others)" 3

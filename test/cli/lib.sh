@@ -6,7 +6,7 @@ set -u
 : "${REDLOCK:?is the path of the built command}"
 unset REDLOCK_NODES REDLOCK_PASSWORD REDLOCK_HELD REDLOCK_HELD_ON REDLOCK_OWNER REDLOCK_NAME REDLOCK_FENCE \
     REDLOCK_TTL_MS REDLOCK_SERVER XDG_RUNTIME_DIR NO_COLOR
-work=$(mktemp -d "${TMPDIR:-/tmp}/redlock-test.XXXXXX")
+work=$(mktemp -d "${TMPDIR:-/tmp}/cli.XXXXXX")
 export HOME=$work/home XDG_CONFIG_HOME=$work/config REDLOCK_LOCAL_DIR=$work/local SHELL=/bin/sh
 mkdir "$HOME"
 declare -a node_pids=()

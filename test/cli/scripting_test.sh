@@ -41,7 +41,7 @@ ok 'of which a quorum has it' below 3 "$(grep -c '  held ' "$work/out")"
 ok 'but not the owner value' lacks "$out" "$owner"
 exits 'status as JSON' 0 status a --json
 is 'has the holder' "$(json 'j["holder"]["why"] + "," + j["holder"]["user"]')" 'for a test,me'
-is 'the nodes' "$(json '[n["verdict"] for n in j["nodes"]].count("denied") >= 3')" True
+is 'the nodes' "$(json '[n["verdict"] for n in j["nodes"]].count("held") >= 3')" True
 is 'and what is left' "$(json '15000 < j["ttl_left_ms"] <= 30000')" True
 exits 'status of a free name' 0 status free
 ok 'says so' has "$out" 'free is free'

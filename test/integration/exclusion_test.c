@@ -23,7 +23,7 @@ static void lock_is_a_plain_key_with_a_ttl_on_every_node(void **state)
     for (int i = 0; i < fleet_size(fleet); i++) {
         await(fleet_key_count(fleet, i) >= 1);
         assert_string_equal(fleet_command(fleet, i, "TYPE", "plain", NULL), "string");
-        assert_string_equal(fleet_command(fleet, i, "GET", "plain", NULL), redlock_lock_owner(lock));
+        assert_string_equal(fleet_command(fleet, i, "GET", "plain", NULL), redlock_lock_owner(lock, NULL));
         int64_t left_ms = atoll(fleet_command(fleet, i, "PTTL", "plain", NULL));
         assert_in_range(left_ms, 1, LONG_TTL_MS);
         /* The holder never counts on more time than the node grants it. */
@@ -40,7 +40,7 @@ static void report_of_a_won_lock_says_how(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("won", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     redlock_result result = redlock_try_acquire(client, &spec, &lock, &report);
@@ -53,8 +53,8 @@ static void report_of_a_won_lock_says_how(void **state)
     assert_true(report.fence == redlock_lock_fence(lock));
     assert_string_equal(report.holder.id, "");
     for (uint32_t i = 0; i < report.node_count; i++)
-        if (report.nodes[i].verdict == REDLOCK_VERDICT_GRANTED)
-            assert_true(report.nodes[i].latency_us >= 0);
+        if (node_of(&report, i).verdict == REDLOCK_VERDICT_GRANTED)
+            assert_true(node_of(&report, i).latency_us >= 0);
 
     assert_result(REDLOCK_OK, redlock_release(lock, &report), &report);
     assert_report_is_sound(&report, REDLOCK_OK, fleet);
@@ -97,12 +97,12 @@ static void every_attempt_has_its_own_secret(void **state)
     char first[REDLOCK_OWNER_MAX + 1];
 
     redlock_lock *lock = take_lock(client, "secret", LONG_TTL_MS);
-    snprintf(first, sizeof(first), "%s", redlock_lock_owner(lock));
+    snprintf(first, sizeof(first), "%s", redlock_lock_owner(lock, NULL));
     give_back(lock);
     lock = take_lock(client, "secret", LONG_TTL_MS);
-    assert_string_not_equal(redlock_lock_owner(lock), first);
+    assert_string_not_equal(redlock_lock_owner(lock, NULL), first);
     /* What differs must be the random part, not only the time at the end. */
-    assert_memory_not_equal(redlock_lock_owner(lock), first, 16);
+    assert_memory_not_equal(redlock_lock_owner(lock, NULL), first, 16);
     give_back(lock);
     redlock_client_close(client);
 }
@@ -118,7 +118,7 @@ static void anonymous_owner_says_nothing_about_its_holder(void **state)
     spec.why = "a secret reason";
     redlock_client *client = open_with(&options);
     redlock_lock *lock = take_spec(client, &spec);
-    const char *owner = redlock_lock_owner(lock);
+    const char *owner = redlock_lock_owner(lock, NULL);
     assert_null(strstr(owner, "test-host"));
     assert_null(strstr(owner, "tester"));
     assert_null(strstr(owner, "reason"));
@@ -137,7 +137,7 @@ static void second_client_is_told_who_holds_it(void **state)
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_client *other = open_warm_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("busy", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *none = (redlock_lock *)&report;
 
     spec.why = "nightly backup";
@@ -145,10 +145,10 @@ static void second_client_is_told_who_holds_it(void **state)
     assert_result(REDLOCK_BUSY, redlock_try_acquire(other, &spec, &none, &report), &report);
     assert_null(none);
     assert_report_is_sound(&report, REDLOCK_BUSY, fleet);
-    assert_true(report.denied >= report.quorum);
+    assert_true(report.held >= report.quorum);
     assert_int_equal(report.validity_ms, 0);
     assert_int_equal(report.rounds, 1);
-    assert_memory_equal(report.holder.id, redlock_lock_owner(lock), 8);
+    assert_memory_equal(report.holder.id, redlock_lock_owner(lock, NULL), 8);
     assert_string_equal(report.holder.host, "test-host");
     assert_string_equal(report.holder.user, "tester");
     assert_string_equal(report.holder.why, "nightly backup");
@@ -168,17 +168,17 @@ static void report_never_shows_enough_to_forge_a_release(void **state)
     redlock_client *client = open_client(fleet_urls(fleet));
     redlock_client *other = open_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("forge", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *none = NULL;
     char secret[17] = "";
 
     redlock_lock *lock = take_spec(client, &spec);
-    memcpy(secret, redlock_lock_owner(lock), 16);
+    memcpy(secret, redlock_lock_owner(lock, NULL), 16);
     assert_result(REDLOCK_BUSY, redlock_try_acquire(other, &spec, &none, &report), &report);
     assert_null(strstr(report.line, secret));
     for (uint32_t i = 0; i < report.node_count; i++) {
-        assert_null(strstr(report.nodes[i].detail, secret));
-        assert_string_equal(report.nodes[i].owner, "");
+        assert_null(strstr(node_of(&report, i).detail, secret));
+        assert_null(node_of(&report, i).owner);
     }
     give_back(lock);
     redlock_client_close(client);
@@ -247,7 +247,7 @@ static void waiting_gets_the_lock_after_its_expiry(void **state)
     redlock_client *client = open_client(fleet_urls(fleet));
     redlock_client *other = open_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("expiry", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *second = NULL;
 
     redlock_lock *first = take_lock(client, "expiry", 400);
@@ -267,7 +267,7 @@ static void wait_that_runs_out_says_timeout(void **state)
     redlock_client *client = open_client(fleet_urls(fleet));
     redlock_client *other = open_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("timeout", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *none = NULL;
 
     redlock_lock *lock = take_spec(client, &spec);
@@ -275,7 +275,7 @@ static void wait_that_runs_out_says_timeout(void **state)
     assert_null(none);
     assert_report_is_sound(&report, REDLOCK_TIMEOUT, fleet);
     assert_true(report.waited_ms >= 300);
-    assert_memory_equal(report.holder.id, redlock_lock_owner(lock), 8);
+    assert_memory_equal(report.holder.id, redlock_lock_owner(lock, NULL), 8);
     assert_result(REDLOCK_BUSY, redlock_acquire(other, &spec, 0, &none, &report), &report);
     give_back(lock);
     redlock_client_close(client);
@@ -329,7 +329,7 @@ static void extend_lengthens_the_lease_on_every_node(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_lock *lock = take_lock(client, "extend", 10000);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     assert_result(REDLOCK_OK, redlock_extend(lock, LONG_TTL_MS, &report), &report);
     assert_report_is_sound(&report, REDLOCK_OK, fleet);
@@ -376,7 +376,7 @@ static void expired_lock_is_lost_and_not_taken_back(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_client(fleet_urls(fleet));
     redlock_lock *lock = take_lock(client, "expired", 200);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     await_end(lock);
     assert_result(REDLOCK_LOST, redlock_extend(lock, LONG_TTL_MS, &report), &report);
@@ -420,13 +420,13 @@ static void late_release_does_not_touch_the_next_holder(void **state)
     assert_string_equal(fleet_leftovers(fleet, 5000), ""); /* it has ended everywhere */
     assert_result(REDLOCK_OK, redlock_acquire(other, &spec, 20000, &second, NULL), NULL);
     for (int i = 0; i < fleet_size(fleet); i++)
-        await(strcmp(fleet_command(fleet, i, "GET", "late", NULL), redlock_lock_owner(second)) == 0);
+        await(strcmp(fleet_command(fleet, i, "GET", "late", NULL), redlock_lock_owner(second, NULL)) == 0);
     assert_result(REDLOCK_LOST, redlock_release(first, NULL), NULL);
     assert_result(REDLOCK_LOST, redlock_extend(first, 0, NULL), NULL);
     redlock_lock_free(first);
     redlock_client_close(client);
     for (int i = 0; i < fleet_size(fleet); i++)
-        assert_string_equal(fleet_command(fleet, i, "GET", "late", NULL), redlock_lock_owner(second));
+        assert_string_equal(fleet_command(fleet, i, "GET", "late", NULL), redlock_lock_owner(second, NULL));
     give_back(second);
     redlock_client_close(other);
 }
@@ -436,7 +436,7 @@ static void stolen_lock_is_not_held_and_stays_with_the_thief(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_lock *lock = take_lock(client, "stolen", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     for (int i = 0; i < fleet_size(fleet); i++)
         await(fleet_key_count(fleet, i) >= 1);
@@ -510,26 +510,27 @@ static void lock_is_adopted_by_its_owner_value(void **state)
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_client *heir = open_warm_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("heritage", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *adopted = NULL;
     char owner[REDLOCK_OWNER_MAX + 1];
 
     redlock_lock *lock = take_lock(client, "heritage", 20000);
-    snprintf(owner, sizeof(owner), "%s", redlock_lock_owner(lock));
+    snprintf(owner, sizeof(owner), "%s", redlock_lock_owner(lock, NULL));
     for (int i = 0; i < fleet_size(fleet); i++)
         await(fleet_key_count(fleet, i) == 1);
     redlock_lock_free(lock);
     redlock_client_close(client);
 
-    assert_result(REDLOCK_NOT_HELD, redlock_adopt(heir, &spec, "somebody else", &adopted, &report), &report);
+    assert_result(REDLOCK_NOT_HELD, redlock_adopt(heir, &spec, "somebody else", 0, &adopted, &report),
+                  &report);
     assert_null(adopted);
-    assert_result(REDLOCK_OK, redlock_adopt(heir, &spec, owner, &adopted, &report), &report);
+    assert_result(REDLOCK_OK, redlock_adopt(heir, &spec, owner, 0, &adopted, &report), &report);
     assert_report_is_sound(&report, REDLOCK_OK, fleet);
-    assert_string_equal(redlock_lock_owner(adopted), owner);
+    assert_string_equal(redlock_lock_owner(adopted, NULL), owner);
     assert_in_range(redlock_lock_validity_ms(adopted), 20001, LONG_TTL_MS);
     assert_result(REDLOCK_OK, redlock_extend(adopted, 0, NULL), NULL);
     give_back(adopted);
-    assert_result(REDLOCK_NOT_HELD, redlock_adopt(heir, &spec, owner, &adopted, &report), &report);
+    assert_result(REDLOCK_NOT_HELD, redlock_adopt(heir, &spec, owner, 0, &adopted, &report), &report);
     redlock_client_close(heir);
 }
 
@@ -538,18 +539,20 @@ static void owner_value_is_enough_to_release(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_client *other = open_warm_client(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     redlock_lock *lock = take_lock(client, "by-owner", LONG_TTL_MS);
     for (int i = 0; i < fleet_size(fleet); i++)
         await(fleet_key_count(fleet, i) == 1);
-    assert_result(REDLOCK_NOT_HELD, redlock_release_owner(other, "by-owner", 0, "nobody", &report), &report);
-    assert_result(REDLOCK_OK, redlock_release_owner(other, "by-owner", 0, redlock_lock_owner(lock), &report),
+    assert_result(REDLOCK_NOT_HELD, redlock_release_owner(other, "by-owner", 0, "nobody", 0, &report),
+                  &report);
+    assert_result(REDLOCK_OK,
+                  redlock_release_owner(other, "by-owner", 0, redlock_lock_owner(lock, NULL), 0, &report),
                   &report);
     assert_report_is_sound(&report, REDLOCK_OK, fleet);
     assert_string_equal(fleet_leftovers(fleet, 5000), "");
     assert_result(REDLOCK_NOT_HELD,
-                  redlock_release_owner(other, "by-owner", 0, redlock_lock_owner(lock), NULL), NULL);
+                  redlock_release_owner(other, "by-owner", 0, redlock_lock_owner(lock, NULL), 0, NULL), NULL);
     redlock_lock_free(lock);
     redlock_client_close(client);
     redlock_client_close(other);
@@ -569,7 +572,8 @@ static void prefix_is_put_before_every_name(void **state)
     redlock_lock *lock = take_lock(client, "prefixed", LONG_TTL_MS);
     assert_string_equal(redlock_lock_name(lock, &length), "prefixed");
     assert_int_equal(length, 8);
-    assert_string_equal(fleet_command(fleet, 0, "GET", "redlock:prefixed", NULL), redlock_lock_owner(lock));
+    assert_string_equal(fleet_command(fleet, 0, "GET", "redlock:prefixed", NULL),
+                        redlock_lock_owner(lock, NULL));
     assert_string_equal(fleet_command(fleet, 0, "GET", "prefixed", NULL), "(nil)");
     /* Another prefix is another lock; the full name without one is the same. */
     give_back(take_lock(plain, "prefixed", LONG_TTL_MS));
@@ -588,7 +592,7 @@ static void name_may_be_any_bytes(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_spec spec = spec_for(name, LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *none = NULL;
     size_t length = 0;
 
@@ -598,7 +602,7 @@ static void name_may_be_any_bytes(void **state)
     assert_int_equal(length, sizeof(name) - 1);
     await(strcmp(fleet_command_bytes(fleet, 0, 2, (const char *[]){"GET", name},
                                      (const size_t[]){3, sizeof(name) - 1}),
-                 redlock_lock_owner(lock)) == 0);
+                 redlock_lock_owner(lock, NULL)) == 0);
     assert_result(REDLOCK_BUSY, redlock_try_acquire(client, &spec, &none, &report), &report);
     assert_null(strchr(report.line, '\n'));
     assert_result(REDLOCK_OK, redlock_extend(lock, 0, NULL), NULL);
@@ -610,7 +614,7 @@ static void name_has_a_maximum_length(void **state)
 {
     struct fleet *fleet = *state;
     redlock_options options = options_for(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
     char name[REDLOCK_NAME_MAX + 1];
 
@@ -629,7 +633,7 @@ static void name_has_a_maximum_length(void **state)
 
 static void assert_invalid_spec(redlock_client *client, const redlock_spec *spec, const char *named)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     assert_result(REDLOCK_INVALID, redlock_try_acquire(client, spec, &lock, &report), &report);
@@ -693,7 +697,7 @@ static void shortest_ttl_works(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("short", REDLOCK_TTL_MIN_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     /* A machine that is busy with other things may really be too slow for it now and then. */
@@ -724,7 +728,7 @@ static void longest_ttl_works(void **state)
 
 static void assert_invalid_options(const redlock_options *options, const char *named)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_client *client = (redlock_client *)&report;
 
     assert_result(REDLOCK_INVALID, redlock_client_open(options, &client, &report), &report);

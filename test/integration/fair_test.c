@@ -164,7 +164,7 @@ static void who_waits_is_seen_in_order(void **state)
     static const char *const words[] = {"first", "second", "third"};
     struct fleet *fleet = *state;
     redlock_client *looks = open_patient(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     struct waiter waiters[3];
 
     occupy(fleet);
@@ -176,14 +176,14 @@ static void who_waits_is_seen_in_order(void **state)
     assert_int_equal(report.waiting, 3);
     assert_int_equal(report.waiter_count, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(report.waiters[i].place, i + 1);
-        assert_int_equal(report.waiters[i].count, 1);
-        assert_string_equal(report.waiters[i].who.why, words[i]);
-        assert_string_equal(report.waiters[i].who.host, "test-host");
-        assert_string_equal(report.waiters[i].who.id, "");
-        assert_int_equal(report.waiters[i].who.pid, getpid());
-        assert_true(report.waiters[i].who.since_ms > 0);
-        assert_int_equal(report.nodes[i].tells, 1);
+        assert_int_equal(waiter_of(&report, i).place, i + 1);
+        assert_int_equal(waiter_of(&report, i).count, 1);
+        assert_string_equal(waiter_of(&report, i).who.why, words[i]);
+        assert_string_equal(waiter_of(&report, i).who.host, "test-host");
+        assert_string_equal(waiter_of(&report, i).who.id, "");
+        assert_int_equal(waiter_of(&report, i).who.pid, getpid());
+        assert_true(waiter_of(&report, i).who.since_ms > 0);
+        assert_int_equal(node_of(&report, i).notifies, 1);
     }
     vacate(fleet);
     expect_order(waiters, 3);
@@ -338,7 +338,7 @@ static void a_waiter_whose_time_is_over_leaves_the_line(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_patient(fleet_urls(fleet));
     redlock_spec spec = line_spec(REDLOCK_FAIR);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     occupy(fleet);
@@ -376,7 +376,7 @@ static void fair_and_exclusive_callers_exclude_each_other(void **state)
     redlock_client *one = open_patient(fleet_urls(fleet)), *two = open_patient(fleet_urls(fleet));
     redlock_spec fair = line_spec(REDLOCK_FAIR), exclusive = line_spec(REDLOCK_EXCLUSIVE);
     redlock_lock *lock = take_spec(one, &fair), *other = NULL;
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     struct waiter waiter;
     uint64_t fence = redlock_lock_fence(lock);
 
@@ -404,7 +404,7 @@ static void a_plain_client_has_no_fair_locks(void **state)
     struct fleet *fleet = *state;
     redlock_options options = options_for(fleet_urls(fleet));
     redlock_spec spec = line_spec(REDLOCK_FAIR);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     options.mode = REDLOCK_PLAIN;

@@ -212,7 +212,7 @@ static void fences_rise_after_a_catastrophe(void **state)
 
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = NULL;
-        redlock_report report = REDLOCK_REPORT_INIT;
+        redlock_report report = detailed_report();
 
         assert_result(REDLOCK_OK, redlock_acquire(client, &spec, 60000, &lock, &report), &report);
         assert_true(redlock_lock_fence(lock) > last);
@@ -298,7 +298,7 @@ static bool is_counted(redlock_client *client, uint32_t node)
         if (redlock_try_acquire(client, &spec, &lock, &report) == REDLOCK_OK)
             redlock_release(lock, NULL);
         redlock_lock_free(lock);
-        counted = counted || report.nodes[node].verdict == REDLOCK_VERDICT_GRANTED;
+        counted = counted || node_of(&report, node).verdict == REDLOCK_VERDICT_GRANTED;
     }
     return counted;
 }
@@ -308,7 +308,7 @@ static void expect_step_noticed(struct fleet *fleet, int64_t step_s)
     struct ear ear = {.word = "clock jumped"};
     redlock_client *client = open_listening(fleet, &ear);
     uint64_t last = use_for(client, 300, 0);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     assert_int_equal(atomic_load(&ear.heard), 0);
     node_clock_step(fleet, 1, step_s * SECOND);
@@ -318,8 +318,8 @@ static void expect_step_noticed(struct fleet *fleet, int64_t step_s)
     assert_non_null(strstr(ear.line, step_s > 0 ? "jumped by +" : "jumped by -"));
     assert_false(is_counted(client, 1));
     assert_result(REDLOCK_OK, redlock_inspect(client, "name", 0, &report), &report);
-    assert_int_equal(report.nodes[1].fit, 0);
-    assert_true(report.nodes[1].detail[0] != '\0');
+    assert_int_equal(node_of(&report, 1).eligible, 0);
+    assert_true(node_of(&report, 1).detail[0] != '\0');
     /* It sits out like a node that forgot, and comes back. */
     await(is_counted(client, 1));
     use_for(client, 300, last);
@@ -349,7 +349,7 @@ static void a_step_is_held_against_a_node_that_is_away_when_it_is_judged(void **
     struct ear ear = {.word = "clock jumped"};
     redlock_client *client = open_listening(fleet, &ear);
     redlock_spec spec = spec_for("name", SHORT_MAX_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
     char record[160];
 
@@ -382,7 +382,7 @@ static void a_slewing_node_is_noticed_and_does_not_count(void **state)
     struct ear ear = {.word = "another rate"};
     redlock_client *client = open_listening(fleet, &ear);
     uint64_t last = use_for(client, 300, 0);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     node_clock_slew(fleet, 1, SLEW_PPM);
     last = use_for(client, 2000, last);
@@ -392,8 +392,8 @@ static void a_slewing_node_is_noticed_and_does_not_count(void **state)
     for (int i = 0; i < 3; i++) {
         assert_false(is_counted(client, 1));
         assert_result(REDLOCK_OK, redlock_inspect(client, "name", 0, &report), &report);
-        assert_int_equal(report.nodes[1].fit, 0);
-        assert_true(report.nodes[1].detail[0] != '\0');
+        assert_int_equal(node_of(&report, 1).eligible, 0);
+        assert_true(node_of(&report, 1).detail[0] != '\0');
         last = use_for(client, 1000, last);
     }
     /* When it is right again it is trusted again. */

@@ -65,11 +65,11 @@ static int every_call_is_misuse(redlock_client *client, redlock_lock *lock)
         return 5;
     if (redlock_release(lock, NULL) != REDLOCK_MISUSE)
         return 6;
-    if (redlock_adopt(client, &spec, "owner", &none, NULL) != REDLOCK_MISUSE)
+    if (redlock_adopt(client, &spec, "owner", 0, &none, NULL) != REDLOCK_MISUSE)
         return 7;
     if (redlock_inspect(client, "child", 0, &report) != REDLOCK_MISUSE)
         return 8;
-    if (redlock_release_owner(client, "child", 0, "owner", NULL) != REDLOCK_MISUSE)
+    if (redlock_release_owner(client, "child", 0, "owner", 0, NULL) != REDLOCK_MISUSE)
         return 9;
     if (redlock_cancel(client, 1) != REDLOCK_MISUSE)
         return 10;

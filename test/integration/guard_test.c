@@ -26,7 +26,7 @@ static void a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type(void **s
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
     redlock_client *client = open_with(&options);
     redlock_spec spec = spec_for("lock", 1000);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     await_all_nodes(client);
@@ -36,15 +36,18 @@ static void a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type(void **s
     assert_non_null(strstr(report.line, "nodes 1, 2 and 3 must not vote"));
     assert_non_null(strstr(report.line, "redlock init"));
     for (int i = 0; i < fleet_size(fleet); i++) {
+        redlock_node_report node = node_of(&report, (uint32_t)i);
+        const char *words = strstr(node.detail, "quarantined for another ");
         int seconds = 0;
-        const char *sits = strstr(report.nodes[i].detail, "sits out for another ");
 
-        assert_int_equal(report.nodes[i].verdict, REDLOCK_VERDICT_UNFIT);
-        assert_int_equal(report.nodes[i].fit, 0);
-        assert_non_null(sits);
-        assert_int_equal(sscanf(sits, "sits out for another %d s", &seconds), 1);
+        assert_int_equal(node.verdict, REDLOCK_VERDICT_INELIGIBLE);
+        assert_int_equal(node.cause, REDLOCK_CAUSE_QUARANTINE);
+        assert_int_equal(node.eligible, 0);
+        assert_in_range(node.eligible_in_ms, 20000, 32000);
+        assert_non_null(words);
+        assert_int_equal(sscanf(words, "quarantined for another %d s", &seconds), 1);
         assert_in_range(seconds, 20, 32);
-        assert_non_null(strstr(report.nodes[i].detail, "redlock init"));
+        assert_non_null(strstr(node.detail, "redlock init"));
     }
     redlock_client_close(client);
 }
@@ -87,7 +90,7 @@ static void the_operators_word_reaches_a_node_that_forgot_its_scripts(void **sta
     struct fleet *fleet = *state;
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
     redlock_client *client = open_with(&options);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_spec spec = spec_for("lock", 1000);
     redlock_lock *lock = NULL;
 
@@ -102,7 +105,7 @@ static void the_operators_word_reaches_a_node_that_forgot_its_scripts(void **sta
 static void the_operators_word_is_no_business_of_a_plain_client(void **state)
 {
     redlock_options options = options_for(fleet_urls(*state));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_client *client;
 
     options.mode = REDLOCK_PLAIN;
@@ -115,7 +118,7 @@ static void the_operators_word_is_no_business_of_a_plain_client(void **state)
 static int64_t time_to_lock(redlock_client *client)
 {
     redlock_spec spec = spec_for("lock", SHORT_MAX_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
     int64_t start = now_ms();
 
@@ -548,7 +551,7 @@ static void a_flushed_node_votes_again_when_its_quarantine_is_over(void **state)
     int64_t flushed = now_ms();
     fleet_wipe(fleet, 2);
     assert_false(node_votes(client, 2, detail));
-    await(!node_votes(client, 2, detail) && strstr(detail, "sits out") != NULL);
+    await(!node_votes(client, 2, detail) && strstr(detail, "quarantined") != NULL);
     await(node_votes(client, 2, NULL));
     assert_true(now_ms() - flushed >= QUARANTINE_MS);
     redlock_client_close(client);
@@ -668,20 +671,20 @@ static redlock_result report_of(const char *config, redlock_mode mode, const cha
 
 static void a_node_that_may_evict_locks_is_refused_with_the_setting_to_change(void **state)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_result result =
         report_of("maxmemory 50mb\nmaxmemory-policy allkeys-lru", REDLOCK_GUARDED, NULL, &report);
 
     (void)state;
     assert_result(REDLOCK_QUARANTINE, result, &report);
-    assert_int_equal(report.nodes[0].verdict, REDLOCK_VERDICT_UNFIT);
-    assert_non_null(strstr(report.nodes[0].detail, "maxmemory-policy noeviction"));
+    assert_int_equal(node_of(&report, 0).verdict, REDLOCK_VERDICT_INELIGIBLE);
+    assert_non_null(strstr(node_of(&report, 0).detail, "maxmemory-policy noeviction"));
     assert_non_null(strstr(report.line, "noeviction"));
 }
 
 static void limited_memory_without_eviction_is_fine(void **state)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     (void)state;
     assert_result(REDLOCK_OK,
@@ -695,18 +698,18 @@ static void limited_memory_without_eviction_is_fine(void **state)
 
 static void a_missing_right_to_info_is_named(void **state)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_result result = report_of(WITHOUT_INFO, REDLOCK_GUARDED, "limited", &report);
 
     (void)state;
-    assert_result(REDLOCK_DENIED, result, &report);
-    assert_non_null(strstr(report.nodes[0].detail, "+info"));
+    assert_result(REDLOCK_FORBIDDEN, result, &report);
+    assert_non_null(strstr(node_of(&report, 0).detail, "+info"));
     assert_non_null(strstr(report.line, "+info"));
 }
 
 static void plain_mode_does_without_info(void **state)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     (void)state;
     assert_result(REDLOCK_OK, report_of(WITHOUT_INFO, REDLOCK_PLAIN, "limited", &report), &report);
@@ -714,37 +717,126 @@ static void plain_mode_does_without_info(void **state)
 
 static void a_missing_right_to_scripts_is_named(void **state)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_result result =
         report_of("user limited on >limited ~* &* +@all -@scripting", REDLOCK_GUARDED, "limited", &report);
 
     (void)state;
-    assert_result(REDLOCK_DENIED, result, &report);
-    assert_non_null(strstr(report.nodes[0].detail, "NOPERM"));
+    assert_result(REDLOCK_FORBIDDEN, result, &report);
+    assert_non_null(strstr(node_of(&report, 0).detail, "NOPERM"));
 }
 
 /* ---- what clients agree on ----------------------------------------------------------------------------- */
 
-static void the_longest_max_ttl_of_any_client_holds_for_all(void **state)
+/* Takes and gives back a lock at once, whatever others do meanwhile: one refused question would show. */
+static void expect_undisturbed(redlock_client *client)
+{
+    redlock_report report = detailed_report();
+    redlock_spec spec = spec_for("undisturbed", SHORT_MAX_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    assert_result(REDLOCK_OK, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    for (uint32_t node = 0; node < report.node_count; node++)
+        assert_int_not_equal(node_of(&report, node).verdict, REDLOCK_VERDICT_INELIGIBLE);
+    give_back(lock);
+}
+
+static void clients_with_longer_locks_cost_no_node_its_vote(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *brief = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
-    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
-    redlock_client *lasting;
-    char detail[160];
+    redlock_options options = guarded_options(fleet_urls(fleet), 86400000);
+    redlock_client *lasting, *careful;
 
-    await(node_votes(brief, 0, NULL));
-    /* Locks that are longer than the node knew of may have been forgotten too. */
+    await_all_nodes(brief);
+    await(count_votes(brief) == (uint32_t)fleet_size(fleet));
+    expect_undisturbed(brief);
     lasting = open_with(&options);
-    await(!node_votes(lasting, 0, detail) && strstr(detail, "sits out") != NULL);
-    assert_false(node_votes(brief, 0, detail));
-    admit_all_nodes(lasting);
+    give_back(take_lock(lasting, "lock", 1000));
+    expect_undisturbed(brief);
+    options.max_ttl_ms = SHORT_MAX_TTL_MS;
+    options.drift_ppm = 200000;
+    careful = open_with(&options);
+    give_back(take_lock(careful, "lock", SHORT_MAX_TTL_MS));
+    expect_undisturbed(brief);
+    expect_undisturbed(lasting);
+    redlock_client_close(careful);
+    redlock_client_close(lasting);
+    redlock_client_close(brief);
+}
+
+/* A lock of somebody with a longer max_ttl, who is not there when the node forgets. All that is left of him is what the other
+ * nodes know. */
+static void a_node_that_forgot_learns_from_the_others_how_long_locks_may_last(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *brief = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    char narrow[URLS_MAX];
+    redlock_options options = guarded_options(narrow, 30000);
+    redlock_client *lasting;
+    redlock_spec spec = spec_for("lock", 30000);
+    redlock_lock *held = NULL, *stolen = NULL;
+    char detail[160] = "";
+
+    snprintf(narrow, sizeof narrow, "%s,%s,unix:///nonexistent/socket", fleet_url(fleet, 0),
+             fleet_url(fleet, 1));
+    lasting = open_with(&options);
+    held = take_spec(lasting, &spec);
+    assert_int_equal(redlock_lock_validity_ms(held) > 0, 1);
+    redlock_lock_free(held); /* it stays at the nodes */
+    redlock_client_close(lasting);
+    wipe_node(fleet);
+    /* First it sits out what the others need; then they tell it that this is not enough. */
+    await(!node_votes(brief, 0, detail) && strstr(detail, "locks of another client last up to 30 s") != NULL);
+    assert_in_range(atoi(strstr(detail, "another ") + 8), 5, 31);
+    spec.ttl_ms = SHORT_MAX_TTL_MS;
+    assert_int_equal(redlock_acquire(brief, &spec, STORY_WAIT_MS, &stolen, NULL), REDLOCK_TIMEOUT);
+    assert_int_equal(count_votes(brief), 2); /* the others go on */
+    redlock_client_close(brief);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "DEL", "lock", NULL);
+}
+
+/* And nobody sits out longer than needed once nobody uses such locks: here the time is over at once. */
+static void a_term_that_faded_keeps_no_node_from_voting(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *lasting = open_admitted(fleet_urls(fleet), 30000), *brief;
+
+    give_back(take_lock(lasting, "lock", 30000));
+    redlock_client_close(lasting);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "SET", "redlock-guard:terms", "31302:1", NULL);
+    options.max_ttl_ms = SHORT_MAX_TTL_MS;
+    brief = open_with(&options);
+    await(count_votes(brief) == (uint32_t)fleet_size(fleet));
+    wipe_node(fleet);
     await(node_votes(brief, 0, NULL));
-    /* From now on the client with short locks waits as long as the other would want it to. */
-    fleet_wipe(fleet, 0);
-    node_votes(lasting, 0, NULL);
-    await(!node_votes(brief, 0, detail) && strstr(detail, "sits out for another ") != NULL);
-    assert_true(atoi(strstr(detail, "another ") + 8) > 20);
+    redlock_client_close(brief);
+}
+
+/* A client that only extends tells the nodes how long its locks may be, too. */
+static void whoever_adopts_a_lock_announces_its_term(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *brief = open_admitted(fleet_urls(fleet), 10000);
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *lasting = open_with(&options);
+    redlock_spec spec = spec_for("lock", 30000);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *held = take_lock(brief, "lock", 10000), *adopted = NULL;
+    const char *owner;
+    size_t owner_length;
+
+    spec.auto_extend = 0;
+    owner = redlock_lock_owner(held, &owner_length);
+    assert_result(REDLOCK_OK, redlock_adopt(lasting, &spec, owner, owner_length, &adopted, &report), &report);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        assert_non_null(strstr(fleet_command(fleet, node, "GET", "redlock-guard:epoch", NULL), " 31302 0"));
+    redlock_release(adopted, NULL);
+    redlock_lock_free(adopted);
+    redlock_lock_free(held);
     redlock_client_close(lasting);
     redlock_client_close(brief);
 }
@@ -753,7 +845,7 @@ static void a_lock_longer_than_max_ttl_is_refused(void **state)
 {
     redlock_client *client = open_admitted(fleet_urls(*state), 1000);
     redlock_spec spec = spec_for("lock", 1001);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     assert_result(REDLOCK_INVALID, redlock_try_acquire(client, &spec, &lock, &report), &report);
@@ -768,7 +860,7 @@ static void expect_reserved(const char *urls, const char *prefix, const char *na
 {
     redlock_options options = guarded_options(urls, 1000);
     redlock_spec spec = spec_for(name, 1000);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
     redlock_client *client;
 
@@ -820,20 +912,21 @@ static void an_inspection_says_why_a_node_does_not_vote(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_admitted(fleet_urls(fleet), 30000);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     assert_result(REDLOCK_OK, redlock_inspect(client, NULL, 0, &report), &report);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(report.nodes[i].fit, 1);
-        assert_string_equal(report.nodes[i].detail, "");
+        assert_int_equal(node_of(&report, i).eligible, 1);
+        assert_string_equal(node_of(&report, i).detail, "");
     }
     fleet_wipe(fleet, 1);
     node_votes(client, 1, NULL);
     assert_result(REDLOCK_OK, redlock_inspect(client, "lock", 4, &report), &report);
-    assert_int_equal(report.nodes[0].fit, 1);
-    assert_int_equal(report.nodes[1].fit, 0);
-    assert_non_null(strstr(report.nodes[1].detail, "sits out"));
-    assert_int_equal(report.nodes[2].fit, 1);
+    assert_int_equal(node_of(&report, 0).eligible, 1);
+    assert_int_equal(node_of(&report, 1).eligible, 0);
+    assert_int_equal(node_of(&report, 1).cause, REDLOCK_CAUSE_QUARANTINE);
+    assert_true(node_of(&report, 1).eligible_in_ms > 0);
+    assert_int_equal(node_of(&report, 2).eligible, 1);
     redlock_client_close(client);
 }
 
@@ -843,13 +936,13 @@ static void an_inspection_of_a_new_fleet_says_that_it_does_not_vote(void **state
     struct fleet *fleet = *state;
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
     redlock_client *client = open_with(&options);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     await_all_nodes(client);
     assert_result(REDLOCK_OK, redlock_inspect(client, NULL, 0, &report), &report);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(report.nodes[i].fit, 0);
-        assert_non_null(strstr(report.nodes[i].detail, "sits out"));
+        assert_int_equal(node_of(&report, i).eligible, 0);
+        assert_int_equal(node_of(&report, i).cause, REDLOCK_CAUSE_QUARANTINE);
     }
     redlock_client_close(client);
 }
@@ -923,7 +1016,10 @@ int main(void)
         cmocka_unit_test(a_missing_right_to_info_is_named),
         cmocka_unit_test(plain_mode_does_without_info),
         cmocka_unit_test(a_missing_right_to_scripts_is_named),
-        ON_GUARDED(the_longest_max_ttl_of_any_client_holds_for_all, start_three_guarded),
+        ON_GUARDED(clients_with_longer_locks_cost_no_node_its_vote, start_three_guarded),
+        ON_GUARDED(a_node_that_forgot_learns_from_the_others_how_long_locks_may_last, start_three_guarded),
+        ON_GUARDED(a_term_that_faded_keeps_no_node_from_voting, start_three_guarded),
+        ON_GUARDED(whoever_adopts_a_lock_announces_its_term, start_three_guarded),
         ON_GUARDED(a_lock_longer_than_max_ttl_is_refused, start_three_guarded),
         ON_GUARDED(names_that_the_guard_needs_are_refused, start_three_guarded),
         ON_GUARDED(a_node_has_one_record_whatever_the_prefix, start_three_guarded),

@@ -176,64 +176,67 @@ static void fail_with_control_characters(struct fake_node *fake)
 }
 
 static const struct hostility hostilities[] = {
-    {"http", speak_http, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"garbage", speak_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"late garbage", turn_to_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"wrong shape", answer_in_the_wrong_shape, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"number", answer_with_a_number, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"wrong length", lie_about_lengths, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"endless greeting", greet_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"endless text", answer_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"endless line", answer_with_an_endless_line, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"endless depth", answer_with_endless_depth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"endless breadth", answer_with_endless_breadth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"hang up", hang_up_on_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "closed"},
-    {"half a greeting", hang_up_in_the_middle_of_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "closed"},
-    {"half an answer", hang_up_in_the_middle_of_an_answer, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN,
+    {"http", speak_http, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"garbage", speak_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"late garbage", turn_to_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"wrong shape", answer_in_the_wrong_shape, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"number", answer_with_a_number, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"wrong length", lie_about_lengths, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"endless greeting", greet_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"endless text", answer_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"endless line", answer_with_an_endless_line, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"endless depth", answer_with_endless_depth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"endless breadth", answer_with_endless_breadth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"hang up", hang_up_on_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "closed"},
+    {"half a greeting", hang_up_in_the_middle_of_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "closed"},
+    {"half an answer", hang_up_in_the_middle_of_an_answer, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
      "closed"},
-    {"silence", say_nothing, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "does not answer"},
+    {"silence", say_nothing, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "does not answer"},
     {"late silence", fall_silent_after_the_greeting, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT, ""},
     {"held answer", hold_back_the_answer, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT, ""},
     {"push only", push_instead_of_answering, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT, ""},
-    {"OOM", run_out_of_memory, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "OOM"},
-    {"LOADING", still_be_loading, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "LOADING"},
-    {"LOADING at once", be_loading_from_the_start, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "LOADING"},
-    {"BUSY", be_busy_with_a_script, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "BUSY"},
-    {"READONLY", be_a_replica, REDLOCK_QUARANTINE, REDLOCK_VERDICT_UNFIT, "READONLY"},
-    {"MISCONF", fail_to_persist, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "MISCONF"},
-    {"NOPERM", refuse_the_command, REDLOCK_DENIED, REDLOCK_VERDICT_BROKEN, "NOPERM"},
-    {"NOAUTH", ask_for_a_password, REDLOCK_DENIED, REDLOCK_VERDICT_BROKEN, "NOAUTH"},
-    {"WRONGPASS", refuse_the_password, REDLOCK_DENIED, REDLOCK_VERDICT_BROKEN, "WRONGPASS"},
-    {"MOVED", be_part_of_a_cluster, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "MOVED"},
-    {"other error", fail_in_other_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN,
+    {"OOM", run_out_of_memory, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "OOM"},
+    {"LOADING", still_be_loading, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "LOADING"},
+    {"LOADING at once", be_loading_from_the_start, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "LOADING"},
+    {"BUSY", be_busy_with_a_script, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "BUSY"},
+    {"READONLY", be_a_replica, REDLOCK_QUARANTINE, REDLOCK_VERDICT_INELIGIBLE, "READONLY"},
+    {"MISCONF", fail_to_persist, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "MISCONF"},
+    {"NOPERM", refuse_the_command, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, "NOPERM"},
+    {"NOAUTH", ask_for_a_password, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, "NOAUTH"},
+    {"WRONGPASS", refuse_the_password, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, "WRONGPASS"},
+    {"MOVED", be_part_of_a_cluster, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "MOVED"},
+    {"other error", fail_in_other_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
      "something else altogether"},
-    {"empty error", fail_without_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, ""},
-    {"control characters", fail_with_control_characters, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_BROKEN, "red"},
+    {"empty error", fail_without_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
+    {"control characters", fail_with_control_characters, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "red"},
 };
 
 enum { HOSTILITIES = sizeof(hostilities) / sizeof(hostilities[0]) };
 
 /* ---- real and fake nodes together ---------------------------------------------------------------------- */
 
-static redlock_client *open_impatient_client(const char *urls)
+/* Nothing but the end of patience ends the wait for a silent node; one that answers may be slow to do so. */
+static redlock_client *open_client_among(const char *urls, const struct hostility *hostility,
+                                         uint32_t node_timeout_ms)
 {
     redlock_options options = options_for(urls);
 
-    options.node_timeout_ms = 300;
-    options.connect_timeout_ms = 600;
+    options.node_timeout_ms = node_timeout_ms;
+    if (hostility->instruct == say_nothing)
+        options.connect_timeout_ms = 600;
     return open_with(&options);
 }
 
-static void check_hostile_node(const struct hostility *hostility, const redlock_node_report *node)
+static void check_hostile_node(const struct hostility *hostility, redlock_node_report node)
 {
-    if (node->verdict != hostility->verdict)
+    if (node.verdict != hostility->verdict)
         fail_msg("%s: verdict is \"%s\" (%s), expected \"%s\"", hostility->name,
-                 redlock_verdict_name(node->verdict), node->detail, redlock_verdict_name(hostility->verdict));
-    if (strstr(node->detail, hostility->detail) == NULL)
-        fail_msg("%s: \"%s\" does not say \"%s\"", hostility->name, node->detail, hostility->detail);
-    if (node->detail[0] == '\0' && node->verdict != REDLOCK_VERDICT_SILENT)
+                 redlock_verdict_name(node.verdict), node.detail, redlock_verdict_name(hostility->verdict));
+    if (strstr(node.detail, hostility->detail) == NULL)
+        fail_msg("%s: \"%s\" does not say \"%s\"", hostility->name, node.detail, hostility->detail);
+    if (node.detail[0] == '\0' && node.verdict != REDLOCK_VERDICT_SILENT)
         fail_msg("%s: nothing is said about why", hostility->name);
-    assert_printable(node->detail);
+    assert_printable(node.detail);
 }
 
 /* Three of five are hostile: it has a name, and the two good ones are left clean. */
@@ -241,12 +244,14 @@ static void meet_majority(const struct hostility *hostility, struct fleet *fleet
 {
     struct fake_node *fakes[FAKES];
     redlock_spec spec = spec_for("hostile", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     start_fakes(fakes);
     instruct_all(fakes, hostility->instruct);
-    redlock_client *client = open_impatient_client(mixed_urls(fakes, FAKES, fleet, 2));
+    bool silent = hostility->verdict == REDLOCK_VERDICT_SILENT;
+    redlock_client *client =
+        open_client_among(mixed_urls(fakes, FAKES, fleet, 2), hostility, silent ? 300 : 5000);
     redlock_result result = redlock_try_acquire(client, &spec, &lock, &report);
     if (result != hostility->result)
         print_error("in case of %s:\n", hostility->name);
@@ -254,7 +259,7 @@ static void meet_majority(const struct hostility *hostility, struct fleet *fleet
     assert_null(lock);
     assert_printable(report.line);
     for (int i = 0; i < FAKES; i++)
-        check_hostile_node(hostility, &report.nodes[i]);
+        check_hostile_node(hostility, node_of(&report, i));
     const char *leftovers = fleet_leftovers(fleet, 5000);
     if (leftovers[0] != '\0')
         fail_msg("%s: %s", hostility->name, leftovers);
@@ -273,11 +278,11 @@ static void meet_minority(const struct hostility *hostility, struct fleet *fleet
 {
     struct fake_node *fakes[FAKES];
     redlock_spec spec = spec_for("hostile", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     start_fakes(fakes);
     instruct_all(fakes, hostility->instruct);
-    redlock_client *client = open_impatient_client(mixed_urls(fakes, 2, fleet, 3));
+    redlock_client *client = open_client_among(mixed_urls(fakes, 2, fleet, 3), hostility, 2000);
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = NULL;
         redlock_result result = redlock_try_acquire(client, &spec, &lock, &report);
@@ -304,7 +309,7 @@ static void node_that_answers_byte_by_byte_votes(void **state)
 {
     struct fake_node *fakes[FAKES];
     struct fleet *fleet = *state;
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     start_fakes(fakes);
     for (int i = 0; i < FAKES; i++)
@@ -324,7 +329,7 @@ static void node_that_answers_byte_by_byte_votes(void **state)
 static void node_without_the_script_is_told_again(void **state)
 {
     struct fake_node *fakes[FAKES];
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     (void)state;
     start_fakes(fakes);
@@ -377,7 +382,7 @@ static void unasked_answer_is_not_taken_for_the_next_one(void **state)
 {
     struct fake_node *fakes[FAKES];
     redlock_spec spec = spec_for("unasked", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     (void)state;

@@ -17,7 +17,14 @@
 #include "wire/lock_command.h"
 #include "wire/resp_reader.h"
 
-enum { COMMANDS = 4000, TEXT_MAX = 2048, SLACK_MS = 50, LONG_TTL_MS = 100000, SHORT_TTL_MS = 5 };
+enum {
+    COMMANDS = 4000,
+    TEXT_MAX = 2048,
+    NO_SPAN_MS = 50,
+    SLACK_MS = 5,
+    LONG_TTL_MS = 100000,
+    SHORT_TTL_MS = 5
+};
 
 struct pair {
     struct fleet *fleet;
@@ -25,6 +32,7 @@ struct pair {
     struct rl_prng prng;
     char record[SIM_VALUE_SIZE];   /* what the latest admission said */
     uint64_t fence;                /* the latest that was heard of */
+    int64_t lag_ms;                /* the most that has passed between the model's time and the node's */
     char difference[3 * TEXT_MAX]; /* "" none yet */
 };
 
@@ -67,23 +75,25 @@ static int64_t time_told(const char *text)
     return second_number > 1000000000000 ? second_number : 0;
 }
 
-/* Lengths of time may differ by what passes between the two; all else is equal to the last digit. */
-static bool same_line(const char *a, size_t a_length, const char *b, size_t b_length)
+/* Lengths of time may differ by what passes between the two, when the key was set and now; all else is equal to the last
+ * digit. */
+static bool same_line(const struct pair *pair, const char *a, size_t a_length, const char *b, size_t b_length)
 {
     int64_t left = strtoll(a, NULL, 10), right = strtoll(b, NULL, 10);
-    bool times = left > SLACK_MS && right > SLACK_MS && left < 1000000000 && right < 1000000000;
+    bool times = left > NO_SPAN_MS && right > NO_SPAN_MS && left < 1000000000 && right < 1000000000;
 
-    if (times && memchr(a, ' ', a_length) == NULL && memchr(a, '|', a_length) == NULL)
-        return llabs(left - right) <= SLACK_MS;
+    if (times && memchr(a, ' ', a_length) == NULL && memchr(a, '|', a_length) == NULL &&
+        memchr(a, ':', a_length) == NULL)
+        return llabs(left - right) <= SLACK_MS + 2 * pair->lag_ms;
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_text(const struct pair *pair, const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
         size_t a_length = strcspn(a, "\n"), b_length = strcspn(b, "\n");
 
-        if (!same_line(a, a_length, b, b_length))
+        if (!same_line(pair, a, a_length, b, b_length))
             return false;
         a += a_length + 1;
         b += b_length + 1;
@@ -97,9 +107,11 @@ static void compare(struct pair *pair, const struct rl_writer *request, char *re
     int64_t before_us = node_now(pair->fleet), told_us;
 
     send_request(pair->fleet, request, real, TEXT_MAX);
+    int64_t lag_ms = (node_now(pair->fleet) - before_us) / 1000;
+    pair->lag_ms = lag_ms > pair->lag_ms ? lag_ms : pair->lag_ms;
     told_us = time_told(real);
     ask_model(pair, told_us != 0 ? told_us : before_us, request, model);
-    if (!same_text(real, model))
+    if (!same_text(pair, real, model))
         snprintf(pair->difference, sizeof pair->difference, "the node says:\n%sthe model says:\n%s", real,
                  model);
 }
@@ -205,9 +217,12 @@ static void try_admission(struct pair *pair)
     static const char *const words[] = {"", "", "", "init", "suspect", "look"};
     static const char *const runs[] = {"run-a.1", "run-a.1", "run-a.1", "run-b.1", "run-a.2"};
     const char *const replids[] = {"", "0123", pair->model.replid, pair->model.replid};
+    const struct rl_terms told = {.count = 2,
+                                  .each = {{900000, draw(pair, 1, 9) * 1000000}, {550000, 9500000}}};
     struct rl_admission admission = {
         .replid = replids[draw(pair, 0, 3)],
-        .quarantine_ms = draw(pair, 1, 10) == 1 ? 600000 : 500000,
+        .quarantine_ms = draw(pair, 1, 10) == 1 ? 510000 + draw(pair, 0, 9) * 10000 : 500000,
+        .terms = draw(pair, 1, 20) == 1 ? &told : NULL,
         .durable = draw(pair, 0, 1) == 1,
         .up_ms = draw(pair, 0, 4) * 400000 - 400000,
         .word = words[draw(pair, 0, 5)],
@@ -244,8 +259,9 @@ static void begin_history(struct pair *pair)
 
 static void lose_something(struct pair *pair)
 {
-    static const char *const keys[] = {RL_KEY_EPOCH, RL_KEY_FLOOR, "lock-0", "redlock-fence:{lock-0}"};
-    const char *key = keys[draw(pair, 0, 3)];
+    static const char *const keys[] = {RL_KEY_EPOCH, RL_KEY_FLOOR, RL_KEY_TERMS, "lock-0",
+                                       "redlock-fence:{lock-0}"};
+    const char *key = keys[draw(pair, 0, 4)];
 
     if (draw(pair, 1, 4) == 1) {
         fleet_command(pair->fleet, 0, "FLUSHALL", NULL);

@@ -19,14 +19,7 @@
 #include "wire/resp_reader.h"
 #include "wire/tracking.h"
 
-enum {
-    COMMANDS = 3000,
-    PEERS = 2,
-    STREAM_MAX = 4096,
-    SLACK_MS = 100,
-    LONG_TTL_MS = 100000,
-    SHORT_TTL_MS = 5
-};
+enum { COMMANDS = 3000, PEERS = 2, STREAM_MAX = 4096, SLACK_MS = 5, LONG_TTL_MS = 100000, SHORT_TTL_MS = 5 };
 
 /* What one connection has heard: one word for each reply and each push. */
 struct stream {
@@ -41,7 +34,8 @@ struct pair {
     struct rl_prng prng;
     int fds[PEERS + 1]; /* from 1 on */
     struct stream real[PEERS + 1], modelled[PEERS + 1];
-    uint64_t told; /* pushes that were compared */
+    uint64_t told;  /* pushes that were compared */
+    int64_t lag_ms; /* the most that has passed between the model's time and the node's */
 };
 
 static int64_t draw(struct pair *pair, int64_t low, int64_t high)
@@ -190,24 +184,24 @@ static void model_runs(struct pair *pair, int peer, int64_t now_us, const char *
 
 /* ---- comparing ---- */
 
-/* Times left may differ by what passes between the two. */
-static bool same_word(const char *a, size_t a_length, const char *b, size_t b_length)
+/* Times left may differ by what passes between the two, when the key was set and now. */
+static bool same_word(const struct pair *pair, const char *a, size_t a_length, const char *b, size_t b_length)
 {
     int64_t a_number = strtoll(a, NULL, 10), b_number = strtoll(b, NULL, 10);
 
     if (a_number > 1000000000000 && b_number > 1000000000000)
         return true; /* the time of the node */
     if (a_number > 1000 && b_number > 1000)
-        return llabs(a_number - b_number) <= SLACK_MS;
+        return llabs(a_number - b_number) <= SLACK_MS + 2 * pair->lag_ms;
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
-static bool same_words(const char *a, const char *b)
+static bool same_words(const struct pair *pair, const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
         size_t a_length = strcspn(a + 1, " ") + 1, b_length = strcspn(b + 1, " ") + 1;
 
-        if (!same_word(a + 1, a_length - 1, b + 1, b_length - 1))
+        if (!same_word(pair, a + 1, a_length - 1, b + 1, b_length - 1))
             return false;
         a += a_length;
         b += b_length;
@@ -215,19 +209,27 @@ static bool same_words(const char *a, const char *b)
     return *a == *b;
 }
 
-/* Has everybody heard all there is, and says whether both said the same. */
-static bool compare(struct pair *pair, int actor, bool tell)
+/* Lets everybody hear all there is. The model was asked at this time. */
+static void sync_peers(struct pair *pair, int actor, int64_t asked_us)
+{
+    for (int peer = 1; peer <= PEERS; peer++)
+        sync_peer(pair, peer, peer == actor);
+    int64_t lag_ms = (node_now(pair) - asked_us) / 1000;
+    pair->lag_ms = lag_ms > pair->lag_ms ? lag_ms : pair->lag_ms;
+}
+
+/* Says whether both said the same. */
+static bool compare(struct pair *pair, bool tell)
 {
     bool same = true, push;
 
     for (int peer = 1; peer <= PEERS; peer++) {
         struct stream *real = &pair->real[peer], *modelled = &pair->modelled[peer];
 
-        sync_peer(pair, peer, peer == actor);
         append(modelled, "_\r\n", 3); /* it has no name */
         while (take(modelled, &push))
             continue;
-        if (!same_words(real->words, modelled->words)) {
+        if (!same_words(pair, real->words, modelled->words)) {
             same = false;
             if (tell)
                 print_error("peer %d hears from the node:%s\nand from the model:%s\n", peer, real->words,
@@ -250,7 +252,8 @@ static bool ask_both(struct pair *pair, int peer, const struct rl_writer *reques
         assert_int_equal(rl_resp_skip(request->bytes, request->length, &end), RL_RESP_OK);
         send_bytes(pair->fds[peer], request->bytes + at, end - at);
         model_runs(pair, peer, now_us, request->bytes + at, end - at);
-        if (!compare(pair, peer, tell))
+        sync_peers(pair, peer, now_us);
+        if (!compare(pair, tell))
             return false;
         at = end;
     }
@@ -296,15 +299,18 @@ static bool try_switch(struct pair *pair, int peer, bool tell)
 
 static bool try_loss(struct pair *pair, bool tell)
 {
+    int64_t now_us = node_now(pair);
+
     if (draw(pair, 1, 3) == 1) {
         fleet_command(pair->fleet, 0, "FLUSHALL", NULL);
         sim_node_flush(&pair->model);
     } else {
         fleet_command(pair->fleet, 0, "DEL", "lock-0", NULL);
-        if (sim_node_get(&pair->model, node_now(pair), "lock-0") != NULL)
+        if (sim_node_get(&pair->model, now_us, "lock-0") != NULL)
             sim_node_remove(&pair->model, "lock-0");
     }
-    return compare(pair, 0, tell);
+    sync_peers(pair, 0, now_us);
+    return compare(pair, tell);
 }
 
 static bool try_anything(struct pair *pair, bool tell)

@@ -61,7 +61,7 @@ static void assert_settled_at_once(const redlock_report *report, const struct fl
 static void assert_one_round_each(redlock_client *client, const struct fleet *fleet)
 {
     redlock_spec spec = spec_for("loss", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     for (int i = 0; i < 20; i++) {
         redlock_lock *lock = NULL;
@@ -189,9 +189,9 @@ static void node_frozen_for_long_has_no_orphan_after_it_thaws(void **state)
 static void assert_verdicts(const redlock_report *report, int count, redlock_verdict verdict)
 {
     for (int i = 0; i < count; i++) {
-        assert_int_equal(report->nodes[i].verdict, verdict);
-        assert_true(report->nodes[i].detail[0] != '\0' || verdict == REDLOCK_VERDICT_SILENT);
-        assert_int_equal(report->nodes[i].latency_us, -1);
+        assert_int_equal(node_of(report, i).verdict, verdict);
+        assert_true(node_of(report, i).detail[0] != '\0' || verdict == REDLOCK_VERDICT_SILENT);
+        assert_int_equal(node_of(report, i).latency_us, -1);
     }
 }
 
@@ -199,7 +199,7 @@ static void frozen_majority_is_no_quorum_and_names_the_silent(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     freeze_first(fleet, 3);
     assert_not_had(REDLOCK_NO_QUORUM, client, "majority", &report);
@@ -227,15 +227,15 @@ static void expect_recovery_of_the_killed(struct fleet *fleet, redlock_client *c
 static void killed_majority_is_no_quorum_and_says_why(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     kill_first(fleet, 3);
     redlock_client *client = open_client(fleet_urls(fleet));
     assert_not_had(REDLOCK_NO_QUORUM, client, "majority", &report);
     assert_report_is_sound(&report, REDLOCK_NO_QUORUM, fleet);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(report.nodes[i].verdict, REDLOCK_VERDICT_BROKEN);
-        assert_non_null(strstr(report.nodes[i].detail, "connection refused"));
+        assert_int_equal(node_of(&report, i).verdict, REDLOCK_VERDICT_FAILED);
+        assert_non_null(strstr(node_of(&report, i).detail, "connection refused"));
     }
     assert_string_equal(fleet_leftovers(fleet, 5000), "");
     expect_recovery_of_the_killed(fleet, client);
@@ -246,11 +246,11 @@ static void majority_killed_under_an_open_client_is_no_quorum(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     kill_first(fleet, 3);
     assert_not_had(REDLOCK_NO_QUORUM, client, "majority", &report);
-    assert_verdicts(&report, 3, REDLOCK_VERDICT_BROKEN);
+    assert_verdicts(&report, 3, REDLOCK_VERDICT_FAILED);
     assert_string_equal(fleet_leftovers(fleet, 5000), "");
     expect_recovery_of_the_killed(fleet, client);
     redlock_client_close(client);
@@ -261,7 +261,7 @@ static void waiting_ends_with_no_quorum_when_the_nodes_stay_away(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_spec spec = spec_for("away", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     kill_first(fleet, 3);
@@ -277,7 +277,7 @@ static void release_without_a_quorum_says_so_and_still_cleans_up(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_lock *lock = take_lock(client, "release", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     await_held_by_all(fleet);
     freeze_first(fleet, 3);
@@ -296,7 +296,7 @@ static void extend_without_a_quorum_does_not_end_the_lease(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_lock *lock = take_lock(client, "extend", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     freeze_first(fleet, 3);
     int64_t before_ms = redlock_lock_validity_ms(lock);
@@ -316,7 +316,7 @@ static void held_and_down_are_told_apart(void **state)
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_client *other = open_warm_client(fleet_urls(fleet));
     redlock_lock *lock = take_lock(client, "apart", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
 
     await_held_by_all(fleet);
     freeze_first(fleet, 2);

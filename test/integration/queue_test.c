@@ -106,27 +106,43 @@ static void callers_of_one_process_come_in_order(void **state)
     redlock_client_close(client);
 }
 
-/* Its question is on its way before anybody has confirmed the release. */
-static void the_next_question_rides_behind_the_release(void **state)
+/* Takes the lock and hands it on to a waiter; whether the waiter's question was on its way before anybody had confirmed the
+ * release, and for how long the lock was here before that. */
+static bool hand_on_once(redlock_client *client, int64_t *had_ms)
 {
-    struct fleet *fleet = *state;
-    redlock_client *client = open_heard(fleet_urls(fleet));
-    redlock_lock *lock = take_lock(client, WANTED, LONG_TTL_MS);
     struct waiter waiter;
+    int64_t begun = now_ms();
+    redlock_lock *lock = take_lock(client, WANTED, LONG_TTL_MS);
 
     start_waiting(&waiter, client);
     await(listener_heard(&heard, "others of this process come first"));
     listener_forget(&heard);
     give_back(lock);
+    *had_ms = now_ms() - begun;
     await_end(&waiter, REDLOCK_OK);
     bool rides = listener_count_before(&heard, "its turn", "> released") == 1 &&
                  listener_count_before(&heard, "round 1", "> released") == 1;
+    assert_false(rides && listener_heard(&heard, "denied"));
+    give_back(waiter.lock);
+    return rides;
+}
+
+/* A lock that has been in this process for 20 ms is offered to others first. On a slow machine that happens, and is tried again. */
+static void the_next_question_rides_behind_the_release(void **state)
+{
+    enum { COURTESY_MS = 20, TRIES = 100 };
+    struct fleet *fleet = *state;
+    int64_t had_ms = COURTESY_MS;
+    bool rides = false;
+
+    for (int i = 0; i < TRIES && !rides && had_ms >= COURTESY_MS; i++) {
+        redlock_client *client = open_heard(fleet_urls(fleet));
+        rides = hand_on_once(client, &had_ms);
+        redlock_client_close(client);
+    }
     if (!rides)
         listener_show(&heard);
     assert_true(rides);
-    assert_false(listener_heard(&heard, "denied"));
-    give_back(waiter.lock);
-    redlock_client_close(client);
 }
 
 static void who_times_out_in_the_queue_is_told_who_has_it(void **state)
@@ -145,7 +161,7 @@ static void who_times_out_in_the_queue_is_told_who_has_it(void **state)
     assert_string_equal(report.holder.why, "the first");
     assert_int_equal(report.holder.pid, getpid());
     assert_true(report.holder_ttl_left_ms > 0);
-    assert_in_range(report.denied, quorum_of(fleet), fleet_size(fleet));
+    assert_in_range(report.held, quorum_of(fleet), fleet_size(fleet));
     give_back(lock);
 
     /* Behind somebody who waits himself: what he was told. */

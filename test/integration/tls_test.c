@@ -58,7 +58,7 @@ static const struct files *files_of(const struct fleet *fleet)
 static void assert_lock_works(redlock_client *client)
 {
     redlock_spec spec = spec_for("tls", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
     redlock_lock *none = NULL;
 
@@ -74,19 +74,19 @@ static void assert_refused(const redlock_options *options, const char *words)
 {
     redlock_client *client = open_with(options);
     redlock_spec spec = spec_for("tls", LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
     assert_result(REDLOCK_NO_QUORUM, redlock_acquire(client, &spec, 300, &lock, &report), &report);
     assert_null(lock);
     int refused = 0;
     for (uint32_t i = 0; i < report.node_count; i++) {
-        if (report.nodes[i].verdict == REDLOCK_VERDICT_PENDING)
+        if (node_of(&report, i).verdict == REDLOCK_VERDICT_PENDING)
             continue;
-        assert_int_equal(report.nodes[i].verdict, REDLOCK_VERDICT_BROKEN);
-        assert_true(report.nodes[i].detail[0] != '\0');
-        if (strstr(report.nodes[i].detail, words) == NULL)
-            fail_msg("\"%s\" does not say \"%s\"", report.nodes[i].detail, words);
+        assert_int_equal(node_of(&report, i).verdict, REDLOCK_VERDICT_FAILED);
+        assert_true(node_of(&report, i).detail[0] != '\0');
+        if (strstr(node_of(&report, i).detail, words) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", node_of(&report, i).detail, words);
         refused++;
     }
     assert_true(refused >= (int)report.quorum);
@@ -187,7 +187,7 @@ static void bad_files_are_refused_by_name(void **state)
 {
     struct fleet *fleet = *state;
     redlock_options options = options_for(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_client *client = NULL;
 
     options.tls_ca_file = "/does/not/exist.pem";
@@ -206,7 +206,7 @@ static void frozen_tls_node_costs_nothing(void **state)
 {
     struct fleet *fleet = *state;
     redlock_options options = options_for(fleet_urls(fleet));
-    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_report report = detailed_report();
     redlock_spec spec = spec_for("frozen", LONG_TTL_MS);
     redlock_lock *lock = NULL;
 

@@ -7,7 +7,7 @@
 static void begin_suspicion(struct sim_world *world, struct sim_client *client, uint32_t node)
 {
     sim_say(world, "client %u > node %u: its clock is off", client->index + 1, node + 1);
-    client->guards[node].cause = RL_CAUSE_CLOCK;
+    client->guards[node].cause = RL_CAUSE_CLOCK_STEP;
     client->guards[node].suspected = client->now;
     for (uint32_t other = 0; other < world->plan.node_count; other++)
         if (other != node && client->connections[other].state == SIM_READY &&
@@ -43,7 +43,7 @@ static void acquit_all(struct sim_world *world, struct sim_client *client)
         guard->suspected = (struct rl_time){0};
         guard->clock_bad = false;
         guard->watch.anchored = false;
-        if (guard->cause == RL_CAUSE_CLOCK)
+        if (guard->cause == RL_CAUSE_CLOCK_STEP)
             guard->cause = RL_CAUSE_NONE;
     }
 }
@@ -93,7 +93,7 @@ bool sim_clocks_look(struct sim_world *world, struct sim_client *client, uint32_
         guard->seen_good = sent;
     else if (!was_bad || state == RL_CLOCK_STEP)
         begin_suspicion(world, client, node);
-    if (was_bad && state == RL_CLOCK_GOOD && guard->cause == RL_CAUSE_CLOCK && guard->suspected.us == 0)
+    if (was_bad && state == RL_CLOCK_GOOD && guard->cause == RL_CAUSE_CLOCK_STEP && guard->suspected.us == 0)
         guard->cause = RL_CAUSE_NONE;
     judge(world, client);
     return state == RL_CLOCK_GOOD && guard->suspected.us == 0;

@@ -267,7 +267,7 @@ static void learn(struct sim_world *world, struct sim_client *client, uint32_t n
         reply->answer.verdict != RL_GRANTED)
         return;
     reply->answer.verdict = RL_UNFIT;
-    reply->answer.cause = RL_CAUSE_CLOCK;
+    reply->answer.cause = RL_CAUSE_CLOCK_STEP;
 }
 
 /* Whether the round it belongs to is still under way: once that was undone, sending it again would plant an orphan. */

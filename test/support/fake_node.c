@@ -23,6 +23,7 @@
 
 #include <linux/sockios.h>
 
+#include "support/temp_folder.h"
 #include "wire/script.h"
 
 enum {
@@ -71,7 +72,7 @@ struct command {
 
 struct fake_node {
     enum fake_transport transport;
-    char folder[64];
+    char folder[TEMP_FOLDER_MAX];
     char url[128];
     int listener;
     int wake;
@@ -565,8 +566,7 @@ static bool listen_unix(struct fake_node *fake)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    snprintf(fake->folder, sizeof(fake->folder), "/tmp/redlock-fake-XXXXXX");
-    if (mkdtemp(fake->folder) == NULL)
+    if (!temp_folder_make(fake->folder))
         return false;
     snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", fake->folder);
     snprintf(fake->url, sizeof(fake->url), "unix://%s", address.sun_path);
@@ -593,8 +593,6 @@ static bool listen_tcp(struct fake_node *fake)
 
 static void free_node(struct fake_node *fake)
 {
-    char path[96];
-
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         close_connection(&fake->connections[i]);
     for (int i = 0; fake->shut && i < FILLERS; i++)
@@ -604,11 +602,8 @@ static void free_node(struct fake_node *fake)
         close(fake->listener);
     if (fake->wake >= 0)
         close(fake->wake);
-    if (fake->folder[0] != '\0') {
-        snprintf(path, sizeof(path), "%s/socket", fake->folder);
-        unlink(path);
-        rmdir(fake->folder);
-    }
+    if (fake->folder[0] != '\0')
+        temp_folder_remove(fake->folder);
     pthread_mutex_destroy(&fake->mutex);
     free(fake);
 }

@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <hiredis/hiredis.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "support/certificates.h"
+#include "support/temp_folder.h"
 
 enum {
     READY_TRIES = 3000, /* of 10 ms: loaded machines are slow to start anything */
@@ -46,7 +46,7 @@ struct fleet_node {
 
 struct fleet {
     struct fleet_options options;
-    char folder[96];
+    char folder[TEMP_FOLDER_MAX];
     char urls[FLEET_NODES_MAX * 160];
     char leftovers[4096];
     struct fleet_node nodes[FLEET_NODES_MAX];
@@ -60,19 +60,6 @@ static void pause_ms(long ms)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-static int remove_entry(const char *path, const struct stat *status, int flag, struct FTW *position)
-{
-    (void)status;
-    (void)flag;
-    (void)position;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 static void show_log(const struct fleet_node *node)
 {
     char path[160];
@@ -84,6 +71,46 @@ static void show_log(const struct fleet_node *node)
         fprintf(stderr, "# %s", line);
     if (file != NULL)
         fclose(file);
+}
+
+/* ---- the server ---------------------------------------------------------------------------------------- */
+
+int fleet_server_version(void)
+{
+    static int version;
+    char line[256] = "";
+    int major = 0, minor = 0;
+
+    if (version != 0)
+        return version;
+    FILE *output = popen("redis-server --version", "re");
+    if (output != NULL && fgets(line, sizeof(line), output) != NULL && strstr(line, "v=") != NULL &&
+        sscanf(strstr(line, "v="), "v=%d.%d", &major, &minor) == 2)
+        version = major * 100 + minor;
+    if (output != NULL)
+        pclose(output);
+    if (strncmp(line, "Valkey", 6) == 0 && version < FLEET_REDIS_7_2)
+        version = FLEET_REDIS_7_2; /* its numbers go on from there */
+    return version;
+}
+
+/* Writes lines of a configuration as this server knows them: what it has no word for, it does not restrict. */
+static void write_lines(FILE *file, const char *lines)
+{
+    int version = fleet_server_version();
+
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        const char *channels = strstr(lines, " &*");
+        if (version < FLEET_REDIS_7_0 && strncmp(lines, "enable-debug-command", 20) == 0)
+            fputc('\n', file);
+        else if (version < FLEET_REDIS_6_2 && channels != NULL && channels < lines + length)
+            fprintf(file, "%.*s%.*s\n", (int)(channels - lines), lines, (int)(lines + length - channels - 3),
+                    channels + 3);
+        else
+            fprintf(file, "%.*s\n", (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
 }
 
 static void write_transport(const struct fleet *fleet, const struct fleet_node *node, FILE *file)
@@ -110,14 +137,14 @@ static bool write_config(const struct fleet *fleet, const struct fleet_node *nod
         return false;
     fprintf(file,
             "bind 127.0.0.1\nunixsocket %s/socket\nunixsocketperm 700\ndir %s\nlogfile %s/log\n"
-            "daemonize no\nsave \"\"\nappendonly %s\nappendfsync always\nloglevel warning\n"
-            "enable-debug-command yes\nuser fleet on >fleet ~* &* +@all\n",
+            "daemonize no\nsave \"\"\nappendonly %s\nappendfsync always\nloglevel warning\n",
             node->folder, node->folder, node->folder, fleet->options.durable ? "yes" : "no");
+    write_lines(file, "enable-debug-command yes\nuser fleet on >fleet ~* &* +@all");
     write_transport(fleet, node, file);
     if (fleet->options.config != NULL)
-        fprintf(file, "%s\n", fleet->options.config);
+        write_lines(file, fleet->options.config);
     if (node->config != NULL)
-        fprintf(file, "%s\n", node->config);
+        write_lines(file, node->config);
     return fclose(file) == 0;
 }
 
@@ -282,7 +309,6 @@ static void become_server(const char *config, pid_t parent)
     dup2(null, 1);
     close_range(3, ~0U, 0);
     execlp("redis-server", "redis-server", config, (char *)NULL);
-    execlp("valkey-server", "valkey-server", config, (char *)NULL);
     _exit(127);
 }
 
@@ -337,13 +363,7 @@ static bool insist_on_node(struct fleet *fleet, int number)
 
 static bool prepare_folders(struct fleet *fleet)
 {
-    const char *base = getenv("TMPDIR");
-
-    /* A unix socket's path has room for 107 bytes, so a long TMPDIR is of no use. */
-    if (base == NULL || strlen(base) > 48)
-        base = "/tmp";
-    snprintf(fleet->folder, sizeof(fleet->folder), "%s/redlock-test-XXXXXX", base);
-    if (mkdtemp(fleet->folder) == NULL)
+    if (!temp_folder_make(fleet->folder))
         return false;
     for (int i = 0; i < fleet->options.node_count; i++) {
         struct fleet_node *node = &fleet->nodes[i];
@@ -394,7 +414,7 @@ void fleet_stop(struct fleet *fleet)
         fleet_kill(fleet, i);
         free(fleet->nodes[i].answer);
     }
-    remove_tree(fleet->folder);
+    temp_folder_remove(fleet->folder);
     free(fleet);
 }
 
@@ -489,7 +509,7 @@ void fleet_wipe(struct fleet *fleet, int number)
         fleet_command(fleet, number, "FLUSHALL", NULL);
         return;
     }
-    remove_tree(node->folder);
+    temp_folder_remove(node->folder);
     mkdir(node->folder, 0700);
 }
 

@@ -26,6 +26,11 @@ struct fleet_options {
 
 struct fleet;
 
+/* The version of redis-server, as it is found in PATH: major * 100 + minor. Valkey counts as what it can do of Redis, at
+ * least. 0 when there is none. What an older one cannot do is a skip, and a configuration is written as it knows it. */
+enum { FLEET_REDIS_6_2 = 602, FLEET_REDIS_7_0 = 700, FLEET_REDIS_7_2 = 702 };
+int fleet_server_version(void);
+
 /* Starts the nodes and waits until all of them answer. NULL, with words on stderr, when that fails. */
 struct fleet *fleet_start(const struct fleet_options *options);
 

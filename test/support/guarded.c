@@ -8,7 +8,7 @@
 
 #include "support/steps.h"
 
-enum { LEFTOVER_WAIT_MS = 10000, LEFTOVER_PAUSE_MS = 20 };
+enum { LEFTOVER_WAIT_MS = 10000, LEFTOVER_PAUSE_MS = 20, DETAIL_SIZE = 160 };
 
 redlock_options guarded_options(const char *nodes, uint32_t max_ttl_ms)
 {
@@ -36,6 +36,16 @@ redlock_client *open_admitted(const char *nodes, uint32_t max_ttl_ms)
     return client;
 }
 
+/* One for all questions of this file: they are asked again and again. */
+static redlock_report *own_report(void)
+{
+    static redlock_report report;
+
+    if (report.size == 0)
+        report = detailed_report();
+    return &report;
+}
+
 /* Takes a lock and looks where its key is: a vote that came after the round was decided counts too. What the report says of
  * a node that did not vote is from the round when that failed, else from the look. */
 static uint32_t ask_all(redlock_client *client, redlock_report *report)
@@ -44,12 +54,12 @@ static uint32_t ask_all(redlock_client *client, redlock_report *report)
     redlock_lock *lock = NULL;
     uint32_t votes = 0;
 
-    *report = (redlock_report)REDLOCK_REPORT_INIT;
     if (redlock_try_acquire(client, &spec, &lock, report) != REDLOCK_OK)
         return 0;
     redlock_inspect(client, spec.name, 0, report);
     for (uint32_t i = 0; i < report->node_count; i++)
-        if (strcmp(report->nodes[i].owner, redlock_lock_owner(lock)) == 0)
+        if (node_of(report, i).owner != NULL &&
+            strcmp(node_of(report, i).owner, redlock_lock_owner(lock, NULL)) == 0)
             votes |= (uint32_t)1 << i;
     redlock_release(lock, NULL);
     redlock_lock_free(lock);
@@ -58,25 +68,23 @@ static uint32_t ask_all(redlock_client *client, redlock_report *report)
 
 bool node_votes(redlock_client *client, uint32_t node, char *detail)
 {
-    static redlock_report report; /* 30 kB of it: not for the stack of every caller */
-    uint32_t votes = ask_all(client, &report);
+    redlock_report *report = own_report();
+    uint32_t votes = ask_all(client, report);
 
     if (detail != NULL)
-        memcpy(detail, report.nodes[node].detail, sizeof report.nodes[node].detail);
+        snprintf(detail, DETAIL_SIZE, "%s", node_of(report, node).detail);
     return (votes >> node & 1) != 0;
 }
 
 uint32_t count_votes(redlock_client *client)
 {
-    static redlock_report report;
-
-    return (uint32_t)__builtin_popcount(ask_all(client, &report));
+    return (uint32_t)__builtin_popcount(ask_all(client, own_report()));
 }
 
 bool is_side_key(const char *key)
 {
     return strstr(key, "redlock-guard:epoch") != NULL || strstr(key, "redlock-guard:floor") != NULL ||
-           strstr(key, "redlock-fence:") != NULL ||
+           strstr(key, "redlock-guard:terms") != NULL || strstr(key, "redlock-fence:") != NULL ||
            (strstr(key, "redlock-line:") != NULL && strstr(key, ":state") != NULL);
 }
 

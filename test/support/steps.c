@@ -81,7 +81,9 @@ redlock_options options_for(const char *nodes)
     options.host = "test-host";
     options.login = "tester";
     options.mode = is_guarded() ? REDLOCK_GUARDED : REDLOCK_PLAIN;
-    options.max_ttl_ms = 300000; /* above every TTL in these tests */
+    options.max_ttl_ms = 300000;        /* above every TTL in these tests */
+    options.connect_timeout_ms = 20000; /* a machine under load is slow, not silent */
+    options.node_timeout_ms = 5000;
     return options;
 }
 
@@ -110,10 +112,7 @@ static bool all_nodes_answer(redlock_client *client)
 
     if (redlock_inspect(client, NULL, 0, &report) != REDLOCK_OK)
         return false;
-    for (uint32_t i = 0; i < report.node_count; i++)
-        if (report.nodes[i].verdict != REDLOCK_VERDICT_GRANTED)
-            return false;
-    return true;
+    return report.free == report.node_count;
 }
 
 void await_all_nodes(redlock_client *client)
@@ -187,14 +186,16 @@ void give_back(redlock_lock *lock)
 void check_result(redlock_result expected, redlock_result result, const redlock_report *report,
                   const char *file, int line)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
     if (result == expected)
         return;
     print_error("expected \"%s\", got \"%s\"", redlock_result_name(expected), redlock_result_name(result));
     if (report != NULL) {
         print_error(": %s\n", report->line);
-        for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
-            print_error("  node %u %s: %s %s\n", i, report->nodes[i].url,
-                        redlock_verdict_name(report->nodes[i].verdict), report->nodes[i].detail);
+        for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+            print_error("  node %u %s: %s (%s) %s\n", i, node.url, redlock_verdict_name(node.verdict),
+                        redlock_cause_name(node.cause), node.detail);
     }
     print_error("\n");
     _fail(file, line);
@@ -202,20 +203,26 @@ void check_result(redlock_result expected, redlock_result result, const redlock_
 
 void assert_report_is_sound(const redlock_report *report, redlock_result result, const struct fleet *fleet)
 {
-    uint32_t granted = 0;
-    uint32_t denied = 0;
+    uint32_t verdicts[REDLOCK_VERDICT_NOT_HELD + 1] = {0};
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
 
     assert_int_equal(report->size, sizeof(redlock_report));
     assert_int_equal(report->result, result);
     assert_int_equal(report->node_count, fleet_size(fleet));
     assert_int_equal(report->quorum, quorum_of(fleet));
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        assert_string_equal(report->nodes[i].url, fleet_url(fleet, (int)i));
-        granted += report->nodes[i].verdict == REDLOCK_VERDICT_GRANTED;
-        denied += report->nodes[i].verdict == REDLOCK_VERDICT_DENIED;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        assert_string_equal(node.url, fleet_url(fleet, (int)i));
+        verdicts[node.verdict]++;
     }
-    assert_int_equal(report->granted, granted);
-    assert_int_equal(report->denied, denied);
+    if (report->details != NULL) {
+        assert_int_equal(redlock_report_node(report, report->node_count - 1, &node), 1);
+        assert_int_equal(redlock_report_node(report, report->node_count, &node), 0);
+        assert_int_equal(report->granted, verdicts[REDLOCK_VERDICT_GRANTED]);
+        assert_int_equal(report->held, verdicts[REDLOCK_VERDICT_HELD]);
+        assert_int_equal(report->free, verdicts[REDLOCK_VERDICT_FREE]);
+        assert_int_equal(report->not_held, verdicts[REDLOCK_VERDICT_NOT_HELD]);
+    }
+    assert_in_range(report->eligible, 0, report->node_count);
     assert_true(report->line[0] != '\0');
     assert_null(strchr(report->line, '\n'));
     assert_true(report->waited_ms >= 0);

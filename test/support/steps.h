@@ -11,6 +11,7 @@
 
 #include "redlock.h"
 #include "support/check.h"
+#include "support/details.h"
 #include "support/fleet.h"
 
 /* Long enough for nothing to end by itself during a test; a key that stays is a leak, not a matter of time. */

@@ -246,7 +246,7 @@ static void a_raise_for_which_the_rights_are_missing_says_so(void **state)
     start_raising(&attempt);
     vote(&attempt, 2, 3, RL_BROKEN);
     answer_with(&attempt, 2, 0, 4, (struct rl_answer){.verdict = RL_BROKEN, .cause = RL_CAUSE_RIGHTS});
-    assert_ended_undone(&attempt, RL_OUTCOME_DENIED);
+    assert_ended_undone(&attempt, RL_OUTCOME_FORBIDDEN);
 }
 
 static void a_raise_that_takes_too_long_for_validity_is_too_slow(void **state)

@@ -353,7 +353,7 @@ static void what_waiting_cannot_mend_ends_at_once(void **state)
         struct rl_answer answer;
         enum rl_outcome outcome;
     } cases[] = {
-        {{.verdict = RL_BROKEN, .cause = RL_CAUSE_RIGHTS}, RL_OUTCOME_DENIED},
+        {{.verdict = RL_BROKEN, .cause = RL_CAUSE_RIGHTS}, RL_OUTCOME_FORBIDDEN},
         {{.verdict = RL_DENIED, .cause = RL_CAUSE_FOREIGN_TYPE}, RL_OUTCOME_FOREIGN_TYPE},
         {{.verdict = RL_UNFIT, .cause = RL_CAUSE_DUPLICATE}, RL_OUTCOME_INVALID},
     };

@@ -13,8 +13,8 @@ static const struct {
     enum rl_cause cause;
     enum rl_verdict verdict;
 } replies[] = {
-    {"NOAUTH Authentication required.", RL_CAUSE_RIGHTS, RL_BROKEN},
-    {"WRONGPASS invalid username-password pair or user is disabled.", RL_CAUSE_RIGHTS, RL_BROKEN},
+    {"NOAUTH Authentication required.", RL_CAUSE_CREDENTIALS, RL_BROKEN},
+    {"WRONGPASS invalid username-password pair or user is disabled.", RL_CAUSE_CREDENTIALS, RL_BROKEN},
     {"NOPERM this user has no permissions to run the 'set' command", RL_CAUSE_RIGHTS, RL_BROKEN},
     {"WRONGTYPE Operation against a key holding the wrong kind of value", RL_CAUSE_FOREIGN_TYPE, RL_DENIED},
     {"READONLY You can't write against a read only replica.", RL_CAUSE_REPLICA, RL_UNFIT},
@@ -81,7 +81,7 @@ static void any_bytes_are_some_error(void **state)
         memcpy(exact, text, length);
         if (length > 0)
             exact[rl_prng_between(&prng, 0, (int64_t)length - 1)] = (char)rl_prng_between(&prng, 0, 255);
-        assert_in_range(rl_error_cause(exact, length), RL_CAUSE_RIGHTS, RL_CAUSE_ERROR);
+        assert_in_range(rl_error_cause(exact, length), RL_CAUSE_CREDENTIALS, RL_CAUSE_ERROR);
         test_free(exact);
     }
 }

@@ -125,7 +125,7 @@ static void a_wrong_password_ends_the_greeting_with_its_words(void **state)
     (void)state;
     exchange(&handshake, "HELLO 3 AUTH app wrong SETNAME redlock", "-WRONGPASS invalid pair\r\n");
     assert_int_equal(handshake.step, RL_HANDSHAKE_FAILED);
-    assert_int_equal(handshake.cause, RL_CAUSE_RIGHTS);
+    assert_int_equal(handshake.cause, RL_CAUSE_CREDENTIALS);
     assert_string_equal(handshake.error, "WRONGPASS invalid pair");
 }
 
@@ -135,7 +135,7 @@ static void each_refusal_has_its_cause(void **state)
 
     (void)state;
     exchange(&handshake, "HELLO 3 SETNAME redlock", "-NOAUTH HELLO must be called with\r\n");
-    assert_int_equal(handshake.cause, RL_CAUSE_RIGHTS);
+    assert_int_equal(handshake.cause, RL_CAUSE_CREDENTIALS);
     handshake = begin("", NULL, 0);
     exchange(&handshake, "HELLO 3 SETNAME redlock", "-LOADING Redis is loading\r\n");
     assert_int_equal(handshake.cause, RL_CAUSE_LOADING);
@@ -146,7 +146,7 @@ static void each_refusal_has_its_cause(void **state)
     handshake = begin("", "secret", 0);
     exchange(&handshake, "HELLO 3 AUTH default secret SETNAME redlock", "-ERR unknown command\r\n");
     exchange(&handshake, "AUTH secret", "-ERR Client sent AUTH, but no password is set\r\n");
-    assert_int_equal(handshake.cause, RL_CAUSE_RIGHTS);
+    assert_int_equal(handshake.cause, RL_CAUSE_CREDENTIALS);
 }
 
 static void what_is_not_a_node_is_told(void **state)

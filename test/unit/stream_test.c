@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "net/stream.h"
+#include "support/temp_folder.h"
 
 enum { LARGE = 16 * 1024 * 1024 };
 
@@ -197,21 +198,14 @@ static void only_numeric_hosts_are_addresses(void **state)
 /* ---- unix sockets -------------------------------------------------------------------------------------- */
 
 struct folder {
-    char path[64];
-    char socket_path[80];
+    char path[TEMP_FOLDER_MAX];
+    char socket_path[TEMP_FOLDER_MAX + 8];
 };
 
 static void create_folder(struct folder *folder)
 {
-    snprintf(folder->path, sizeof folder->path, "/tmp/stream-test-XXXXXX");
-    assert_non_null(mkdtemp(folder->path));
+    assert_true(temp_folder_make(folder->path));
     snprintf(folder->socket_path, sizeof folder->socket_path, "%s/socket", folder->path);
-}
-
-static void remove_folder(const struct folder *folder)
-{
-    unlink(folder->socket_path);
-    assert_int_equal(rmdir(folder->path), 0);
 }
 
 static int listen_on_path(const struct folder *folder, int backlog, struct rl_address *address)
@@ -239,7 +233,7 @@ static void bytes_travel_over_a_unix_socket(void **state)
     assert_int_equal(rl_stream_write(&pair.stream, "ping", 4, &count), RL_IO_DONE);
     assert_int_equal(recv(pair.peer, bytes, sizeof bytes, 0), 4);
     close_pair(&pair);
-    remove_folder(&folder);
+    temp_folder_remove(folder.path);
 }
 
 static void missing_socket_file_is_named_as_such(void **state)
@@ -254,7 +248,7 @@ static void missing_socket_file_is_named_as_such(void **state)
     assert_false(rl_stream_open(&stream, &address, NULL, NULL));
     assert_string_equal(stream.error, "no such file or directory");
     assert_int_equal(stream.fd, -1);
-    remove_folder(&folder);
+    temp_folder_remove(folder.path);
 }
 
 static void too_long_socket_path_is_refused(void **state)
@@ -291,7 +285,7 @@ static void crowded_unix_socket_is_a_clear_failure(void **state)
     for (int i = 0; i < CROWD; i++)
         rl_stream_close(&streams[i]);
     close(listener);
-    remove_folder(&folder);
+    temp_folder_remove(folder.path);
 }
 
 /* ---- endings ------------------------------------------------------------------------------------------- */

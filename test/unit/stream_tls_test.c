@@ -27,6 +27,7 @@
 #include <cmocka.h>
 
 #include "net/stream.h"
+#include "support/temp_folder.h"
 
 enum { DAY = 24 * 60 * 60, LARGE = 16 * 1024 * 1024 };
 
@@ -47,8 +48,9 @@ struct identity {
 
 static struct identity authority, node_identity, expired_identity, self_signed_identity, client_identity;
 
-static char folder[] = "/tmp/stream-tls-test-XXXXXX";
-static char ca_file[64], cert_file[64], key_file[64], locked_key_file[64], other_key_file[64], text_file[64];
+static char folder[TEMP_FOLDER_MAX];
+static char ca_file[128], cert_file[128], key_file[128], locked_key_file[128], other_key_file[128],
+    text_file[128];
 
 static void add_extension(X509 *certificate, int kind, const char *value)
 {
@@ -123,7 +125,7 @@ static void write_files(void)
 static int create_certificates(void **state)
 {
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_true(temp_folder_make(folder));
     const char *names = "DNS:node.example,DNS:*.fleet.example,IP:127.0.0.1";
     authority = create_identity("test authority", "critical,CA:TRUE", NID_basic_constraints, DAY, NULL);
     node_identity = create_identity("node", names, NID_subject_alt_name, DAY, &authority);
@@ -142,10 +144,8 @@ static int remove_certificates(void **state)
                               &client_identity};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free_identity(all[i]);
-    const char *files[] = {ca_file, cert_file, key_file, locked_key_file, other_key_file, text_file};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        unlink(files[i]);
-    return rmdir(folder);
+    temp_folder_remove(folder);
+    return 0;
 }
 
 /* ---- the node ------------------------------------------------------------------------------------------ */
@@ -669,7 +669,7 @@ static void expect_bad_settings(const char *ca, const char *cert, const char *ke
 static void files_that_are_no_good_are_named(void **state)
 {
     (void)state;
-    char missing[80];
+    char missing[128];
     snprintf(missing, sizeof missing, "%s/missing", folder);
     const char *no_pem = "nothing of the kind in it (PEM is expected)";
     expect_bad_settings(missing, NULL, NULL, "tls ca file", missing, "no such file or directory");

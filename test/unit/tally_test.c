@@ -187,7 +187,7 @@ static void the_order_of_answers_does_not_matter(void **state)
 
         for (uint32_t node = 0; node < node_count; node++) {
             verdicts[node] = (enum rl_verdict)rl_prng_between(&prng, 0, VERDICTS - 1);
-            causes[node] = (enum rl_cause)rl_prng_between(&prng, 0, RL_CAUSE_ERROR);
+            causes[node] = (enum rl_cause)rl_prng_between(&prng, 0, RL_CAUSE_CLOCK_RATE);
             add(&sorted, node, verdicts[node], causes[node]);
         }
         shuffle(&prng, order, node_count);
@@ -279,13 +279,13 @@ static void the_reason_is_what_a_person_has_to_mend(void **state)
         {3, {FOREIGN, FOREIGN, GRANTED}, RL_OUTCOME_FOREIGN_TYPE},
         {3, {FOREIGN, DENIED, GRANTED}, RL_OUTCOME_BUSY},
         {4, {FOREIGN, FOREIGN, GRANTED, GRANTED}, RL_OUTCOME_FOREIGN_TYPE},
-        {3, {NO_RIGHTS, NO_RIGHTS, GRANTED}, RL_OUTCOME_DENIED},
-        {3, {NO_RIGHTS, GRANTED, DOWN}, RL_OUTCOME_DENIED},
+        {3, {NO_RIGHTS, NO_RIGHTS, GRANTED}, RL_OUTCOME_FORBIDDEN},
+        {3, {NO_RIGHTS, GRANTED, DOWN}, RL_OUTCOME_FORBIDDEN},
         {3, {NO_RIGHTS, DOWN, DOWN}, RL_OUTCOME_NO_QUORUM},
         {3, {UNFIT, GRANTED, DOWN}, RL_OUTCOME_QUARANTINE},
         {3, {UNFIT, DOWN, DOWN}, RL_OUTCOME_NO_QUORUM},
         {5, {UNFIT, NO_RIGHTS, GRANTED, DOWN, DOWN}, RL_OUTCOME_QUARANTINE},
-        {5, {UNFIT, NO_RIGHTS, NO_RIGHTS, GRANTED, DOWN}, RL_OUTCOME_DENIED},
+        {5, {UNFIT, NO_RIGHTS, NO_RIGHTS, GRANTED, DOWN}, RL_OUTCOME_FORBIDDEN},
         {3, {TWICE, GRANTED, DENIED}, RL_OUTCOME_INVALID},
         {1, {DENIED}, RL_OUTCOME_BUSY},
         {1, {SILENT}, RL_OUTCOME_NO_QUORUM},

@@ -165,9 +165,9 @@ def run_tests(server, build, say):
     label = f"interop-{server.name}"
     log = build / "meson-logs" / f"{label}.json"
     log.unlink(missing_ok=True)
-    subprocess.run(["meson", "test", "-C", build, "--no-rebuild", "--logbase", label, "--num-processes", str(2 * os.cpu_count()),
+    subprocess.run([peers.SOURCE / "tools" / "with-server", server.program, "meson", "test", "-C", build, "--no-rebuild", "--logbase", label, "--num-processes", str(2 * os.cpu_count()),
                     "--suite", "integration", "--suite", "cli", "--no-suite", "slow"], stdin=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL, env=os.environ | {"REDIS_SERVER": server.program}, timeout=TESTS_S)
+                   stdout=subprocess.DEVNULL, timeout=TESTS_S)
     tests = [json.loads(line) for line in log.read_text().splitlines()]
     failed = [test["name"].split(" / ")[-1] for test in tests if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")]
     say(server.name, "its integration and cli tests", {"outcome": "no" if failed else "yes", "why": ", ".join(failed)})
