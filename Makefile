@@ -8,6 +8,7 @@ FIRST ?= 1
 SEED ?=
 REDIS_SERVER ?=
 WITH_SERVER = $(if $(REDIS_SERVER),tools/with-server $(REDIS_SERVER))
+INTEROP = $(WITH_SERVER) test/interop/run $(BUILD) $(if $(DOCUMENT),--document $(DOCUMENT))
 CHAOS = test/chaos-client test/chaos-relay test/clock_shim.so
 
 all:
@@ -29,7 +30,7 @@ help:
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
-	@echo 'make interop               share locks with 18 kinds of lock of other libraries, and try 8 servers, all of which it fetches;'
+	@echo 'make interop               share locks with 19 kinds of lock of other libraries, and try 8 servers, all of which it fetches;'
 	@echo '                           half an hour; PEER=redsync for one library; DOCUMENT=docs/interop.md renews the tables there'
 	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
@@ -100,15 +101,19 @@ model:
 	@tools/setup test
 	@model/run
 
-interop interop-servers:
+interop: all-for-interop
+	@$(INTEROP) --peers $(PEER) $(if $(PEER),,--servers)
+
+interop-servers: all-for-interop
+	@$(INTEROP) --servers $(SERVER)
+
+all-for-interop:
 	@tools/setup test
 	@tools/setup peers || echo 'make: libraries that need these are skipped' >&2
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD)
-	@$(WITH_SERVER) test/interop/run $(BUILD) $(if $(filter interop,$@),--peers $(PEER)) $(if $(PEER),,--servers $(SERVER)) \
-		$(if $(DOCUMENT),--document $(DOCUMENT))
 
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers clean
+.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers all-for-interop clean

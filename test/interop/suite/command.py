@@ -21,7 +21,7 @@ class Running:
             self.process = subprocess.Popen(
                 [*words[:2], "--status-fd", str(events.fileno()), *words[2:]], stdin=subprocess.DEVNULL, stdout=out,
                 stderr=trace, env=environment, pass_fds=[events.fileno()], start_new_session=True)
-        self.marked = 0
+        self.marked = self.free_before = 0
 
     def events(self):
         with open(self.events_path) as file:
@@ -34,10 +34,15 @@ class Running:
     def mark(self):
         """heard_from is about what comes from here on."""
         self.marked = len(self.trace())
+        self.free_before = list(self.last_words().values()).count("free")
 
     def heard_from(self, word):
         """Which nodes said a word since the mark."""
         return set(re.findall(r"\] node (\d+) +> " + word, self.trace()[self.marked:]))
+
+    def was_told_by(self, quorum):
+        """Whether so many nodes are free, since they were at the mark or told it of a change since."""
+        return len(self.heard_from("changed")) >= quorum - self.free_before
 
     def last_words(self):
         """The last that each node said, by node."""
@@ -99,14 +104,15 @@ class Redlock:
         return holder
 
     def wait_for(self, name, *words):
-        """A waiter in the background that knows from every node that it is held."""
+        """A waiter in the background that knows from every node whether it is held there."""
         waiter = self.start(*words, name, "--", "echo", "ran")
         until(f"our waiter knows that {name} is held", lambda: self.knows_it_is_held(waiter) or self.given_up(waiter))
         return waiter
 
     def knows_it_is_held(self, waiter):
-        words = waiter.last_words()
-        return len(words) == len(self.fleet.nodes) and set(words.values()) == {"held"}
+        """By what each node said last. One that was slow to connect may have been too late for the holder."""
+        words = list(waiter.last_words().values())
+        return len(words) == len(self.fleet.nodes) and set(words) <= {"held", "free"} and words.count("held") >= self.fleet.quorum()
 
     @staticmethod
     def given_up(running):

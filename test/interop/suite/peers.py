@@ -34,6 +34,7 @@ class Peer:
     prefix: str = ""  # what it puts before a name
     can_extend: bool = True  # by a call
     has_several: bool = False
+    is_exclusive: bool = True  # a read lock is not
     known: dict = dataclasses.field(default_factory=dict, hash=False)  # behaviour: why it is known not to work
 
     @property
@@ -66,7 +67,8 @@ PEERS = [
     Peer("redisson", "Redisson RedLock (Java)", "artifactId>redisson<", "redlock", can_extend=False, known=FOREIGN_HASH),
     Peer("redisson", "Redisson RLock (Java)", "artifactId>redisson<", "rlock", nodes=1, can_extend=False, known=FOREIGN_HASH),
     Peer("redisson", "Redisson fair (Java)", "artifactId>redisson<", "fair", nodes=1, can_extend=False, known=FOREIGN_HASH),
-    Peer("redisson", "Redisson read (Java)", "artifactId>redisson<", "read", nodes=1, can_extend=False, known=FOREIGN_HASH),
+    Peer("redisson", "Redisson read (Java)", "artifactId>redisson<", "read", nodes=1, can_extend=False, is_exclusive=False,
+         known=FOREIGN_HASH),
     Peer("redisson", "Redisson write (Java)", "artifactId>redisson<", "write", nodes=1, can_extend=False, known=FOREIGN_HASH),
 ]
 RECIPE = Peer("recipe", "the recipe by hand", "-")  # without a library, for the test of this suite

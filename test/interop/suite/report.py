@@ -1,6 +1,6 @@
 """The tables of a run, as aligned text and as Markdown, from the document that run keeps as JSON."""
 
-from suite import servers, serving, sharing
+from suite import servers, sharing
 
 BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
 LEGEND = {"yes": "yes", "no": "NO", "known": "no", "none": "–", "": "?"}
@@ -14,7 +14,7 @@ def joint(cells):
 
 def peer_rows(document):
     rows = []
-    for row in document.get("peers", []):
+    for row in document["peers"]:
         cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
             LEGEND[joint([row["modes"][mode].get(function.__name__) for mode in row["modes"] for function in functions])]
             for functions in sharing.COLUMNS.values()]
@@ -40,7 +40,7 @@ def tests_cell(row):
 
 def server_table(document):
     rows = []
-    for row in document.get("servers", []):
+    for row in document["servers"]:
         cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
             *(count(row, mode) for mode in ("plain", "guarded", "fair")), tests_cell(row)]
         rows.append([row["name"], row["version"], *cells])
@@ -48,17 +48,21 @@ def server_table(document):
 
 
 def problems(document):
-    """Every cell that is not a yes and why, one line each; the same words once."""
-    lines = {}
-    for row in document.get("peers", []) + document.get("servers", []):
+    """Every cell that is not a yes and why; the same reason once."""
+    found = {}
+    for row in document["peers"] + document["servers"]:
+        who = row.get("title", row["name"])
         for mode, cells in row.get("modes", {}).items():
             for name, cell in cells.items():
                 if cell["outcome"] in ("no", "known"):
-                    key = (row.get("title", row["name"]), cell["why"])
-                    lines.setdefault(key, []).append(f"{name.replace('_', ' ')} ({mode})")
+                    found.setdefault((who, cell["why"]), {}).setdefault(name, []).append(mode)
         if row.get("tests", {}).get("failed"):
-            lines[(row["name"], "tests")] = row["tests"]["failed"]
-    return [f"{who}: {'; '.join(sorted(set(what)))}: {why}" for (who, why), what in lines.items()]
+            found[(who, "these tests fail with it")] = {test: [] for test in row["tests"]["failed"]}
+    return [f"{who}, {why}: {'; '.join(in_words(name, modes) for name, modes in what.items())}" for (who, why), what in found.items()]
+
+
+def in_words(name, modes):
+    return name.replace("_", " ") + (f" ({', '.join(modes)})" if modes else "")
 
 
 def as_text(table):
@@ -76,20 +80,19 @@ def as_markdown(table):
 
 def document_text(document):
     parts = []
-    if document.get("peers"):
+    if document["peers"]:
         parts += ["Libraries", as_text(peer_table(document)), ""]
-    if document.get("servers"):
+    if document["servers"]:
         parts += ["Servers", as_text(server_table(document)), ""]
     return "\n".join(parts + problems(document))
 
 
-def behaviour_list():
-    """The behaviours of a server, as sentences."""
-    return "; ".join(function.__name__.replace("_", " ") for function in serving.BEHAVIOURS)
+def served_by(document):
+    return ", ".join(sorted({row["server"] for row in document["peers"]}))
 
 
 def document_markdown(document):
-    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}, libraries on {document['server']}.", "",
+    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}, libraries on {served_by(document)}.", "",
              "### Libraries", "", as_markdown(peer_table(document)), "", "### Servers", "", as_markdown(server_table(document)), ""]
     parts += [f"mixed: one node each of {', '.join(servers.MIXED)}.", ""]
     notes = problems(document)
