@@ -1,5 +1,5 @@
 /*
- * Which nodes may vote, as src/client/guard.c has it: admissions, floors that others tell, and the right to vote. The bytes are
+ * Which nodes may vote, as src/engine/guard.c has it: admissions, floors that others tell, and the right to vote. The bytes are
  * real, and so is the arithmetic of the floor.
  */
 #include <stdio.h>
