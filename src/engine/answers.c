@@ -135,7 +135,10 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     if (reply->answer.cause == RL_CAUSE_REPLICA)
         engine->guards[node].proved = (struct rl_time){0};
     trusted = reply->node_us == 0 || rl_clocks_look(engine, node, ticket->sent, reply->node_us);
-    if (reply->answer.verdict != RL_GRANTED)
+    if (ticket->kind == RL_COMMAND_SEARCH && reply->node_us != 0)
+        engine->guards[node].heard =
+            (struct rl_guard_clock){.heard = true, .node_us = reply->node_us, .floor = reply->answer.fence};
+    if (reply->answer.verdict != RL_GRANTED || ticket->kind == RL_COMMAND_SEARCH)
         return;
     if (!trusted)
         withhold(reply, engine->guards[node].clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
@@ -254,7 +257,7 @@ static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticke
 
     rl_lock_random(lock, present);
     if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
-        ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
+        ticket->kind == RL_COMMAND_SEARCH || ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
         return true;
     if (ticket->kind == RL_COMMAND_RELEASE || memcmp(present, ticket->random, sizeof present) != 0)
         return false;

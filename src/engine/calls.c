@@ -303,7 +303,8 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
 }
 
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, redlock_result *result, redlock_report *report)
+                                    const redlock_spec *spec, bool force, redlock_result *result,
+                                    redlock_report *report)
 {
     bool inspects = kind == RL_OPERATION_INSPECT;
     struct rl_operation *operation = NULL;
@@ -321,7 +322,8 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
     }
     operation->record.details = inspects && report != NULL ? report->details : NULL;
     rl_details_forget(operation->record.details);
-    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
+    operation->force = force;
+    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_SEARCH);
     rl_steps_run(engine);
     return operation;
 }

@@ -23,9 +23,10 @@ struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock
 struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
                                      redlock_report *report);
 
-/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. */
+/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. force: init goes on although locks are held. */
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, redlock_result *result, redlock_report *report);
+                                    const redlock_spec *spec, bool force, redlock_result *result,
+                                    redlock_report *report);
 
 /* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
 redlock_lock *rl_call_hand_out(struct rl_operation *operation);

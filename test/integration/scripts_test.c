@@ -1096,6 +1096,8 @@ static void the_operators_word_admits_at_once_with_a_floor_above_every_clock(voi
     fleet_command(fleet, 0, "FLUSHALL", NULL);
     admitted = admit(fleet, (struct asks){.word = "init", .floor = INT64_C(8000000000000000)});
     assert_string_equal(admitted.floor, "8000000000000000");
+    fleet_command(fleet, 0, "FLUSHALL", NULL);
+    assert_int_equal(admit(fleet, (struct asks){.word = "init"}).state, 1); /* its own clock is enough */
 }
 
 static void the_operators_word_ends_a_quarantine(void **state)

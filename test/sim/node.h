@@ -175,6 +175,7 @@ void sim_script_raise(struct sim_call *call);
 void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
+void sim_script_search(struct sim_call *call);
 
 void sim_reply_integer(struct rl_writer *reply, int64_t value);
 void sim_reply_text(struct rl_writer *reply, const char *text);

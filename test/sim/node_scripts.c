@@ -206,6 +206,37 @@ void sim_script_release(struct sim_call *call)
         sim_reply_integer(call->reply, sim_node_remove(call->node, call->arguments[0]));
 }
 
+static bool is_owner(const char *value)
+{
+    return strspn(value, "0123456789abcdefABCDEF") == 32 && (value[32] == '\0' || value[32] == '|');
+}
+
+/* KEYS floor */
+void sim_script_search(struct sim_call *call)
+{
+    const char *kept = get(call, call->arguments[0]);
+    int64_t floor = kept != NULL && number(kept) > 0 ? number(kept) : 1;
+    const struct sim_key *found = NULL;
+    char words[SIM_KEY_SIZE + 32];
+
+    for (int i = 0; i < SIM_KEYS_MAX; i++) {
+        const struct sim_key *key = &call->node->memory.keys[i];
+
+        if (key->key[0] != '\0' && key->end_ms > ms_of(call) && is_owner(key->value))
+            found = key;
+    }
+    sim_reply_array(call->reply, found != NULL ? 6 : 3);
+    sim_reply_integer(call->reply, found == NULL);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_integer(call->reply, floor);
+    if (found == NULL)
+        return;
+    snprintf(words, sizeof words, "it has the lock \"%s\"", found->key);
+    sim_reply_integer(call->reply, found->end_ms - ms_of(call));
+    sim_reply_text(call->reply, found->value);
+    sim_reply_text(call->reply, words);
+}
+
 /* What the guard remembers, taken apart. Terms count from now. */
 struct record {
     char run[48], id[48];
