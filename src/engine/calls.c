@@ -7,6 +7,7 @@
 
 #include "core/validity.h"
 #include "engine/acquisition.h"
+#include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
 #include "engine/nodes.h"
@@ -222,6 +223,8 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     }
     lock->handle = true;
     rl_lock_ref(lock);
+    if (lock->owner_fixed) /* from now on it may be planted where it was missing */
+        rl_dispatch_mend(lock, lock->lease.behind);
     return lock;
 }
 
@@ -326,6 +329,8 @@ struct rl_operation *rl_call_known(struct rl_engine *engine, enum rl_operation_k
         begin_on_own(engine, kind, rl_call_make_lock(engine, spec, owner, owner_length, request), request);
     if (operation == NULL)
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    if (kind == RL_OPERATION_ADOPT)
+        rl_guard_begin(engine); /* nodes that are quarantined do not count */
     rl_settling_begin(operation, rl_quorum(engine->node_count));
     rl_steps_run(engine);
     return operation;
