@@ -236,6 +236,7 @@ static redlock_result adopt(redlock_client *client, const redlock_spec *spec, st
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
+        rl_guard_begin(&client->engine); /* those that sit out do not count */
         rl_driver_settle(client, rl_quorum(client->engine.node_count));
         presume_held(known);
         result = adopt_known(client, known, lock, report);

@@ -7,6 +7,7 @@
 
 #include "core/validity.h"
 #include "engine/acquisition.h"
+#include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
 #include "engine/nodes.h"
@@ -222,6 +223,8 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     }
     lock->handle = true;
     rl_lock_ref(lock);
+    if (lock->owner_fixed) /* from now on it may be planted where it was missing */
+        rl_dispatch_mend(lock, lock->lease.behind);
     return lock;
 }
 
