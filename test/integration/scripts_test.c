@@ -249,7 +249,7 @@ static void a_key_of_another_type_is_in_the_way_and_nothing_is_written(void **st
 
     plant_guard(fleet);
     fleet_command(fleet, 0, "HSET", "lock", "field", "value", NULL);
-    assert_int_equal(strncmp(acquire(fleet, node_now(fleet)), "WRONGTYPE", 9), 0);
+    assert_non_null(strstr(acquire(fleet, node_now(fleet)), "WRONGTYPE"));
     assert_value(fleet, FENCE_KEY, "(nil)");
     assert_string_equal(fleet_command(fleet, 0, "HGET", "lock", "field", NULL), "value");
     fleet_command(fleet, 0, "DEL", "lock", NULL);
@@ -524,7 +524,7 @@ static void extending_a_key_of_another_type_is_an_error(void **state)
 
     plant_guard(fleet);
     fleet_command(fleet, 0, "HSET", "lock", "field", "value", NULL);
-    assert_int_equal(strncmp(extend(fleet, "me", "60000", NEVER_LATE, EPOCH), "WRONGTYPE", 9), 0);
+    assert_non_null(strstr(extend(fleet, "me", "60000", NEVER_LATE, EPOCH), "WRONGTYPE"));
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
@@ -541,7 +541,7 @@ static void releasing_deletes_what_is_ours_and_nothing_else(void **state)
     assert_string_equal(release(fleet, "another"), "1");
     assert_value(fleet, "lock", "(nil)");
     fleet_command(fleet, 0, "HSET", "lock", "field", "value", NULL);
-    assert_int_equal(strncmp(release(fleet, "me"), "WRONGTYPE", 9), 0);
+    assert_non_null(strstr(release(fleet, "me"), "WRONGTYPE"));
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
