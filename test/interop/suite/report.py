@@ -35,7 +35,9 @@ def count(row, mode):
 
 def tests_cell(row):
     tests = row.get("tests")
-    return f"{tests['total'] - len(tests['failed'])} of {tests['total']}" if tests else ""
+    if not tests:
+        return ""
+    return f"{tests['total'] - len(tests['failed'])} of {tests['total']}" + ("" if tests["has_tls"] else ", built without TLS")
 
 
 def server_table(document):
