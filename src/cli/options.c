@@ -44,6 +44,8 @@ static const struct cli_option table[] = {
     {NULL, 'c', CLI_VALUE_TEXT, AT(shell), CLI_RUN, "TEXT", "run TEXT through $SHELL -c"},
     {"foreground", '\0', CLI_VALUE_NONE, AT(foreground), CLI_RUN, NULL,
      "CMD stays in the caller's process group"},
+    {"pass-credentials", '\0', CLI_VALUE_NONE, AT(pass_credentials), CLI_RUN, NULL,
+     "CMD sees REDLOCK_PASSWORD and the passwords in REDLOCK_NODES"},
     {"status-fd", '\0', CLI_VALUE_FD, AT(status_fd), CLI_RUN, "N",
      "write what happens to descriptor N, as JSON lines"},
     {"owner-token", '\0', CLI_VALUE_TEXT, AT(owner), CLI_EXTEND | CLI_RELEASE, "OWNER",

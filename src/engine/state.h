@@ -106,12 +106,16 @@ struct rl_engine {
 
     /* Locks and operations. */
     struct rl_timers timers;
-    uint32_t timers_reserved;  /* places promised to operations and locks */
-    struct rl_list operations; /* under way */
-    struct rl_list rounds;     /* locks with a round under way */
-    struct rl_list ended;      /* operations that are over, for whoever called */
-    struct rl_list turned;     /* operations that no longer queue, for whoever sleeps meanwhile */
-    struct rl_list notices;    /* locks whose callbacks have to run */
+    uint32_t timers_reserved;          /* places promised to operations and locks */
+    struct rl_list operations;         /* under way */
+    struct rl_list rounds;             /* locks with a round under way, but for those of asynchronous calls */
+    struct rl_list requested;          /* those */
+    struct rl_list settling;           /* operations whose question waits for connections */
+    struct rl_list lagging;            /* held locks that do not reach all nodes; see lagging.c */
+    uint32_t lagging_on[RL_NODES_MAX]; /* how many of them lack each node */
+    struct rl_list ended;              /* operations that are over, for whoever called */
+    struct rl_list turned;             /* operations that no longer queue, for whoever sleeps meanwhile */
+    struct rl_list notices;            /* locks whose callbacks have to run */
     struct rl_list spare_operations;
     uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;
