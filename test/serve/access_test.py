@@ -123,8 +123,8 @@ def a_unix_socket_knows_its_peers():
 
     def over_unix(user=None):
         child = subprocess.run(
-            ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", path, "http://localhost/v1/nodes"],
-            capture_output=True, text=True, check=False, user=user)
+            ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", path.name, "http://localhost/v1/nodes"],
+            capture_output=True, text=True, check=False, user=user, cwd=work)  # folders above may be closed to others
         return child.stdout
 
     equal(over_unix(), "200")
