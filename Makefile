@@ -23,6 +23,8 @@ help:
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
+	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
+	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
 	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
@@ -49,6 +51,14 @@ install uninstall:
 
 dist:
 	@tools/make-dist $(BUILD)/dist
+
+builds:
+	@tools/setup builds
+	@tools/try-builds $(BUILD) $(ONLY)
+
+coverage:
+	@tools/setup builds
+	@tools/measure-coverage $(BUILD)/coverage
 
 lint:
 	@tools/setup test
@@ -107,4 +117,4 @@ interop: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop clean
+.PHONY: all help test demo install uninstall dist builds coverage lint format bench bench-peers fuzz sim chaos soak model interop clean
