@@ -113,7 +113,7 @@ static void admit(struct raw_node *node)
     rl_guard_read_admit(node->in, converse(node, &writer), &admitted);
     if (admitted.fitness != RL_FITNESS_FIT)
         bench_die("the nodes may not vote yet: run redlock_bench -m guarded init");
-    memcpy(node->epoch, admitted.epoch, sizeof node->epoch);
+    rl_guard_epoch(node->epoch, admitted.record);
 }
 
 static struct raw_node *open_node(const char *text, size_t length, enum bench_mode mode)

@@ -327,7 +327,7 @@ static int admit(const struct cli_local *local)
     settings.nodes = urls;
     redlock_result result = urls == NULL ? REDLOCK_NOMEM : redlock_client_open(&settings, &client, &report);
     if (result == REDLOCK_OK)
-        result = redlock_init_nodes(client, &report);
+        result = redlock_init_nodes(client, 0, &report);
     redlock_client_close(client);
     free(urls);
     admitted_path(local, path);

@@ -54,6 +54,7 @@ static const struct cli_option table[] = {
     {"plain", '\0', CLI_VALUE_NONE, AT(plain), LOCKING | CLI_STATUS, NULL,
      "SET NX PX only: no fence, no guard against nodes that forget"},
     {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT, NULL, "do not ask"},
+    {"force", '\0', CLI_VALUE_NONE, AT(force), CLI_INIT, NULL, "also when a lock is seen to be held"},
     {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},
     {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "say every step on stderr"},
     {"json", '\0', CLI_VALUE_NONE, AT(json), EVERY, NULL, "answers and errors as JSON lines"},

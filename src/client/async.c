@@ -13,7 +13,7 @@ enum { FLUSH_EVERY = 64 }; /* callbacks: none of them holds back too many questi
 
 static redlock_request next_request(redlock_client *client)
 {
-    return ++client->last_request;
+    return ++client->engine.last_request;
 }
 
 /* The operation is under way, or has even ended already: its callback has not run, for that needs the mutex. */
@@ -48,10 +48,10 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    result = rl_call_check_spec(client, rl_spec_accept(spec, &copy), &checked, NULL);
+    result = rl_call_check_spec(&client->engine, rl_spec_accept(spec, &copy), &checked, NULL);
     if (result == REDLOCK_OK) {
         rl_driver_refresh(client);
-        operation = rl_call_acquire(client, &checked, wait_ms, next_request(client), &result, NULL);
+        operation = rl_begin_acquire(client, &checked, wait_ms, next_request(client), &result, NULL);
     }
     if (operation != NULL)
         set_callback(operation, done, NULL, context, request);
@@ -68,13 +68,13 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
 
     if (lock == NULL || done == NULL)
         return REDLOCK_INVALID;
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return REDLOCK_MISUSE;
-    rl_driver_refresh(lock->client);
-    operation = rl_call_extend(lock, ttl_ms, next_request(lock->client), &result, NULL);
+    rl_driver_refresh(rl_client_of(lock));
+    operation = rl_begin_extend(lock, ttl_ms, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_nudged(lock->client);
+    leave_nudged(rl_client_of(lock));
     return result;
 }
 
@@ -87,55 +87,25 @@ redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, v
 
     if (lock == NULL || done == NULL)
         return REDLOCK_INVALID;
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return REDLOCK_MISUSE;
-    rl_driver_refresh(lock->client);
-    operation = rl_call_release(lock, next_request(lock->client), &result, NULL);
+    rl_driver_refresh(rl_client_of(lock));
+    operation = rl_begin_release(lock, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_nudged(lock->client);
+    leave_nudged(rl_client_of(lock));
     return result;
-}
-
-/* Linear in what is under way: cancelling is rare. */
-static struct rl_operation *find_operation(redlock_client *client, redlock_request request)
-{
-    for (struct rl_link *link = rl_list_first(&client->operations); link != NULL;
-         link = rl_list_next(&client->operations, link)) {
-        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
-
-        if (operation->request == request && !operation->done)
-            return operation;
-    }
-    return NULL;
-}
-
-static void cancel_operation(redlock_client *client, struct rl_operation *operation)
-{
-    struct rl_event event = {.kind = RL_EVENT_CANCEL, .now = rl_client_now(client)};
-
-    if (operation->kind == RL_OPERATION_EXTEND)
-        rl_operation_finish(operation,
-                            REDLOCK_CANCELED); /* the round goes on: longer than wanted harms nobody */
-    else
-        rl_operation_event(operation, &event);
 }
 
 redlock_result redlock_cancel(redlock_client *client, redlock_request request)
 {
     RL_NO_CANCELLATION;
-    struct rl_operation *operation;
-    redlock_result result = REDLOCK_OK;
+    redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    operation = request != 0 ? find_operation(client, request) : NULL;
-    if (operation == NULL)
-        result = REDLOCK_NOT_HELD;
-    else if (operation->kind == RL_OPERATION_RELEASE)
-        result = REDLOCK_MISUSE;
-    else
-        cancel_operation(client, operation);
+    rl_client_now(client);
+    result = rl_engine_cancel(&client->engine, request);
     leave_nudged(client);
     return result;
 }

@@ -7,6 +7,9 @@
 #include "base/bytes.h"
 #include "client/client.h"
 #include "core/validity.h"
+#include "engine/guard.h"
+#include "engine/holding.h"
+#include "engine/report.h"
 
 redlock_result rl_blocking_misuse(redlock_report *report)
 {
@@ -22,10 +25,10 @@ static redlock_result settle_up(redlock_client *client, struct rl_operation *ope
     redlock_result result;
 
     if (handed_out != NULL && operation->result == REDLOCK_OK)
-        *handed_out = rl_call_hand_out(operation);
+        *handed_out = rl_begin_hand_out(operation);
     result = operation->result;
     rl_report_operation(report, operation);
-    rl_operation_free(client, operation);
+    rl_operation_free(&client->engine, operation);
     return result;
 }
 
@@ -53,26 +56,26 @@ static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call
 {
     redlock_spec checked;
 
-    call->result = rl_call_check_spec(client, call->spec, &checked, call->report);
+    call->result = rl_call_check_spec(&client->engine, call->spec, &checked, call->report);
     if (call->result != REDLOCK_OK)
         return NULL;
     if (alone) {
-        rl_guard_begin(client);
-        rl_driver_settle(client, rl_quorum(client->node_count));
+        rl_guard_begin(&client->engine);
+        rl_driver_settle(client, rl_quorum(client->engine.node_count));
     }
-    if (client->closing) { /* meanwhile: what is under way was cancelled already */
+    if (client->engine.closing) { /* meanwhile: what is under way was cancelled already */
         call->result = REDLOCK_CANCELED;
         rl_report_error(call->report, call->result, "the client was closed");
         return NULL;
     }
-    return rl_call_acquire(client, &checked, call->wait_ms, 0, &call->result, call->report);
+    return rl_begin_acquire(client, &checked, call->wait_ms, 0, &call->result, call->report);
 }
 
 struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call)
 {
     if (call->post.kind == RL_POST_ACQUIRE)
         return begin_acquire(client, call, false);
-    return rl_call_release(call->lock, 0, &call->result, call->report);
+    return rl_begin_release(call->lock, 0, &call->result, call->report);
 }
 
 void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation)
@@ -122,13 +125,13 @@ static redlock_result extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report
     struct rl_operation *operation;
     redlock_result result;
 
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return rl_blocking_misuse(report);
-    rl_driver_refresh(lock->client);
-    operation = rl_call_extend(lock, ttl_ms, 0, &result, report);
+    rl_driver_refresh(rl_client_of(lock));
+    operation = rl_begin_extend(lock, ttl_ms, 0, &result, report);
     if (operation != NULL)
-        result = conclude(lock->client, operation, report);
-    rl_driver_leave(lock->client);
+        result = conclude(rl_client_of(lock), operation, report);
+    rl_driver_leave(rl_client_of(lock));
     return result;
 }
 
@@ -146,12 +149,12 @@ static redlock_result release(redlock_lock *lock, redlock_report *report)
 {
     struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
 
-    if (rl_crowd_call(lock->client, &call))
+    if (rl_crowd_call(rl_client_of(lock), &call))
         return call.result;
-    if (!rl_client_enter(lock->client))
+    if (!rl_client_enter(rl_client_of(lock)))
         return rl_blocking_misuse(report);
-    rl_driver_refresh(lock->client);
-    return finish(lock->client, rl_call_release(lock, 0, &call.result, report), &call);
+    rl_driver_refresh(rl_client_of(lock));
+    return finish(rl_client_of(lock), rl_begin_release(lock, 0, &call.result, report), &call);
 }
 
 redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
@@ -176,7 +179,7 @@ static redlock_result know_lock(redlock_client *client, const redlock_spec *spec
         rl_report_error(report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
         return REDLOCK_INVALID;
     }
-    *lock = rl_call_make_lock(client, spec, owner.bytes, length, 0);
+    *lock = rl_call_make_lock(&client->engine, spec, owner.bytes, length, 0);
     if (*lock != NULL)
         return REDLOCK_OK;
     rl_report_error(report, REDLOCK_NOMEM, "out of memory");
@@ -186,16 +189,16 @@ static redlock_result know_lock(redlock_client *client, const redlock_spec *spec
 /* The validity a lock would have if a quorum extended it now: nothing is promised before they did. */
 static void presume_held(redlock_lock *lock)
 {
-    struct rl_time now = rl_client_now(lock->client);
+    struct rl_time now = rl_client_now(rl_client_of(lock));
 
-    rl_holding_start(lock, now, rl_validity_end(now, lock->lease.config.ttl, lock->client->config.drift_ppm));
+    rl_holding_start(lock, now, rl_validity_end(now, lock->lease.config.ttl, lock->engine->config.drift_ppm));
 }
 
 static redlock_result adopt_known(redlock_client *client, redlock_lock *known, redlock_lock **lock,
                                   redlock_report *report)
 {
     redlock_result result;
-    struct rl_operation *operation = rl_call_extend(known, 0, 0, &result, report);
+    struct rl_operation *operation = rl_begin_extend(known, 0, 0, &result, report);
 
     if (operation == NULL) {
         if (known->stage == RL_LOCK_HELD)
@@ -205,14 +208,14 @@ static redlock_result adopt_known(redlock_client *client, redlock_lock *known, r
     rl_driver_wait(client, operation, NULL);
     result = operation->result;
     if (result == REDLOCK_OK)
-        *lock = rl_call_hand_out(operation);
+        *lock = rl_begin_hand_out(operation);
     else if (known->stage == RL_LOCK_HELD)
         rl_holding_abandon(known); /* the nodes could not be asked: it is not ours to end */
     if (result == REDLOCK_LOST)
         operation->result = REDLOCK_NOT_HELD;
     result = operation->result;
     rl_report_operation(report, operation);
-    rl_operation_free(client, operation);
+    rl_operation_free(&client->engine, operation);
     return result;
 }
 
@@ -225,15 +228,15 @@ static redlock_result adopt(redlock_client *client, const redlock_spec *spec, st
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    result = rl_call_check_spec(client, spec, &checked, report);
-    if (result == REDLOCK_OK && !rl_call_start_background(client, &checked, 0)) {
+    result = rl_call_check_spec(&client->engine, spec, &checked, report);
+    if (result == REDLOCK_OK && !rl_begin_threads(client, &checked, 0)) {
         result = REDLOCK_SYSTEM;
         rl_report_error(report, result, "cannot start a thread: the system refused it");
     }
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
-        rl_driver_settle(client, rl_quorum(client->node_count));
+        rl_driver_settle(client, rl_quorum(client->engine.node_count));
         presume_held(known);
         result = adopt_known(client, known, lock, report);
         rl_lock_unref(known);
@@ -266,13 +269,13 @@ static redlock_result release_owner(redlock_client *client, const redlock_spec *
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    result = rl_call_check_spec(client, spec, &checked, report);
+    result = rl_call_check_spec(&client->engine, spec, &checked, report);
     if (result == REDLOCK_OK)
         result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
-        rl_driver_settle(client, rl_quorum(client->node_count));
+        rl_driver_settle(client, rl_quorum(client->engine.node_count));
         presume_held(known);
-        operation = rl_call_release(known, 0, &result, report);
+        operation = rl_begin_release(known, 0, &result, report);
         if (operation != NULL)
             result = conclude(client, operation, report);
         rl_lock_unref(known);
@@ -298,30 +301,16 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
 
 /* Puts one question about a name (or about no name) to every node and waits for all of them. */
 static redlock_result survey(redlock_client *client, enum rl_operation_kind kind, const redlock_spec *spec,
-                             redlock_report *report)
+                             bool force, redlock_report *report)
 {
-    bool inspects = kind == RL_OPERATION_INSPECT;
-    struct rl_operation *operation = NULL;
-    redlock_lock *lock;
+    struct rl_operation *operation;
+    redlock_result result;
 
-    if (!inspects)
-        rl_guard_begin(client);
-    rl_driver_settle(client, client->node_count);
-    if (inspects)
-        rl_guard_look(client);
-    lock = rl_lock_create(client, spec, spec->name_length, "nobody", strlen("nobody"));
-    if (lock != NULL)
-        operation = rl_operation_create(client, kind, lock);
-    if (operation == NULL) {
-        if (lock != NULL)
-            rl_lock_unref(lock);
-        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
-        return REDLOCK_NOMEM;
-    }
-    operation->record.details = inspects && report != NULL ? report->details : NULL;
-    rl_details_forget(operation->record.details);
-    rl_operation_start_survey(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
-    return conclude(client, operation, report);
+    if (kind != RL_OPERATION_INSPECT)
+        rl_guard_begin(&client->engine);
+    rl_driver_settle(client, client->engine.node_count);
+    operation = rl_call_survey(&client->engine, kind, spec, force, &result, report);
+    return operation != NULL ? conclude(client, operation, report) : result;
 }
 
 static redlock_result inspect(redlock_client *client, const redlock_spec *spec, redlock_report *report)
@@ -330,10 +319,10 @@ static redlock_result inspect(redlock_client *client, const redlock_spec *spec, 
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    if (client->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
+    if (client->engine.config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
     else
-        result = survey(client, RL_OPERATION_INSPECT, spec, report);
+        result = survey(client, RL_OPERATION_INSPECT, spec, false, report);
     rl_driver_leave(client);
     return result;
 }
@@ -351,27 +340,27 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
     return rl_report_return(&frame, inspect(client, &spec, frame.report));
 }
 
-static redlock_result init_nodes(redlock_client *client, redlock_report *report)
+static redlock_result init_nodes(redlock_client *client, bool force, redlock_report *report)
 {
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_result result = REDLOCK_MISUSE;
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    if (client->config.guarded)
-        result = survey(client, RL_OPERATION_INIT, &spec, report);
+    if (client->engine.config.guarded)
+        result = survey(client, RL_OPERATION_INIT, &spec, force, report);
     else
         rl_report_error(report, result, "a plain client has no guard to admit nodes to");
     rl_driver_leave(client);
     return result;
 }
 
-redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
+redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report)
 {
     RL_NO_CANCELLATION;
     struct rl_report_frame frame;
 
     if (!rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    return rl_report_return(&frame, init_nodes(client, frame.report));
+    return rl_report_return(&frame, init_nodes(client, force != 0, frame.report));
 }

@@ -11,6 +11,9 @@
 
 enum { LONELY_CALLS = 16 };
 
+_Static_assert(sizeof(struct rl_post) <= sizeof(struct rl_link),
+               "a lock's link holds the post that frees it");
+
 /* What the inbox points to while nobody stands. */
 static struct rl_post closed_inbox;
 
@@ -91,12 +94,14 @@ bool rl_crowd_call(redlock_client *client, struct rl_call *call)
 /* A lock without callbacks is on no list of notices: its link is free to be used here. */
 bool rl_crowd_free(redlock_client *client, redlock_lock *lock)
 {
+    struct rl_post *unwanted;
     bool posted;
 
     if (lock->on_lost != NULL || lock->renewal != NULL || !enter(client))
         return false;
-    lock->unwanted.kind = RL_POST_FREE;
-    posted = post(client, &lock->unwanted);
+    unwanted = (struct rl_post *)(void *)&lock->notice;
+    unwanted->kind = RL_POST_FREE;
+    posted = post(client, unwanted);
     if (!posted)
         lock->notice = (struct rl_link){0};
     leave(client);
@@ -109,8 +114,8 @@ void rl_crowd_notice(redlock_client *client)
 {
     struct rl_crowd *crowd = &client->crowd;
 
-    if (crowd->wanted || client->callers < RL_CROWD + client->queues.blocked || client->closing ||
-        !rl_driver_start_carrier(client))
+    if (crowd->wanted || client->callers < RL_CROWD + client->engine.queues.blocked ||
+        client->engine.closing || !rl_driver_start_carrier(client))
         return;
     crowd->wanted = true;
     pthread_cond_signal(&client->carrier_wake);
@@ -157,9 +162,9 @@ static void end(redlock_client *client, struct rl_call *call)
 
 static void begin(redlock_client *client, struct rl_call *call)
 {
-    struct rl_operation *operation = client->closing ? NULL : rl_blocking_begin(client, call);
+    struct rl_operation *operation = client->engine.closing ? NULL : rl_blocking_begin(client, call);
 
-    if (client->closing)
+    if (client->engine.closing)
         call->result = rl_blocking_misuse(call->report);
     if (operation == NULL) {
         end(client, call);
@@ -167,7 +172,7 @@ static void begin(redlock_client *client, struct rl_call *call)
     }
     client->callers++;
     client->crowd.lonely++;
-    if (++client->crowd.under_way >= RL_CROWD + client->queues.blocked)
+    if (++client->crowd.under_way >= RL_CROWD + client->engine.queues.blocked)
         client->crowd.lonely = 0;
     operation->call = call;
     if (operation->done)
@@ -177,7 +182,7 @@ static void begin(redlock_client *client, struct rl_call *call)
 static void let_go(redlock_client *client, redlock_lock *lock)
 {
     lock->notice = (struct rl_link){0};
-    rl_lock_let_go(lock);
+    rl_engine_free_handle(lock);
     client->refs--; /* the client itself has one more */
 }
 
@@ -195,7 +200,7 @@ static void carry_out(redlock_client *client, struct rl_post *posts)
             *last = post;
             last = &post->next;
         } else if (post->kind == RL_POST_FREE) {
-            let_go(client, RL_CONTAINER(post, redlock_lock, unwanted));
+            let_go(client, RL_CONTAINER(post, redlock_lock, notice));
         } else {
             begin(client, RL_CONTAINER(post, struct rl_call, post));
         }
@@ -213,6 +218,7 @@ static void end_all(redlock_client *client)
 {
     struct rl_link *link;
 
+    rl_notify_attend(client);
     while ((link = rl_list_first(&client->crowd.ended)) != NULL) {
         struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, following);
         struct rl_call *call = operation->call;
@@ -221,7 +227,7 @@ static void end_all(redlock_client *client)
         rl_blocking_end(client, call, operation);
         end(client, call);
         client->crowd.under_way--;
-        if (--client->callers == 0 && client->closing)
+        if (--client->callers == 0 && client->engine.closing)
             pthread_cond_broadcast(&client->callers_gone);
     }
 }

@@ -1,12 +1,11 @@
 /*
  * What a report says of single nodes and waiters: the object that keeps it, and the accessors of the API. What goes into it is
- * decided in report.c and record.c.
+ * decided in the engine.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "client/client.h"
+#include "engine/details.h"
 
 static size_t details_size(uint32_t node_capacity)
 {
@@ -42,46 +41,6 @@ void redlock_details_free(redlock_details *details)
         return;
     allocator = details->allocator;
     allocator.release(allocator.context, details, details_size(details->node_capacity));
-}
-
-void rl_details_clear(redlock_details *details)
-{
-    if (details != NULL)
-        details->node_count = details->waiter_count = 0;
-}
-
-void rl_details_forget(redlock_details *details)
-{
-    if (details == NULL)
-        return;
-    details->waiter_count = 0;
-    for (uint32_t node = 0; node < details->node_capacity; node++)
-        details->nodes[node].has_owner = false;
-}
-
-void rl_details_add_waiter(redlock_details *details, const struct rl_waiter *waiter, uint32_t place)
-{
-    redlock_waiter *entry;
-
-    if (details->waiter_count >= RL_WAITERS_KEPT)
-        return;
-    entry = &details->waiters[details->waiter_count++];
-    redlock_holder_parse(waiter->who, waiter->who_length, &entry->who);
-    entry->who.id[0] = '\0';
-    entry->count = waiter->count;
-    entry->place = place;
-    if (place == 0)
-        entry->who.since_ms = (int64_t)(waiter->ticket / 1000);
-}
-
-void rl_details_set_owner(redlock_details *details, uint32_t node, const char *owner, size_t length)
-{
-    struct rl_node_detail *entry = &details->nodes[node];
-
-    entry->has_owner = true;
-    entry->owner_length = (uint16_t)(length < REDLOCK_OWNER_MAX ? length : REDLOCK_OWNER_MAX);
-    memcpy(entry->owner, owner, entry->owner_length);
-    entry->owner[entry->owner_length] = '\0';
 }
 
 static redlock_result copy_details(redlock_details *copy, const redlock_details *details)

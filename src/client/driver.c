@@ -9,21 +9,16 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "client/transfer.h"
+#include "engine/nodes.h"
+#include "engine/queue.h"
 
-enum {
-    READY_MAX = 32,
-    REFRESH_AFTER_US = 5000,
-    FROZEN_LOOK_MS = 50,
-    TIMER_TURNS = 4,
-    BACKLOG = 512, /* unanswered questions at one node */
-    PUT_OFF_US = 2000,
-    PUT_OFF_APART_US = 10
-};
+enum { READY_MAX = 32, REFRESH_AFTER_US = 5000, FROZEN_LOOK_MS = 50 };
 
 /* In a crowd only the driver writes: what many threads ask for travels together. */
 static bool leave_to_driver(redlock_client *client)
 {
-    if (!client->driving || client->callers < RL_CROWD + client->queues.blocked ||
+    if (!client->driving || client->callers < RL_CROWD + client->engine.queues.blocked ||
         pthread_equal(client->driver, pthread_self()))
         return false;
     if (client->pollers > 0 && !client->rung) {
@@ -35,102 +30,28 @@ static bool leave_to_driver(redlock_client *client)
 
 void rl_driver_flush(redlock_client *client)
 {
-    if (client->dirty != 0 && leave_to_driver(client))
-        return;
-    while (client->dirty != 0) {
-        uint32_t node = rl_node_set_first(client->dirty);
+    const struct rl_wants *wants = &client->engine.wants;
 
-        client->dirty &= client->dirty - 1;
-        rl_connection_flush(&client->connections[node], client->clock.now);
-    }
-}
-
-struct rl_time rl_driver_due(const redlock_client *client)
-{
-    const struct rl_timer *first = rl_timers_first(&client->timers);
-    struct rl_time due = first != NULL ? first->at : RL_TIME_NEVER;
-
-    for (uint32_t node = 0; node < client->node_count; node++)
-        due = rl_time_min(due, rl_connection_due(&client->connections[node]));
-    return rl_time_min(due, rl_reaper_due(client));
-}
-
-static void run_timer(redlock_client *client, struct rl_timer *timer)
-{
-    struct rl_event event = {.kind = RL_EVENT_TIMER, .now = client->clock.now};
-
-    /* Operations and locks keep their timers in different places: a timer's owner is told by its mark. */
-    if (timer->of_lock)
-        rl_holding_event(RL_CONTAINER(timer, redlock_lock, timer), &event);
-    else
-        rl_operation_event(RL_CONTAINER(timer, struct rl_operation, timer), &event);
-}
-
-/* Whether so many nodes have more than enough to answer that one more question would find no quorum in good time. */
-static bool backlogged(const redlock_client *client)
-{
-    uint32_t able = 0;
-    bool behind = false;
-
-    for (uint32_t node = 0; node < client->node_count; node++) {
-        const struct rl_connection *connection = &client->connections[node];
-
-        if (connection->ticket_count >= BACKLOG)
-            behind = true;
-        else if (connection->state == RL_CONNECTION_READY &&
-                 !rl_connection_silent(connection, client->clock.now))
-            able++;
-    }
-    return behind && able < rl_quorum(client->node_count);
-}
-
-/* Ten thousand renewals that fall due at once would time out together: those that can wait give way. */
-static bool put_off(redlock_client *client, struct rl_timer *timer, uint32_t *count)
-{
-    struct rl_time now = client->clock.now;
-
-    if (!timer->of_lock || !rl_holding_can_wait(RL_CONTAINER(timer, redlock_lock, timer), now) ||
-        !backlogged(client))
-        return false;
-    rl_timers_set(&client->timers, timer,
-                  rl_time_add(now, rl_span_us(PUT_OFF_US + PUT_OFF_APART_US * (int64_t)(*count)++)));
-    return true;
+    do {
+        rl_transfer_connect(client);
+        if (wants->write != 0 && leave_to_driver(client))
+            return;
+        rl_transfer_write(client); /* which may fail */
+    } while ((wants->close | wants->open | wants->write) != 0);
 }
 
 /* Answers that came while nobody looked are read first: without them a node would seem silent that is not. */
 void rl_driver_run_timers(redlock_client *client)
 {
-    struct rl_timer *timer;
-    struct rl_time now;
-    uint32_t count = 0, turns;
-
     rl_driver_refresh(client);
-    now = client->clock.now;
-    /* What one timer ends may make the next thing due at once, so it may come again at the same time, but not for ever: what
-     * is left has its turn after what the nodes said in the meantime. */
-    turns = TIMER_TURNS * client->timers.count;
-    while ((timer = rl_timers_first(&client->timers)) != NULL && !rl_time_before(now, timer->at) &&
-           turns-- > 0)
-        if (!put_off(client, timer, &count))
-            run_timer(client, timer);
-    for (uint32_t node = 0; node < client->node_count; node++)
-        rl_connection_tick(&client->connections[node], now);
-    rl_reaper_pay(client, now);
+    rl_engine_tick(&client->engine);
     rl_driver_flush(client);
-}
-
-static void take_resolved(redlock_client *client)
-{
-    struct rl_resolved resolved;
-
-    while (rl_resolver_take(client->resolver, &resolved))
-        rl_connection_resolved(&client->connections[resolved.tag], &resolved, client->clock.now);
 }
 
 /* How long nobody has looked at what nodes sent; nothing while another thread is in the poller. */
 static struct rl_span unseen_since(const redlock_client *client)
 {
-    return client->pollers > 0 ? rl_span_us(0) : rl_time_since(client->clock.now, client->last_turn);
+    return client->pollers > 0 ? rl_span_us(0) : rl_time_since(client->engine.now, client->last_turn);
 }
 
 /* How much later than planned this thread came back from the poller: it was stopped, or had no processor. */
@@ -139,21 +60,6 @@ static struct rl_span overslept(redlock_client *client, struct rl_time awake_at)
     struct rl_time now = rl_client_now(client);
 
     return rl_time_before(awake_at, now) ? rl_time_since(now, awake_at) : rl_span_us(0);
-}
-
-/* Rule: no node is late because nobody looked. What came is read before any deadline is judged, and a greeting, which takes
- * several round trips, gets the time back in which nobody looked. */
-static void handle_ready(redlock_client *client, const struct rl_ready *ready, int count,
-                         struct rl_span unseen)
-{
-    rl_client_now(client);
-    client->connection_config.unseen = unseen;
-    for (int i = 0; i < count; i++) {
-        if (ready[i].tag == RL_POLLER_BELL)
-            take_resolved(client);
-        else
-            rl_connection_handle(&client->connections[ready[i].tag], &ready[i], client->clock.now);
-    }
 }
 
 /* The bell is for the driver, who may be asleep in the poller: whoever else took it down rings it again. */
@@ -189,7 +95,7 @@ static bool stands(const redlock_client *client)
  * in hand the clock is looked at every second, so that a loss is told soon after waking up. */
 static int64_t rest_us(const redlock_client *client, int64_t left_us)
 {
-    int64_t most_us = client->stats.held > 0 ? 1000000 : INT64_C(3600) * 1000000;
+    int64_t most_us = client->engine.stats.held > 0 ? 1000000 : INT64_C(3600) * 1000000;
 
     return left_us < most_us ? left_us : most_us;
 }
@@ -210,9 +116,9 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
         rl_follow_settle(client);
     } while (standing && !rl_list_empty(&client->crowd.ended));
     calls = rl_crowd_take_woken(client);
-    until = rl_time_min(until, rl_driver_due(client));
-    timeout = rl_span_us(rest_us(client, rl_time_since(until, client->clock.now).us));
-    awake_at = rl_time_max(until, client->clock.now);
+    until = rl_time_min(until, rl_engine_due(&client->engine));
+    timeout = rl_span_us(rest_us(client, rl_time_since(until, client->engine.now).us));
+    awake_at = rl_time_max(until, client->engine.now);
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     rl_follow_unlock(client);
@@ -227,8 +133,8 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     if (--client->pollers == 0)
         client->sleep_until = (struct rl_time){0};
     pass_bell_on(client, ready, count);
-    handle_ready(client, ready, count, rl_span_add(unseen, overslept(client, awake_at)));
-    client->last_turn = client->clock.now;
+    rl_transfer_ready(client, ready, count, rl_span_add(unseen, overslept(client, awake_at)));
+    client->last_turn = client->engine.now;
     rl_driver_run_timers(client);
     if (client->crowd.standing && !standing)
         rl_crowd_pass_on(client);
@@ -243,34 +149,12 @@ void rl_driver_refresh(redlock_client *client)
 
     if (rl_time_before(now, rl_time_add(client->last_turn, rl_span_us(REFRESH_AFTER_US))))
         return;
-    client->looked_away = true;
+    client->engine.looked_away = true;
     count = rl_poller_wait(&client->poller, rl_span_us(0), ready, READY_MAX);
     pass_bell_on(client, ready, count);
-    handle_ready(client, ready, count, unseen);
-    client->looked_away = false;
-    client->last_turn = client->clock.now;
-}
-
-/* Whether a node is connected and, if its vote is wanted, has said whether it may vote. */
-static bool has_arrived(redlock_client *client, uint32_t node)
-{
-    if (client->connections[node].state != RL_CONNECTION_READY)
-        return false;
-    return !client->voting || rl_guard_right(client, node) != RL_MAY_VOTE_SOON;
-}
-
-static uint32_t count_ready(redlock_client *client, uint32_t *on_the_way)
-{
-    uint32_t ready = 0;
-
-    *on_the_way = 0;
-    for (uint32_t node = 0; node < client->node_count; node++) {
-        bool arrived = has_arrived(client, node);
-
-        ready += arrived;
-        *on_the_way += !arrived && client->connections[node].state != RL_CONNECTION_RESTING;
-    }
-    return ready;
+    rl_transfer_ready(client, ready, count, unseen);
+    client->engine.looked_away = false;
+    client->last_turn = client->engine.now;
 }
 
 /* One turn, as the driver if nobody else is. */
@@ -294,24 +178,18 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
     uint32_t on_the_way, ready;
 
     rl_driver_refresh(client);
-    while ((ready = count_ready(client, &on_the_way)) < client->node_count && on_the_way > 0 &&
-           !client->closing) {
-        if (ready >= wanted && client->settled)
+    while ((ready = rl_nodes_arrived(&client->engine, &on_the_way)) < client->engine.node_count &&
+           on_the_way > 0 && !client->engine.closing) {
+        if (ready >= wanted && client->engine.settled)
             break;
         if (ready >= wanted && moment.us == RL_TIME_NEVER.us)
-            moment = rl_time_add(client->clock.now, rl_span_us(client->config.connect_timeout.us / 10));
-        if (ready >= wanted && !rl_time_before(client->clock.now, moment))
+            moment =
+                rl_time_add(client->engine.now, rl_span_us(client->engine.config.connect_timeout.us / 10));
+        if (ready >= wanted && !rl_time_before(client->engine.now, moment))
             break;
         take_turn(client, moment);
     }
-    client->settled = true;
-}
-
-bool rl_driver_connecting(redlock_client *client)
-{
-    uint32_t on_the_way;
-
-    return count_ready(client, &on_the_way) < rl_quorum(client->node_count) && on_the_way > 0;
+    client->engine.settled = true;
 }
 
 struct timespec rl_driver_wake_time(redlock_client *client, struct rl_time until)
@@ -331,27 +209,14 @@ struct timespec rl_driver_wake_time(redlock_client *client, struct rl_time until
     return at;
 }
 
-/* Whether a node has to be sent more than went without waiting; silent ones count only if `silent`. */
-static bool has_unsent(const redlock_client *client, bool silent)
-{
-    for (uint32_t node = 0; node < client->node_count; node++) {
-        const struct rl_connection *connection = &client->connections[node];
-
-        if (connection->out_sent < connection->out_length &&
-            (silent || !rl_connection_silent(connection, client->clock.now)))
-            return true;
-    }
-    return false;
-}
-
 /* Whether a release is owed to a node that is being connected to. */
-static bool debtor_on_the_way(const redlock_client *client)
+static bool debtor_on_the_way(const struct rl_engine *engine)
 {
-    for (uint32_t i = 0; i < RL_DEBTS_MAX && client->debt_count > 0; i++) {
-        const struct rl_debt *debt = &client->debts[i];
+    for (uint32_t i = 0; i < RL_DEBTS_MAX && engine->debt_count > 0; i++) {
+        const struct rl_debt *debt = &engine->debts[i];
 
-        if (debt->lock != NULL && client->connections[debt->node].state != RL_CONNECTION_RESTING &&
-            client->connections[debt->node].state != RL_CONNECTION_READY)
+        if (debt->lock != NULL && engine->sessions[debt->node].state != RL_SESSION_RESTING &&
+            engine->sessions[debt->node].state != RL_SESSION_READY)
             return true;
     }
     return false;
@@ -362,17 +227,18 @@ static bool unattended(const redlock_client *client)
 {
     if (client->async_count > 0 && client->outer_fd < 0)
         return true;
-    return !rl_list_empty(&client->rounds) || has_unsent(client, false) || debtor_on_the_way(client);
+    return !rl_list_empty(&client->engine.rounds) || rl_nodes_unsent(&client->engine, false) ||
+           debtor_on_the_way(&client->engine);
 }
 
 /* Until when the carrier may sleep. A frozen node is not waited for in the poller, where it would keep callers from driving:
  * it is looked at now and then. */
 static struct rl_time carrier_rest(redlock_client *client)
 {
-    struct rl_time until = rl_driver_due(client);
+    struct rl_time until = rl_engine_due(&client->engine);
 
-    if (has_unsent(client, true))
-        until = rl_time_min(until, rl_time_add(client->clock.now, rl_span_ms(FROZEN_LOOK_MS)));
+    if (rl_nodes_unsent(&client->engine, true))
+        until = rl_time_min(until, rl_time_add(client->engine.now, rl_span_ms(FROZEN_LOOK_MS)));
     return until;
 }
 
@@ -399,10 +265,10 @@ static void stand(redlock_client *client)
     client->driving = client->crowd.standing = true;
     client->driver = pthread_self();
     rl_crowd_open(client);
-    while (!client->closing && rl_crowd_lasts(client))
+    while (!client->engine.closing && rl_crowd_lasts(client))
         rl_driver_turn(client, RL_TIME_NEVER);
     rl_crowd_close(client);
-    while (!client->closing && client->crowd.under_way > 0)
+    while (!client->engine.closing && client->crowd.under_way > 0)
         rl_driver_turn(client, RL_TIME_NEVER);
     rl_crowd_close(client);
     client->driving = client->crowd.standing = client->crowd.wanted = false;
@@ -414,7 +280,7 @@ static void *carry(void *context)
     redlock_client *client = context;
 
     pthread_mutex_lock(&client->mutex);
-    while (!client->closing) {
+    while (!client->engine.closing) {
         if (!client->driving && client->crowd.wanted) {
             stand(client);
         } else if (!client->driving && unattended(client)) {
@@ -470,16 +336,16 @@ void rl_driver_stop(redlock_client *client)
 
 static void set_timer_fd(redlock_client *client)
 {
-    struct rl_time due = rl_driver_due(client);
+    struct rl_time due = rl_engine_due(&client->engine);
     struct itimerspec at = {0};
     int64_t left;
 
     /* Ringing once too early costs less than setting it every time. */
-    if (!rl_time_before(due, client->timer_set) && rl_time_before(client->clock.now, client->timer_set))
+    if (!rl_time_before(due, client->timer_set) && rl_time_before(client->engine.now, client->timer_set))
         return;
     client->timer_set = due;
     if (due.us != RL_TIME_NEVER.us) {
-        left = rl_time_since(due, client->clock.now).us;
+        left = rl_time_since(due, client->engine.now).us;
         left = left > 0 ? left : 1;
         at.it_value.tv_sec = (time_t)(left / 1000000);
         at.it_value.tv_nsec = (long)(left % 1000000 * 1000);
@@ -494,9 +360,10 @@ void rl_driver_nudge(redlock_client *client)
     if (client->outer_fd >= 0)
         set_timer_fd(client);
     /* A release that has not left the house yet must go out although nobody may ever call again. */
-    if (!client->carrier_running && !client->closing && (client->debt_count > 0 || has_unsent(client, true)))
+    if (!client->carrier_running && !client->engine.closing &&
+        (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true)))
         rl_driver_start_carrier(client);
-    due = rl_driver_due(client);
+    due = rl_engine_due(&client->engine);
     if (client->carrier_running && client->carrier_until.us != 0 &&
         (rl_time_before(due, client->carrier_until) || (!client->driving && unattended(client))))
         pthread_cond_signal(&client->carrier_wake);

@@ -9,6 +9,7 @@
 
 #include "client/client.h"
 #include "client/futex.h"
+#include "engine/queue.h"
 
 enum { REST_MS = 2000 }; /* nobody sleeps for longer without looking */
 
@@ -76,23 +77,27 @@ static void end_call(redlock_client *client, struct rl_operation *operation)
     rl_blocking_end(client, call, operation);
     call->post.next = (struct rl_post *)client->followers.woken;
     client->followers.woken = call;
-    if (--client->callers == 0 && client->closing)
+    if (--client->callers == 0 && client->engine.closing)
         pthread_cond_broadcast(&client->callers_gone);
 }
 
 void rl_follow_settle(redlock_client *client)
 {
     struct rl_list *ended = &client->followers.ended;
+    bool any = false;
 
-    if (rl_list_empty(ended))
-        return;
+    rl_notify_attend(client);
     while (!rl_list_empty(ended)) {
+        any = true;
         end_call(client, RL_CONTAINER(rl_list_first(ended), struct rl_operation, following));
-        if (rl_list_empty(ended))
+        if (rl_list_empty(ended)) {
             rl_driver_flush(
                 client); /* a lock that could not be handed out is released; a broken node ends others */
+            rl_notify_attend(client);
+        }
     }
-    rl_driver_nudge(client);
+    if (any)
+        rl_driver_nudge(client);
 }
 
 /* Who queues has nothing to read, but the lease it waits for may end by itself. */
@@ -103,8 +108,8 @@ static bool is_minded(redlock_client *client)
 
     if (client->carrier_running)
         return true;
-    due = rl_driver_due(client);
-    if (!rl_time_before(due, rl_time_add(client->clock.now, rl_span_ms(REST_MS))))
+    due = rl_engine_due(&client->engine);
+    if (!rl_time_before(due, rl_time_add(client->engine.now, rl_span_ms(REST_MS))))
         return true;
     return followers->minder != NULL && !rl_time_before(due, followers->minded);
 }
@@ -181,7 +186,8 @@ void rl_follow_unlock(redlock_client *client)
 static struct rl_time sleep_until(redlock_client *client, struct rl_operation *operation)
 {
     struct rl_followers *followers = &client->followers;
-    struct rl_time until = rl_time_add(client->clock.now, rl_span_ms(REST_MS)), due = rl_driver_due(client);
+    struct rl_time until = rl_time_add(client->engine.now, rl_span_ms(REST_MS)),
+                   due = rl_engine_due(&client->engine);
 
     if (operation->timer.place != 0)
         until = rl_time_min(until, operation->timer.at);

@@ -33,7 +33,7 @@ static void after_fork_in_child(void)
     {
         redlock_client *client = RL_CONTAINER(link, redlock_client, registered);
 
-        client->inherited = true;
+        client->inherited = client->engine.inert = true;
         pthread_mutex_init(&client->mutex, NULL);
     }
     pthread_mutex_init(&registry_mutex, NULL);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "engine/report.h"
 
 static void ring_ready(redlock_client *client)
 {
@@ -15,23 +16,35 @@ static void ring_ready(redlock_client *client)
     (void)put; /* full means that it is readable already */
 }
 
-void rl_notify_lock(redlock_lock *lock)
+static void complete(redlock_client *client, struct rl_operation *operation)
 {
-    if (!rl_link_used(&lock->notice))
-        rl_list_append(&lock->client->notices, &lock->notice);
-    pthread_cond_signal(&lock->client->notifier_wake);
-}
-
-void rl_notify_completion(struct rl_operation *operation)
-{
-    redlock_client *client = operation->lock->client;
-
-    rl_list_remove(&operation->link);
     rl_list_append(&client->completions, &operation->link);
     client->async_count--;
     if (client->outer_fd >= 0 && !client->processing)
         ring_ready(client);
     else if (client->outer_fd < 0)
+        pthread_cond_signal(&client->notifier_wake);
+}
+
+void rl_notify_attend(redlock_client *client)
+{
+    struct rl_engine *engine = &client->engine;
+    struct rl_link *link;
+
+    while ((link = rl_list_first(&engine->turned)) != NULL) {
+        rl_list_remove(link);
+        rl_follow_turned(client, RL_CONTAINER(link, struct rl_operation, turned));
+    }
+    while ((link = rl_list_first(&engine->ended)) != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
+
+        rl_list_remove(link);
+        if (operation->request != 0)
+            complete(client, operation);
+        else
+            rl_driver_wake(client, operation);
+    }
+    if (!rl_list_empty(&engine->notices))
         pthread_cond_signal(&client->notifier_wake);
 }
 
@@ -43,7 +56,7 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
 
     rl_list_remove(&operation->link);
     if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK) {
-        lock = rl_call_hand_out(operation);
+        lock = rl_begin_hand_out(operation);
         if (lock == NULL) {
             rl_driver_flush(client); /* it is released, and the next one asks */
             rl_driver_nudge(client);
@@ -57,7 +70,7 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
     else
         operation->finished(operation->context, operation->result, &report);
     pthread_mutex_lock(&client->mutex);
-    rl_operation_free(client, operation);
+    rl_operation_free(&client->engine, operation);
 }
 
 static redlock_renewed_fn renewed_callback(const redlock_lock *lock)
@@ -87,8 +100,12 @@ static void run_notice(redlock_client *client, redlock_lock *lock)
     pthread_mutex_lock(&client->mutex);
     lock->calling = false;
     pthread_cond_broadcast(&client->callback_ended);
-    if (lost)
-        rl_holding_let_go(lock);
+    if (lost && lock->let_go != 0) {
+        rl_client_now(client);
+        rl_engine_loss_told(lock);
+        rl_driver_flush(client);
+        rl_driver_nudge(client);
+    }
     rl_lock_unref(lock);
 }
 
@@ -97,7 +114,7 @@ bool rl_notify_run(redlock_client *client, bool completions, bool notices)
     struct rl_link *link;
 
     rl_follow_pass_on(client); /* nobody waits for a callback */
-    link = notices ? rl_list_first(&client->notices) : NULL;
+    link = notices ? rl_list_first(&client->engine.notices) : NULL;
     if (link != NULL) {
         run_notice(client, RL_CONTAINER(link, redlock_lock, notice));
         return true;
@@ -114,7 +131,7 @@ static void *notify(void *context)
     redlock_client *client = context;
 
     pthread_mutex_lock(&client->mutex);
-    while (!client->closing)
+    while (!client->engine.closing)
         if (!rl_notify_run(client, client->outer_fd < 0, true))
             pthread_cond_wait(&client->notifier_wake, &client->mutex);
     rl_follow_unlock(client);

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "client/client.h"
+#include "engine/report.h"
 
 static const char *parse_nodes(redlock_client *client, const redlock_options *options, uint32_t *node)
 {
@@ -20,7 +21,7 @@ static const char *parse_nodes(redlock_client *client, const redlock_options *op
         if (wrong != NULL)
             return wrong;
         for (uint32_t other = 0; other < *node; other++)
-            if (strcmp(client->connections[other].url.display, url.display) == 0)
+            if (strcmp(client->engine.sessions[other].url.display, url.display) == 0)
                 return "is named twice: each node may vote only once";
         if (!url.has_password && options->password != NULL) {
             url.has_password = true;
@@ -28,9 +29,10 @@ static const char *parse_nodes(redlock_client *client, const redlock_options *op
             if (url.user[0] == '\0' && options->user != NULL)
                 rl_text_copy(url.user, sizeof url.user, options->user);
         }
-        if (!rl_connection_init(&client->connections[*node], &client->connection_config, *node, &url))
+        if (!rl_engine_add_node(&client->engine, &url))
             return "out of memory";
-        client->node_count = *node + 1;
+        rl_connection_init(&client->connections[*node], &client->connection_config, *node,
+                           &client->engine.sessions[*node].url);
     }
     return NULL;
 }
@@ -47,8 +49,8 @@ static uint32_t count_urls(const char *nodes)
 
 static bool wants_tls(const redlock_client *client)
 {
-    for (uint32_t i = 0; i < client->node_count; i++)
-        if (client->connections[i].url.transport == RL_TRANSPORT_TLS)
+    for (uint32_t i = 0; i < client->engine.node_count; i++)
+        if (client->engine.sessions[i].url.transport == RL_TRANSPORT_TLS)
             return true;
     return false;
 }
@@ -72,64 +74,39 @@ static void init_conditions(redlock_client *client)
     pthread_mutex_init(&client->mutex, NULL);
 }
 
-static void init_lists(redlock_client *client)
-{
-    rl_list_init(&client->operations);
-    rl_list_init(&client->rounds);
-    rl_list_init(&client->completions);
-    rl_list_init(&client->notices);
-    rl_list_init(&client->spare_operations);
-    rl_list_init(&client->spare_locks);
-    rl_list_init(&client->watching);
-    rl_follow_init(&client->followers);
-    rl_crowd_init(&client->crowd);
-}
-
-static void init_connection_config(redlock_client *client)
-{
-    rl_answers_connect(client);
-    client->connection_config = (struct rl_connection_config){
-        .user = &client->user,
-        .poller = &client->poller,
-        .prng = &client->prng,
-        .client_name = client->config.client_name,
-        .connect_timeout = client->config.connect_timeout,
-        .node_timeout = client->config.node_timeout,
-    };
-}
-
 /* A client without connections: nothing in it can fail later for want of these. */
 static redlock_client *create(const struct rl_config *config, uint32_t node_count)
 {
     redlock_allocator allocator = config->allocator;
     redlock_client *client = allocator.allocate(allocator.context, sizeof *client);
+    size_t size = node_count * sizeof *client->connections;
+    struct rl_host host;
 
     if (client == NULL)
         return NULL;
     memset(client, 0, sizeof *client);
-    client->config = *config;
-    client->connections = rl_client_allocate(client, node_count * sizeof *client->connections);
-    client->guards = rl_client_allocate(client, node_count * sizeof *client->guards);
-    client->node_stats = rl_client_allocate(client, node_count * sizeof *client->node_stats);
+    host = rl_client_host(client, config);
+    client->connections = allocator.allocate(allocator.context, size);
     client->processed = rl_details_create(&allocator, node_count);
     client->notified = rl_details_create(&allocator, node_count);
-    client->connection_capacity = node_count;
-    if (client->connections == NULL || client->guards == NULL || client->node_stats == NULL ||
-        client->processed == NULL || client->notified == NULL) {
-        rl_client_free_nodes(client);
+    if (client->connections == NULL || client->processed == NULL || client->notified == NULL ||
+        !rl_engine_init(&client->engine, config, &host, node_count)) {
+        redlock_details_free(client->notified);
+        redlock_details_free(client->processed);
+        rl_memory_release(&host.memory, client->connections, size);
         allocator.release(allocator.context, client, sizeof *client);
         return NULL;
     }
-    memset(client->connections, 0, node_count * sizeof *client->connections);
-    memset(client->guards, 0, node_count * sizeof *client->guards);
-    memset(client->node_stats, 0, node_count * sizeof *client->node_stats);
+    memset(client->connections, 0, size);
+    client->connection_capacity = node_count;
+    client->connection_config.poller = &client->poller;
     client->refs = 1;
     client->outer_fd = client->timer_fd = client->ready_fd = -1;
     client->poller.epoll_fd = client->poller.bell_fd = -1;
-    client->stats.lowest_validity_ms = -1;
-    init_lists(client);
+    rl_list_init(&client->completions);
+    rl_follow_init(&client->followers);
+    rl_crowd_init(&client->crowd);
     init_conditions(client);
-    init_connection_config(client);
     rl_clock_start(&client->clock);
     return client;
 }
@@ -138,7 +115,7 @@ static redlock_result abandon_open(redlock_client *client, redlock_report *repor
                                    const char *words)
 {
     rl_report_error(report, result, "%s", words);
-    client->closed = true;
+    client->engine.closed = true;
     rl_client_tear_down(client);
     pthread_mutex_lock(&client->mutex);
     rl_client_unref(client);
@@ -164,18 +141,15 @@ static redlock_result open_nodes(redlock_client *client, const redlock_options *
 static redlock_result open_system(redlock_client *client, const redlock_options *options,
                                   redlock_report *report)
 {
+    const struct rl_memory *memory = &client->engine.host.memory;
     char error[256];
-    uint64_t seed;
 
     if (!rl_poller_open(&client->poller))
         return abandon_open(client, report, REDLOCK_SYSTEM, "cannot open epoll: too many open files?");
-    if (!rl_client_random(client, (uint8_t *)&seed, sizeof seed))
+    if (!rl_engine_seed(&client->engine))
         return abandon_open(client, report, REDLOCK_SYSTEM, "the system has no randomness to give");
-    client->prng = rl_prng_seed(seed);
-    client->lease_terms = rl_holding_terms(client);
-    rl_queue_init(client);
     client->resolver =
-        rl_resolver_create(client->user.allocate, client->user.release, client, ring_bell, client);
+        rl_resolver_create(memory->allocate, memory->release, memory->context, ring_bell, client);
     if (client->resolver == NULL)
         return abandon_open(client, report, REDLOCK_NOMEM, "out of memory");
     client->connection_config.resolver = client->resolver;
@@ -190,13 +164,8 @@ static redlock_result open_system(redlock_client *client, const redlock_options 
 static void start_connecting(redlock_client *client)
 {
     pthread_mutex_lock(&client->mutex);
-    if (client->node_count % 2 == 0)
-        rl_client_log(client, REDLOCK_LOG_WARNING,
-                      "%u nodes survive no more failures than %u would: use an odd number",
-                      client->node_count, client->node_count - 1);
     client->last_turn = rl_client_now(client);
-    for (uint32_t i = 0; i < client->node_count; i++)
-        rl_connection_wake(&client->connections[i], client->clock.now);
+    rl_engine_start(&client->engine);
     rl_driver_flush(client);
     pthread_mutex_unlock(&client->mutex);
 }
@@ -235,7 +204,7 @@ static redlock_result open_client(const redlock_options *options, redlock_client
     }
     rl_fork_enlist(*client);
     start_connecting(*client);
-    rl_report_open(report, *client);
+    rl_report_open(report, &(*client)->engine);
     return REDLOCK_OK;
 }
 

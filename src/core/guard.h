@@ -18,8 +18,22 @@ enum rl_fitness {
     RL_FITNESS_FLOORLESS    /* until it is told the highest fence it may have forgotten */
 };
 
-/* No quarantine is longer: a day, the longest lock there is, on clocks as wrong as may be, and more. */
+/* No quarantine is longer: a day, the longest lock there is, and more. */
 #define RL_QUARANTINE_MAX_MS INT64_C(172800000)
+
+/* The quarantines that clients need for their longest locks, and for how much longer that has to be remembered. The longest
+ * first; each of the others is remembered for longer. wire/lua/admit.lua keeps them at the nodes in the same way. */
+enum { RL_TERMS_MAX = 4 };
+struct rl_term {
+    int64_t quarantine_ms, left_ms;
+};
+struct rl_terms {
+    uint32_t count;
+    struct rl_term each[RL_TERMS_MAX];
+};
+
+/* Two of the shortest become one where there are too many: as long as the longer, remembered as long as the other. */
+void rl_terms_add(struct rl_terms *terms, struct rl_term term);
 
 /* One node, as heard after the quarantine of the node that needs a floor was over. */
 struct rl_guard_view {
@@ -28,11 +42,27 @@ struct rl_guard_view {
     uint64_t high; /* no fence it stores is above this */
 };
 
-/* How long a node that may have forgotten locks sits out: the longest lock, with its clock as slow as allowed. */
-struct rl_span rl_guard_quarantine(struct rl_span max_ttl, uint32_t drift_ppm);
+/* How long a node that may have forgotten locks sits out: the longest lock, and a little. A lock ends at the node's own clock
+ * after its TTL, and validity before that by the drift of whoever holds it: so drift is no part of this, and the hundredth is
+ * the same for everybody. */
+struct rl_span rl_guard_quarantine(struct rl_span max_ttl);
+
+/* The longest lock that is over by then, in ms. */
+int64_t rl_guard_longest_lock_ms(int64_t quarantine_ms);
 
 /* Above this no fence of a node can be: what its clock allows, or its floor. */
 uint64_t rl_guard_high(int64_t node_us, uint64_t floor);
+
+/* One node, as heard before the operator's word is given. */
+struct rl_guard_clock {
+    bool heard;
+    int64_t node_us;
+    uint64_t floor; /* 0 or 1: none is known */
+};
+
+/* The floor that goes with the operator's word: above what any node remembers, and above the nodes' clocks. A clock that is more
+ * than an hour ahead of half of them is wrong, and does not count. Nobody else's clock does. */
+uint64_t rl_guard_init_floor(const struct rl_guard_clock *clocks, uint32_t node_count);
 
 /* The floor for a node that forgot. A quorum of nodes that did not forget has met every fence handed out. Without one
  * (first start, catastrophe) the clocks of all nodes but one must do. false: too few were heard. */

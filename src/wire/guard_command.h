@@ -13,13 +13,14 @@ struct rl_admission {
     char run[RL_EPOCH_RUN + 1];     /* whose memory it is; see rl_guard_run */
     const char *replid;             /* it has to be the master of this history still; "": not known */
     char fresh_id[RL_EPOCH_ID + 1]; /* random, in hex */
-    int64_t quarantine_ms;
+    int64_t quarantine_ms;          /* for the longest lock of this client: the term that it announces */
     bool durable;
     int64_t
         up_ms; /* it has certainly been up that long with nothing but its own memory; -1: it was a replica */
     const char *word;  /* "", "init" or "suspect" */
     uint64_t floor;    /* 0: none to take over */
     const char *known; /* the record this is about: a suspicion or a floor for another one does not count */
+    const struct rl_terms *terms; /* what others know, to be told with the floor; NULL nothing */
 };
 
 /* Whose memory a node has: its run_id and its replication id, cut to what tells them apart. */
@@ -33,7 +34,8 @@ struct rl_admitted {
     int64_t wait_ms;
     uint64_t floor;        /* 0 none */
     int64_t quarantine_ms; /* the longest any client asked of this node */
-    char epoch[RL_EPOCH_MAX + 1];
+    struct rl_terms terms; /* which those are */
+    char record[RL_EPOCH_MAX + 1];
     bool no_script;      /* nothing was executed: send it again in full */
     bool another_master; /* nothing was done: it was promoted since it was greeted */
     const char *error;
@@ -42,11 +44,15 @@ struct rl_admitted {
 
 void rl_guard_read_admit(const char *bytes, size_t length, struct rl_admitted *admitted);
 
+/* The part of a record that stays the same until memory is lost: "1 run id ". What votes are asked with. "" is none. */
+void rl_guard_epoch(char epoch[RL_EPOCH_MAX + 1], const char *record);
+
 /* The side keys: what the guard and the fences keep on a node beside the locks. They carry no prefix: a node has one
  * memory, whoever uses it. Lock keys must not begin like them. */
 #define RL_KEY_GUARD "redlock-guard:"
 #define RL_KEY_EPOCH RL_KEY_GUARD "epoch"
 #define RL_KEY_FLOOR RL_KEY_GUARD "floor"
+#define RL_KEY_TERMS RL_KEY_GUARD "terms"
 #define RL_KEY_FENCE "redlock-fence:"
 #define RL_KEY_LINE "redlock-line:"
 

@@ -164,6 +164,12 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
     case RL_COMMAND_LINE:
         rl_line_write_line(writer, command->key, command->key_length, full);
         break;
+    case RL_COMMAND_SEARCH:
+        rl_write_command(writer, 4);
+        rl_write_script(writer, &rl_script_search, full);
+        rl_write_text(writer, "1");
+        rl_write_text(writer, RL_KEY_FLOOR);
+        break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_TRACK:
     case RL_COMMAND_PLACE:
@@ -262,6 +268,29 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
         return false;
     answer_code(reply, items[0].integer);
     return true;
+}
+
+/* {1, now, floor} and {0, now, floor, pttl, owner, words}; see wire/lua/search.lua. */
+static void read_search(const struct rl_resp *item, const char *bytes, size_t length, size_t offset,
+                        struct rl_lock_reply *reply)
+{
+    struct rl_resp items[6] = {{0}};
+    bool found = item->type == RL_RESP_ARRAY && item->element_count == 6;
+    bool whole = item->type == RL_RESP_ARRAY && (found || item->element_count == 3);
+
+    for (uint32_t i = 0; whole && i < item->element_count; i++)
+        whole = rl_resp_next(bytes, length, &offset, &items[i]) == RL_RESP_OK;
+    if (!whole || items[0].type != RL_RESP_INTEGER || items[0].integer != !found || !is_time(&items[1]) ||
+        !is_fence(&items[2]) || (found && (items[5].type != RL_RESP_STRING || !read_denied(items, reply)))) {
+        answer_protocol(reply);
+        return;
+    }
+    reply->node_us = items[1].integer;
+    reply->answer.fence = (uint64_t)items[2].integer;
+    if (!found)
+        reply->answer.verdict = RL_GRANTED;
+    reply->error = items[5].text;
+    reply->error_length = items[5].text_length;
 }
 
 static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply *reply)
@@ -392,6 +421,8 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, ui
         read_plain_acquire(&first, reply);
     } else if (kind == RL_COMMAND_ACQUIRE) {
         read_acquire(&first, proposal, bytes, length, offset, reply);
+    } else if (kind == RL_COMMAND_SEARCH) {
+        read_search(&first, bytes, length, offset, reply);
     } else if (kind == RL_COMMAND_LINE) {
         read_line(bytes, length, reply);
     } else {

@@ -97,7 +97,7 @@ static void the_operators_word_reaches_a_node_that_forgot_its_scripts(void **sta
     assert_result(REDLOCK_QUARANTINE, redlock_try_acquire(client, &spec, &lock, &report), &report);
     for (int node = 0; node < fleet_size(fleet); node++)
         fleet_command(fleet, node, "SCRIPT", "FLUSH", NULL);
-    assert_result(REDLOCK_OK, redlock_init_nodes(client, &report), &report);
+    assert_result(REDLOCK_OK, redlock_init_nodes(client, 0, &report), &report);
     assert_int_equal(report.granted, fleet_size(fleet));
     redlock_client_close(client);
 }
@@ -110,7 +110,7 @@ static void the_operators_word_is_no_business_of_a_plain_client(void **state)
 
     options.mode = REDLOCK_PLAIN;
     client = open_with(&options);
-    assert_result(REDLOCK_MISUSE, redlock_init_nodes(client, &report), &report);
+    assert_result(REDLOCK_MISUSE, redlock_init_nodes(client, 0, &report), &report);
     redlock_client_close(client);
 }
 
@@ -660,7 +660,7 @@ static redlock_result report_of(const char *config, redlock_mode mode, const cha
     options.password = user;
     client = open_with(&options);
     if (mode == REDLOCK_GUARDED)
-        redlock_init_nodes(client, NULL);
+        redlock_init_nodes(client, 0, NULL);
     result = redlock_try_acquire(client, &spec, &lock, report);
     if (lock != NULL)
         give_back(lock);
@@ -728,26 +728,115 @@ static void a_missing_right_to_scripts_is_named(void **state)
 
 /* ---- what clients agree on ----------------------------------------------------------------------------- */
 
-static void the_longest_max_ttl_of_any_client_holds_for_all(void **state)
+/* Takes and gives back a lock at once, whatever others do meanwhile: one refused question would show. */
+static void expect_undisturbed(redlock_client *client)
+{
+    redlock_report report = detailed_report();
+    redlock_spec spec = spec_for("undisturbed", SHORT_MAX_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    assert_result(REDLOCK_OK, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    for (uint32_t node = 0; node < report.node_count; node++)
+        assert_int_not_equal(node_of(&report, node).verdict, REDLOCK_VERDICT_INELIGIBLE);
+    give_back(lock);
+}
+
+static void clients_with_longer_locks_cost_no_node_its_vote(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *brief = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
-    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
-    redlock_client *lasting;
-    char detail[160];
+    redlock_options options = guarded_options(fleet_urls(fleet), 86400000);
+    redlock_client *lasting, *careful;
 
-    await(node_votes(brief, 0, NULL));
-    /* Locks that are longer than the node knew of may have been forgotten too. */
+    await_all_nodes(brief);
+    await(count_votes(brief) == (uint32_t)fleet_size(fleet));
+    expect_undisturbed(brief);
     lasting = open_with(&options);
-    await(!node_votes(lasting, 0, detail) && strstr(detail, "quarantined") != NULL);
-    assert_false(node_votes(brief, 0, detail));
-    admit_all_nodes(lasting);
+    give_back(take_lock(lasting, "lock", 1000));
+    expect_undisturbed(brief);
+    options.max_ttl_ms = SHORT_MAX_TTL_MS;
+    options.drift_ppm = 200000;
+    careful = open_with(&options);
+    give_back(take_lock(careful, "lock", SHORT_MAX_TTL_MS));
+    expect_undisturbed(brief);
+    expect_undisturbed(lasting);
+    redlock_client_close(careful);
+    redlock_client_close(lasting);
+    redlock_client_close(brief);
+}
+
+/* A lock of somebody with a longer max_ttl, who is not there when the node forgets. All that is left of him is what the other
+ * nodes know. */
+static void a_node_that_forgot_learns_from_the_others_how_long_locks_may_last(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *brief = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    char narrow[URLS_MAX];
+    redlock_options options = guarded_options(narrow, 30000);
+    redlock_client *lasting;
+    redlock_spec spec = spec_for("lock", 30000);
+    redlock_lock *held = NULL, *stolen = NULL;
+    char detail[160] = "";
+
+    snprintf(narrow, sizeof narrow, "%s,%s,unix:///nonexistent/socket", fleet_url(fleet, 0),
+             fleet_url(fleet, 1));
+    lasting = open_with(&options);
+    held = take_spec(lasting, &spec);
+    assert_int_equal(redlock_lock_validity_ms(held) > 0, 1);
+    redlock_lock_free(held); /* it stays at the nodes */
+    redlock_client_close(lasting);
+    wipe_node(fleet);
+    /* First it sits out what the others need; then they tell it that this is not enough. */
+    await(!node_votes(brief, 0, detail) && strstr(detail, "locks of another client last up to 30 s") != NULL);
+    assert_in_range(atoi(strstr(detail, "another ") + 8), 5, 31);
+    spec.ttl_ms = SHORT_MAX_TTL_MS;
+    assert_int_equal(redlock_acquire(brief, &spec, STORY_WAIT_MS, &stolen, NULL), REDLOCK_TIMEOUT);
+    assert_int_equal(count_votes(brief), 2); /* the others go on */
+    redlock_client_close(brief);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "DEL", "lock", NULL);
+}
+
+/* And nobody sits out longer than needed once nobody uses such locks: here the time is over at once. */
+static void a_term_that_faded_keeps_no_node_from_voting(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *lasting = open_admitted(fleet_urls(fleet), 30000), *brief;
+
+    give_back(take_lock(lasting, "lock", 30000));
+    redlock_client_close(lasting);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "SET", "redlock-guard:terms", "31302:1", NULL);
+    options.max_ttl_ms = SHORT_MAX_TTL_MS;
+    brief = open_with(&options);
+    await(count_votes(brief) == (uint32_t)fleet_size(fleet));
+    wipe_node(fleet);
     await(node_votes(brief, 0, NULL));
-    /* From now on the client with short locks waits as long as the other would want it to. */
-    fleet_wipe(fleet, 0);
-    node_votes(lasting, 0, NULL);
-    await(!node_votes(brief, 0, detail) && strstr(detail, "quarantined for another ") != NULL);
-    assert_true(atoi(strstr(detail, "another ") + 8) > 20);
+    redlock_client_close(brief);
+}
+
+/* A client that only extends tells the nodes how long its locks may be, too. */
+static void whoever_adopts_a_lock_announces_its_term(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *brief = open_admitted(fleet_urls(fleet), 10000);
+    redlock_options options = guarded_options(fleet_urls(fleet), 30000);
+    redlock_client *lasting = open_with(&options);
+    redlock_spec spec = spec_for("lock", 30000);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *held = take_lock(brief, "lock", 10000), *adopted = NULL;
+    const char *owner;
+    size_t owner_length;
+
+    spec.auto_extend = 0;
+    owner = redlock_lock_owner(held, &owner_length);
+    assert_result(REDLOCK_OK, redlock_adopt(lasting, &spec, owner, owner_length, &adopted, &report), &report);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        assert_non_null(strstr(fleet_command(fleet, node, "GET", "redlock-guard:epoch", NULL), " 31302 0"));
+    redlock_release(adopted, NULL);
+    redlock_lock_free(adopted);
+    redlock_lock_free(held);
     redlock_client_close(lasting);
     redlock_client_close(brief);
 }
@@ -927,7 +1016,10 @@ int main(void)
         cmocka_unit_test(a_missing_right_to_info_is_named),
         cmocka_unit_test(plain_mode_does_without_info),
         cmocka_unit_test(a_missing_right_to_scripts_is_named),
-        ON_GUARDED(the_longest_max_ttl_of_any_client_holds_for_all, start_three_guarded),
+        ON_GUARDED(clients_with_longer_locks_cost_no_node_its_vote, start_three_guarded),
+        ON_GUARDED(a_node_that_forgot_learns_from_the_others_how_long_locks_may_last, start_three_guarded),
+        ON_GUARDED(a_term_that_faded_keeps_no_node_from_voting, start_three_guarded),
+        ON_GUARDED(whoever_adopts_a_lock_announces_its_term, start_three_guarded),
         ON_GUARDED(a_lock_longer_than_max_ttl_is_refused, start_three_guarded),
         ON_GUARDED(names_that_the_guard_needs_are_refused, start_three_guarded),
         ON_GUARDED(a_node_has_one_record_whatever_the_prefix, start_three_guarded),

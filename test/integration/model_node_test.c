@@ -82,7 +82,8 @@ static bool same_line(const struct pair *pair, const char *a, size_t a_length, c
     int64_t left = strtoll(a, NULL, 10), right = strtoll(b, NULL, 10);
     bool times = left > NO_SPAN_MS && right > NO_SPAN_MS && left < 1000000000 && right < 1000000000;
 
-    if (times && memchr(a, ' ', a_length) == NULL && memchr(a, '|', a_length) == NULL)
+    if (times && memchr(a, ' ', a_length) == NULL && memchr(a, '|', a_length) == NULL &&
+        memchr(a, ':', a_length) == NULL)
         return llabs(left - right) <= SLACK_MS + 2 * pair->lag_ms;
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
@@ -216,9 +217,12 @@ static void try_admission(struct pair *pair)
     static const char *const words[] = {"", "", "", "init", "suspect", "look"};
     static const char *const runs[] = {"run-a.1", "run-a.1", "run-a.1", "run-b.1", "run-a.2"};
     const char *const replids[] = {"", "0123", pair->model.replid, pair->model.replid};
+    const struct rl_terms told = {.count = 2,
+                                  .each = {{900000, draw(pair, 1, 9) * 1000000}, {550000, 9500000}}};
     struct rl_admission admission = {
         .replid = replids[draw(pair, 0, 3)],
-        .quarantine_ms = draw(pair, 1, 10) == 1 ? 600000 : 500000,
+        .quarantine_ms = draw(pair, 1, 10) == 1 ? 510000 + draw(pair, 0, 9) * 10000 : 500000,
+        .terms = draw(pair, 1, 20) == 1 ? &told : NULL,
         .durable = draw(pair, 0, 1) == 1,
         .up_ms = draw(pair, 0, 4) * 400000 - 400000,
         .word = words[draw(pair, 0, 5)],
@@ -255,8 +259,9 @@ static void begin_history(struct pair *pair)
 
 static void lose_something(struct pair *pair)
 {
-    static const char *const keys[] = {RL_KEY_EPOCH, RL_KEY_FLOOR, "lock-0", "redlock-fence:{lock-0}"};
-    const char *key = keys[draw(pair, 0, 3)];
+    static const char *const keys[] = {RL_KEY_EPOCH, RL_KEY_FLOOR, RL_KEY_TERMS, "lock-0",
+                                       "redlock-fence:{lock-0}"};
+    const char *key = keys[draw(pair, 0, 4)];
 
     if (draw(pair, 1, 4) == 1) {
         fleet_command(pair->fleet, 0, "FLUSHALL", NULL);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support/guarded.h"
+#include "support/old_scripts.h"
 #include "support/script_calls.h"
 #include "support/steps.h"
 
@@ -501,14 +502,14 @@ static void releasing_deletes_what_is_ours_and_nothing_else(void **state)
 
 /* What a client says; zero means what most clients would say. */
 struct asks {
-    const char *run, *id, *word, *known, *replid;
+    const char *run, *id, *word, *known, *replid, *terms;
     int64_t q_ms, up_ms, floor;
     bool durable;
 };
 
 struct admitted {
     int64_t state, now_us, wait_ms;
-    char record[128], floor[32];
+    char record[128], floor[32], terms[128];
     int64_t q_ms, until_ms; /* of the record */
     char run[64], id[64];
 };
@@ -522,6 +523,7 @@ static struct admitted admit(struct fleet *fleet, struct asks asks)
 {
     const char *words[] = {EPOCH_KEY,
                            FLOOR_KEY,
+                           TERMS_KEY,
                            or_else(asks.run, "run-a"),
                            or_else(asks.id, "fresh"),
                            decimal(asks.q_ms != 0 ? asks.q_ms : 1000),
@@ -530,16 +532,21 @@ static struct admitted admit(struct fleet *fleet, struct asks asks)
                            or_else(asks.word, ""),
                            asks.floor != 0 ? decimal(asks.floor) : "",
                            or_else(asks.known, ""),
-                           or_else(asks.replid, "")};
+                           or_else(asks.replid, ""),
+                           or_else(asks.terms, "")};
     struct admitted admitted = {0};
-    const char *answer = call_script(fleet, &rl_script_admit, "2", words, 11);
+    const char *answer = call_script(fleet, &rl_script_admit, "3", words, 13);
 
-    if (count_lines(answer) != 5)
+    if (count_lines(answer) != 6)
         fail_msg("not an admission: %s", answer);
     admitted.state = number_at(answer, 0);
     admitted.now_us = number_at(answer, 1);
     admitted.wait_ms = number_at(answer, 3);
-    assert_true(sscanf(answer, "%*d\n%*d\n%127[^\n]\n%*d\n%31s", admitted.record, admitted.floor) >= 1);
+    assert_int_equal(sscanf(answer, "%*d\n%*d\n%127[^\n]", admitted.record), 1);
+    snprintf(admitted.terms, sizeof admitted.terms, "%s", strrchr(answer, '\n') + 1);
+    for (int line = 0; line < 4; line++)
+        answer = strchr(answer, '\n') + 1;
+    snprintf(admitted.floor, sizeof admitted.floor, "%.*s", (int)strcspn(answer, "\n"), answer);
     assert_int_equal(sscanf(admitted.record, "1 %63s %63s %" SCNd64 " %" SCNd64, admitted.run, admitted.id,
                             &admitted.q_ms, &admitted.until_ms),
                      4);
@@ -608,6 +615,7 @@ static void the_same_run_stays_fit_and_nothing_is_written(void **state)
     int64_t before;
 
     plant_fit(fleet);
+    admit(fleet, (struct asks){0});
     before = changes(fleet);
     admitted = admit(fleet, (struct asks){0});
     assert_int_equal(admitted.state, 1);
@@ -699,13 +707,13 @@ static void a_node_that_was_a_replica_sits_out_in_full(void **state)
 static void a_node_that_is_another_master_than_was_greeted_is_not_admitted(void **state)
 {
     struct fleet *fleet = *state;
-    const char *words[] = {EPOCH_KEY, FLOOR_KEY, "run-b", "fresh", "1000",      "0",
-                           "0",       "",        "",      "",      "not-its-id"};
+    const char *words[] = {EPOCH_KEY, FLOOR_KEY, TERMS_KEY, "run-b", "fresh",      "1000", "0",
+                           "0",       "",        "",        "",      "not-its-id", ""};
     const char *info;
     char replid[41];
 
     plant_fit(fleet);
-    assert_int_equal(number_at(call_script(fleet, &rl_script_admit, "2", words, 11), 0), 0);
+    assert_int_equal(number_at(call_script(fleet, &rl_script_admit, "3", words, 13), 0), 0);
     assert_value(fleet, EPOCH_KEY, "1 run-a id 1000 0");
     info = fleet_command(fleet, 0, "INFO", "replication", NULL);
     assert_int_equal(sscanf(strstr(info, "master_replid:"), "master_replid:%40s", replid), 1);
@@ -734,7 +742,7 @@ static void a_node_that_has_been_up_long_enough_lacks_only_its_floor(void **stat
     admitted = admit(fleet, (struct asks){.run = "run-b", .up_ms = 3600000});
     assert_int_equal(admitted.state, 3);
     assert_int_equal(admitted.wait_ms, 0);
-    assert_int_equal(admitted.until_ms, 0);
+    assert_in_range(admitted.until_ms, 1, admitted.now_us / 1000);
     assert_string_equal(admitted.id, "fresh");
     assert_string_equal(admitted.floor, "");
 }
@@ -749,21 +757,208 @@ static void a_quarantine_that_was_longer_is_not_cut_by_a_restart(void **state)
     assert_true(second.until_ms >= first.until_ms);
 }
 
-static void the_longest_quarantine_any_client_asked_for_holds_for_all(void **state)
+/* ---- terms --------------------------------------------------------------------------------------------- */
+
+static void a_longer_term_costs_a_node_that_remembers_nothing(void **state)
 {
     struct fleet *fleet = *state;
     struct admitted admitted;
 
     plant_fit(fleet);
     admitted = admit(fleet, (struct asks){.q_ms = 60000});
-    assert_int_equal(admitted.state, 2);
+    assert_int_equal(admitted.state, 1);
     assert_int_equal(admitted.q_ms, 60000);
-    assert_int_equal(admitted.wait_ms, 60000);
     assert_string_equal(admitted.id, "id");
-    assert_string_equal(admitted.floor, "5"); /* fences were not forgotten */
+    assert_string_equal(admitted.floor, "5");
+    /* But once it has forgotten, it sits out for as long as anybody needs it to. */
     admitted = admit(fleet, (struct asks){.q_ms = 1000, .run = "run-b"});
     assert_int_equal(admitted.q_ms, 60000);
-    assert_in_range(admitted.wait_ms, 59000, 60000);
+    assert_int_equal(admitted.wait_ms, 60000);
+}
+
+/* A vote is asked with what changes when memory is lost: others who announce longer locks do not get in between. */
+static void a_longer_term_refuses_nobody_elses_question(void **state)
+{
+    struct fleet *fleet = *state;
+    const char *words[] = {"lock", "redlock-fence:{lock}", EPOCH_KEY,         FLOOR_KEY, "me", "1000",
+                           "7",    "1 run-a id ",          "9000000000000000"};
+
+    plant_fit(fleet);
+    admit(fleet, (struct asks){.q_ms = 60000});
+    assert_true(strncmp(call_script(fleet, &rl_script_acquire, "4", words, 9), "1\n", 2) == 0);
+    fleet_command(fleet, 0, "DEL", "lock", NULL);
+    words[7] = "1 run-a ie ";
+    assert_int_equal(number_at(call_script(fleet, &rl_script_acquire, "4", words, 9), 0), -3);
+    words[7] = "";
+    assert_int_equal(number_at(call_script(fleet, &rl_script_acquire, "4", words, 9), 0), -3);
+}
+
+static void a_node_that_is_told_a_longer_term_sits_it_out_from_when_it_forgot(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted first, told;
+    int64_t forgot_ms;
+
+    plant_fit(fleet);
+    first = admit(fleet, (struct asks){.run = "run-b", .up_ms = 3000});
+    assert_int_equal(first.state, 3);
+    forgot_ms = first.now_us / 1000 - 3000;
+    told = admit(
+        fleet,
+        (struct asks){.run = "run-b", .known = first.record, .floor = 7, .terms = "60000:9000,1000:99000"});
+    assert_int_equal(told.state, 2);
+    assert_int_equal(told.until_ms, forgot_ms + 60000);
+    assert_string_equal(told.floor, "");
+    assert_string_equal(told.id, "fresh");
+}
+
+static void a_term_for_another_record_is_not_taken(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant(fleet, EPOCH_KEY, "1 run-a id 1000 1");
+    assert_int_equal(
+        admit(fleet, (struct asks){.floor = 7, .known = "1 run-a older 1000 1", .terms = "60000:9000"}).q_ms,
+        1000);
+}
+
+static void a_term_that_nobody_announces_any_more_fades(void **state)
+{
+    struct fleet *fleet = *state;
+    int64_t now_ms = node_now(fleet) / 1000;
+    char terms[64];
+
+    plant(fleet, EPOCH_KEY, "1 run-a id 86400000 0");
+    plant(fleet, FLOOR_KEY, "5");
+    snprintf(terms, sizeof terms, "86400000:%s,1000:%s", decimal(now_ms + 60000), decimal(now_ms + 120000));
+    plant(fleet, TERMS_KEY, terms);
+    assert_int_equal(admit(fleet, (struct asks){.q_ms = 900}).q_ms, 86400000);
+    snprintf(terms, sizeof terms, "86400000:%s,1000:%s", decimal(now_ms), decimal(now_ms + 120000));
+    plant(fleet, TERMS_KEY, terms);
+    assert_int_equal(admit(fleet, (struct asks){.q_ms = 900}).q_ms, 1000); /* not yet faded itself */
+    assert_int_equal(admit(fleet, (struct asks){.q_ms = 900}).state, 1);
+    /* Announced again, it stays. */
+    assert_int_equal(admit(fleet, (struct asks){.q_ms = 86400000}).q_ms, 86400000);
+    assert_int_equal(admit(fleet, (struct asks){.q_ms = 900}).q_ms, 86400000);
+}
+
+/* Two hours and the lock itself, rounded up to ten minutes; so that a clock that was set back makes no term eternal. */
+static void a_term_is_remembered_for_so_long_and_no_longer(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted admitted;
+    long long left = 0;
+
+    plant_fit(fleet);
+    plant(fleet, TERMS_KEY, "50000:9999999999999,40000:nonsense,172800001:9999999999999");
+    admitted = admit(fleet, (struct asks){0});
+    assert_int_equal(admitted.q_ms, 50000);
+    assert_int_equal(sscanf(admitted.terms, "50000:%lld", &left), 1);
+    assert_in_range(left, 7250000, 7850000);
+    assert_null(strstr(admitted.terms, "40000"));
+}
+
+static void terms_that_are_lost_alone_are_made_from_the_record(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant_fit(fleet);
+    admit(fleet, (struct asks){.q_ms = 60000});
+    fleet_command(fleet, 0, "DEL", TERMS_KEY, NULL);
+    assert_int_equal(admit(fleet, (struct asks){0}).q_ms, 60000);
+}
+
+static void many_terms_need_no_more_room_than_a_few(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted admitted = {0};
+
+    plant_fit(fleet);
+    for (int64_t q_ms = 9000; q_ms > 1000; q_ms -= 1000)
+        admitted = admit(fleet, (struct asks){.q_ms = q_ms,
+                                              .known = "1 run-a id 9000 0",
+                                              .terms = "8500:1000,7500:2000,6500:3000,5500:4000,4500:5000"});
+    assert_int_equal(admitted.q_ms, 9000);
+    assert_true(strlen(admitted.terms) < 80);
+}
+
+/* ---- clients of version 0.1 ---- */
+
+/* What such a client is answered: state and ms to wait. */
+static void admit_old(struct fleet *fleet, struct asks asks, int64_t *answered, int64_t *wait_ms)
+{
+    const char *words[] = {EPOCH_KEY,
+                           FLOOR_KEY,
+                           or_else(asks.run, "run-a"),
+                           "old",
+                           decimal(asks.q_ms),
+                           "0",
+                           decimal(asks.up_ms),
+                           or_else(asks.word, ""),
+                           asks.floor != 0 ? decimal(asks.floor) : "",
+                           or_else(asks.known, ""),
+                           ""};
+    const char *answer = call_script(fleet, &old_admit_0_1, "2", words, 11);
+
+    *answered = number_at(answer, 0);
+    *wait_ms = number_at(answer, 3);
+}
+
+static void old_and_new_clients_read_each_others_records(void **state)
+{
+    struct fleet *fleet = *state;
+    int64_t answered, wait_ms;
+    struct admitted admitted;
+
+    /* The default max_ttl is the same quarantine to both. */
+    admit(fleet, (struct asks){.q_ms = 61602, .word = "init", .floor = 7});
+    admit_old(fleet, (struct asks){.q_ms = 61602}, &answered, &wait_ms);
+    assert_int_equal(answered, 1);
+    admitted = admit(fleet, (struct asks){.q_ms = 61602});
+    assert_int_equal(admitted.state, 1);
+    assert_string_equal(admitted.id, "fresh");
+    /* A term that a new client announced holds for a node that an old one finds to have forgotten. */
+    admit(fleet, (struct asks){.q_ms = 500000});
+    admit_old(fleet, (struct asks){.q_ms = 61602, .run = "run-b"}, &answered, &wait_ms);
+    assert_int_equal(answered, 2);
+    assert_int_equal(wait_ms, 500000);
+    admitted = admit(fleet, (struct asks){.q_ms = 61602, .run = "run-b"});
+    assert_int_equal(admitted.state, 2);
+    assert_in_range(admitted.wait_ms, 490000, 500000);
+}
+
+/* It takes the vote from nodes that remember, as it always did; the next new client gives it back, and knows the term. */
+static void an_old_client_with_longer_locks_stops_a_fleet_until_a_new_one_comes(void **state)
+{
+    struct fleet *fleet = *state;
+    int64_t answered, wait_ms;
+    struct admitted admitted;
+
+    admit(fleet, (struct asks){.q_ms = 61602, .word = "init", .floor = 7});
+    admit_old(fleet, (struct asks){.q_ms = 500000}, &answered, &wait_ms);
+    assert_int_equal(answered, 2);
+    admitted = admit(fleet, (struct asks){.q_ms = 61602});
+    assert_int_equal(admitted.state, 1);
+    assert_int_equal(admitted.q_ms, 500000);
+    admit_old(fleet, (struct asks){.q_ms = 500000}, &answered, &wait_ms);
+    assert_int_equal(answered, 1);
+}
+
+/* Its quarantine is over for the old client, which has no time of the loss in its record: told a longer term, it waits rather too long. */
+static void a_quarantine_that_an_old_client_ended_is_counted_from_its_end(void **state)
+{
+    struct fleet *fleet = *state;
+    struct admitted admitted;
+    int64_t answered, wait_ms;
+
+    plant(fleet, EPOCH_KEY, "1 run-a id 1000 1");
+    admit_old(fleet, (struct asks){.q_ms = 1000}, &answered, &wait_ms);
+    assert_int_equal(answered, 3);
+    admitted = admit(fleet, (struct asks){0});
+    assert_int_equal(admitted.state, 3);
+    admitted = admit(fleet, (struct asks){.known = admitted.record, .floor = 7, .terms = "60000:9000"});
+    assert_int_equal(admitted.state, 2);
+    assert_in_range(admitted.wait_ms, 50000, 59000);
 }
 
 static void after_its_quarantine_a_node_lacks_a_floor_and_takes_the_one_it_is_told(void **state)
@@ -774,8 +969,8 @@ static void after_its_quarantine_a_node_lacks_a_floor_and_takes_the_one_it_is_to
     plant(fleet, EPOCH_KEY, "1 run-a id 1000 1");
     admitted = admit(fleet, (struct asks){0});
     assert_int_equal(admitted.state, 3);
-    assert_string_equal(admitted.record, "1 run-a id 1000 0");
-    admitted = admit(fleet, (struct asks){.floor = INT64_C(1700000000123456), .known = "1 run-a id 1000 0"});
+    assert_string_equal(admitted.record, "1 run-a id 1000 1");
+    admitted = admit(fleet, (struct asks){.floor = INT64_C(1700000000123456), .known = "1 run-a id 1000 1"});
     assert_int_equal(admitted.state, 1);
     assert_string_equal(admitted.floor, "1700000000123456");
 }
@@ -854,6 +1049,8 @@ static void the_operators_word_admits_at_once_with_a_floor_above_every_clock(voi
     fleet_command(fleet, 0, "FLUSHALL", NULL);
     admitted = admit(fleet, (struct asks){.word = "init", .floor = INT64_C(8000000000000000)});
     assert_string_equal(admitted.floor, "8000000000000000");
+    fleet_command(fleet, 0, "FLUSHALL", NULL);
+    assert_int_equal(admit(fleet, (struct asks){.word = "init"}).state, 1); /* its own clock is enough */
 }
 
 static void the_operators_word_ends_a_quarantine(void **state)
@@ -941,7 +1138,17 @@ int main(void)
         ON_A_FLUSHED_NODE(time_since_the_restart_is_credited),
         ON_A_FLUSHED_NODE(a_node_that_has_been_up_long_enough_lacks_only_its_floor),
         ON_A_FLUSHED_NODE(a_quarantine_that_was_longer_is_not_cut_by_a_restart),
-        ON_A_FLUSHED_NODE(the_longest_quarantine_any_client_asked_for_holds_for_all),
+        ON_A_FLUSHED_NODE(a_longer_term_costs_a_node_that_remembers_nothing),
+        ON_A_FLUSHED_NODE(a_longer_term_refuses_nobody_elses_question),
+        ON_A_FLUSHED_NODE(a_node_that_is_told_a_longer_term_sits_it_out_from_when_it_forgot),
+        ON_A_FLUSHED_NODE(a_term_for_another_record_is_not_taken),
+        ON_A_FLUSHED_NODE(a_term_that_nobody_announces_any_more_fades),
+        ON_A_FLUSHED_NODE(a_term_is_remembered_for_so_long_and_no_longer),
+        ON_A_FLUSHED_NODE(terms_that_are_lost_alone_are_made_from_the_record),
+        ON_A_FLUSHED_NODE(many_terms_need_no_more_room_than_a_few),
+        ON_A_FLUSHED_NODE(old_and_new_clients_read_each_others_records),
+        ON_A_FLUSHED_NODE(an_old_client_with_longer_locks_stops_a_fleet_until_a_new_one_comes),
+        ON_A_FLUSHED_NODE(a_quarantine_that_an_old_client_ended_is_counted_from_its_end),
         ON_A_FLUSHED_NODE(after_its_quarantine_a_node_lacks_a_floor_and_takes_the_one_it_is_told),
         ON_A_FLUSHED_NODE(a_floor_out_of_range_is_none),
         ON_A_FLUSHED_NODE(a_floor_is_only_ever_raised),

@@ -160,13 +160,13 @@ static void ignore_loss(void *context, redlock_lock *lock, const redlock_report 
     (void)report;
 }
 
-static long count_extended(redlock_client *client)
+static long count_renewed(redlock_client *client)
 {
     static redlock_stats stats;
 
     stats = (redlock_stats)REDLOCK_STATS_INIT;
     assert_result(REDLOCK_OK, redlock_client_stats(client, &stats), NULL);
-    return (long)stats.extended;
+    return (long)stats.renewed;
 }
 
 /* However their beginnings are spread over a second, leases of one kind are renewed at no more than 128 moments of it. */
@@ -189,10 +189,10 @@ static void renewals_of_many_leases_travel_together(void **state)
     }
     reset_counts();
     atomic_store(&counting, 1);
-    long before = count_extended(client), extended = 0;
+    long before = count_renewed(client), extended = 0;
     for (int i = 0; i < 600 && extended < LEASES; i++) {
         sleep_ms(50);
-        extended = count_extended(client) - before;
+        extended = count_renewed(client) - before;
     }
     atomic_store(&counting, 0);
     for (int i = 0; i < LEASES; i++)

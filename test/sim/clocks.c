@@ -1,5 +1,5 @@
 /*
- * Nodes whose clocks misbehave, as src/client/clocks.c handles them: they do not vote, and are told when the others agree that
+ * Nodes whose clocks misbehave, as src/engine/clocks.c handles them: they do not vote, and are told when the others agree that
  * it is them. The measuring is the core's.
  */
 #include "sim/world.h"

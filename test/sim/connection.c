@@ -1,5 +1,5 @@
 /*
- * A client's end of its connections, as src/net/connection.c keeps them: tickets in order, silence, giving up on what hangs,
+ * A client's end of its connections, as src/engine/session.c keeps them: tickets in order, silence, giving up on what hangs,
  * coming back. There are no sockets behind it.
  */
 #include <string.h>

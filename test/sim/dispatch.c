@@ -1,5 +1,5 @@
 /*
- * Questions out and answers in, as src/client/dispatch.c and answers.c do it: real bytes on modelled connections, and what
+ * Questions out and answers in, as src/engine/dispatch.c and answers.c do it: real bytes on modelled connections, and what
  * comes back goes to the acquisition or the lease that it belongs to.
  */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * Which nodes may vote, as src/client/guard.c has it: admissions, floors that others tell, and the right to vote. The bytes are
+ * Which nodes may vote, as src/engine/guard.c has it: admissions, floors that others tell, and the right to vote. The bytes are
  * real, and so is the arithmetic of the floor.
  */
 #include <stdio.h>
@@ -19,10 +19,9 @@ static struct rl_admission make_admission(struct sim_world *world, struct sim_cl
 {
     const struct sim_plan *plan = &world->plan;
     const struct sim_connection *connection = &client->connections[node];
-    int64_t quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm));
     struct rl_admission admission = {
         .replid = connection->replid,
-        .quarantine_ms = quarantine_ms > client->quarantine_ms ? quarantine_ms : client->quarantine_ms,
+        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms))),
         .durable = plan->durable,
         .up_ms = connection->promoted   ? -1
                  : connection->up_s < 1 ? 0
@@ -117,7 +116,8 @@ static void begin_sweep(struct sim_world *world, struct sim_client *client)
             put_off(client, node);
 }
 
-static void give_floor(struct sim_world *world, struct sim_client *client, bool found, uint64_t floor)
+static void give_floor(struct sim_world *world, struct sim_client *client, bool found, uint64_t floor,
+                       const struct rl_terms *terms)
 {
     for (uint32_t node = 0; node < world->plan.node_count; node++) {
         struct sim_guard *guard = &client->guards[node];
@@ -128,6 +128,7 @@ static void give_floor(struct sim_world *world, struct sim_client *client, bool 
             continue;
         if (found) {
             admission = make_admission(world, client, node, "", floor);
+            admission.terms = terms;
             if (send_admission(world, client, node, &admission, false))
                 continue;
         }
@@ -140,6 +141,7 @@ static void give_floor(struct sim_world *world, struct sim_client *client, bool 
 static void conclude_sweep(struct sim_world *world, struct sim_client *client)
 {
     struct rl_guard_view views[SIM_NODES_MAX];
+    struct rl_terms terms = {0};
     uint64_t floor = 0;
     bool found;
 
@@ -150,10 +152,12 @@ static void conclude_sweep(struct sim_world *world, struct sim_client *client)
 
         views[node] = (struct rl_guard_view){
             .heard = guard->sweep == client->sweep, .fitness = guard->fitness, .high = guard->high};
+        for (uint32_t i = 0; views[node].heard && i < guard->terms.count; i++)
+            rl_terms_add(&terms, guard->terms.each[i]);
     }
     client->sweeping = false;
     found = rl_guard_floor(views, world->plan.node_count, &floor);
-    give_floor(world, client, found, floor);
+    give_floor(world, client, found, floor, &terms);
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         if (client->guards[node].fitness == RL_FITNESS_FLOORLESS && !client->guards[node].awaits_floor)
             begin_sweep(world, client);
@@ -169,9 +173,8 @@ static void take_admitted(struct sim_world *world, struct sim_client *client, ui
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     guard->sweep = client->sweep;
-    memcpy(guard->epoch, admitted->epoch, sizeof guard->epoch);
-    if (admitted->quarantine_ms > client->quarantine_ms)
-        client->quarantine_ms = admitted->quarantine_ms;
+    memcpy(guard->epoch, admitted->record, sizeof guard->epoch);
+    guard->terms = admitted->terms;
     if (admitted->fitness == RL_FITNESS_FIT) {
         guard->cause = guard->clock_bad || guard->suspected.us != 0 ? RL_CAUSE_CLOCK_STEP : RL_CAUSE_NONE;
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {

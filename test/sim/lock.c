@@ -1,5 +1,5 @@
 /*
- * Carries out what the acquisition and the lease want, as src/client/operation.c and holding.c do, and tells the judge what is
+ * Carries out what the acquisition and the lease want, as src/engine/acquisition.c and holding.c do, and tells the judge what is
  * relied upon. Planted bugs that live in a client are in here.
  */
 #include <stdlib.h>

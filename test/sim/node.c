@@ -204,7 +204,7 @@ static const struct {
     {&rl_script_extend, sim_script_extend},   {&rl_script_release, sim_script_release},
     {&rl_script_admit, sim_script_admit},     {&rl_script_acquire_fair, sim_script_acquire_fair},
     {&rl_script_leave, sim_script_leave},     {&rl_script_present, sim_script_present},
-    {&rl_script_line, sim_script_line},
+    {&rl_script_line, sim_script_line},       {&rl_script_search, sim_script_search},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)

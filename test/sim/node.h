@@ -12,7 +12,7 @@
 #include "sim/plan.h"
 #include "wire/resp_writer.h"
 
-enum { SIM_KEYS_MAX = 12, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
+enum { SIM_KEYS_MAX = 13, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
 enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
     SIM_WAITERS_MAX = 8,
@@ -175,6 +175,7 @@ void sim_script_raise(struct sim_call *call);
 void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
+void sim_script_search(struct sim_call *call);
 
 void sim_reply_integer(struct rl_writer *reply, int64_t value);
 void sim_reply_text(struct rl_writer *reply, const char *text);

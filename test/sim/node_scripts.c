@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "core/guard.h"
 #include "sim/node.h"
 
-enum { AHEAD_US = 5000000, FENCE_LIFE_S = 90000 };
+enum { AHEAD_US = 5000000, FENCE_LIFE_S = 90000, TERM_LIFE_MS = 7200000, TERM_STEP_MS = 600000 };
 #define HOUR_US INT64_C(3600000000)
 
 static int64_t number(const char *text)
@@ -47,6 +48,12 @@ static void set_number(struct sim_call *call, const char *key, int64_t value, in
     sim_node_set(call->node, key, text, end_ms);
 }
 
+/* Whether the epoch is the one that a client knows, by its beginning. */
+static bool same_epoch(const char *epoch, const char *known)
+{
+    return epoch != NULL && known[0] != '\0' && strncmp(epoch, known, strlen(known)) == 0;
+}
+
 static void refuse(struct sim_call *call, int64_t code)
 {
     sim_reply_array(call->reply, 2);
@@ -69,7 +76,7 @@ bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_v
     const char *const *at = call->arguments;
     const char *epoch = get(call, at[2]), *kept = get(call, at[1]), *floor_text = get(call, at[3]);
 
-    if (epoch == NULL || strcmp(epoch, argv[3]) != 0 || floor_text == NULL) {
+    if (!same_epoch(epoch, argv[3]) || floor_text == NULL) {
         refuse(call, -3);
         return false;
     }
@@ -130,7 +137,7 @@ void sim_script_raise(struct sim_call *call)
     const char *held = get(call, at[0]);
     int64_t fence = number(at[5]), floor_number;
 
-    if (epoch == NULL || strcmp(epoch, at[6]) != 0 || floor == NULL) {
+    if (!same_epoch(epoch, at[6]) || floor == NULL) {
         sim_reply_integer(call->reply, -3);
         return;
     }
@@ -154,7 +161,7 @@ void sim_script_extend(struct sim_call *call)
     const char *const *rest = at + (guarded ? 2 : 1);
     const char *held = get(call, at[0]), *epoch = guarded ? get(call, at[1]) : NULL;
     int64_t ttl_ms = number(rest[1]);
-    bool repair = call->count == 6 && epoch != NULL && strcmp(epoch, rest[3]) == 0;
+    bool repair = call->count == 6 && same_epoch(epoch, rest[3]);
 
     if (guarded && call->now_us > number(rest[2])) {
         sim_reply_integer(call->reply, -4);
@@ -185,33 +192,117 @@ void sim_script_release(struct sim_call *call)
         sim_reply_integer(call->reply, sim_node_remove(call->node, call->arguments[0]));
 }
 
-/* What the guard remembers, taken apart. */
+static bool is_owner(const char *value)
+{
+    return strspn(value, "0123456789abcdefABCDEF") == 32 && (value[32] == '\0' || value[32] == '|');
+}
+
+/* KEYS floor */
+void sim_script_search(struct sim_call *call)
+{
+    const char *kept = get(call, call->arguments[0]);
+    int64_t floor = kept != NULL && number(kept) > 0 ? number(kept) : 1;
+    const struct sim_key *found = NULL;
+    char words[SIM_KEY_SIZE + 32];
+
+    for (int i = 0; i < SIM_KEYS_MAX; i++) {
+        const struct sim_key *key = &call->node->memory.keys[i];
+
+        if (key->key[0] != '\0' && key->end_ms > ms_of(call) && is_owner(key->value))
+            found = key;
+    }
+    sim_reply_array(call->reply, found != NULL ? 6 : 3);
+    sim_reply_integer(call->reply, found == NULL);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_integer(call->reply, floor);
+    if (found == NULL)
+        return;
+    snprintf(words, sizeof words, "it has the lock \"%s\"", found->key);
+    sim_reply_integer(call->reply, found->end_ms - ms_of(call));
+    sim_reply_text(call->reply, found->value);
+    sim_reply_text(call->reply, words);
+}
+
+/* What the guard remembers, taken apart. Terms count from now. */
 struct record {
     char run[48], id[48];
     int64_t q, until;
+    bool has_lost;
+    int64_t lost; /* when memory was last lost */
     bool has_floor;
     int64_t floor;
+    struct rl_terms terms;
 };
+
+static int64_t life_of(const struct sim_call *call, int64_t q)
+{
+    return (ms_of(call) + q + TERM_LIFE_MS + TERM_STEP_MS - 1) / TERM_STEP_MS * TERM_STEP_MS - ms_of(call);
+}
+
+static void add_term(const struct sim_call *call, struct record *record, int64_t q, int64_t left)
+{
+    if (q > RL_QUARANTINE_MAX_MS || left <= 0)
+        return;
+    left = left < life_of(call, q) ? left : life_of(call, q);
+    rl_terms_add(&record->terms, (struct rl_term){.quarantine_ms = q, .left_ms = left});
+}
+
+/* "q:time,q:time", each time less than `from`; returns the largest q that is named. */
+static int64_t read_terms(const struct sim_call *call, struct record *record, const char *text, int64_t from)
+{
+    int64_t most = 0;
+
+    for (; text != NULL && *text != '\0'; text = strchr(text, ',') != NULL ? strchr(text, ',') + 1 : NULL) {
+        most = larger(most, number(text));
+        add_term(call, record, number(text), number(strchr(text, ':') + 1) - from);
+    }
+    return most;
+}
+
+static void write_terms(const struct record *record, int64_t from, char text[SIM_VALUE_SIZE])
+{
+    struct rl_text writer = rl_text_on(text, SIM_VALUE_SIZE);
+
+    for (uint32_t i = 0; i < record->terms.count; i++) {
+        rl_text_add(&writer, i > 0 ? "," : "");
+        rl_text_add_integer(&writer, record->terms.each[i].quarantine_ms);
+        rl_text_add(&writer, ":");
+        rl_text_add_integer(&writer, record->terms.each[i].left_ms + from);
+    }
+}
 
 static void forget(struct record *record, const char *fresh_id, int64_t from)
 {
     snprintf(record->id, sizeof record->id, "%s", fresh_id);
     record->has_floor = false;
-    record->until = larger(record->until, from + record->q);
+    record->lost = record->has_lost ? larger(record->lost, from) : from;
+    record->has_lost = true;
+}
+
+/* The record and the terms as they were kept. false: there is none. */
+static bool recall(struct sim_call *call, struct record *record, const char *before)
+{
+    bool known = before != NULL && sscanf(before, "1 %47s %47s %" SCNd64 " %" SCNd64, record->run, record->id,
+                                          &record->q, &record->until) == 4;
+    int64_t q_kept = read_terms(call, record, get(call, call->arguments[2]), ms_of(call));
+
+    if (known && record->q > q_kept)
+        add_term(call, record, record->q, life_of(call, record->q));
+    if (known && !record->has_floor) {
+        record->has_lost = true;
+        record->lost = record->until > 0 ? record->until - record->q : ms_of(call) - record->q;
+    }
+    return known;
 }
 
 /* What has changed since the record was written. */
 static void look_back(struct sim_call *call, struct record *record, const char *before)
 {
-    const char *const *argv = call->arguments + 2;
-    int64_t now = ms_of(call), asked = number(argv[2]), up_ms = number(argv[4]);
-    bool known = before != NULL && sscanf(before, "1 %47s %47s %" SCNd64 " %" SCNd64, record->run, record->id,
-                                          &record->q, &record->until) == 4;
+    const char *const *argv = call->arguments + 3;
+    int64_t now = ms_of(call), up_ms = number(argv[4]);
 
-    if (!known) {
+    if (!recall(call, record, before)) {
         snprintf(record->run, sizeof record->run, "%s", argv[0]);
-        record->q = asked;
-        record->until = 0;
         forget(record, argv[1], now);
     } else if (strcmp(record->run, argv[0]) != 0) {
         size_t run = strcspn(argv[0], ".");
@@ -221,11 +312,7 @@ static void look_back(struct sim_call *call, struct record *record, const char *
         if (up_ms < 0)
             forget(record, argv[1], now);
         else if (!same_run && strcmp(argv[3], "1") != 0)
-            forget(record, argv[1], now - (up_ms < record->q ? up_ms : record->q));
-    }
-    if (record->q < asked && strcmp(argv[5], "look") != 0) {
-        record->q = asked;
-        record->until = larger(record->until, now + asked);
+            forget(record, argv[1], now - up_ms);
     }
     if (strcmp(argv[5], "suspect") == 0 && before != NULL && strcmp(before, argv[7]) == 0)
         forget(record, argv[1], now);
@@ -233,21 +320,27 @@ static void look_back(struct sim_call *call, struct record *record, const char *
 
 static void answer_admission(struct sim_call *call, const struct record *record, const char *text)
 {
-    char floor[24] = "";
+    char floor[24] = "", terms[SIM_VALUE_SIZE];
 
     if (record->has_floor)
         snprintf(floor, sizeof floor, "%" PRId64, record->floor);
-    sim_reply_array(call->reply, 5);
-    sim_reply_integer(call->reply, record->until > 0 ? 2 : record->has_floor ? 1 : 3);
+    write_terms(record, 0, terms);
+    sim_reply_array(call->reply, 6);
+    sim_reply_integer(call->reply, record->until > ms_of(call) ? 2 : record->has_floor ? 1 : 3);
     sim_reply_integer(call->reply, call->now_us);
     sim_reply_text(call->reply, text);
-    sim_reply_integer(call->reply, record->until > 0 ? larger(record->until - ms_of(call), 0) : 0);
+    sim_reply_integer(call->reply, larger(record->until - ms_of(call), 0));
     sim_reply_text(call->reply, floor);
+    sim_reply_text(call->reply, terms);
 }
 
 static void keep(struct sim_call *call, const struct record *record, const char *text)
 {
+    char terms[SIM_VALUE_SIZE];
+
+    write_terms(record, ms_of(call), terms);
     sim_node_set(call->node, call->arguments[0], text, 0);
+    sim_node_set(call->node, call->arguments[2], terms, 0);
     if (record->has_floor)
         set_number(call, call->arguments[1], record->floor, 0);
     else
@@ -257,22 +350,48 @@ static void keep(struct sim_call *call, const struct record *record, const char 
 /* It was promoted since the client greeted it. */
 static void answer_promoted(struct sim_call *call, const char *before)
 {
-    sim_reply_array(call->reply, 5);
+    sim_reply_array(call->reply, 6);
     sim_reply_integer(call->reply, 0);
     sim_reply_integer(call->reply, call->now_us);
     sim_reply_text(call->reply, before != NULL ? before : "");
     sim_reply_integer(call->reply, 0);
     sim_reply_text(call->reply, "");
+    sim_reply_text(call->reply, "");
 }
 
-/* KEYS epoch floor  ARGV run fresh_id q durable up_ms word told known replid */
+/* When it may vote again, and whether it has what it needs for that. */
+static void settle(struct sim_call *call, struct record *record, bool has_told, int64_t told)
+{
+    bool init = strcmp(call->arguments[3 + 5], "init") == 0;
+    int64_t now = ms_of(call);
+
+    record->q = record->terms.each[0].quarantine_ms;
+    record->until = 0;
+    if (!record->has_floor && !init)
+        record->until = larger((record->lost < now ? record->lost : now) + record->q, 1);
+    if (init) {
+        told = larger(told, call->now_us + AHEAD_US);
+        has_told = true;
+    }
+    if (call->node->bug == SIM_BUG_NO_GUARD && !record->has_floor) {
+        record->floor = 1;
+        record->has_floor = true;
+    }
+    if (record->until <= now && has_told && (!record->has_floor || told > record->floor)) {
+        record->has_floor = true;
+        record->floor = told;
+    }
+    if (record->has_floor)
+        record->until = 0;
+}
+
+/* KEYS epoch floor terms  ARGV run fresh_id q durable up_ms word told known replid told_terms */
 void sim_script_admit(struct sim_call *call)
 {
-    const char *const *argv = call->arguments + 2;
+    const char *const *argv = call->arguments + 3;
     const char *before = get(call, call->arguments[0]), *floor = get(call, call->arguments[1]);
     struct record record = {.has_floor = floor != NULL, .floor = floor != NULL ? number(floor) : 0};
-    bool has_told = argv[6][0] != '\0' && before != NULL && strcmp(before, argv[7]) == 0;
-    int64_t told = number(argv[6]);
+    bool meant = before != NULL && strcmp(before, argv[7]) == 0;
     char text[SIM_VALUE_SIZE];
 
     if (argv[8][0] != '\0' && strcmp(argv[8], call->node->replid) != 0) {
@@ -280,24 +399,11 @@ void sim_script_admit(struct sim_call *call)
         return;
     }
     look_back(call, &record, before);
-    if (strcmp(argv[5], "init") == 0) {
-        record.until = 0;
-        told = larger(told, call->now_us + AHEAD_US);
-        has_told = true;
-    }
-    if (record.until > ms_of(call) + record.q)
-        record.until = ms_of(call) + record.q;
-    if (record.until <= ms_of(call))
-        record.until = 0;
-    if (call->node->bug == SIM_BUG_NO_GUARD) {
-        record.until = 0;
-        record.floor = record.has_floor ? record.floor : 1;
-        record.has_floor = true;
-    }
-    if (record.until == 0 && has_told && (!record.has_floor || told > record.floor)) {
-        record.has_floor = true;
-        record.floor = told;
-    }
+    if (strcmp(argv[5], "look") != 0 || record.terms.count == 0)
+        add_term(call, &record, number(argv[2]), life_of(call, number(argv[2])));
+    if (meant)
+        read_terms(call, &record, argv[9], 0);
+    settle(call, &record, argv[6][0] != '\0' && meant, number(argv[6]));
     snprintf(text, sizeof text, "1 %s %s %" PRId64 " %" PRId64, record.run, record.id, record.q,
              record.until);
     if (strcmp(argv[5], "look") != 0)

@@ -142,7 +142,7 @@ static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
 
 static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
 {
-    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm);
+    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms));
 
     plan->faults_end_us = plan->fault_every_us < 10000 ? 2000000 : PICK(prng, 2000000, 5000000, 12000000);
     /* Connections that hang are given up, nodes sit out, fetch a floor, and somebody's back-off ends. */

@@ -1,5 +1,5 @@
 /*
- * Releases owed to nodes whose connection broke, as src/client/reaper.c pays them: on the next connection, and once more when
+ * Releases owed to nodes whose connection broke, as src/engine/reaper.c pays them: on the next connection, and once more when
  * the broken one's last words would be refused as late.
  */
 #include "sim/world.h"

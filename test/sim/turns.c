@@ -1,5 +1,5 @@
 /*
- * Who comes first among the workers of one client that want one name, as src/client/queue.c has it: only the leader deals with
+ * Who comes first among the workers of one client that want one name, as src/engine/queue.c has it: only the leader deals with
  * the nodes, and the next one's question rides right behind its release.
  */
 #include <stdio.h>

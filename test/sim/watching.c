@@ -1,5 +1,5 @@
 /*
- * Watching a lock's key, as src/client/watching.c does it: nodes are asked to tell when it changes, and what they tell goes to
+ * Watching a lock's key, as src/engine/watching.c does it: nodes are asked to tell when it changes, and what they tell goes to
  * whoever waits for it.
  */
 #include <string.h>

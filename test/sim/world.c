@@ -42,7 +42,7 @@ static void vouch(struct sim_world *world, struct sim_node *node)
     struct rl_admission admission = {
         .replid = "",
         .fresh_id = "0000000000000001",
-        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms), plan->drift_ppm)),
+        .quarantine_ms = rl_span_ms_up(rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms))),
         .word = "init",
         .floor = rl_guard_high(INT64_C(1700000000000000), 0),
         .known = "",

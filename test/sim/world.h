@@ -108,6 +108,7 @@ struct sim_guard {
     struct rl_clock_watch watch;
     enum rl_cause cause;
     char epoch[RL_EPOCH_MAX + 1];
+    struct rl_terms terms;
 };
 
 struct sim_debt {
@@ -169,7 +170,6 @@ struct sim_client {
     struct sim_guard guards[SIM_NODES_MAX];
     uint32_t sweep;
     bool sweeping;
-    int64_t quarantine_ms; /* the longest that any node knows of */
     struct sim_worker workers[SIM_WORKERS_MAX];
     struct sim_debt debts[SIM_DEBTS_MAX];
     uint32_t debt_count;

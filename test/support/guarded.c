@@ -23,7 +23,7 @@ void admit_all_nodes(redlock_client *client)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
 
-    assert_result(REDLOCK_OK, redlock_init_nodes(client, &report), &report);
+    assert_result(REDLOCK_OK, redlock_init_nodes(client, 0, &report), &report);
     assert_int_equal(report.granted, report.node_count);
 }
 
@@ -84,7 +84,7 @@ uint32_t count_votes(redlock_client *client)
 bool is_side_key(const char *key)
 {
     return strstr(key, "redlock-guard:epoch") != NULL || strstr(key, "redlock-guard:floor") != NULL ||
-           strstr(key, "redlock-fence:") != NULL ||
+           strstr(key, "redlock-guard:terms") != NULL || strstr(key, "redlock-fence:") != NULL ||
            (strstr(key, "redlock-line:") != NULL && strstr(key, ":state") != NULL);
 }
 

@@ -14,6 +14,7 @@
 #define EPOCH "1 run id 1000 0"
 #define EPOCH_KEY "redlock-guard:epoch"
 #define FLOOR_KEY "redlock-guard:floor"
+#define TERMS_KEY "redlock-guard:terms"
 
 enum { SECOND_US = 1000000, REQUEST_WORDS_MAX = 24 };
 

@@ -1,6 +1,6 @@
 -- One vote of a guarded node: takes the lock if the node is fit to vote and the lock is free, and numbers the grant.
 -- KEYS[1] lock  KEYS[2] fence  KEYS[3] epoch  KEYS[4] floor
--- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] proposed fence  ARGV[4] epoch record the client knows
+-- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] proposed fence  ARGV[4] epoch record the client knows, up to its id
 -- ARGV[5] not after, in node time (us)
 -- Answers  now (us)                        granted, with exactly the proposed fence
 --          {1, now, fence}                 granted, with another fence

@@ -1,7 +1,7 @@
 -- Votes of a guarded node on several locks at once, each as if acquire.lua had been called for it: the node's own state is
 -- looked at once for all of them.
 -- KEYS[1] epoch  KEYS[2] floor  then the fences of all locks, and then the locks
--- ARGV[1] epoch record the client knows  ARGV[2] not after, in node time (us)  then for every lock: owner, ttl in ms, proposed fence
+-- ARGV[1] epoch record the client knows, up to its id  ARGV[2] not after, in node time (us)  then for every lock: owner, ttl in ms, proposed fence
 -- Answers a list of what acquire.lua answers.
 local call, keys, args = redis.call, KEYS, ARGV
 local floor_key, record, not_after = keys[2], args[1], args[2]

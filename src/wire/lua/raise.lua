@@ -1,11 +1,11 @@
 -- The second fence round: lifts this node's number for the name to the one agreed on, while the lock is still ours here.
 -- KEYS[1] lock  KEYS[2] fence  KEYS[3] epoch  KEYS[4] floor
--- ARGV[1] owner  ARGV[2] fence  ARGV[3] epoch record the client knows
+-- ARGV[1] owner  ARGV[2] fence  ARGV[3] epoch record the client knows, up to its id
 -- Answers now (us) done, 0 not ours any more, -3 epoch.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local kept = redis.call('MGET', KEYS[3], KEYS[2], KEYS[4])
-if kept[1] ~= ARGV[3] or not kept[3] then
+if not kept[1] or not kept[3] or ARGV[3] == '' or string.sub(kept[1], 1, #ARGV[3]) ~= ARGV[3] then
     return -3
 end
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then

@@ -1,6 +1,6 @@
 -- Whether this node may vote on this question at all. Wants now, epoch and floor as they are kept here, record (what the client
--- knows of the epoch) and not_after; makes a number of floor.
-if epoch ~= record or not floor then
+-- knows of the epoch: as much of it as changes when memory is lost) and not_after; makes a number of floor.
+if not epoch or not floor or record == '' or string.sub(epoch, 1, #record) ~= record then
     return {-3, now}
 end
 if now > not_after + 0 then

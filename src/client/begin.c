@@ -1,0 +1,79 @@
+/*
+ * Calls begin: whatever thread they need is started, then the engine has them.
+ */
+#include "client/client.h"
+#include "engine/report.h"
+
+static bool start_threads(redlock_client *client)
+{
+    return rl_notify_start(client) && rl_driver_start_carrier(client);
+}
+
+/* A program with an event loop drives asynchronous calls itself. */
+static bool start_for_request(redlock_client *client, redlock_request request)
+{
+    return request == 0 || client->outer_fd >= 0 || start_threads(client);
+}
+
+bool rl_begin_threads(redlock_client *client, const redlock_spec *spec, redlock_request request)
+{
+    bool watched = spec->on_lost != NULL || spec->on_renewed != NULL;
+
+    return start_for_request(client, request) && (!watched || start_threads(client));
+}
+
+static struct rl_operation *refuse(redlock_result *result, redlock_report *report)
+{
+    *result = REDLOCK_SYSTEM;
+    rl_report_error(report, *result, "cannot start a thread: the system refused it");
+    return NULL;
+}
+
+/* It may even have ended already: its callback has not run, for that needs the mutex. */
+static struct rl_operation *count(redlock_client *client, struct rl_operation *operation)
+{
+    if (operation != NULL && operation->request != 0)
+        client->async_count++;
+    return operation;
+}
+
+struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
+                                      redlock_request request, redlock_result *result, redlock_report *report)
+{
+    if (!rl_begin_threads(client, spec, request))
+        return refuse(result, report);
+    return count(client, rl_call_acquire(&client->engine, spec, wait_ms, request, result, report));
+}
+
+struct rl_operation *rl_begin_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
+                                     redlock_result *result, redlock_report *report)
+{
+    redlock_client *client = rl_client_of(lock);
+
+    if (!start_for_request(client, request))
+        return refuse(result, report);
+    rl_client_now(client);
+    return count(client, rl_call_extend(lock, ttl_ms, request, result, report));
+}
+
+struct rl_operation *rl_begin_release(redlock_lock *lock, redlock_request request, redlock_result *result,
+                                      redlock_report *report)
+{
+    redlock_client *client = rl_client_of(lock);
+
+    if (!start_for_request(client, request))
+        return refuse(result, report);
+    rl_client_now(client);
+    return count(client, rl_call_release(lock, request, result, report));
+}
+
+redlock_lock *rl_begin_hand_out(struct rl_operation *operation)
+{
+    redlock_client *client = rl_client_of(operation->lock);
+    redlock_lock *lock;
+
+    rl_client_now(client);
+    lock = rl_call_hand_out(operation);
+    client->refs += lock != NULL;
+    return lock;
+}

@@ -1,0 +1,161 @@
+/*
+ * Carries out what an acquisition wants, and hands the lock over to holding.c once it is won; see acquisition.h.
+ */
+#include "engine/acquisition.h"
+
+#include "base/bytes.h"
+#include "core/trace.h"
+#include "engine/dispatch.h"
+#include "engine/holding.h"
+#include "engine/place.h"
+#include "engine/queue.h"
+#include "engine/record.h"
+#include "engine/watching.h"
+
+/* The next acquisition begins with what this one learned of the nodes' pace and of others who want what we want. */
+static void remember_crowd(struct rl_engine *engine, const struct rl_acquire *acquire)
+{
+    if (acquire->round == 0)
+        return;
+    engine->trip = acquire->trip;
+    engine->patience = acquire->patience > 0 ? acquire->patience - 1 : 0;
+    /* In a race between two one of them comes too late, so winning one counts for more. */
+    engine->heat = acquire->heat > 3 ? acquire->heat - 3 : 0;
+}
+
+static void end_acquisition(struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+    const struct rl_acquire *acquire = &operation->acquire;
+
+    if (operation->fair)
+        rl_place_leave(operation);
+    if (operation->shown)
+        rl_place_show(operation, true);
+    lock->asking = NULL;
+    lock->owed = 0;
+    rl_list_remove(&lock->link);
+    rl_queue_quit(operation);
+    rl_watching_end(operation);
+    remember_crowd(lock->engine, acquire);
+    if (acquire->outcome == RL_OUTCOME_OK) {
+        lock->fence = acquire->fence;
+        rl_queue_won(lock, acquire);
+        rl_holding_start(lock, acquire->asked, acquire->valid_until);
+    } else {
+        lock->stage = RL_LOCK_OVER;
+    }
+    rl_operation_finish(operation, (redlock_result)acquire->outcome);
+    if (lock->stage == RL_LOCK_OVER)
+        rl_queue_leave(lock);
+}
+
+/* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
+ * round is enough. */
+static void propose_fence(const struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+    int64_t wall_us = rl_state_wall_us(lock->engine);
+
+    lock->fence = wall_us > 0 ? (uint64_t)wall_us : 0;
+    if (lock->fence <= operation->seen)
+        lock->fence = operation->seen + 1;
+}
+
+/* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote against us. */
+static void ask_for_lock(struct rl_operation *operation, const struct rl_effects *effects)
+{
+    redlock_lock *lock = operation->lock;
+
+    rl_operation_clear_record(operation);
+    lock->touched = lock->stray = 0;
+    if (rl_lock_renew_owner(lock)) {
+        propose_fence(operation);
+        rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
+    } else {
+        rl_acquire_step(&operation->acquire,
+                        &(struct rl_event){.kind = RL_EVENT_CANCEL, .now = lock->engine->now},
+                        &(struct rl_effects){0});
+        end_acquisition(operation);
+        operation->result = REDLOCK_SYSTEM;
+    }
+}
+
+static void trace_acquisition(struct rl_operation *operation, const struct rl_event *event,
+                              const struct rl_effects *effects)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    char bytes[1024];
+    struct rl_text text = rl_text_on(bytes, sizeof bytes);
+
+    if (engine->host.trace == NULL)
+        return;
+    if (event->kind == RL_EVENT_START) {
+        rl_trace_acquire_start(&text, operation->lock->text, operation->lock->key_length,
+                               &operation->acquire);
+        rl_text_add(&text, "\n");
+    }
+    rl_trace_acquire(&text, &operation->acquire, event, effects);
+    rl_state_trace(engine, bytes);
+}
+
+static void step(struct rl_operation *operation, const struct rl_event *event)
+{
+    redlock_lock *lock = operation->lock;
+    bool asking = operation->acquire.phase == RL_ACQUIRE_ASKING;
+    struct rl_effects effects;
+
+    if (operation->acquire.phase == RL_ACQUIRE_QUEUED && event->kind == RL_EVENT_TIMER)
+        rl_queue_explain(operation);
+    rl_acquire_step(&operation->acquire, event, &effects);
+    trace_acquisition(operation, event, &effects);
+    if (asking && event->kind == RL_EVENT_TIMER && effects.release != 0)
+        rl_record_silence(lock, &operation->acquire.tally);
+    if (effects.release != 0)
+        rl_dispatch_release(lock, effects.release, 0);
+    if (effects.lost && operation->fair && operation->acquire.outcome != RL_OUTCOME_BUSY)
+        rl_place_leave(operation); /* who reaches too few nodes must not be in others' way there */
+    if (effects.present)
+        rl_place_show(operation, false);
+    if (effects.acquire != 0)
+        ask_for_lock(operation, &effects);
+    if (effects.raise != 0) {
+        lock->engine->stats.fence_rounds++;
+        lock->fence = effects.fence;
+        rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
+    }
+    if (effects.peek != 0)
+        rl_dispatch_ask(lock, effects.peek, RL_COMMAND_PEEK, effects.question);
+    if (effects.watch != 0) {
+        rl_watching_begin(operation);
+        rl_dispatch_ask(lock, effects.watch, RL_COMMAND_WATCH, effects.question);
+    }
+    if (operation->done)
+        return;
+    if (effects.done)
+        end_acquisition(operation);
+    else
+        rl_timers_set(&lock->engine->timers, &operation->timer, operation->acquire.wake_at);
+}
+
+void rl_acquisition_event(struct rl_operation *operation, const struct rl_event *event)
+{
+    redlock_lock *lock = operation->lock;
+    struct rl_event refusal;
+
+    step(operation, event);
+    /* Nodes that could not even be asked answer after the question has gone to all the others. */
+    while (!operation->done && rl_dispatch_take_instant(lock, &refusal))
+        step(operation, &refusal);
+    lock->instant = 0;
+}
+
+void rl_acquisition_start(struct rl_operation *operation, const struct rl_acquire_config *config)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_event event = {.kind = RL_EVENT_START, .now = operation->started};
+
+    operation->lock->asking = operation;
+    rl_acquire_init(&operation->acquire, config, &engine->prng);
+    rl_acquisition_event(operation, &event);
+}

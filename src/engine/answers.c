@@ -1,0 +1,340 @@
+/*
+ * Answers in: brings replies, silences and breaks of connections back to the operation or the lease they belong to, and sees
+ * to what a broken connection may have left behind.
+ */
+#include "engine/answers.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "engine/clocks.h"
+#include "engine/debts.h"
+#include "engine/guard.h"
+#include "engine/place.h"
+#include "engine/proof.h"
+#include "engine/pushes.h"
+#include "engine/reaper.h"
+#include "engine/record.h"
+#include "engine/send.h"
+#include "engine/stats.h"
+#include "engine/steps.h"
+#include "engine/watching.h"
+
+enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
+
+/* Whether the round that a question belongs to is still open. A round that has been undone must not be asked for again: its
+ * release has gone out already. */
+static bool is_open(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    const struct rl_acquire *acquire = lock->asking != NULL ? &lock->asking->acquire : NULL;
+
+    if (!rl_steps_current(lock, ticket))
+        return false;
+    if (ticket->kind == RL_COMMAND_ACQUIRE)
+        return acquire != NULL && ticket->question == acquire->round_question &&
+               (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING);
+    if (ticket->kind == RL_COMMAND_RAISE)
+        return acquire != NULL && acquire->phase == RL_ACQUIRE_RAISING &&
+               ticket->question == acquire->question;
+    if (ticket->kind == RL_COMMAND_EXTEND)
+        return lock->lease.phase == RL_LEASE_EXTENDING && ticket->question == lock->lease.question;
+    return true;
+}
+
+/* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always wanted. */
+static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket, bool full)
+{
+    bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_open(lock, ticket);
+
+    if (wanted && rl_send_command(lock, node, (enum rl_command_kind)ticket->kind, ticket->question,
+                                  ticket->random, full))
+        return;
+    if (ticket->kind == RL_COMMAND_RELEASE)
+        rl_debts_add(lock, node, ticket->random, rl_span_us(0));
+}
+
+/* Whether an error that a command for several requests got may be no concern of each of them: rights, keys that live apart,
+ * an error that only one of them raised. A node that is busy, loading or full would say the same to each. */
+static bool may_differ_alone(enum rl_cause cause)
+{
+    return cause == RL_CAUSE_RIGHTS || cause == RL_CAUSE_CLUSTER || cause == RL_CAUSE_ERROR;
+}
+
+/* Once per request: a node that does not know what it was just told is broken, not forgetful. */
+static bool needs_another_form(struct rl_session *session, const struct rl_ticket *ticket,
+                               enum rl_reading reading, enum rl_cause cause)
+{
+    if (session->exchange.refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT &&
+        may_differ_alone(cause)) {
+        session->apart = true;
+        /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
+        return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
+    }
+    if (reading == RL_READING_NO_COMMAND) {
+        session->handshake.info.features = 0;
+        return ticket->native != 0;
+    }
+    if (reading != RL_READING_NO_SCRIPT || ticket->full)
+        return false;
+    session->loaded = 0; /* its scripts were flushed: each goes whole once more */
+    return true;
+}
+
+/* The guard takes what it says; whoever asked for it is told whether the node is fit. */
+static void on_admission(struct rl_engine *engine, struct rl_session *session, const struct rl_ticket *ticket,
+                         const char *bytes, size_t length)
+{
+    redlock_lock *lock = ticket->subject;
+    const struct rl_node_guard *guard = &engine->guards[session->node];
+    struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
+    bool heard = rl_guard_reply(engine, session->node, ticket, bytes, length);
+
+    if (lock == NULL)
+        return;
+    if (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE)
+        answer = rl_record_refusal_answer(engine, session->node);
+    if (heard && rl_steps_current(lock, ticket)) {
+        rl_record_refusal(lock, session->node);
+        lock->asking->record.nodes[session->node].answer = answer;
+        if (answer.verdict == RL_GRANTED)
+            lock->asking->record.nodes[session->node].detail[0] = '\0';
+        rl_steps_deliver(lock, session->node, ticket, &answer);
+    }
+}
+
+/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
+static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
+{
+    return engine->config.guarded && ticket->kind == RL_COMMAND_ACQUIRE &&
+           engine->guards[node].fitness != RL_FITNESS_FIT;
+}
+
+static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
+{
+    reply->answer.verdict = RL_UNFIT;
+    reply->answer.cause = cause;
+    reply->error = why;
+    reply->error_length = strlen(why);
+}
+
+/* What a reply tells beside the verdict: the node's time, its epoch, the highest fence. */
+static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                  struct rl_lock_reply *reply)
+{
+    struct rl_engine *engine = lock->engine;
+    bool trusted;
+
+    if (lock->asking != NULL && reply->answer.fence > lock->asking->seen)
+        lock->asking->seen = reply->answer.fence;
+    if (reply->answer.cause == RL_CAUSE_EPOCH)
+        rl_guard_refused(engine, node);
+    if (reply->answer.cause == RL_CAUSE_REPLICA)
+        engine->guards[node].proved = (struct rl_time){0};
+    trusted = reply->node_us == 0 || rl_clocks_look(engine, node, ticket->sent, reply->node_us);
+    if (ticket->kind == RL_COMMAND_SEARCH && reply->node_us != 0)
+        engine->guards[node].heard =
+            (struct rl_guard_clock){.heard = true, .node_us = reply->node_us, .floor = reply->answer.fence};
+    if (reply->answer.verdict != RL_GRANTED || ticket->kind == RL_COMMAND_SEARCH)
+        return;
+    if (!trusted)
+        withhold(reply, engine->guards[node].clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
+                 "its clock cannot be trusted");
+    else if (has_lost_its_vote(engine, node, ticket))
+        withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
+    else if (ticket->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
+             !rl_guard_in_time(engine, node, lock->asking->acquire.asked))
+        withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
+}
+
+/* Whether it asked something of the lock itself; the rest is about those who wait. */
+static bool is_of_lock(const struct rl_ticket *ticket)
+{
+    return ticket->kind != RL_COMMAND_LEAVE && ticket->kind != RL_COMMAND_PRESENT &&
+           ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE;
+}
+
+/* What a node said of those who wait. */
+static void take_line(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+                      size_t length)
+{
+    struct rl_answer answer;
+
+    if (ticket->kind == RL_COMMAND_LINE)
+        rl_record_line(lock, bytes, length);
+    if (ticket->kind == RL_COMMAND_PLACE && rl_steps_current(lock, ticket) &&
+        rl_place_told(lock->asking, node, ticket, bytes, length, &answer))
+        rl_steps_deliver(lock, node, ticket, &answer);
+}
+
+/* The answer to a question about the lock counts: writes it down and brings it to whoever asked. */
+static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                        struct rl_span latency, struct rl_lock_reply *reply)
+{
+    learn(lock, node, ticket, reply);
+    if (rl_steps_current(lock, ticket) && lock->asking != NULL && lock->asking->fair)
+        rl_place_answer(lock->asking, node, ticket, reply);
+    if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_BROKEN)
+        rl_debts_add(lock, node, ticket->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
+    rl_record_count(lock->engine, node, (enum rl_command_kind)ticket->kind, reply->answer);
+    if (rl_steps_current(lock, ticket))
+        rl_record_reply(lock, node, (enum rl_command_kind)ticket->kind, latency.us, reply);
+    rl_steps_deliver(lock, node, ticket, &reply->answer);
+}
+
+static void take_reply(struct rl_engine *engine, struct rl_session *session, const struct rl_ticket *ticket,
+                       const char *bytes, size_t length)
+{
+    redlock_lock *lock = ticket->subject;
+    enum rl_proof proof = RL_PROOF_SAME;
+    struct rl_lock_reply reply;
+    enum rl_reading reading;
+    bool voted;
+
+    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, engine->config.guarded, ticket->number,
+                                   bytes, length, &reply);
+    if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
+        proof = rl_proof_read(engine, session->node, bytes, length);
+    voted = reply.answer.verdict != RL_BROKEN;
+    if (proof == RL_PROOF_SAME && needs_another_form(session, ticket, reading, reply.answer.cause)) {
+        send_again(lock, session->node, ticket, reading != RL_READING_ANSWER);
+    } else {
+        if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
+            rl_lock_command_refuse(&reply);
+        take_answer(lock, session->node, ticket, rl_time_since(engine->now, ticket->sent), &reply);
+    }
+    if (proof != RL_PROOF_SAME)
+        rl_proof_failed(engine, session->node, proof, voted);
+}
+
+static void on_reply(void *context, struct rl_session *session, const struct rl_ticket *ticket,
+                     const char *bytes, size_t length)
+{
+    struct rl_engine *engine = context;
+    redlock_lock *lock = ticket->subject;
+
+    if (!engine->looked_away)
+        rl_stats_add(&engine->node_stats[session->node].latency, rl_time_since(engine->now, ticket->sent));
+    if (ticket->kind == RL_COMMAND_ADMIT)
+        on_admission(engine, session, ticket, bytes, length);
+    else if (ticket->kind == RL_COMMAND_TRACK)
+        rl_watching_tracked(engine, session->node, bytes, length);
+    else if (is_of_lock(ticket))
+        take_reply(engine, session, ticket, bytes, length);
+    else
+        take_line(lock, session->node, ticket, bytes, length);
+    if (lock != NULL)
+        rl_lock_unref(lock);
+    rl_steps_run(engine);
+}
+
+/* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
+static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    uint8_t present[RL_OWNER_RANDOM];
+
+    rl_lock_random(lock, present);
+    if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
+        ticket->kind == RL_COMMAND_SEARCH || ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
+        return true;
+    if (ticket->kind == RL_COMMAND_RELEASE || memcmp(present, ticket->random, sizeof present) != 0)
+        return false;
+    return lock->stage != RL_LOCK_OVER || lock->left;
+}
+
+static void on_dropped(void *context, struct rl_session *session, const struct rl_ticket *ticket)
+{
+    struct rl_engine *engine = context;
+    redlock_lock *lock = ticket->subject;
+    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = session->cause, .ttl_left_ms = -2};
+
+    rl_record_count(engine, session->node, (enum rl_command_kind)ticket->kind, answer);
+    if (ticket->kind == RL_COMMAND_ADMIT)
+        rl_guard_dropped(engine, session->node);
+    if (lock == NULL)
+        return;
+    if (!looked_after(lock, ticket))
+        rl_debts_add(lock, session->node, ticket->random, rl_span_us(0));
+    else if (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND)
+        lock->stray |= rl_node_set_one(session->node);
+    if (rl_steps_current(lock, ticket)) {
+        rl_record_refusal(lock, session->node);
+        rl_steps_deliver(lock, session->node, ticket, &answer);
+    }
+    rl_lock_unref(lock);
+}
+
+/* Two nodes with one run_id are one node under two names: counting it twice would break every majority. */
+static void refuse_duplicates(struct rl_engine *engine, struct rl_session *session)
+{
+    const char *run_id = session->handshake.info.run_id;
+
+    session->unfit = session->handshake.info.replica ? RL_CAUSE_REPLICA : RL_CAUSE_NONE;
+    if (session->unfit == RL_CAUSE_REPLICA)
+        rl_text_copy(session->error, sizeof session->error, "it is a replica, and only masters may vote");
+    for (uint32_t node = 0; node < engine->node_count && run_id[0] != '\0'; node++) {
+        struct rl_session *other = &engine->sessions[node];
+        struct rl_text why;
+
+        if (other == session || other->state != RL_SESSION_READY ||
+            strcmp(other->handshake.info.run_id, run_id) != 0)
+            continue;
+        session->unfit = RL_CAUSE_DUPLICATE;
+        why = rl_text_on(session->error, sizeof session->error);
+        rl_text_add(&why, "the same server as ");
+        rl_text_add(&why, other->url.display);
+        rl_state_log(engine, REDLOCK_LOG_ERROR,
+                     "node %u %s is the same server as node %u %s: name each node once", session->node + 1,
+                     session->url.display, node + 1, other->url.display);
+        return;
+    }
+}
+
+static void on_ready(void *context, struct rl_session *session)
+{
+    struct rl_engine *engine = context;
+
+    engine->node_stats[session->node].connects++;
+    session->loaded = 0;
+    session->apart = false;
+    session->look_again = rl_time_add(engine->now, rl_span_ms(LOOK_AGAIN_MS));
+    refuse_duplicates(engine, session);
+    rl_guard_ready(engine, session->node);
+    rl_state_log(engine, REDLOCK_LOG_DEBUG, "node %u %s: connected", session->node + 1, session->url.display);
+    rl_reaper_pay(engine, engine->now);
+    engine->changed |= rl_node_set_one(session->node);
+    rl_steps_run(engine);
+    rl_pushes_node(engine, session->node, RL_EVENT_UP);
+    rl_steps_run(engine);
+}
+
+static void on_down(void *context, struct rl_session *session)
+{
+    struct rl_engine *engine = context;
+
+    engine->node_stats[session->node].disconnects = session->disconnects;
+    session->unfit = RL_CAUSE_NONE;
+    rl_guard_down(engine, session->node);
+    rl_state_log(engine, REDLOCK_LOG_INFO, "node %u %s: %s", session->node + 1, session->url.display,
+                 session->error);
+    engine->changed |= rl_node_set_one(session->node);
+    rl_steps_run(engine);
+    rl_pushes_node(engine, session->node, RL_EVENT_DOWN);
+    rl_steps_run(engine);
+}
+
+static void on_push(void *context, struct rl_session *session, const char *bytes, size_t length)
+{
+    rl_pushes_take(context, session->node, bytes, length);
+    rl_steps_run(context);
+}
+
+struct rl_session_user rl_answers_user(struct rl_engine *engine)
+{
+    return (struct rl_session_user){.ready = on_ready,
+                                    .reply = on_reply,
+                                    .compose = rl_send_compose,
+                                    .push = on_push,
+                                    .dropped = on_dropped,
+                                    .down = on_down,
+                                    .context = engine};
+}

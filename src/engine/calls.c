@@ -1,0 +1,326 @@
+/*
+ * Checks arguments, begins operations, and hands locks out; see calls.h.
+ */
+#include "engine/calls.h"
+
+#include <string.h>
+
+#include "core/validity.h"
+#include "engine/acquisition.h"
+#include "engine/guard.h"
+#include "engine/holding.h"
+#include "engine/nodes.h"
+#include "engine/place.h"
+#include "engine/queue.h"
+#include "engine/report.h"
+#include "engine/steps.h"
+#include "engine/survey.h"
+
+enum { DEFAULT_TTL_MS = 15000 };
+
+static bool makes_reserved_key(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    char key[REDLOCK_NAME_MAX];
+    size_t prefix = engine->config.key_prefix_length;
+
+    memcpy(key, engine->config.key_prefix, prefix);
+    memcpy(key + prefix, spec->name, spec->name_length);
+    return rl_key_reserved(key, prefix + spec->name_length);
+}
+
+static const char *check_name(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    if (spec->name == NULL || spec->name_length == 0)
+        return "name is empty: give the lock a name";
+    if (engine->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
+        return "name is too long: prefix and name together may have 1024 bytes";
+    if (makes_reserved_key(engine, spec))
+        return "names that make a key beginning with redlock-guard:, redlock-fence: or redlock-line: are reserved";
+    return NULL;
+}
+
+/* A lease that cannot be renewed before it ends would be lost every time. */
+static const char *check_renewal(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    struct rl_span ttl = rl_span_ms(spec->ttl_ms);
+    struct rl_span drift = rl_validity_drift(ttl, engine->config.drift_ppm);
+
+    if (spec->auto_extend != 0 && spec->on_lost == NULL)
+        return "auto_extend needs on_lost: a renewed lock can still be lost, and you have to know";
+    if (spec->auto_extend != 0 && rl_span_ms(spec->renew_ms).us >= rl_span_sub(ttl, drift).us)
+        return "renew_ms is not below the validity of ttl_ms: the lock would be lost before it is renewed";
+    return NULL;
+}
+
+static const char *check_times(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    if (spec->ttl_ms < REDLOCK_TTL_MIN_MS)
+        return "ttl_ms is below 50: a lease that short leaves no time to use it";
+    if (spec->ttl_ms > REDLOCK_TTL_MAX_MS)
+        return "ttl_ms is above 86400000 (one day): keep it short and renew it";
+    if (engine->config.guarded && rl_span_ms(spec->ttl_ms).us > engine->config.max_ttl.us)
+        return "ttl_ms is above max_ttl_ms of the client: shorten it and renew, or raise max_ttl_ms";
+    if (spec->max_hold_ms < 0)
+        return "max_hold_ms is negative";
+    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
+        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
+    if (spec->kind == REDLOCK_FAIR && !engine->config.guarded)
+        return "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line";
+    return check_renewal(engine, spec);
+}
+
+static const char *check_tag(const redlock_spec *spec)
+{
+    if (spec->tag_length > REDLOCK_TAG_MAX)
+        return "tag_length is above 128: keep the tag short, it travels with every command";
+    if (spec->tag_length > 0 && spec->tag == NULL)
+        return "tag is NULL and tag_length is not 0";
+    return NULL;
+}
+
+redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *spec, redlock_spec *checked,
+                                  redlock_report *report)
+{
+    const char *wrong = NULL;
+
+    if (spec == NULL) {
+        wrong =
+            "spec.size is not sizeof(redlock_spec), or a newer spec wants what this library does not know: "
+            "start from REDLOCK_SPEC_INIT";
+    } else {
+        *checked = *spec;
+        if (checked->name != NULL && checked->name_length == 0)
+            checked->name_length = strlen(checked->name);
+        checked->ttl_ms = spec->ttl_ms != 0 ? spec->ttl_ms : DEFAULT_TTL_MS;
+        checked->renew_ms = spec->renew_ms != 0 ? spec->renew_ms : checked->ttl_ms / 3;
+        wrong = check_name(engine, checked);
+        if (wrong == NULL)
+            wrong = check_times(engine, checked);
+        if (wrong == NULL)
+            wrong = check_tag(checked);
+    }
+    if (wrong == NULL)
+        return REDLOCK_OK;
+    rl_report_error(report, REDLOCK_INVALID, "%s", wrong);
+    return REDLOCK_INVALID;
+}
+
+static struct rl_operation *refuse(redlock_result *result, redlock_report *report, redlock_result why,
+                                   const char *words)
+{
+    *result = why;
+    rl_report_error(report, why, "%s", words);
+    return NULL;
+}
+
+redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *spec, const char *owner,
+                                size_t owner_length, redlock_request request)
+{
+    redlock_lock *lock = rl_lock_create(engine, spec, spec->name_length, owner, owner_length);
+
+    if (lock == NULL)
+        return NULL;
+    lock->ttl_ms = spec->ttl_ms;
+    lock->lease.config = rl_holding_config(engine, spec);
+    if (spec->auto_extend != 0 && spec->unbound == 0 && request == 0) {
+        lock->thread = engine->host.thread_bind(engine->host.context);
+        if (lock->thread == NULL) {
+            rl_lock_unref(lock);
+            return NULL;
+        }
+    }
+    return lock;
+}
+
+static struct rl_acquire_config acquire_config(struct rl_engine *engine, const redlock_spec *spec,
+                                               int64_t wait_ms, bool peek)
+{
+    struct rl_time now = engine->now;
+
+    return (struct rl_acquire_config){
+        .node_count = engine->node_count,
+        .ttl = rl_span_ms(spec->ttl_ms),
+        .drift_ppm = engine->config.drift_ppm,
+        .node_timeout = engine->config.node_timeout,
+        .first_wait = rl_nodes_connecting(engine) ? engine->config.connect_timeout : rl_span_us(0),
+        .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(now, rl_span_ms(wait_ms)),
+        .retry_min = engine->config.retry_min,
+        .retry_max = engine->config.retry_max,
+        .fenced = engine->config.guarded,
+        .trip = engine->trip,
+        .patience = engine->patience,
+        .heat = engine->heat,
+        .peek =
+            !engine->config.guarded && (peek || wait_ms != 0), /* guarded nodes tell it with their denial */
+    };
+}
+
+/* A fleet in which one server stands twice tolerates less than its operator thinks: say so instead of going on. */
+static bool has_duplicate(const struct rl_engine *engine, redlock_report *report)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        const struct rl_session *session = &engine->sessions[node];
+
+        if (session->unfit != RL_CAUSE_DUPLICATE)
+            continue;
+        rl_report_error(report, REDLOCK_INVALID, "node %u %s is %s: name each node once", node + 1,
+                        session->url.display, session->error);
+        return true;
+    }
+    return false;
+}
+
+struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spec *spec, int64_t wait_ms,
+                                     redlock_request request, redlock_result *result, redlock_report *report)
+{
+    struct rl_acquire_config config;
+    struct rl_operation *operation = NULL;
+    redlock_lock *lock;
+
+    if (wait_ms < REDLOCK_WAIT_FOREVER)
+        return refuse(result, report, REDLOCK_INVALID,
+                      "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end");
+    rl_guard_begin(engine);
+    if (has_duplicate(engine, report)) {
+        *result = REDLOCK_INVALID;
+        return NULL;
+    }
+    lock = rl_call_make_lock(engine, spec, NULL, 0, request);
+    if (lock != NULL)
+        operation = rl_operation_create(engine, RL_OPERATION_ACQUIRE, lock);
+    if (operation == NULL) {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    }
+    operation->request = request;
+    config = acquire_config(engine, spec, wait_ms, report != NULL || request != 0);
+    operation->started = engine->now;
+    if (spec->kind == REDLOCK_FAIR) {
+        rl_place_begin(operation);
+        config.fair = config.watch = true;
+    } else {
+        rl_queue_join(operation, wait_ms != 0, &config);
+    }
+    rl_acquisition_start(operation, &config);
+    rl_steps_run(engine);
+    return operation;
+}
+
+redlock_lock *rl_call_hand_out(struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+    struct rl_engine *engine = lock->engine;
+
+    /* Rule: validity is looked at when the lock is handed out, after everything it took to get here. */
+    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now)) {
+        if (lock->stage == RL_LOCK_HELD)
+            rl_holding_discard(lock);
+        rl_steps_run(engine);
+        operation->result = REDLOCK_TOO_SLOW;
+        return NULL;
+    }
+    lock->handle = true;
+    rl_lock_ref(lock);
+    return lock;
+}
+
+/* An operation on a lock that the caller has. */
+static struct rl_operation *begin_on_lock(redlock_lock *lock, enum rl_operation_kind kind,
+                                          redlock_request request, redlock_result *result,
+                                          redlock_report *report)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_operation *operation;
+
+    operation = rl_operation_create(engine, kind, lock);
+    if (operation == NULL)
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    rl_lock_ref(lock);
+    operation->request = request;
+    return operation;
+}
+
+/* What to say of a lock that is no longer held; REDLOCK_OK when it is. */
+static redlock_result not_held(const redlock_lock *lock)
+{
+    if (lock->stage == RL_LOCK_HELD && lock->lease.phase != RL_LEASE_RELEASING)
+        return REDLOCK_OK;
+    return lock->lease.lost ? REDLOCK_LOST : REDLOCK_NOT_HELD;
+}
+
+struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
+                                    redlock_result *result, redlock_report *report)
+{
+    struct rl_event event = {.kind = RL_EVENT_EXTEND, .now = lock->engine->now};
+    struct rl_operation *operation;
+
+    if (ttl_ms == 0)
+        ttl_ms = (uint32_t)rl_span_ms_up(lock->lease.config.ttl);
+    if (ttl_ms < REDLOCK_TTL_MIN_MS || ttl_ms > REDLOCK_TTL_MAX_MS)
+        return refuse(result, report, REDLOCK_INVALID, "ttl_ms is not between 50 and 86400000 (one day)");
+    if (lock->engine->config.guarded && rl_span_ms(ttl_ms).us > lock->engine->config.max_ttl.us)
+        return refuse(result, report, REDLOCK_INVALID, "ttl_ms is above max_ttl_ms of the client");
+    *result = not_held(lock);
+    if (*result != REDLOCK_OK)
+        return refuse(result, report, *result,
+                      *result == REDLOCK_LOST ? "the lock was lost: acquire it anew"
+                                              : "the lock was released already");
+    operation = begin_on_lock(lock, RL_OPERATION_EXTEND, request, result, report);
+    if (operation == NULL)
+        return NULL;
+    event.ttl = rl_span_ms(ttl_ms);
+    rl_list_append(&lock->waiting, &operation->on_lock);
+    rl_holding_event(lock, &event);
+    rl_steps_run(lock->engine);
+    return operation;
+}
+
+struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
+                                     redlock_report *report)
+{
+    struct rl_event event = {.kind = RL_EVENT_RELEASE, .now = lock->engine->now};
+    struct rl_operation *operation;
+
+    *result = not_held(lock);
+    if (*result != REDLOCK_OK)
+        return refuse(result, report, *result,
+                      *result == REDLOCK_LOST ? "the lock was lost before it was released"
+                                              : "the lock was released already");
+    operation = begin_on_lock(lock, RL_OPERATION_RELEASE, request, result, report);
+    if (operation == NULL) {
+        rl_holding_discard(lock); /* it goes out all the same; only nobody will hear how it went */
+        rl_steps_run(lock->engine);
+        return NULL;
+    }
+    rl_list_append(&lock->waiting, &operation->on_lock);
+    rl_holding_event(lock, &event);
+    rl_steps_run(lock->engine);
+    return operation;
+}
+
+struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
+                                    const redlock_spec *spec, bool force, redlock_result *result,
+                                    redlock_report *report)
+{
+    bool inspects = kind == RL_OPERATION_INSPECT;
+    struct rl_operation *operation = NULL;
+    redlock_lock *lock;
+
+    if (inspects)
+        rl_guard_look(engine);
+    lock = rl_lock_create(engine, spec, spec->name_length, "nobody", 6);
+    if (lock != NULL)
+        operation = rl_operation_create(engine, kind, lock);
+    if (operation == NULL) {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    }
+    operation->record.details = inspects && report != NULL ? report->details : NULL;
+    rl_details_forget(operation->record.details);
+    operation->force = force;
+    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_SEARCH);
+    rl_steps_run(engine);
+    return operation;
+}

@@ -1,0 +1,34 @@
+/*
+ * A call begins: what blocking calls and their asynchronous twins have in common. The operation that each returns ends at some
+ * time, perhaps at once, and is found in engine->ended then.
+ */
+#ifndef RL_ENGINE_CALLS_H
+#define RL_ENGINE_CALLS_H
+
+#include "engine/operation.h"
+
+/* A spec with its defaults filled in; on REDLOCK_INVALID the report names what is wrong. */
+redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *spec, redlock_spec *checked,
+                                  redlock_report *report);
+
+/* The lock object with everything the spec says about it; owner: adopted, else NULL. NULL: no memory. */
+redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *spec, const char *owner,
+                                size_t owner_length, redlock_request request);
+
+/* Begin an operation; NULL: *result says why, and the report too. request: 0 somebody blocks on it. */
+struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spec *spec, int64_t wait_ms,
+                                     redlock_request request, redlock_result *result, redlock_report *report);
+struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
+                                    redlock_result *result, redlock_report *report);
+struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
+                                     redlock_report *report);
+
+/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. force: init goes on although locks are held. */
+struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
+                                    const redlock_spec *spec, bool force, redlock_result *result,
+                                    redlock_report *report);
+
+/* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
+redlock_lock *rl_call_hand_out(struct rl_operation *operation);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * Whose clock can be trusted: what a node tells of the time in its answers goes here.
+ */
+#ifndef RL_ENGINE_CLOCKS_H
+#define RL_ENGINE_CLOCKS_H
+
+#include "engine/state.h"
+
+/* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
+bool rl_clocks_look(struct rl_engine *engine, uint32_t node, struct rl_time sent, int64_t node_us);
+
+#endif

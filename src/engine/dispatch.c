@@ -1,0 +1,156 @@
+/*
+ * Whom to ask, whom not yet, and whom not at all; see dispatch.h.
+ */
+#include "engine/dispatch.h"
+
+#include "base/bytes.h"
+#include "engine/debts.h"
+#include "engine/guard.h"
+#include "engine/record.h"
+#include "engine/send.h"
+#include "engine/watching.h"
+
+/* What made a node unfit was learned in the handshake and may have been mended since: greet it anew, now and then. */
+static void look_again(struct rl_engine *engine, struct rl_session *session)
+{
+    char why[sizeof session->error];
+
+    if (session->state != RL_SESSION_READY || session->exchange.ticket_count > 0 ||
+        rl_time_before(engine->now, session->look_again))
+        return;
+    rl_text_copy(why, sizeof why, session->error);
+    rl_session_break(session, session->unfit, why, engine->now);
+}
+
+static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_session *session = &engine->sessions[node];
+    rl_node_set one = rl_node_set_one(node);
+    enum rl_right right;
+
+    if (session->unfit != RL_CAUSE_NONE || engine->guards[node].by_info)
+        look_again(engine, session);
+    rl_session_wake(session, engine->now);
+    if (session->state == RL_SESSION_RESTING || session->unfit != RL_CAUSE_NONE ||
+        rl_session_silent(session, engine->now)) {
+        lock->instant |= one;
+    } else if (session->state != RL_SESSION_READY) {
+        *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */
+    } else if (kind == RL_COMMAND_ACQUIRE && (right = rl_guard_right(engine, node)) != RL_MAY_VOTE) {
+        *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->instant) |= one;
+    } else if (kind == RL_COMMAND_WATCH) {
+        if (!rl_watching_send(lock, node, question))
+            lock->instant |= one;
+    } else if (rl_send_command(lock, node, kind, question, NULL, false)) {
+        lock->touched |= one;
+    } else {
+        lock->instant |= one;
+    }
+    if ((lock->instant & one) != 0 && kind != RL_COMMAND_WATCH) {
+        rl_record_count(engine, node, kind, rl_record_refusal_answer(engine, node));
+        rl_record_refusal(lock, node);
+    }
+}
+
+void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
+{
+    lock->owed = lock->instant = 0;
+    lock->owed_kind = kind;
+    lock->owed_question = question;
+    if (!rl_link_used(&lock->link))
+        rl_list_append(&lock->engine->rounds, &lock->link);
+    for (rl_node_set left = nodes; left != 0; left &= left - 1)
+        ask_node(lock, rl_node_set_first(left), kind, question);
+}
+
+bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)
+{
+    uint32_t node;
+
+    if (lock->instant == 0)
+        return false;
+    node = rl_node_set_first(lock->instant);
+    lock->instant &= lock->instant - 1;
+    *event = (struct rl_event){.kind = RL_EVENT_ANSWER,
+                               .now = lock->engine->now,
+                               .question = lock->owed_question,
+                               .node = node,
+                               .answer = rl_record_refusal_answer(lock->engine, node)};
+    return true;
+}
+
+/* A release that cannot be sent now is the reaper's, where there may be something to release. */
+static void owe_release(redlock_lock *lock, uint32_t node)
+{
+    if ((lock->touched & rl_node_set_one(node)) != 0 || lock->owner_fixed)
+        rl_debts_add(lock, node, NULL, rl_span_us(0));
+}
+
+/* The release went out on another connection than what it undoes: once more when that would come too late. */
+static void owe_another(redlock_lock *lock, uint32_t node)
+{
+    if ((lock->stray & rl_node_set_one(node)) != 0)
+        rl_debts_add(lock, node, NULL, lock->engine->config.node_timeout);
+}
+
+/* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. */
+void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question)
+{
+    struct rl_engine *engine = lock->engine;
+
+    lock->owed = lock->instant = 0;
+    lock->owed_kind = RL_COMMAND_RELEASE;
+    lock->owed_question = question;
+    for (rl_node_set left = nodes; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+        rl_node_set one = rl_node_set_one(node);
+
+        if (rl_send_command(lock, node, RL_COMMAND_RELEASE, question, NULL, false)) {
+            owe_another(lock, node);
+            continue;
+        }
+        rl_session_wake(&engine->sessions[node], engine->now);
+        if (question != 0 && engine->sessions[node].state != RL_SESSION_RESTING) {
+            lock->owed |= one;
+            continue;
+        }
+        owe_release(lock, node);
+        if (question != 0) {
+            lock->instant |= one;
+            rl_record_refusal(lock, node);
+        }
+    }
+    if (lock->owed != 0 && !rl_link_used(&lock->link))
+        rl_list_append(&engine->rounds, &lock->link);
+}
+
+bool rl_dispatch_pay(redlock_lock *lock, uint32_t node)
+{
+    struct rl_engine *engine = lock->engine;
+    const struct rl_session *session = &engine->sessions[node];
+    rl_node_set one = rl_node_set_one(node);
+
+    lock->owed &= ~one;
+    if (session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE &&
+        (lock->owed_kind != RL_COMMAND_ACQUIRE || rl_guard_right(engine, node) == RL_MAY_VOTE) &&
+        rl_send_command(lock, node, lock->owed_kind, lock->owed_question, NULL, false)) {
+        lock->touched |= one;
+        if (lock->owed_kind == RL_COMMAND_RELEASE)
+            owe_another(lock, node);
+        return true;
+    }
+    if (lock->owed_kind == RL_COMMAND_RELEASE)
+        owe_release(lock, node);
+    rl_record_count(engine, node, lock->owed_kind, rl_record_refusal_answer(engine, node));
+    rl_record_refusal(lock, node);
+    return false;
+}
+
+void rl_dispatch_forget_owed(redlock_lock *lock)
+{
+    if (lock->owed_kind == RL_COMMAND_RELEASE)
+        for (rl_node_set left = lock->owed; left != 0; left &= left - 1)
+            owe_release(lock, rl_node_set_first(left));
+    lock->owed = 0;
+}

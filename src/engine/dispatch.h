@@ -1,0 +1,26 @@
+/*
+ * A lock's question to several nodes: asks those that can be asked, and remembers whom it could not ask yet, or not at all. It
+ * decides nothing about the lock; what comes back is in answers.c.
+ */
+#ifndef RL_ENGINE_DISPATCH_H
+#define RL_ENGINE_DISPATCH_H
+
+#include "engine/lock.h"
+
+/* Sends a question to nodes; those that cannot be asked end up in lock->instant, those that are on their way to being
+ * ready in lock->owed. */
+void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
+
+/* The answer of a node that could not be asked, one at a time; false: there are no more. */
+bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event);
+
+/* Releases the lock's present owner on nodes; what cannot be sent becomes a debt. Question 0: nobody waits. */
+void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
+
+/* The node of lock->owed became ready, or will not: sends the question that it is owed. false: it cannot be asked. */
+bool rl_dispatch_pay(redlock_lock *lock, uint32_t node);
+
+/* Nobody waits for the nodes in lock->owed any more; releases among them become debts. */
+void rl_dispatch_forget_owed(redlock_lock *lock);
+
+#endif

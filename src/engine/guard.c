@@ -1,0 +1,345 @@
+/*
+ * The guard: which nodes may vote. Every connection begins with an admission (wire/lua/admit.lua); a node that may have
+ * forgotten locks sits out, one that may have forgotten fences is told the highest one by the others ("sweep"), and one
+ * whose clock misbehaves does not count.
+ */
+#include "engine/guard.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "engine/admission.h"
+#include "engine/clocks.h"
+#include "wire/error_reply.h"
+
+enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
+
+/* The shortest quarantine is longer than a second. */
+enum { ADMITTED_WITHIN_MS = 500 };
+
+static struct rl_time after_ms(const struct rl_engine *engine, int64_t ms)
+{
+    return rl_time_add(engine->now, rl_span_ms(ms));
+}
+
+void rl_guard_begin(struct rl_engine *engine)
+{
+    if (engine->voting)
+        return;
+    engine->voting = true;
+    engine->settled = false; /* being connected is one thing, being admitted another */
+}
+
+void rl_guard_ready(struct rl_engine *engine, uint32_t node)
+{
+    struct rl_session *session = &engine->sessions[node];
+    struct rl_node_guard *guard = &engine->guards[node];
+    const char *why = "";
+    enum rl_cause cause = rl_admission_ruled_out(&session->handshake.info, &why);
+
+    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->cause = RL_CAUSE_NONE;
+    guard->epoch[0] = guard->record[0] = '\0';
+    guard->announced = (struct rl_time){0};
+    guard->again = RL_TIME_NEVER;
+    guard->by_info = false;
+    if (!engine->config.guarded || session->unfit != RL_CAUSE_NONE)
+        return;
+    guard->by_info = cause != RL_CAUSE_NONE;
+    if (!engine->voting && !guard->by_info) {
+        guard->again = engine->now;
+        return;
+    }
+    if (guard->by_info)
+        rl_admission_refuse(engine, node, cause, why);
+    else if (!rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false))
+        rl_admission_put_off(engine, node);
+}
+
+/* ---- the floor ---- */
+
+static bool still_moving(const struct rl_engine *engine, uint32_t node)
+{
+    const struct rl_session *session = &engine->sessions[node];
+
+    if (session->state == RL_SESSION_READY)
+        return engine->guards[node].asking;
+    return session->state != RL_SESSION_RESTING;
+}
+
+static bool any_moving(const struct rl_engine *engine)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (still_moving(engine, node))
+            return true;
+    return false;
+}
+
+/* Asks every node anew, so that what they say is younger than the quarantine that has just ended. */
+static void begin_sweep(struct rl_engine *engine)
+{
+    if (engine->sweeping)
+        return;
+    engine->sweeping = true;
+    engine->sweep++;
+    engine->sweep_began = engine->now;
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        engine->guards[node].awaits_floor = engine->guards[node].fitness == RL_FITNESS_FLOORLESS;
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        struct rl_session *session = &engine->sessions[node];
+
+        if (session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE &&
+            !engine->guards[node].by_info)
+            rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false);
+    }
+    if (any_moving(engine))
+        return;
+    /* Without memory nobody was asked, and no answer would ever end it. */
+    engine->sweeping = false;
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (engine->guards[node].fitness == RL_FITNESS_FLOORLESS)
+            rl_admission_put_off(engine, node);
+}
+
+static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, const struct rl_terms *terms)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        struct rl_node_guard *guard = &engine->guards[node];
+
+        if (guard->fitness != RL_FITNESS_FLOORLESS || !guard->awaits_floor ||
+            engine->sessions[node].state != RL_SESSION_READY)
+            continue;
+        if (found && rl_admission_give_floor(engine, node, floor, terms))
+            continue;
+        guard->again = after_ms(engine, FLOOR_RETRY_MS);
+        rl_admission_refuse(
+            engine, node, RL_CAUSE_FLOOR,
+            "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)");
+        engine->changed |= rl_node_set_one(node);
+    }
+}
+
+/* Ends the sweep once nobody is left to be heard. */
+static void conclude_sweep(struct rl_engine *engine)
+{
+    struct rl_guard_view views[RL_NODES_MAX];
+    struct rl_terms terms = {0};
+    uint64_t floor = 0;
+    bool found;
+
+    if (!engine->sweeping || any_moving(engine))
+        return;
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        const struct rl_node_guard *guard = &engine->guards[node];
+
+        views[node] = (struct rl_guard_view){
+            .heard = guard->sweep == engine->sweep, .fitness = guard->fitness, .high = guard->high};
+        for (uint32_t i = 0; views[node].heard && i < guard->terms.count; i++)
+            rl_terms_add(&terms, guard->terms.each[i]);
+    }
+    engine->sweeping = false;
+    found = rl_guard_floor(views, engine->node_count, &floor);
+    give_floor(engine, found, floor, &terms);
+    /* A node that came to lack a floor while the others were being heard needs what they say after that. */
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (engine->guards[node].fitness == RL_FITNESS_FLOORLESS && !engine->guards[node].awaits_floor)
+            begin_sweep(engine);
+}
+
+/* ---- accusing ---- */
+
+/* A node that sits out or lacks a floor needs no accusing any more; one that an operator vouches for, neither. */
+static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
+{
+    struct rl_node_guard *guard = &engine->guards[node];
+    bool in_vain = ticket->number == RL_WORD_SUSPECT; /* its record was another by then */
+
+    if (!guard->accused || guard->asking)
+        return;
+    guard->accused = guard->fitness == RL_FITNESS_FIT && ticket->subject == NULL;
+    if (!guard->accused)
+        return;
+    if (!in_vain) {
+        rl_admission_accuse(engine, node);
+        return;
+    }
+    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->again = after_ms(engine, ASK_EVERY_MS);
+    rl_admission_refuse(engine, node, RL_CAUSE_CLOCK_STEP, "its clock was set");
+}
+
+/* ---- answers ---- */
+
+/* Longer than our own locks need: for whose sake? */
+static void describe_quarantine(const struct rl_engine *engine, char *why, size_t size,
+                                const struct rl_admitted *admitted)
+{
+    struct rl_text text = rl_text_on(why, size);
+
+    rl_text_format(&text, "restarted or wiped; quarantined for another %ld s",
+                   (long)((admitted->wait_ms + 999) / 1000));
+    if (admitted->quarantine_ms > rl_admission_quarantine_ms(engine))
+        rl_text_format(&text, ", as locks of another client last up to %ld s",
+                       (long)(rl_guard_longest_lock_ms(admitted->quarantine_ms) / 1000));
+    else
+        rl_text_add(&text, " (a new fleet: redlock init)");
+}
+
+static void take_admitted(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
+                          const struct rl_admitted *admitted)
+{
+    struct rl_node_guard *guard = &engine->guards[node];
+    char why[sizeof guard->why], epoch[sizeof guard->epoch];
+
+    guard->fitness = admitted->fitness;
+    guard->high = rl_guard_high(admitted->node_us, admitted->floor);
+    /* What was asked before the sweep began may be older than what the sweep is for. */
+    if (!rl_time_before(ticket->sent, engine->sweep_began))
+        guard->sweep = engine->sweep;
+    guard->terms = admitted->terms;
+    rl_text_copy(guard->record, sizeof guard->record, admitted->record);
+    rl_guard_epoch(epoch, admitted->record);
+    if (strcmp(epoch, guard->epoch) != 0)
+        guard->admitted = engine->now;
+    rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
+    if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
+        /* Asked for the time only: what its record says does not mend its clock. */
+        if (!rl_cause_is_clock(guard->cause))
+            rl_admission_refuse(engine, node, guard->clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
+                                "its clock cannot be trusted");
+    } else if (admitted->fitness == RL_FITNESS_FIT) {
+        guard->cause = guard->told = RL_CAUSE_NONE;
+        guard->why[0] = '\0';
+    } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
+        describe_quarantine(engine, why, sizeof why, admitted);
+        guard->quarantine_ends = after_ms(engine, admitted->wait_ms);
+        /* Somebody may give the operator's word before the time is up: ask now and then. */
+        guard->again =
+            after_ms(engine, admitted->wait_ms < ASK_EVERY_MS ? admitted->wait_ms + 1 : ASK_EVERY_MS);
+        rl_admission_refuse(engine, node, RL_CAUSE_QUARANTINE, why);
+    }
+}
+
+static void take_error(struct rl_engine *engine, uint32_t node, const struct rl_admitted *admitted)
+{
+    struct rl_answer answer = rl_error_answer(admitted->error, admitted->error_length);
+    char why[sizeof engine->guards[node].why];
+    struct rl_text text = rl_text_on(why, sizeof why);
+
+    rl_text_add(&text, "it cannot be asked whether it may vote: ");
+    rl_text_add_printable(&text, admitted->error, admitted->error_length);
+    engine->guards[node].again = after_ms(engine, FLOOR_RETRY_MS);
+    rl_admission_refuse(engine, node, answer.cause, why);
+}
+
+bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
+                    const char *bytes, size_t length)
+{
+    struct rl_node_guard *guard = &engine->guards[node];
+    redlock_lock *lock = ticket->subject;
+    struct rl_admitted admitted;
+
+    rl_guard_read_admit(bytes, length, &admitted);
+    guard->asking = rl_time_before(ticket->sent, guard->asked); /* another one may be on its way */
+    if (admitted.no_script && !ticket->full) {
+        if (rl_admission_ask(engine, node, (enum rl_word)ticket->number, lock, true))
+            return false;
+        rl_admission_put_off(engine, node);
+    } else if (admitted.another_master) {
+        /* What it told about itself when it was greeted is not true any more. */
+        rl_session_break(&engine->sessions[node], RL_CAUSE_EPOCH, admitted.error, engine->now);
+        return true;
+    } else if (admitted.fitness == RL_FITNESS_UNKNOWN)
+        take_error(engine, node, &admitted);
+    else
+        take_admitted(engine, node, ticket, &admitted);
+    if (ticket->number == RL_WORD_LOOK) {
+        /* For people to read; whoever wants its vote has to ask for that. */
+        guard->fitness = RL_FITNESS_UNKNOWN;
+        guard->again = engine->now;
+        return true;
+    }
+    if (admitted.node_us != 0)
+        rl_clocks_look(engine, node, ticket->sent, admitted.node_us);
+    if (admitted.fitness != RL_FITNESS_UNKNOWN)
+        go_on_accusing(engine, node, ticket);
+    if (guard->fitness == RL_FITNESS_FLOORLESS && !guard->asking && !engine->sweeping)
+        begin_sweep(engine);
+    conclude_sweep(engine);
+    if (!guard->asking && guard->fitness != RL_FITNESS_FLOORLESS)
+        engine->changed |= rl_node_set_one(node);
+    return true;
+}
+
+void rl_guard_dropped(struct rl_engine *engine, uint32_t node)
+{
+    engine->guards[node].asking = false;
+}
+
+void rl_guard_down(struct rl_engine *engine, uint32_t node)
+{
+    engine->guards[node].asking = false;
+    engine->guards[node].fitness = RL_FITNESS_UNKNOWN;
+    engine->guards[node].cause = RL_CAUSE_NONE;
+    engine->guards[node].sweep = 0;
+    engine->guards[node].proved = (struct rl_time){0};
+    conclude_sweep(engine);
+}
+
+void rl_guard_refused(struct rl_engine *engine, uint32_t node)
+{
+    struct rl_node_guard *guard = &engine->guards[node];
+
+    if (!guard->asking)
+        rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false);
+}
+
+/* ---- looking ---- */
+
+void rl_guard_look(struct rl_engine *engine)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        const struct rl_node_guard *guard = &engine->guards[node];
+
+        if (engine->config.guarded && engine->sessions[node].state == RL_SESSION_READY &&
+            engine->sessions[node].unfit == RL_CAUSE_NONE && !guard->by_info && !guard->asking &&
+            guard->fitness == RL_FITNESS_UNKNOWN)
+            rl_admission_ask(engine, node, RL_WORD_LOOK, NULL, false);
+    }
+}
+
+bool rl_guard_in_time(const struct rl_engine *engine, uint32_t node, struct rl_time round_began)
+{
+    return !engine->config.guarded ||
+           rl_time_since(engine->guards[node].admitted, round_began).us <= ADMITTED_WITHIN_MS * INT64_C(1000);
+}
+
+/* ---- the right to vote ---- */
+
+enum rl_right rl_guard_right(struct rl_engine *engine, uint32_t node)
+{
+    struct rl_node_guard *guard = &engine->guards[node];
+    /* Its record is in order, its clock is not: it is asked for the time now and then. */
+    bool in_doubt = guard->clock_bad || (guard->suspected.us != 0 && guard->fitness == RL_FITNESS_FIT);
+
+    if (!engine->config.guarded)
+        return RL_MAY_VOTE;
+    if (!engine->voting)
+        return RL_MAY_NOT_VOTE; /* nobody has asked for a vote: do not bother the nodes */
+    if (guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE)
+        return RL_MAY_VOTE;
+    if (guard->asking || (guard->fitness == RL_FITNESS_FLOORLESS && engine->sweeping))
+        return RL_MAY_VOTE_SOON;
+    if (in_doubt && rl_time_before(guard->probed, engine->now)) {
+        guard->probed = after_ms(engine, PROBE_EVERY_MS);
+        rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false); /* its answer has the time in it */
+        return RL_MAY_NOT_VOTE;
+    }
+    if (rl_time_before(engine->now, guard->again) || in_doubt)
+        return RL_MAY_NOT_VOTE;
+    if (guard->fitness == RL_FITNESS_FLOORLESS)
+        begin_sweep(engine);
+    else
+        rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false);
+    return guard->asking ? RL_MAY_VOTE_SOON : RL_MAY_NOT_VOTE;
+}

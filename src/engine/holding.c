@@ -1,0 +1,282 @@
+/*
+ * A lock after it was acquired: carries out what its lease wants, ends the calls that wait for it, and sees to it that a
+ * loss is told.
+ */
+#include "engine/holding.h"
+
+#include "base/bytes.h"
+#include "core/trace.h"
+#include "engine/dispatch.h"
+#include "engine/operation.h"
+#include "engine/queue.h"
+#include "engine/record.h"
+#include "engine/stats.h"
+
+enum { MEETINGS = 128 }; /* between two renewals of a lease */
+
+struct rl_lease_terms rl_holding_terms(struct rl_engine *engine)
+{
+    return (struct rl_lease_terms){
+        .node_count = engine->node_count,
+        .drift_ppm = engine->config.drift_ppm,
+        .node_timeout = engine->config.node_timeout,
+        .retry_min = engine->config.retry_min,
+        .retry_max = engine->config.retry_max,
+        .prng = &engine->prng,
+    };
+}
+
+struct rl_lease_config rl_holding_config(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    uint32_t ttl_ms = spec->ttl_ms;
+
+    return (struct rl_lease_config){
+        .terms = &engine->lease_terms,
+        .ttl = rl_span_ms(ttl_ms),
+        .renew_every = spec->auto_extend == 0 ? rl_span_us(0) : rl_span_ms(spec->renew_ms),
+        .max_hold = rl_span_ms(spec->max_hold_ms),
+        .max_extensions = spec->max_extensions,
+    };
+}
+
+/* Renewals meet: each is put off to the next of the points in time that all leases of its kind have in common, so that many
+ * of them travel in one write per node. Less than a hundredth of its time, and never when validity is short. */
+static struct rl_time meeting_point(const redlock_lock *lock)
+{
+    const struct rl_lease *lease = &lock->lease;
+    int64_t apart = lease->config.renew_every.us / MEETINGS;
+    struct rl_time point = lease->wake_at;
+
+    if (lease->phase != RL_LEASE_IDLE || lease->wake_at.us != lease->renew_at.us || apart == 0)
+        return lease->wake_at;
+    point.us += apart - 1 - (point.us + apart - 1) % apart;
+    if (rl_time_since(lease->valid_until, point).us < 2 * lease->config.terms->node_timeout.us)
+        return lease->wake_at;
+    return point;
+}
+
+static void set_timer(redlock_lock *lock)
+{
+    rl_timers_set(&lock->engine->timers, &lock->timer, meeting_point(lock));
+}
+
+bool rl_holding_can_wait(const redlock_lock *lock, struct rl_time now)
+{
+    const struct rl_lease *lease = &lock->lease;
+
+    return lock->stage == RL_LOCK_HELD && lease->phase == RL_LEASE_IDLE && lease->wanted.us == 0 &&
+           rl_time_since(lease->valid_until, now).us > 4 * lease->config.terms->node_timeout.us;
+}
+
+void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until)
+{
+    struct rl_lease_config config = lock->lease.config;
+
+    rl_lease_init(&lock->lease, &config, asked, valid_until);
+    lock->stage = RL_LOCK_HELD;
+    lock->engine->stats.held++;
+    set_timer(lock);
+}
+
+static void end_holding(redlock_lock *lock)
+{
+    if (lock->stage == RL_LOCK_HELD)
+        lock->engine->stats.held--;
+    lock->stage = RL_LOCK_OVER;
+    rl_timers_set(&lock->engine->timers, &lock->timer, RL_TIME_NEVER);
+    rl_list_remove(&lock->link);
+    rl_dispatch_forget_owed(lock);
+    rl_queue_leave(lock);
+}
+
+/* Ends the calls of a kind that wait for a question up to this one. */
+static void end_waiting(redlock_lock *lock, enum rl_operation_kind kind, uint32_t question,
+                        redlock_result result)
+{
+    struct rl_link *link = rl_list_first(&lock->waiting);
+
+    while (link != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, on_lock);
+
+        link = rl_list_next(&lock->waiting, link);
+        if (operation->kind == kind && operation->awaits <= question)
+            rl_operation_finish(operation, result);
+    }
+}
+
+/* A release that is under way goes on: it was asked for, and whoever asked will be told. */
+void rl_holding_abandon(redlock_lock *lock)
+{
+    if (lock->lease.phase == RL_LEASE_RELEASING && !lock->engine->closing)
+        return;
+    end_holding(lock);
+    lock->left = true;
+    end_waiting(lock, RL_OPERATION_EXTEND, UINT32_MAX, REDLOCK_CANCELED);
+}
+
+void rl_holding_discard(redlock_lock *lock)
+{
+    end_holding(lock);
+    rl_dispatch_release(lock, rl_node_set_all(lock->engine->node_count), 0);
+}
+
+/* A call for an extension was just made: which question will settle it? */
+static void note_extension(redlock_lock *lock, const struct rl_effects *effects)
+{
+    struct rl_operation *latest = RL_CONTAINER(lock->waiting.head.previous, struct rl_operation, on_lock);
+
+    if (effects->extended)
+        latest->awaits = 0; /* refused at once */
+    else
+        latest->awaits = effects->extend != 0 ? effects->question : lock->lease.question + 1;
+}
+
+static void end_releases(redlock_lock *lock, redlock_result result)
+{
+    end_waiting(lock, RL_OPERATION_RELEASE, UINT32_MAX, result);
+}
+
+static void add_notice(redlock_lock *lock)
+{
+    if (!rl_link_used(&lock->notice))
+        rl_list_append(&lock->engine->notices, &lock->notice);
+}
+
+static bool is_told(const redlock_lock *lock)
+{
+    return lock->on_lost != NULL && lock->handle;
+}
+
+static void tell_loss(redlock_lock *lock)
+{
+    lock->engine->stats.lost++;
+    if (is_told(lock)) {
+        lock->lost_due = true;
+        add_notice(lock);
+    }
+}
+
+static void tell_renewal(redlock_lock *lock)
+{
+    rl_stats_renewal(lock->engine, lock->lease.extend_outcome == RL_OUTCOME_OK,
+                     rl_time_since(lock->engine->now, lock->lease.asked));
+    if (lock->renewal != NULL && lock->handle) {
+        lock->renewed_due = true;
+        lock->renewal->tally = lock->lease.tally;
+        lock->renewal->outcome = lock->lease.extend_outcome;
+        add_notice(lock);
+    }
+}
+
+static void trace_lease(redlock_lock *lock, const struct rl_event *event, const struct rl_effects *effects)
+{
+    char bytes[1024];
+    struct rl_text text = rl_text_on(bytes, sizeof bytes);
+
+    if (lock->engine->host.trace == NULL)
+        return;
+    rl_trace_lease(&text, &lock->lease, event, effects);
+    rl_state_trace(lock->engine, bytes);
+}
+
+/* Rule: who lost a lock is told before we let anybody else have it. What the loss leaves at the nodes stays there until
+ * the callback has returned, or until it ends by itself, for which validity has left a margin. */
+void rl_holding_let_go(redlock_lock *lock)
+{
+    rl_node_set nodes = lock->let_go;
+
+    lock->let_go = 0;
+    if (nodes == 0 || lock->engine->closed)
+        return;
+    rl_dispatch_release(lock, nodes, 0);
+}
+
+static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool was_releasing)
+{
+    bool lost = effects->done && !was_releasing;
+
+    if (effects->extended && lock->lease.ended_manual)
+        end_waiting(lock, RL_OPERATION_EXTEND, lock->lease.ended_question,
+                    (redlock_result)lock->lease.extend_outcome);
+    else if (effects->extended)
+        tell_renewal(lock);
+    if (effects->release != 0 && !(lost && is_told(lock))) {
+        rl_dispatch_release(lock, effects->release, effects->question);
+        rl_queue_leave(lock);
+    }
+    if (effects->extend != 0) {
+        lock->ttl_ms = (uint32_t)rl_span_ms_up(effects->ttl);
+        rl_dispatch_ask(lock, effects->extend, RL_COMMAND_EXTEND, effects->question);
+    }
+    if (!effects->done)
+        return;
+    end_holding(lock);
+    if (lost && is_told(lock))
+        lock->let_go = effects->release;
+    if (was_releasing) {
+        end_releases(lock, (redlock_result)lock->lease.release_outcome);
+    } else {
+        end_releases(lock, REDLOCK_LOST);
+        tell_loss(lock);
+    }
+}
+
+static void step(redlock_lock *lock, const struct rl_event *event)
+{
+    bool was_releasing = lock->lease.phase == RL_LEASE_RELEASING;
+    bool was_asking = was_releasing || lock->lease.phase == RL_LEASE_EXTENDING;
+    struct rl_time was_valid_until = lock->lease.valid_until;
+    struct rl_effects effects;
+
+    rl_lease_step(&lock->lease, event, &effects);
+    trace_lease(lock, event, &effects);
+    if (event->kind == RL_EVENT_EXTEND)
+        note_extension(lock, &effects);
+    if (was_asking && (effects.extended || effects.done))
+        lock->timed_out = event->kind == RL_EVENT_TIMER;
+    if (event->kind == RL_EVENT_TIMER && was_asking && (effects.extended || effects.done))
+        rl_record_silence(lock, &lock->lease.tally);
+    if (effects.extended && lock->lease.extend_outcome == RL_OUTCOME_OK && lock->handle)
+        rl_stats_validity(lock->engine, rl_time_since(was_valid_until, event->now));
+    carry_out(lock, &effects, was_releasing);
+    if (lock->stage == RL_LOCK_HELD)
+        set_timer(lock);
+    if (lock->lease.phase == RL_LEASE_IDLE)
+        rl_list_remove(&lock->link);
+}
+
+/* A lock bound to a thread that has ended is not renewed any more. */
+static bool orphaned(const redlock_lock *lock)
+{
+    const struct rl_host *host = &lock->engine->host;
+
+    return lock->thread != NULL && !host->thread_lives(host->context, lock->thread);
+}
+
+void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
+{
+    struct rl_event refusal;
+
+    rl_lock_ref(lock); /* ending a call may let go of the last one */
+    if (event->kind == RL_EVENT_TIMER && orphaned(lock)) {
+        rl_state_log(
+            lock->engine, REDLOCK_LOG_WARNING,
+            "%.*s: the thread that acquired it has ended without releasing it: it is renewed no more",
+            (int)lock->key_length, lock->text);
+        rl_lock_unbind(lock);
+        step(lock, &(struct rl_event){.kind = RL_EVENT_ABANDON, .now = event->now});
+    }
+    step(lock, event);
+    while (lock->stage == RL_LOCK_HELD && rl_dispatch_take_instant(lock, &refusal))
+        step(lock, &refusal);
+    lock->instant = 0;
+    rl_lock_unref(lock);
+}
+
+void rl_holding_free(redlock_lock *lock)
+{
+    if (lock->stage == RL_LOCK_HELD && !lock->engine->inert)
+        rl_holding_abandon(lock);
+    lock->handle = false;
+    rl_lock_unref(lock);
+}

@@ -1,0 +1,93 @@
+/*
+ * The lock object: its name, its owner value, its references and its pool. What happens to a lock over time is in acquisition.c
+ * (until it is held) and holding.c (from then on).
+ */
+#ifndef RL_ENGINE_LOCK_H
+#define RL_ENGINE_LOCK_H
+
+#include "engine/state.h"
+#include "wire/lock_command.h"
+
+enum rl_lock_stage {
+    RL_LOCK_ASKING, /* being acquired, adopted or inspected */
+    RL_LOCK_HELD,   /* the lease decides what that means */
+    RL_LOCK_OVER    /* released, lost, never acquired */
+};
+
+/* A renewal that its caller is to be told of. */
+struct rl_renewal {
+    redlock_renewed_fn tell;
+    struct rl_tally tally;
+    enum rl_outcome outcome;
+};
+
+struct rl_operation;
+
+/* Widest first: there may be a hundred thousand of them. */
+struct redlock_lock {
+    struct rl_engine *engine;
+    struct rl_link link;   /* in engine->rounds while nodes are owed or asked, or in engine->spare_locks */
+    struct rl_link notice; /* in engine->notices; the client's while its handle is being freed */
+    struct rl_operation *asking; /* ASKING: the operation */
+    struct rl_list waiting;      /* operations that wait for an extension round or for the release */
+    struct rl_lease lease;
+    struct rl_timer timer;
+    uint64_t fence; /* handed out with it; while it is asked for: the proposal, then the one to raise to */
+    redlock_lost_fn on_lost;
+    struct rl_renewal *renewal; /* the latest; NULL: nobody wants to be told */
+    void *context;
+    void *thread;               /* the host's word for the thread it is bound to; NULL: to none */
+    redlock_lock *next_leader;  /* in the table of leaders; see queue.c */
+    struct rl_list queue;       /* operations that want the same name after it */
+    struct rl_time queue_since; /* since when the name is handed on inside this process */
+    struct rl_time kept_until;  /* every key that was sent for it has ended by itself by then */
+    uint32_t refs;              /* handle, operations, tickets, reaper */
+    rl_node_set touched;        /* nodes that were sent something that may have left a key there */
+    rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
+    rl_node_set owed;    /* nodes that still have to be sent the present question */
+    rl_node_set let_go;  /* nodes to release it on once its loss has been told */
+    rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
+    uint32_t owed_question;
+    uint32_t ttl_ms;
+    uint16_t capacity;   /* of text, and of the renewal behind it */
+    uint16_t key_length; /* prefix and name */
+    uint16_t owner_length;
+    enum rl_command_kind owed_kind : 8;
+    enum rl_lock_stage stage : 8;
+    bool handle;                /* the caller has it and has not freed it */
+    bool owner_fixed;           /* adopted: the owner value is not ours to make */
+    bool lost_due, renewed_due; /* callbacks to run */
+    bool calling;               /* the client's: a callback of it runs now */
+    bool left;                  /* left at the nodes on purpose: nobody cleans up after it */
+    bool timed_out;             /* its latest round ended because time did */
+    bool leads;                 /* it is the one of its name in the table */
+    char text[];                /* key, NUL, owner, NUL */
+};
+
+/* A lock in stage ASKING with one reference; NULL: no memory. */
+redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
+                             const char *owner, size_t owner_length);
+void rl_lock_ref(redlock_lock *lock);
+void rl_lock_unref(redlock_lock *lock);
+void rl_lock_drop_spares(struct rl_engine *engine);
+
+/* Draws a fresh owner for the next attempt. */
+bool rl_lock_renew_owner(redlock_lock *lock);
+
+/* The random part of the present owner, RL_OWNER_RANDOM bytes; zeros where it is not ours. */
+void rl_lock_random(const redlock_lock *lock, uint8_t *random);
+
+/* The owner value that goes with a random part (an earlier attempt's perhaps; NULL the present one's), in buffer of
+ * RL_OWNER_MAX + 1. */
+size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer);
+
+/* The present owner value. */
+static inline const char *rl_lock_owner(const redlock_lock *lock)
+{
+    return lock->text + lock->key_length + 1;
+}
+
+/* It is bound to no thread any more. */
+void rl_lock_unbind(redlock_lock *lock);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Operations: calls of the API while they are under way. What each kind does is in acquisition.c, holding.c and survey.c.
+ */
+#ifndef RL_ENGINE_OPERATION_H
+#define RL_ENGINE_OPERATION_H
+
+#include "engine/details.h"
+#include "engine/lock.h"
+
+/* What one node told in the last round of an operation, kept for its report. */
+struct rl_node_record {
+    struct rl_answer answer;
+    int64_t latency_us; /* -1 none */
+    char detail[96];
+};
+
+struct rl_record {
+    redlock_holder holder; /* the owner that most nodes named */
+    int64_t holder_ttl_left_ms;
+    uint64_t named;           /* that owner, as in answer.holder of the nodes; 0 no node named one */
+    bool timed_out;           /* the round ended because time did: who had not answered is silent */
+    redlock_details *details; /* where an inspection puts owner values and waiters; NULL nobody wants them */
+    uint32_t waiting;         /* INSPECT: callers who wait, as the node that knows most has it */
+    uint32_t waiter_count;    /* and how many of them are in details */
+    struct rl_node_record *nodes; /* node_count of them */
+};
+
+enum rl_operation_kind {
+    RL_OPERATION_ACQUIRE,
+    RL_OPERATION_ADOPT,
+    RL_OPERATION_EXTEND,
+    RL_OPERATION_RELEASE,
+    RL_OPERATION_INSPECT,
+    RL_OPERATION_INIT
+};
+
+struct rl_call;
+
+/* One call of the API while it is under way. Pooled. */
+struct rl_operation {
+    struct rl_link
+        link; /* in engine->operations, engine->ended or engine->spare_operations; once ended the client's */
+    struct rl_link on_lock;  /* in lock->waiting */
+    struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in queues.turns */
+    struct rl_link turned;   /* ACQUIRE: in engine->turned */
+    struct rl_link watching; /* ACQUIRE: in engine->watching while nodes tell it of changes */
+    enum rl_operation_kind kind;
+    redlock_lock *lock;
+    struct rl_acquire acquire; /* ACQUIRE */
+    struct rl_tally tally;     /* INSPECT */
+    struct rl_timer timer;     /* ACQUIRE, INSPECT: the lease has the lock's */
+    struct rl_time started;
+    bool fair;             /* ACQUIRE: it stands in the nodes' lines; see place.c */
+    bool shown;            /* ACQUIRE: nodes were told that it waits */
+    struct rl_place place; /* ACQUIRE: who stands there, or waits */
+    rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
+    uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
+    rl_node_set offered;   /* ACQUIRE, fair: nodes that last offered the free lock to somebody else */
+    uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
+    bool searching, force; /* INIT: looks for held locks first; goes on whatever that finds */
+    bool done;
+    redlock_result result;
+
+    /* Who called: the client's business. */
+    struct rl_link following; /* among threads that sleep */
+    struct rl_call *call;     /* whom to tell; NULL nobody sleeps for it */
+    redlock_request request;  /* 0: somebody blocks on it */
+    redlock_acquired_fn acquired;
+    redlock_done_fn finished;
+    void *context;
+
+    struct rl_record record;
+    uint32_t ranks[RL_NODES_MAX];         /* ACQUIRE, fair: its place in each node's line; 0 not known */
+    struct rl_node_record node_records[]; /* where record.nodes points */
+};
+
+/* An operation on a lock (whose reference it takes over); NULL: no memory. */
+struct rl_operation *rl_operation_create(struct rl_engine *engine, enum rl_operation_kind kind,
+                                         redlock_lock *lock);
+void rl_operation_free(struct rl_engine *engine, struct rl_operation *operation);
+void rl_operation_drop_spares(struct rl_engine *engine, uint32_t kept);
+
+/* Nothing is known of any node yet. */
+void rl_operation_clear_record(struct rl_operation *operation);
+
+/* It has ended: whoever called finds it in engine->ended. */
+void rl_operation_finish(struct rl_operation *operation, redlock_result result);
+
+/* The acquisition that asks for a lock; NULL none does. */
+struct rl_operation *rl_operation_acquiring(const redlock_lock *lock);
+
+#endif

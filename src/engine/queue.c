@@ -1,0 +1,253 @@
+/*
+ * The queue of callers inside this process that want one name. Only its leader, who asks for the lock or has it, deals with the
+ * nodes; the others queue behind it in order, and the next one's question rides right behind the leader's release.
+ */
+#include "engine/queue.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 160, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
+
+/* ---- the table of leaders ---- */
+
+static redlock_lock **place_of(struct rl_engine *engine, const char *key, size_t key_length)
+{
+    struct rl_queues *queues = &engine->queues;
+
+    return &queues->leaders[rl_hash_bytes(queues->seed, key, key_length) & (queues->places - 1)];
+}
+
+redlock_lock *rl_queue_leader(struct rl_engine *engine, const char *key, size_t key_length)
+{
+    redlock_lock *lock = engine->queues.places > 0 ? *place_of(engine, key, key_length) : NULL;
+
+    while (lock != NULL && (lock->key_length != key_length || memcmp(lock->text, key, key_length) != 0))
+        lock = lock->next_leader;
+    return lock;
+}
+
+static void insert(struct rl_engine *engine, redlock_lock *lock)
+{
+    redlock_lock **place = place_of(engine, lock->text, lock->key_length);
+
+    lock->next_leader = *place;
+    *place = lock;
+}
+
+/* Twice the places. Without memory for them chains grow instead, and without any table nobody leads. */
+static void grow(struct rl_engine *engine)
+{
+    uint32_t before = engine->queues.places, after = before > 0 ? 2 * before : PLACES_MIN;
+    redlock_lock **old = engine->queues.leaders, **larger = rl_state_allocate(engine, after * sizeof *larger);
+
+    if (larger == NULL)
+        return;
+    memset(larger, 0, after * sizeof *larger);
+    engine->queues.leaders = larger;
+    engine->queues.places = after;
+    for (uint32_t i = 0; i < before; i++)
+        for (redlock_lock *lock = old[i], *next; lock != NULL; lock = next) {
+            next = lock->next_leader;
+            insert(engine, lock);
+        }
+    if (old != NULL)
+        rl_state_release(engine, old, before * sizeof *old);
+}
+
+static void lead(redlock_lock *lock)
+{
+    struct rl_engine *engine = lock->engine;
+
+    if (engine->queues.count >= engine->queues.places)
+        grow(engine);
+    if (engine->queues.places == 0)
+        return;
+    insert(engine, lock);
+    engine->queues.count++;
+    lock->leads = true;
+}
+
+static void step_down(redlock_lock *lock)
+{
+    redlock_lock **place = place_of(lock->engine, lock->text, lock->key_length);
+
+    while (*place != lock)
+        place = &(*place)->next_leader;
+    *place = lock->next_leader;
+    lock->next_leader = NULL;
+    lock->engine->queues.count--;
+    lock->leads = false;
+}
+
+void rl_queue_init(struct rl_engine *engine)
+{
+    rl_list_init(&engine->queues.turns);
+    engine->queues.seed = rl_prng_next(&engine->prng);
+    engine->queues.limit = rl_span_ms(HAND_ON_MIN_MS);
+}
+
+void rl_queue_free(struct rl_engine *engine)
+{
+    if (engine->queues.leaders != NULL)
+        rl_state_release(engine, engine->queues.leaders,
+                         engine->queues.places * sizeof *engine->queues.leaders);
+    engine->queues.leaders = NULL;
+    engine->queues.places = 0;
+}
+
+/* ---- the queue ---- */
+
+/* A name that is handed on inside for long, or asked for again and again, would shut other processes out. They get a
+ * chance now and then, more seldom where it turned out that nobody took it. */
+static bool owes_courtesy(struct rl_engine *engine, redlock_lock *lock)
+{
+    struct rl_span limit = engine->queues.limit;
+
+    if (limit.us < HAND_ON_MIN_TRIPS * engine->trip.us)
+        limit.us = HAND_ON_MIN_TRIPS * engine->trip.us;
+    if (rl_time_before(engine->now, rl_time_add(lock->queue_since, limit)))
+        return false;
+    lock->queue_since = engine->now;
+    if (engine->queues.limit.us < rl_span_ms(HAND_ON_MAX_MS).us)
+        engine->queues.limit.us *= 2;
+    return true;
+}
+
+/* Whether this name was given back here just now: then it has been with this process since longer. */
+static struct rl_time had_since(struct rl_engine *engine, uint64_t name)
+{
+    struct rl_span while_ago = {STREAK_TRIPS * engine->trip.us};
+
+    if (name != engine->queues.streak_of ||
+        rl_time_before(rl_time_add(engine->queues.streak_until, while_ago), engine->now))
+        return engine->now;
+    return engine->queues.streak_since;
+}
+
+void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config)
+{
+    redlock_lock *lock = operation->lock;
+    struct rl_engine *engine = lock->engine;
+    redlock_lock *leader = rl_queue_leader(engine, lock->text, lock->key_length);
+
+    if (leader == NULL) {
+        lead(lock);
+        lock->queue_since =
+            had_since(engine, rl_hash_bytes(engine->queues.seed, lock->text, lock->key_length));
+        config->watch = lock->leads;
+        config->courtesy = waits && lock->leads && owes_courtesy(engine, lock);
+    } else if (waits) {
+        rl_list_append(&leader->queue, &operation->in_queue);
+        engine->queues.blocked += operation->request == 0;
+        config->watch = config->queued = true;
+    }
+}
+
+bool rl_queue_holds(const struct rl_operation *operation)
+{
+    return operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.phase == RL_ACQUIRE_QUEUED;
+}
+
+void rl_queue_quit(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+
+    if (rl_link_used(&operation->in_queue))
+        engine->queues.blocked -= operation->request == 0;
+    rl_list_remove(&operation->in_queue);
+}
+
+struct rl_operation *rl_queue_next(struct rl_engine *engine, bool *courtesy)
+{
+    struct rl_link *link = rl_list_first(&engine->queues.turns);
+    struct rl_operation *operation;
+
+    if (link == NULL)
+        return NULL;
+    operation = RL_CONTAINER(link, struct rl_operation, in_queue);
+    rl_queue_quit(operation);
+    rl_list_append(&engine->turned, &operation->turned);
+    *courtesy = owes_courtesy(engine, operation->lock);
+    return operation;
+}
+
+static void hand_on(redlock_lock *from)
+{
+    struct rl_engine *engine = from->engine;
+    struct rl_link *link = rl_list_first(&from->queue);
+    struct rl_operation *next = RL_CONTAINER(link, struct rl_operation, in_queue);
+    redlock_lock *lock = next->lock;
+
+    rl_list_remove(link);
+    rl_list_move_all(&lock->queue, &from->queue);
+    lead(lock);
+    lock->queue_since = from->queue_since;
+    rl_list_append(&engine->queues.turns, &next->in_queue);
+}
+
+void rl_queue_leave(redlock_lock *lock)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_link *link;
+
+    if (!lock->leads || engine->queues.places == 0)
+        return;
+    step_down(lock);
+    engine->queues.streak_of = rl_hash_bytes(engine->queues.seed, lock->text, lock->key_length);
+    engine->queues.streak_since = lock->queue_since;
+    engine->queues.streak_until = engine->now;
+    if (!rl_list_empty(&lock->queue) && !engine->closing)
+        hand_on(lock);
+    while ((link = rl_list_first(&lock->queue)) != NULL) /* the client closes: they are all being cancelled */
+        rl_queue_quit(RL_CONTAINER(link, struct rl_operation, in_queue));
+}
+
+/* Somebody else had it meanwhile: this process has had it from now on only, and others are worth giving a chance. */
+void rl_queue_won(redlock_lock *lock, const struct rl_acquire *acquire)
+{
+    if (acquire->round == 1 && acquire->wait.holder == 0)
+        return;
+    lock->queue_since = lock->engine->now;
+    lock->engine->queues.limit = rl_span_ms(HAND_ON_MIN_MS);
+}
+
+/* ---- what to tell those whose time ran out in the queue ---- */
+
+static void borrow_record(struct rl_operation *operation, const struct rl_operation *from)
+{
+    memcpy(operation->node_records, from->node_records,
+           operation->lock->engine->node_count * sizeof *from->node_records);
+    operation->record.holder = from->record.holder;
+    operation->record.named = from->record.named;
+    operation->record.holder_ttl_left_ms = from->record.holder_ttl_left_ms;
+    operation->acquire.outcome = from->acquire.outcome;
+}
+
+/* The leader of this process has it: the nodes that granted it would have said no. */
+static void describe_leader(struct rl_operation *operation, const redlock_lock *leader)
+{
+    struct rl_record *record = &operation->record;
+    int64_t left_ms = rl_span_ms_down(rl_time_since(leader->lease.valid_until, leader->engine->now));
+
+    redlock_holder_parse(rl_lock_owner(leader), leader->owner_length, &record->holder);
+    record->named = 0; /* it is ours, and no node had to name it */
+    record->holder_ttl_left_ms = left_ms > 0 ? left_ms : 0;
+    for (uint32_t node = 0; node < leader->engine->node_count; node++)
+        if (rl_node_set_has(leader->touched, node))
+            record->nodes[node].answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = left_ms};
+}
+
+void rl_queue_explain(struct rl_operation *operation)
+{
+    const redlock_lock *lock = operation->lock;
+    const redlock_lock *leader = rl_queue_leader(lock->engine, lock->text, lock->key_length);
+
+    if (leader == NULL || leader == lock)
+        return;
+    if (leader->stage == RL_LOCK_HELD)
+        describe_leader(operation, leader);
+    else if (rl_operation_acquiring(leader) != NULL)
+        borrow_record(operation, leader->asking);
+}

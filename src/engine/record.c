@@ -1,0 +1,207 @@
+/*
+ * What nodes said, written down for the caller's report and for the statistics. Nothing here changes what happens.
+ */
+#include "engine/record.h"
+
+#include "base/bytes.h"
+#include "engine/details.h"
+#include "engine/report.h"
+#include "engine/stats.h"
+
+/* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
+ * before it is sent, so that whoever waits first waits for the question under way. */
+static struct rl_record *find_record(redlock_lock *lock)
+{
+    struct rl_link *link;
+
+    if (lock->asking != NULL)
+        return &lock->asking->record;
+    link = rl_list_first(&lock->waiting);
+    return link != NULL ? &RL_CONTAINER(link, struct rl_operation, on_lock)->record : NULL;
+}
+
+/* Whether it is connected, but the guard keeps its vote back. */
+static bool withheld(const struct rl_engine *engine, uint32_t node)
+{
+    return engine->sessions[node].state == RL_SESSION_READY && engine->guards[node].cause != RL_CAUSE_NONE;
+}
+
+struct rl_answer rl_record_refusal_answer(struct rl_engine *engine, uint32_t node)
+{
+    const struct rl_session *session = &engine->sessions[node];
+    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = session->cause, .ttl_left_ms = -2};
+
+    if (session->unfit != RL_CAUSE_NONE) {
+        answer.verdict = RL_UNFIT;
+        answer.cause = session->unfit;
+    } else if (withheld(engine, node)) {
+        answer.cause = engine->guards[node].cause;
+        answer.verdict =
+            rl_cause_forbids(answer.cause) || answer.cause == RL_CAUSE_MEMORY ? RL_BROKEN : RL_UNFIT;
+    } else if (session->state == RL_SESSION_READY) {
+        answer.cause = rl_session_silent(session, engine->now) ? RL_CAUSE_SILENT : RL_CAUSE_MEMORY;
+    }
+    return answer;
+}
+
+static const char *refusal_words(const struct rl_engine *engine, const struct rl_session *session)
+{
+    if (session->state != RL_SESSION_READY || session->unfit != RL_CAUSE_NONE)
+        return session->error;
+    if (withheld(engine, session->node))
+        return engine->guards[session->node].why;
+    if (rl_session_silent(session, engine->now))
+        return "it has not answered earlier questions yet";
+    return "too much is waiting to be sent to it, or memory ran out";
+}
+
+void rl_record_refusal(redlock_lock *lock, uint32_t node)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_record *record = find_record(lock);
+
+    if (record == NULL)
+        return;
+    record->nodes[node].answer = rl_record_refusal_answer(engine, node);
+    record->nodes[node].latency_us = -1;
+    rl_text_copy(record->nodes[node].detail, sizeof record->nodes[node].detail,
+                 refusal_words(engine, &engine->sessions[node]));
+}
+
+/* How many nodes named this owner. */
+static uint32_t count_named(const struct rl_record *record, uint32_t node_count, uint64_t owner)
+{
+    uint32_t count = 0;
+
+    for (uint32_t node = 0; node < node_count; node++)
+        count += record->nodes[node].answer.holder == owner;
+    return count;
+}
+
+/* Nodes need not have the same owner: the one that most of them named is kept, of equals the last. */
+static void keep_holder(struct rl_record *record, uint32_t node_count, uint64_t owner,
+                        const struct rl_lock_reply *reply)
+{
+    if (owner != record->named) {
+        if (record->named != 0 &&
+            count_named(record, node_count, owner) < count_named(record, node_count, record->named))
+            return;
+        redlock_holder_parse(reply->owner, reply->owner_length, &record->holder);
+        record->named = owner;
+    }
+    record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
+}
+
+/* What a denial tells of time when it names nobody: a plain one names nobody at all, and a fair lock that is offered to
+ * somebody else has no owner, so that whoever was seen before is gone. */
+static void keep_time(struct rl_record *record, uint32_t node_count, const struct rl_lock_reply *reply)
+{
+    if (reply->answer.verdict != RL_DENIED)
+        return;
+    if (reply->owner != NULL && record->named != 0 && count_named(record, node_count, record->named) > 0)
+        return; /* other nodes still name one */
+    if (reply->owner != NULL) {
+        record->holder = (redlock_holder){0};
+        record->named = 0;
+    }
+    record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
+}
+
+static void record_holder(struct rl_record *record, uint32_t node_count, uint32_t node, bool inspects,
+                          const struct rl_lock_reply *reply)
+{
+    bool names = reply->owner != NULL && (reply->owner_length > 0 || inspects);
+    uint64_t owner = names ? rl_hash_bytes(0, reply->owner, reply->owner_length) : 0;
+
+    record->nodes[node].answer.holder = owner;
+    if (names)
+        keep_holder(record, node_count, owner, reply);
+    else
+        keep_time(record, node_count, reply);
+    if (names && record->details != NULL)
+        rl_details_set_owner(record->details, node, reply->owner, reply->owner_length);
+}
+
+void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
+                     const struct rl_lock_reply *reply)
+{
+    struct rl_record *record = find_record(lock);
+    struct rl_text detail;
+
+    if (record == NULL)
+        return;
+    /* A peek after a lost round adds to the vote's verdict; it does not replace it. */
+    if ((kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH) && lock->asking != NULL &&
+        lock->asking->kind == RL_OPERATION_ACQUIRE) {
+        if (reply->answer.verdict == RL_DENIED)
+            record->nodes[node].answer.ttl_left_ms = reply->answer.ttl_left_ms;
+    } else {
+        record->nodes[node].answer = reply->answer;
+        record->nodes[node].latency_us = latency_us;
+    }
+    record_holder(record, lock->engine->node_count, node,
+                  lock->asking != NULL && lock->asking->kind == RL_OPERATION_INSPECT, reply);
+    detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
+    if (reply->error != NULL && reply->error_length > 0)
+        rl_text_add_printable(&detail, reply->error, reply->error_length);
+    else if (reply->error != NULL)
+        rl_text_add(&detail, "it answered with an empty error");
+}
+
+/* Nodes need not agree on who waits: the one that knows most is believed. */
+void rl_record_line(redlock_lock *lock, const char *bytes, size_t length)
+{
+    struct rl_record *record = lock->asking != NULL ? &lock->asking->record : NULL;
+    struct rl_line line;
+    uint32_t waiting;
+
+    if (record == NULL || !rl_line_read(bytes, length, &line))
+        return;
+    waiting = line.in_line;
+    for (uint32_t i = 0; i < line.waiting_named; i++)
+        waiting += line.others[i].count;
+    if (waiting <= record->waiting)
+        return;
+    record->waiting = waiting;
+    if (record->details == NULL)
+        return;
+    record->details->waiter_count = 0;
+    for (uint32_t i = 0; i < line.in_line_named; i++)
+        rl_details_add_waiter(record->details, &line.line[i], i + 1);
+    for (uint32_t i = 0; i < line.waiting_named; i++)
+        rl_details_add_waiter(record->details, &line.others[i], 0);
+    record->waiter_count = record->details->waiter_count;
+}
+
+void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)
+{
+    rl_node_set silent = rl_node_set_all(tally->node_count) & ~rl_tally_answered(tally);
+    struct rl_record *record = find_record(lock);
+
+    for (rl_node_set left = silent; left != 0; left &= left - 1)
+        rl_stats_verdict(lock->engine, rl_node_set_first(left), REDLOCK_VERDICT_SILENT, RL_CAUSE_TIMED_OUT);
+    if (record != NULL)
+        record->timed_out = true;
+}
+
+/* The kind of call that asks this. */
+static enum rl_operation_kind call_of(enum rl_command_kind kind)
+{
+    switch (kind) {
+    case RL_COMMAND_EXTEND:
+        return RL_OPERATION_EXTEND;
+    case RL_COMMAND_RELEASE:
+        return RL_OPERATION_RELEASE;
+    case RL_COMMAND_PEEK:
+    case RL_COMMAND_WATCH:
+        return RL_OPERATION_INSPECT;
+    default:
+        return RL_OPERATION_ACQUIRE;
+    }
+}
+
+void rl_record_count(struct rl_engine *engine, uint32_t node, enum rl_command_kind kind,
+                     struct rl_answer answer)
+{
+    rl_stats_verdict(engine, node, rl_report_verdict(call_of(kind), answer), answer.cause);
+}

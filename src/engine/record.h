@@ -1,0 +1,23 @@
+/*
+ * What nodes said, written down for the caller's report and for the statistics. Nothing here changes what happens.
+ */
+#ifndef RL_ENGINE_RECORD_H
+#define RL_ENGINE_RECORD_H
+
+#include "engine/operation.h"
+
+/* The answer of a node that could not be asked, or whose vote is withheld. */
+struct rl_answer rl_record_refusal_answer(struct rl_engine *engine, uint32_t node);
+
+/* Write down what a node said, or why it was not asked, for whoever waits for the lock's present question. */
+void rl_record_refusal(redlock_lock *lock, uint32_t node);
+void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
+                     const struct rl_lock_reply *reply);
+
+/* A round ended because time did: those who have not answered were silent. */
+void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
+void rl_record_line(redlock_lock *lock, const char *bytes, size_t length); /* who waits, for an inspection */
+void rl_record_count(struct rl_engine *engine, uint32_t node, enum rl_command_kind kind,
+                     struct rl_answer answer);
+
+#endif

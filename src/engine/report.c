@@ -1,0 +1,489 @@
+/*
+ * Fills in the report a caller owns: each node's verdict, who holds it, and the result in one readable line.
+ */
+#include "engine/report.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/format.h"
+
+/* What there is to say of one node, before anybody decides where it goes. */
+struct view {
+    redlock_verdict verdict;
+    enum rl_cause cause;
+    const char *words; /* the cause in words; empty when there is nothing to say */
+};
+
+/* All nodes of a client. */
+struct views {
+    const struct rl_engine *engine;
+    struct view nodes[RL_NODES_MAX];
+};
+
+void rl_report_clear(redlock_report *report)
+{
+    size_t kept = offsetof(redlock_report, result);
+
+    if (report == NULL)
+        return;
+    memset((char *)report + kept, 0, sizeof *report - kept);
+    report->holder_ttl_left_ms = -2;
+    rl_details_clear(report->details);
+}
+
+void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
+{
+    struct rl_text text;
+    va_list arguments;
+
+    if (report == NULL)
+        return;
+    rl_report_clear(report);
+    report->result = result;
+    text = rl_text_on(report->line, sizeof report->line);
+    va_start(arguments, format);
+    rl_text_format_list(&text, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- one node ---- */
+
+redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer answer)
+{
+    /* A node that was not asked because it still owes answers is silent to people, though the round need not wait for it. */
+    if (answer.cause == RL_CAUSE_SILENT)
+        return REDLOCK_VERDICT_SILENT;
+    switch (answer.verdict) {
+    case RL_GRANTED:
+        return kind == RL_OPERATION_INSPECT ? REDLOCK_VERDICT_FREE : REDLOCK_VERDICT_GRANTED;
+    case RL_DENIED:
+        return kind == RL_OPERATION_ACQUIRE || kind == RL_OPERATION_INSPECT || kind == RL_OPERATION_INIT
+                   ? REDLOCK_VERDICT_HELD
+                   : REDLOCK_VERDICT_NOT_HELD;
+    case RL_UNFIT:
+        return REDLOCK_VERDICT_INELIGIBLE;
+    case RL_BROKEN:
+        return REDLOCK_VERDICT_FAILED;
+    case RL_SILENT:
+        break;
+    }
+    return REDLOCK_VERDICT_SILENT;
+}
+
+/* What keeps a node from voting now; NONE when nothing is known to. */
+static enum rl_cause obstacle(const struct rl_engine *engine, uint32_t node)
+{
+    const struct rl_session *session = &engine->sessions[node];
+
+    if (session->state != RL_SESSION_READY)
+        return session->cause != RL_CAUSE_NONE ? session->cause : RL_CAUSE_CONNECTING;
+    return session->unfit != RL_CAUSE_NONE ? session->unfit : engine->guards[node].cause;
+}
+
+static const char *obstacle_words(const struct rl_engine *engine, uint32_t node)
+{
+    const struct rl_session *session = &engine->sessions[node];
+
+    if (session->state != RL_SESSION_READY || session->unfit != RL_CAUSE_NONE)
+        return session->error;
+    return engine->guards[node].cause != RL_CAUSE_NONE ? engine->guards[node].why : "";
+}
+
+bool rl_report_eligible(const struct rl_engine *engine, uint32_t node)
+{
+    return obstacle(engine, node) == RL_CAUSE_NONE;
+}
+
+static int64_t eligible_in_ms(const struct rl_engine *engine, uint32_t node)
+{
+    int64_t left;
+
+    if (rl_report_eligible(engine, node))
+        return 0;
+    if (obstacle(engine, node) != RL_CAUSE_QUARANTINE)
+        return -1;
+    left = rl_span_ms_up(rl_time_since(engine->guards[node].quarantine_ends, engine->now));
+    return left > 0 ? left : 0;
+}
+
+/* Whether it can push notice of a release. */
+static bool notifies(const struct rl_session *session)
+{
+    return session->state == RL_SESSION_READY && session->handshake.info.resp3 &&
+           session->tracking != RL_TRACKING_REFUSED;
+}
+
+static struct view view_record(const struct rl_operation *operation, uint32_t node)
+{
+    const struct rl_engine *engine = operation->lock->engine;
+    const struct rl_node_record *record = &operation->record.nodes[node];
+    struct view view = {.verdict = rl_report_verdict(operation->kind, record->answer),
+                        .cause = record->answer.cause,
+                        .words = record->detail};
+
+    if (record->answer.verdict == RL_SILENT && !operation->record.timed_out)
+        view.verdict = REDLOCK_VERDICT_PENDING;
+    else if (record->answer.verdict == RL_SILENT)
+        view.cause = RL_CAUSE_TIMED_OUT;
+    /* A node that answers who holds a lock may still have no vote: whoever inspects wants to know why. */
+    if (operation->kind == RL_OPERATION_INSPECT && view.cause == RL_CAUSE_NONE) {
+        view.cause = obstacle(engine, node);
+        if (view.words[0] == '\0')
+            view.words = obstacle_words(engine, node);
+    }
+    return view;
+}
+
+/* From the tally alone: nobody waits for a renewal, so nobody kept the nodes' words. */
+static struct view view_tally(const redlock_lock *lock, const struct rl_tally *tally, uint32_t node)
+{
+    const struct rl_engine *engine = lock->engine;
+    struct rl_answer answer = {.verdict = RL_SILENT};
+    struct view view = {.cause = obstacle(engine, node), .words = engine->sessions[node].error};
+
+    if (rl_node_set_has(tally->granted, node))
+        answer.verdict = RL_GRANTED;
+    else if (rl_node_set_has(tally->denied, node))
+        answer.verdict = RL_DENIED;
+    else if (rl_node_set_has(tally->unfit, node))
+        answer.verdict = RL_UNFIT;
+    else if (rl_node_set_has(tally->broken, node))
+        answer.verdict = RL_BROKEN;
+    view.verdict = rl_report_verdict(RL_OPERATION_EXTEND, answer);
+    if (answer.verdict == RL_SILENT && !lock->timed_out)
+        view.verdict = REDLOCK_VERDICT_PENDING;
+    else if (answer.verdict == RL_SILENT && view.cause == RL_CAUSE_NONE)
+        view.cause = RL_CAUSE_TIMED_OUT;
+    return view;
+}
+
+/* ---- all nodes ---- */
+
+static void fill_detail(struct rl_node_detail *detail, const struct rl_engine *engine, uint32_t node,
+                        const struct view *view)
+{
+    detail->verdict = view->verdict;
+    detail->cause = (redlock_cause)view->cause;
+    detail->eligible = rl_report_eligible(engine, node);
+    detail->notifies = notifies(&engine->sessions[node]);
+    detail->eligible_in_ms = eligible_in_ms(engine, node);
+    detail->latency_us = -1;
+    detail->ttl_left_ms = -2;
+    detail->fence = 0;
+    rl_text_copy(detail->url, sizeof detail->url, engine->sessions[node].url.display);
+    rl_text_copy(detail->words, sizeof detail->words, view->words);
+}
+
+static void fill_nodes(redlock_report *report, const struct views *views)
+{
+    const struct rl_engine *engine = views->engine;
+
+    report->node_count = engine->node_count;
+    report->quorum = rl_quorum(engine->node_count);
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        redlock_verdict verdict = views->nodes[node].verdict;
+
+        report->granted += verdict == REDLOCK_VERDICT_GRANTED;
+        report->held += verdict == REDLOCK_VERDICT_HELD;
+        report->free += verdict == REDLOCK_VERDICT_FREE;
+        report->not_held += verdict == REDLOCK_VERDICT_NOT_HELD;
+        report->eligible += rl_report_eligible(engine, node);
+        if (report->details != NULL)
+            fill_detail(&report->details->nodes[node], engine, node, &views->nodes[node]);
+    }
+    if (report->details != NULL)
+        report->details->node_count = engine->node_count;
+}
+
+/* What only the record of a call has. */
+static void fill_answers(redlock_details *details, const struct rl_operation *operation)
+{
+    if (details == NULL)
+        return;
+    for (uint32_t node = 0; node < details->node_count; node++) {
+        const struct rl_node_record *record = &operation->record.nodes[node];
+
+        details->nodes[node].latency_us = record->latency_us;
+        details->nodes[node].ttl_left_ms = record->answer.ttl_left_ms;
+        details->nodes[node].fence = record->answer.fence;
+    }
+}
+
+/* ---- the line ---- */
+
+/* "1, 4 and 5": the nodes with this verdict, from 1. */
+static void list_nodes(struct rl_text *text, const struct views *views, redlock_verdict verdict,
+                       uint32_t total)
+{
+    uint32_t listed = 0;
+
+    for (uint32_t i = 0; i < views->engine->node_count; i++) {
+        if (views->nodes[i].verdict != verdict)
+            continue;
+        if (listed > 0)
+            rl_text_add(text, listed + 1 == total ? " and " : ", ");
+        rl_text_add_unsigned(text, i + 1);
+        listed++;
+    }
+}
+
+static uint32_t count_nodes(const struct views *views, redlock_verdict verdict)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < views->engine->node_count; i++)
+        count += views->nodes[i].verdict == verdict;
+    return count;
+}
+
+/* " (node 4 redis://d:6379: connection refused)": the first of them that has anything to say. */
+static void add_example(struct rl_text *text, const struct views *views, redlock_verdict verdict)
+{
+    for (uint32_t i = 0; i < views->engine->node_count; i++) {
+        if (views->nodes[i].verdict != verdict || views->nodes[i].words[0] == '\0')
+            continue;
+        rl_text_add(text, " (node ");
+        rl_text_add_unsigned(text, i + 1);
+        rl_text_add(text, " ");
+        rl_text_add(text, views->engine->sessions[i].url.display);
+        rl_text_add(text, ": ");
+        rl_text_add(text, views->nodes[i].words);
+        rl_text_add(text, ")");
+        return;
+    }
+}
+
+/* "; nodes 4 and 5 did not answer": what is wrong with the nodes, and the first one's own words. */
+static void add_trouble(struct rl_text *text, const struct views *views)
+{
+    static const struct {
+        redlock_verdict verdict;
+        const char *words;
+    } kinds[] = {{REDLOCK_VERDICT_FAILED, "cannot be used"},
+                 {REDLOCK_VERDICT_INELIGIBLE, "must not vote"},
+                 {REDLOCK_VERDICT_SILENT, "did not answer"}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        uint32_t count = count_nodes(views, kinds[i].verdict);
+
+        if (count == 0)
+            continue;
+        rl_text_add(text, count == 1 ? "; node " : "; nodes ");
+        list_nodes(text, views, kinds[i].verdict, count);
+        rl_text_add(text, " ");
+        rl_text_add(text, kinds[i].words);
+        add_example(text, views, kinds[i].verdict);
+    }
+}
+
+static void add_counts(struct rl_text *text, const redlock_report *report, uint32_t count, const char *words)
+{
+    rl_text_add_unsigned(text, count);
+    rl_text_add(text, " of ");
+    rl_text_add_unsigned(text, report->node_count);
+    rl_text_add(text, " nodes ");
+    rl_text_add(text, words);
+    rl_text_add(text, ", ");
+    rl_text_add_unsigned(text, report->quorum);
+    rl_text_add(text, " needed");
+}
+
+/* split: owners were seen, but none of them is known to be the holder. */
+static void add_holder(struct rl_text *text, const redlock_report *report, bool split)
+{
+    if (split)
+        rl_text_add(text, ", its votes are split");
+    if (report->holder.id[0] == '\0')
+        return;
+    rl_text_add(text, ", held by ");
+    rl_text_add(text, report->holder.host[0] != '\0' ? report->holder.host : report->holder.id);
+    if (report->holder.pid != 0) {
+        rl_text_add(text, " pid ");
+        rl_text_add_unsigned(text, report->holder.pid);
+    }
+}
+
+static const char *granted_words(enum rl_operation_kind kind)
+{
+    switch (kind) {
+    case RL_OPERATION_EXTEND:
+    case RL_OPERATION_ADOPT:
+        return "extended it";
+    case RL_OPERATION_RELEASE:
+        return "released it";
+    case RL_OPERATION_INSPECT:
+        return "say it is free";
+    case RL_OPERATION_INIT:
+        return "may vote";
+    case RL_OPERATION_ACQUIRE:
+        break;
+    }
+    return "granted it";
+}
+
+static void write_line(redlock_report *report, const redlock_lock *lock, const struct views *views,
+                       enum rl_operation_kind kind, bool split)
+{
+    struct rl_text text = rl_text_on(report->line, sizeof report->line);
+    size_t shown = lock->key_length < 80 ? lock->key_length : 80;
+
+    if (shown > 0) {
+        rl_text_add_printable(&text, lock->text, shown);
+        rl_text_add(&text, lock->key_length > shown ? "…: " : ": ");
+    }
+    rl_text_add(&text, redlock_result_name(report->result));
+    if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
+        add_holder(&text, report, split);
+    rl_text_add(&text, ": ");
+    if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
+        add_counts(&text, report, report->held, "have a lock that is held");
+    else
+        add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,
+                   granted_words(kind));
+    add_trouble(&text, views);
+}
+
+/* Nothing was asked yet: who they are, and that nobody has answered. */
+void rl_report_open(redlock_report *report, const struct rl_engine *engine)
+{
+    struct views views = {.engine = engine};
+    struct rl_text text;
+
+    if (report == NULL)
+        return;
+    rl_report_clear(report);
+    for (uint32_t i = 0; i < engine->node_count; i++)
+        views.nodes[i] = (struct view){REDLOCK_VERDICT_PENDING, obstacle(engine, i), ""};
+    rl_details_forget(report->details);
+    fill_nodes(report, &views);
+    text = rl_text_on(report->line, sizeof report->line);
+    rl_text_format(&text, "connecting to %u nodes, %u make a quorum", report->node_count, report->quorum);
+}
+
+/* ---- who holds it, and for how long ---- */
+
+static int64_t validity_left_ms(const redlock_lock *lock)
+{
+    struct rl_time now = lock->engine->now;
+
+    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, now))
+        return 0;
+    return rl_span_ms_down(rl_time_since(lock->lease.valid_until, now));
+}
+
+/* What the nodes said of the owner that most of them named. */
+struct support {
+    uint32_t named;  /* it is there */
+    uint32_t rivals; /* another one is there */
+    uint32_t free;   /* nobody is there: the node granted us the lock, and has named nobody since */
+};
+
+static struct support count_support(const struct rl_record *record, uint32_t node_count)
+{
+    struct support support = {0};
+
+    for (uint32_t node = 0; node < node_count; node++) {
+        const struct rl_answer *answer = &record->nodes[node].answer;
+
+        if (answer->holder == 0)
+            support.free += answer->verdict == RL_GRANTED;
+        else if (answer->holder == record->named)
+            support.named++;
+        else
+            support.rivals++;
+    }
+    return support;
+}
+
+/* When the holder will be on too few nodes unless it renews: nodes need not agree on when its key ends. */
+static int64_t lease_left_ms(const struct rl_record *record, uint32_t node_count)
+{
+    uint64_t longest = 0; /* -1, no end, is the highest number */
+
+    for (uint32_t one = 0; one < node_count; one++) {
+        uint64_t left = (uint64_t)record->nodes[one].answer.ttl_left_ms;
+        uint32_t at_least = 0;
+
+        if (record->nodes[one].answer.holder != record->named)
+            continue;
+        for (uint32_t node = 0; node < node_count; node++)
+            at_least += record->nodes[node].answer.holder == record->named &&
+                        (uint64_t)record->nodes[node].answer.ttl_left_ms >= left;
+        if (at_least >= rl_quorum(node_count) && left > longest)
+            longest = left;
+    }
+    return (int64_t)longest;
+}
+
+/* Who holds a lock is on a quorum of all nodes. An inspection has heard all who could answer. A round ends as soon as it cannot
+ * be won, so it is enough that those who were heard named one and the same, unless too many were free. */
+static bool is_holder(const redlock_report *report, const struct rl_operation *operation)
+{
+    struct support support = count_support(&operation->record, report->node_count);
+
+    if (support.named >= report->quorum)
+        return true;
+    return operation->kind != RL_OPERATION_INSPECT && support.rivals == 0 &&
+           report->node_count - support.free >= report->quorum;
+}
+
+/* Returns whether owners were seen, but none of them is known to be the holder. */
+static bool name_holder(redlock_report *report, const struct rl_operation *operation)
+{
+    const struct rl_record *record = &operation->record;
+    bool asked_all = operation->kind == RL_OPERATION_INSPECT && record->named != 0;
+
+    if (record->named != 0 && !is_holder(report, operation))
+        return true;
+    report->holder = record->holder;
+    report->holder_ttl_left_ms =
+        asked_all ? lease_left_ms(record, report->node_count) : record->holder_ttl_left_ms;
+    return false;
+}
+
+void rl_report_operation(redlock_report *report, const struct rl_operation *operation)
+{
+    const redlock_lock *lock = operation->lock;
+    struct rl_engine *engine = lock->engine;
+    struct views views;
+
+    if (report == NULL)
+        return;
+    rl_report_clear(report);
+    views.engine = engine;
+    for (uint32_t i = 0; i < engine->node_count; i++)
+        views.nodes[i] = view_record(operation, i);
+    if (operation->kind != RL_OPERATION_INSPECT) /* which has filled in what it found, already */
+        rl_details_forget(report->details);
+    fill_nodes(report, &views);
+    fill_answers(report->details, operation);
+    report->result = operation->result;
+    report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
+    report->waited_ms = rl_span_ms_up(rl_time_since(engine->now, operation->started));
+    report->validity_ms = validity_left_ms(lock);
+    report->fence = operation->result == REDLOCK_OK ? lock->fence : 0;
+    report->waiting = operation->record.waiting;
+    if (report->details != NULL) {
+        report->details->waiter_count = operation->record.waiter_count;
+        report->waiter_count = operation->record.waiter_count;
+    }
+    write_line(report, lock, &views, operation->kind, name_holder(report, operation));
+}
+
+void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
+                       const struct rl_tally *tally)
+{
+    struct views views = {.engine = lock->engine};
+
+    rl_report_clear(report);
+    for (uint32_t i = 0; i < lock->engine->node_count; i++)
+        views.nodes[i] = view_tally(lock, tally, i);
+    rl_details_forget(report->details);
+    fill_nodes(report, &views);
+    report->result = result;
+    report->rounds = 1;
+    report->validity_ms = validity_left_ms(lock);
+    report->fence = lock->fence;
+    write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
+}

@@ -1,0 +1,222 @@
+/*
+ * Writes commands for one node, alone or together with others; see send.h.
+ */
+#include "engine/send.h"
+
+#include <string.h>
+
+#include "core/validity.h"
+#include "engine/admission.h"
+#include "engine/operation.h"
+#include "engine/proof.h"
+#include "wire/many_command.h"
+
+/* The largest number that Lua keeps exactly. */
+#define NOT_AFTER_NEVER INT64_C(9007199254740991)
+
+/* The first use of a script on a connection carries it whole; the order of the connection makes it known from then on. What
+ * is not told by its kind alone has a bit of its own. */
+enum { LOADED_ACQUIRE_MANY = 29, LOADED_RELEASE_MANY = 30, LOADED_FAIR = 31 };
+
+static bool first_use(struct rl_session *session, uint32_t script)
+{
+    unsigned bit = 1U << script;
+    bool first = (session->loaded & bit) == 0;
+
+    session->loaded |= bit;
+    return first;
+}
+
+/* What a guarded node wants to be told with a question: see wire/lua/acquire.lua. */
+static void add_guard(struct rl_lock_command *command, const redlock_lock *lock, uint32_t node,
+                      const struct rl_ticket *ticket)
+{
+    struct rl_engine *engine = lock->engine;
+    const struct rl_node_guard *guard = &engine->guards[node];
+
+    command->epoch = guard->epoch;
+    command->fence = ticket->number;
+    /* Rule: a question that arrives after nobody waits for its answer any more must not be carried out. */
+    command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
+                                                        engine->config.node_timeout.us
+                                                  : NOT_AFTER_NEVER;
+    command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
+}
+
+/* Who waits, where the command is about that. */
+static void add_place(struct rl_lock_command *command, const redlock_lock *lock)
+{
+    const struct rl_operation *acquisition = rl_operation_acquiring(lock);
+
+    if (acquisition != NULL && (command->kind == RL_COMMAND_LEAVE || command->kind == RL_COMMAND_PRESENT ||
+                                (command->kind == RL_COMMAND_ACQUIRE && acquisition->fair)))
+        command->place = &acquisition->place;
+}
+
+/* The command of a ticket; its owner value goes into `owner`. */
+static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint32_t node,
+                                           char owner[RL_OWNER_MAX + 1])
+{
+    const redlock_lock *lock = ticket->subject;
+    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket->kind,
+                                      .key = lock->text,
+                                      .key_length = lock->key_length,
+                                      .owner = owner,
+                                      .owner_length = rl_lock_owner_text(lock, ticket->random, owner),
+                                      .ttl_ms = lock->ttl_ms};
+
+    if (lock->engine->config.guarded)
+        add_guard(&command, lock, node, ticket);
+    add_place(&command, lock);
+    return command;
+}
+
+static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bool prove,
+                        struct rl_writer *writer)
+{
+    char owner[RL_OWNER_MAX + 1];
+    struct rl_lock_command command = make_command(ticket, session->node, owner);
+    bool fair = command.place != NULL && command.kind == RL_COMMAND_ACQUIRE;
+
+    command.prove = prove;
+    if (first_use(session, fair ? LOADED_FAIR : ticket->kind))
+        ticket->full = true;
+    ticket->replies = (uint8_t)rl_lock_command_replies(&command);
+    ticket->native = ticket->kind == RL_COMMAND_RELEASE && session->handshake.info.features != 0;
+    rl_lock_command_write(writer, &command, session->handshake.info.features, ticket->full);
+}
+
+/* Of one of several requests as much as its keys need. */
+static struct rl_lock_command name_command(const struct rl_ticket *ticket)
+{
+    const redlock_lock *lock = ticket->subject;
+
+    return (struct rl_lock_command){
+        .kind = (enum rl_command_kind)ticket->kind, .key = lock->text, .key_length = lock->key_length};
+}
+
+static void write_together(struct rl_session *session, uint32_t count, struct rl_writer *writer)
+{
+    enum rl_command_kind kind = (enum rl_command_kind)rl_exchange_recent(&session->exchange, count, 0)->kind;
+    bool full = first_use(session, kind == RL_COMMAND_ACQUIRE ? LOADED_ACQUIRE_MANY : LOADED_RELEASE_MANY);
+    char owner[RL_OWNER_MAX + 1];
+    struct rl_lock_command command;
+
+    rl_many_write_head(writer, kind, count, full);
+    for (uint32_t i = 0; i < count; i++) {
+        struct rl_ticket *ticket = rl_exchange_recent(&session->exchange, count, i);
+
+        ticket->together = (uint8_t)count;
+        ticket->full = full;
+        command = name_command(ticket);
+        rl_many_write_fence(writer, &command);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        command = name_command(rl_exchange_recent(&session->exchange, count, i));
+        rl_many_write_key(writer, &command);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        command = make_command(rl_exchange_recent(&session->exchange, count, i), session->node, owner);
+        if (i == 0)
+            rl_many_write_common(writer, &command); /* the first was asked first, and is too late first */
+        rl_many_write_arguments(writer, &command);
+    }
+}
+
+void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_writer *writer)
+{
+    struct rl_session *session = RL_CONTAINER(exchange, struct rl_session, exchange);
+
+    if (count == 1)
+        write_alone(session, rl_exchange_recent(&session->exchange, 1, 0), false, writer);
+    else
+        write_together(session, count, writer);
+}
+
+/* Whether it can go in one command with others that are asked for before the connection is written to. */
+static bool can_go_together(const redlock_lock *lock, const struct rl_session *session,
+                            enum rl_command_kind kind)
+{
+    const struct rl_operation *acquisition = rl_operation_acquiring(lock);
+
+    if (session->apart)
+        return false;
+    if (kind == RL_COMMAND_RELEASE)
+        return session->handshake.info.features == 0;
+    return kind == RL_COMMAND_ACQUIRE && acquisition != NULL && lock->engine->config.guarded &&
+           !acquisition->fair && !rl_proof_due(lock->engine, session->node);
+}
+
+static bool send_together(struct rl_session *session, const redlock_lock *lock,
+                          const struct rl_ticket *ticket)
+{
+    size_t size = RL_MANY_EACH + lock->owner_length + 2 * (size_t)lock->key_length;
+
+    if (session->exchange.enlisted == RL_MANY_MAX ||
+        (session->exchange.enlisted > 0 &&
+         rl_exchange_recent(&session->exchange, 1, 0)->kind != ticket->kind))
+        rl_exchange_compose(&session->exchange);
+    return rl_exchange_enlist(&session->exchange,
+                              session->exchange.enlisted == 0 ? RL_MANY_HEAD + size : size, ticket);
+}
+
+static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_ticket *ticket)
+{
+    bool prove = ticket->kind == RL_COMMAND_ACQUIRE && lock->engine->config.guarded &&
+                 rl_proof_due(lock->engine, session->node);
+    struct rl_writer writer;
+
+    if (!rl_exchange_reserve(&session->exchange, RL_COMMAND_ROOM + 6 * (size_t)lock->key_length, &writer))
+        return false;
+    write_alone(session, ticket, prove, &writer);
+    rl_exchange_commit(&session->exchange, &writer, ticket);
+    if (prove)
+        rl_proof_asked(lock->engine, session->node);
+    return true;
+}
+
+/* Rule: a key is never shortened. So the longest that was asked for counts, by the slowest clock that a node may have. */
+static void note_key(redlock_lock *lock, enum rl_command_kind kind)
+{
+    struct rl_span ttl = rl_span_ms(lock->ttl_ms);
+    struct rl_span slow = rl_validity_drift(ttl, lock->engine->config.drift_ppm);
+
+    if (kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND)
+        lock->kept_until =
+            rl_time_max(lock->kept_until, rl_time_add(lock->engine->now, rl_span_add(ttl, slow)));
+}
+
+bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
+                     const uint8_t *random, bool full)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_session *session = &engine->sessions[node];
+    struct rl_ticket ticket = {.subject = lock,
+                               .question = question,
+                               .kind = (uint8_t)kind,
+                               .replies = 1,
+                               .full = full,
+                               .number = lock->fence,
+                               .sent = engine->now};
+    bool sent;
+
+    if (kind == RL_COMMAND_ADMIT)
+        return rl_admission_ask(engine, node, RL_WORD_INIT, lock, full);
+    /* Rule: a term is announced before it is used. */
+    if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
+        return false;
+    if (random != NULL)
+        memcpy(ticket.random, random, sizeof ticket.random);
+    else
+        rl_lock_random(lock, ticket.random);
+    if (!full && can_go_together(lock, session, kind))
+        sent = send_together(session, lock, &ticket);
+    else
+        sent = send_alone(session, lock, &ticket);
+    if (!sent)
+        return false;
+    note_key(lock, kind);
+    rl_lock_ref(lock);
+    engine->wants.write |= rl_node_set_one(node);
+    return true;
+}

@@ -1,0 +1,18 @@
+/*
+ * Questions out: writes one command for one node onto its exchange. Requests of a kind that can go together are enlisted and
+ * written as one. It decides nothing; whom to ask is in dispatch.c.
+ */
+#ifndef RL_ENGINE_SEND_H
+#define RL_ENGINE_SEND_H
+
+#include "engine/lock.h"
+
+/* Puts one command for one node on its connection; false: it cannot be sent now. random: whose owner it speaks for; NULL the
+ * present one. */
+bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
+                     const uint8_t *random, bool full);
+
+/* Writes the last requests of an exchange, which were sent together. */
+void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_writer *writer);
+
+#endif

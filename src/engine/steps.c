@@ -1,0 +1,101 @@
+/*
+ * Goes on with locks: brings answers to whoever they are for, and does what one step made possible for another; see steps.h.
+ */
+#include "engine/steps.h"
+
+#include "engine/acquisition.h"
+#include "engine/dispatch.h"
+#include "engine/guard.h"
+#include "engine/holding.h"
+#include "engine/queue.h"
+#include "engine/record.h"
+#include "engine/survey.h"
+
+void rl_steps_operation(struct rl_operation *operation, const struct rl_event *event)
+{
+    if (operation->kind == RL_OPERATION_ACQUIRE)
+        rl_acquisition_event(operation, event);
+    else
+        rl_survey_event(operation, event);
+}
+
+bool rl_steps_current(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    bool of_lease = ticket->kind == RL_COMMAND_EXTEND || ticket->kind == RL_COMMAND_RELEASE;
+
+    if (ticket->question == 0)
+        return false;
+    if (lock->asking != NULL && lock->asking->kind != RL_OPERATION_ADOPT)
+        return !of_lease;
+    return of_lease && lock->stage != RL_LOCK_OVER;
+}
+
+void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                      const struct rl_answer *answer)
+{
+    struct rl_event event = {.kind = RL_EVENT_ANSWER,
+                             .now = lock->engine->now,
+                             .question = ticket->question,
+                             .node = node,
+                             .answer = *answer};
+
+    if (!rl_steps_current(lock, ticket))
+        return;
+    if (ticket->kind == RL_COMMAND_EXTEND || ticket->kind == RL_COMMAND_RELEASE)
+        rl_holding_event(lock, &event);
+    else
+        rl_steps_operation(lock->asking, &event);
+}
+
+/* A node became ready or fit, or it is certain that it will not: brings locks that wait for it up to date. */
+static void settle(struct rl_engine *engine, uint32_t node)
+{
+    bool ready = engine->sessions[node].state == RL_SESSION_READY;
+    enum rl_right right = ready ? rl_guard_right(engine, node) : RL_MAY_NOT_VOTE;
+    struct rl_link *link = rl_list_first(&engine->rounds);
+
+    while (link != NULL) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
+        struct rl_ticket as_if = {.question = lock->owed_question, .kind = (uint8_t)lock->owed_kind};
+        struct rl_answer answer;
+
+        link = rl_list_next(&engine->rounds, link);
+        if (!rl_node_set_has(lock->owed, node) ||
+            (lock->owed_kind == RL_COMMAND_ACQUIRE && right == RL_MAY_VOTE_SOON) ||
+            rl_dispatch_pay(lock, node))
+            continue;
+        answer = rl_record_refusal_answer(engine, node);
+        /* Handling it may end this round and others; the list is looked at afresh. */
+        rl_lock_ref(lock);
+        rl_steps_deliver(lock, node, &as_if, &answer);
+        rl_lock_unref(lock);
+        link = rl_list_first(&engine->rounds);
+    }
+}
+
+static bool take_turn(struct rl_engine *engine)
+{
+    struct rl_event event = {.kind = RL_EVENT_TURN, .now = engine->now};
+    struct rl_operation *operation = rl_queue_next(engine, &event.courtesy);
+
+    if (operation != NULL)
+        rl_acquisition_event(operation, &event);
+    return operation != NULL;
+}
+
+/* One may end at once and make room for the next: in a loop, not in each other. */
+void rl_steps_run(struct rl_engine *engine)
+{
+    if (engine->stepping)
+        return;
+    engine->stepping = true;
+    do {
+        while (engine->changed != 0) {
+            uint32_t node = rl_node_set_first(engine->changed);
+
+            engine->changed &= engine->changed - 1;
+            settle(engine, node);
+        }
+    } while (take_turn(engine) || engine->changed != 0);
+    engine->stepping = false;
+}

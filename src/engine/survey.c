@@ -1,0 +1,105 @@
+/*
+ * Surveys: inspection, which is one question to every node and no more, and init, which is two; see survey.h.
+ */
+#include "engine/survey.h"
+
+#include "engine/dispatch.h"
+#include "engine/record.h"
+#include "engine/send.h"
+
+static void ask_all(struct rl_operation *operation, enum rl_command_kind kind, uint32_t question)
+{
+    struct rl_engine *engine = operation->lock->engine;
+
+    operation->tally = rl_tally_start(engine->node_count);
+    rl_timers_set(&engine->timers, &operation->timer, rl_time_add(engine->now, engine->config.node_timeout));
+    rl_dispatch_ask(operation->lock, rl_node_set_all(engine->node_count), kind, question);
+}
+
+/* No lock was seen, or that does not matter: the nodes are told so, with a floor by what they said. */
+static void give_the_word(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_guard_clock clocks[RL_NODES_MAX];
+
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        clocks[node] = engine->guards[node].heard;
+    engine->init_floor = rl_guard_init_floor(clocks, engine->node_count);
+    operation->searching = false;
+    ask_all(operation, RL_COMMAND_ADMIT, 2);
+}
+
+static void step(struct rl_operation *operation, const struct rl_event *event)
+{
+    struct rl_tally *tally = &operation->tally;
+    redlock_lock *lock = operation->lock;
+    uint32_t able;
+
+    if (event->kind == RL_EVENT_ANSWER && event->question != lock->owed_question)
+        return; /* late, of the search before */
+    if (event->kind == RL_EVENT_ANSWER)
+        rl_tally_add(tally, event->node, &event->answer);
+    able = rl_node_set_count(tally->granted | tally->denied);
+    /* Everybody is heard, for the picture is wanted whole; only time ends it early. */
+    if (rl_node_set_count(rl_tally_answered(tally)) < tally->node_count && event->kind == RL_EVENT_ANSWER)
+        return;
+    if (event->kind == RL_EVENT_TIMER && rl_time_before(event->now, operation->timer.at))
+        return;
+    if (event->kind == RL_EVENT_TIMER)
+        rl_record_silence(lock, tally);
+    if (operation->searching && event->kind != RL_EVENT_CANCEL && tally->duplicate == 0 &&
+        (operation->force || tally->denied == 0)) {
+        give_the_word(operation);
+        return;
+    }
+    lock->asking = NULL;
+    lock->owed = 0;
+    lock->stage = RL_LOCK_OVER;
+    rl_list_remove(&lock->link);
+    if (event->kind == RL_EVENT_CANCEL)
+        rl_operation_finish(operation, REDLOCK_CANCELED);
+    else if (tally->duplicate != 0)
+        rl_operation_finish(operation, REDLOCK_INVALID);
+    else if (operation->searching)
+        rl_operation_finish(operation, REDLOCK_BUSY);
+    else if (able >= rl_quorum(tally->node_count))
+        rl_operation_finish(operation, REDLOCK_OK);
+    else
+        rl_operation_finish(operation, (redlock_result)rl_tally_reason(tally));
+}
+
+void rl_survey_event(struct rl_operation *operation, const struct rl_event *event)
+{
+    redlock_lock *lock = operation->lock;
+    struct rl_event refusal;
+
+    step(operation, event);
+    while (!operation->done && rl_dispatch_take_instant(lock, &refusal))
+        step(operation, &refusal);
+    lock->instant = 0;
+}
+
+/* Before the question that ends the survey, so that its answer is there by then. */
+static void ask_who_waits(redlock_lock *lock)
+{
+    for (uint32_t node = 0; node < lock->engine->node_count; node++)
+        if (!rl_session_silent(&lock->engine->sessions[node], lock->engine->now))
+            rl_send_command(lock, node, RL_COMMAND_LINE, 0, NULL, false);
+}
+
+void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    redlock_lock *lock = operation->lock;
+    struct rl_event refusal;
+
+    lock->asking = operation;
+    operation->searching = kind == RL_COMMAND_SEARCH;
+    for (uint32_t node = 0; node < engine->node_count && operation->searching; node++)
+        engine->guards[node].heard.heard = false;
+    if (kind == RL_COMMAND_PEEK && lock->key_length > 0)
+        ask_who_waits(lock);
+    ask_all(operation, kind, 1);
+    if (rl_dispatch_take_instant(lock, &refusal))
+        rl_survey_event(operation, &refusal);
+}
