@@ -45,6 +45,25 @@ exits 'another prefix is another lock' 0 run a -- "$REDLOCK" run --prefix x: a -
 exits 'other nodes are another lock' 0 run --nodes "unix://$work/n1.sock" a -- \
     "$REDLOCK" run --nodes "unix://$work/n2.sock" a -- true
 
+# ---- a process that outlives the run it was started by: what it finds in its environment is history
+"$REDLOCK" run daemon -- sh -c 'setsid sh -c "until [ -e \"\$0.go\" ]; do sleep 0.02; done
+    \"\$REDLOCK\" run -n daemon -- true; echo \$? >\"\$0.first\"
+    until [ -e \"\$0.again\" ]; do sleep 0.02; done
+    \"\$REDLOCK\" run -n daemon -- true; echo \$? >\"\$0.second\"" "$0" >/dev/null 2>&1 &' "$work/daemon"
+ok 'the lock is free when CMD has ended, whoever lives on' until_true copies_are daemon 0
+touch "$work/daemon.go"
+until_true has_content "$work/daemon.first"
+is 'it can take that name again' "$(<"$work/daemon.first")" 0
+occupy daemon
+touch "$work/daemon.again"
+until_true has_content "$work/daemon.second"
+is 'and when somebody else has it, it is busy like for everybody' "$(<"$work/daemon.second")" 75
+vacate daemon
+REDLOCK_HELD=a exits 'a name that nobody holds is not held above' 0 run -n a -- true
+occupy a
+REDLOCK_HELD=a exits 'one that somebody holds may be, where it is not told who' 64 run -n a -- true
+vacate a
+
 # ---- streams
 head -c 300000 /dev/urandom >"$work/bytes"
 "$REDLOCK" run a -- cat <"$work/bytes" >"$work/copy"

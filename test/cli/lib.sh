@@ -4,6 +4,7 @@
 set -u
 
 : "${REDLOCK:?is the path of the built command}"
+export REDLOCK
 unset REDLOCK_NODES REDLOCK_PASSWORD REDLOCK_HELD REDLOCK_HELD_ON REDLOCK_OWNER REDLOCK_NAME REDLOCK_FENCE \
     REDLOCK_TTL_MS REDLOCK_SERVER XDG_RUNTIME_DIR NO_COLOR
 work=$(mktemp -d "${TMPDIR:-/tmp}/cli.XXXXXX")
@@ -206,7 +207,9 @@ copies_are() {
 # A shell's background ignores INT and QUIT, which CMD would inherit; that is undone.
 start() {
     : >"$work/events"
-    env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >"$work/out" 2>"$work/err" </dev/null &
+    : >"$work/out"
+    : >"$work/err"
+    env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >>"$work/out" 2>>"$work/err" </dev/null &
     started=$!
     started_pids+=("$started")
 }
