@@ -24,6 +24,8 @@ help:
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
+	@echo 'make deb                   Debian packages of the last commit, below build/deb'
+	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
 	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C files by .clang-format'
@@ -54,6 +56,13 @@ install uninstall:
 
 dist:
 	@tools/make-dist $(BUILD)/dist
+
+deb:
+	@tools/setup deb
+	@tools/make-deb $(BUILD)/deb
+
+deb-test: deb
+	@tools/try-deb $(BUILD)/deb $(BUILD)/roots $(SUITES)
 
 builds:
 	@tools/setup builds
@@ -126,4 +135,4 @@ all-for-interop:
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers all-for-interop clean
+.PHONY: all help test demo install uninstall dist deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers all-for-interop clean
