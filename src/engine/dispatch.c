@@ -37,6 +37,8 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         lock->instant |= one;
     } else if (session->state != RL_SESSION_READY) {
         *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */
+    } else if (kind == RL_COMMAND_EXTEND && rl_guard_right(engine, node) == RL_MAY_VOTE_SOON) {
+        lock->owed |= one; /* one that may not vote keeps what it has, and says so */
     } else if (kind == RL_COMMAND_ACQUIRE && (right = rl_guard_right(engine, node)) != RL_MAY_VOTE) {
         *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->instant) |= one;
     } else if (kind == RL_COMMAND_WATCH) {
@@ -53,15 +55,39 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     }
 }
 
+/* Asynchronous calls may be looked after by a program's own loop, all others are not. */
+static struct rl_list *rounds_for(redlock_lock *lock)
+{
+    bool requested = lock->asking != NULL && lock->asking->request != 0;
+
+    return requested ? &lock->engine->requested : &lock->engine->rounds;
+}
+
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
 {
     lock->owed = lock->instant = 0;
     lock->owed_kind = kind;
     lock->owed_question = question;
     if (!rl_link_used(&lock->link))
-        rl_list_append(&lock->engine->rounds, &lock->link);
+        rl_list_append(rounds_for(lock), &lock->link);
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
         ask_node(lock, rl_node_set_first(left), kind, question);
+}
+
+void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
+{
+    struct rl_engine *engine = lock->engine;
+
+    for (rl_node_set left = nodes; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+        struct rl_session *session = &engine->sessions[node];
+
+        rl_session_wake(session, engine->now);
+        if (session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE &&
+            !rl_session_silent(session, engine->now) && rl_guard_right(engine, node) == RL_MAY_VOTE &&
+            rl_send_command(lock, node, RL_COMMAND_EXTEND, RL_QUESTION_MEND, NULL, false))
+            lock->touched |= rl_node_set_one(node);
+    }
 }
 
 bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)

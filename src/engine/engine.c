@@ -9,6 +9,7 @@
 #include "engine/answers.h"
 #include "engine/calls.h"
 #include "engine/debts.h"
+#include "engine/dispatch.h"
 #include "engine/holding.h"
 #include "engine/nodes.h"
 #include "engine/queue.h"
@@ -23,6 +24,9 @@ static void init_lists(struct rl_engine *engine)
 {
     rl_list_init(&engine->operations);
     rl_list_init(&engine->rounds);
+    rl_list_init(&engine->requested);
+    rl_list_init(&engine->settling);
+    rl_list_init(&engine->lagging);
     rl_list_init(&engine->ended);
     rl_list_init(&engine->turned);
     rl_list_init(&engine->notices);
@@ -253,7 +257,7 @@ static bool can_be_told(const struct rl_operation *operation)
            operation->kind == RL_OPERATION_INIT;
 }
 
-/* The round of an extension goes on: longer than wanted harms nobody. */
+/* The round of an extension or an adoption goes on: longer than wanted harms nobody. */
 static void cancel(struct rl_operation *operation)
 {
     struct rl_event event = {.kind = RL_EVENT_CANCEL, .now = operation->lock->engine->now};
@@ -302,6 +306,16 @@ void rl_engine_loss_told(redlock_lock *lock)
 }
 
 /* ---- the end ---- */
+
+void rl_engine_bring_up(struct rl_engine *engine)
+{
+    for (struct rl_link *link = rl_list_first(&engine->lagging); link != NULL;
+         link = rl_list_next(&engine->lagging, link)) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, lagging);
+
+        rl_dispatch_mend(lock, lock->lease.behind);
+    }
+}
 
 void rl_engine_leave_locks(struct rl_engine *engine)
 {

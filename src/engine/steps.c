@@ -9,12 +9,17 @@
 #include "engine/holding.h"
 #include "engine/queue.h"
 #include "engine/record.h"
+#include "engine/settling.h"
 #include "engine/survey.h"
+
+enum { GIVEN_AT_ONCE = 512 }; /* unanswered questions at one node */
 
 void rl_steps_operation(struct rl_operation *operation, const struct rl_event *event)
 {
     if (operation->kind == RL_OPERATION_ACQUIRE)
         rl_acquisition_event(operation, event);
+    else if (rl_link_used(&operation->settling) && event->kind == RL_EVENT_TIMER)
+        rl_settling_start(operation);
     else
         rl_survey_event(operation, event);
 }
@@ -25,7 +30,7 @@ bool rl_steps_current(const redlock_lock *lock, const struct rl_ticket *ticket)
 
     if (ticket->question == 0)
         return false;
-    if (lock->asking != NULL && lock->asking->kind != RL_OPERATION_ADOPT)
+    if (lock->asking != NULL)
         return !of_lease;
     return of_lease && lock->stage != RL_LOCK_OVER;
 }
@@ -47,30 +52,52 @@ void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket 
         rl_steps_operation(lock->asking, &event);
 }
 
+static bool needs_right(enum rl_command_kind kind)
+{
+    return kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND;
+}
+
+/* Brings held locks to a node that has come. That neither ends them nor takes them off the list. As many as a node can answer in
+ * good time: the rest comes by itself, later. */
+static void give_held_locks(struct rl_engine *engine, uint32_t node)
+{
+    struct rl_event event = {.kind = RL_EVENT_UP, .now = engine->now, .node = node};
+    struct rl_link *link = engine->lagging_on[node] > 0 ? rl_list_first(&engine->lagging) : NULL;
+
+    while (link != NULL && engine->sessions[node].exchange.ticket_count < GIVEN_AT_ONCE) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, lagging);
+
+        link = rl_list_next(&engine->lagging, link);
+        if (rl_node_set_has(lock->lease.behind, node) && rl_lease_held(&lock->lease, event.now))
+            rl_holding_event(lock, &event);
+    }
+}
+
 /* A node became ready or fit, or it is certain that it will not: brings locks that wait for it up to date. */
-static void settle(struct rl_engine *engine, uint32_t node)
+static void settle(struct rl_engine *engine, struct rl_list *rounds, uint32_t node)
 {
     bool ready = engine->sessions[node].state == RL_SESSION_READY;
     enum rl_right right = ready ? rl_guard_right(engine, node) : RL_MAY_NOT_VOTE;
-    struct rl_link *link = rl_list_first(&engine->rounds);
+    struct rl_link *link = rl_list_first(rounds);
 
     while (link != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
         struct rl_ticket as_if = {.question = lock->owed_question, .kind = (uint8_t)lock->owed_kind};
         struct rl_answer answer;
 
-        link = rl_list_next(&engine->rounds, link);
+        link = rl_list_next(rounds, link);
         if (!rl_node_set_has(lock->owed, node) ||
-            (lock->owed_kind == RL_COMMAND_ACQUIRE && right == RL_MAY_VOTE_SOON) ||
-            rl_dispatch_pay(lock, node))
+            (needs_right(lock->owed_kind) && right == RL_MAY_VOTE_SOON) || rl_dispatch_pay(lock, node))
             continue;
         answer = rl_record_refusal_answer(engine, node);
         /* Handling it may end this round and others; the list is looked at afresh. */
         rl_lock_ref(lock);
         rl_steps_deliver(lock, node, &as_if, &answer);
         rl_lock_unref(lock);
-        link = rl_list_first(&engine->rounds);
+        link = rl_list_first(rounds);
     }
+    if (right == RL_MAY_VOTE)
+        give_held_locks(engine, node);
 }
 
 static bool take_turn(struct rl_engine *engine)
@@ -94,8 +121,9 @@ void rl_steps_run(struct rl_engine *engine)
             uint32_t node = rl_node_set_first(engine->changed);
 
             engine->changed &= engine->changed - 1;
-            settle(engine, node);
+            settle(engine, &engine->rounds, node);
+            settle(engine, &engine->requested, node);
         }
-    } while (take_turn(engine) || engine->changed != 0);
+    } while (rl_settling_check(engine) || take_turn(engine) || engine->changed != 0);
     engine->stepping = false;
 }

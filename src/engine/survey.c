@@ -97,7 +97,7 @@ void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind)
     operation->searching = kind == RL_COMMAND_SEARCH;
     for (uint32_t node = 0; node < engine->node_count && operation->searching; node++)
         engine->guards[node].heard.heard = false;
-    if (kind == RL_COMMAND_PEEK && lock->key_length > 0)
+    if (kind == RL_COMMAND_PEEK && lock->key_length > 0 && engine->config.guarded)
         ask_who_waits(lock);
     ask_all(operation, kind, 1);
     if (rl_dispatch_take_instant(lock, &refusal))

@@ -89,16 +89,16 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
 {
     bool guarded = command->epoch != NULL;
 
-    open_script(writer, &rl_script_extend, full, command, guarded ? 2 : 1,
-                2 + guarded + (guarded && command->repair));
+    open_script(writer, &rl_script_extend, full, command, guarded ? 2 : 1, guarded ? 5 : 3);
     if (guarded)
         rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
-    if (guarded)
-        rl_write_integer(writer, command->not_after_us);
-    if (guarded && command->repair)
+    rl_write_text(writer, command->repair ? "1" : "0");
+    if (guarded) {
         rl_write_text(writer, command->epoch);
+        rl_write_integer(writer, command->not_after_us);
+    }
 }
 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
@@ -328,6 +328,7 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
         answer_code(reply, item->integer);
     } else if (item->integer == -2) {
         reply->answer.verdict = RL_DENIED;
+        reply->answer.planted = true;
         reply->error = planted;
         reply->error_length = sizeof planted - 1;
     } else {

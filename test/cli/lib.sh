@@ -181,20 +181,9 @@ copies() {
     echo "$count"
 }
 
-# is_held NAME: a quorum has it; a node that was slow to connect need not.
+# is_held NAME: a quorum has it.
 is_held() {
     [ "$(copies "$1")" -ge 3 ]
-}
-
-# spread NAME: gives the lock to nodes that were too slow for it, so that any quorum will do.
-spread() {
-    local number owner=''
-    for number in 1 2 3 4 5; do
-        [ -n "$owner" ] || owner=$(node "$number" GET "$1")
-    done
-    for number in 1 2 3 4 5; do
-        node "$number" SET "$1" "$owner" NX PX 600000 >/dev/null
-    done
 }
 
 copies_are() {

@@ -179,9 +179,9 @@ void sim_batch_describe(FILE *to, const struct sim_batch_result *result)
     fprintf(to,
             "%" PRIu64 " seeds, %" PRIu64 " failed: %" PRIu64 " steps, %" PRIu64 " messages, %" PRIu64
             " locks handed out, %" PRIu64 " fences raised, %" PRIu64 " extended, %" PRIu64
-            " released, %" PRIu64 " lost, %" PRIu64 " faults\n",
+            " nodes brought up, %" PRIu64 " released, %" PRIu64 " lost, %" PRIu64 " faults\n",
             result->done, result->failed, stats->steps, stats->messages, stats->grants, stats->raises,
-            stats->extensions, stats->releases, stats->losses, faults);
+            stats->extensions, stats->mends, stats->releases, stats->losses, faults);
     fprintf(to,
             "%s %" PRIu64 " hand-overs to somebody who waited; woken %" PRIu64
             " times by what a node told, %" PRIu64 " by what a look showed, %" PRIu64

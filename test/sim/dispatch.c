@@ -28,8 +28,8 @@ static void add_guard(struct sim_world *world, const struct sim_client *client, 
                                                   : NOT_AFTER_NEVER;
     /* Every time, where the client asks every 10 ms: a promotion takes no time at all here. */
     command->prove = command->kind == RL_COMMAND_ACQUIRE && client->connections[node].replid[0] != '\0';
-    command->repair =
-        guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && worker->stage == SIM_HELD;
+    command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE &&
+                      (worker->stage == SIM_HELD || worker->stage == SIM_WON);
 }
 
 bool sim_dispatch_send(struct sim_world *world, struct sim_client *client, uint32_t node, uint32_t attempt,
@@ -48,6 +48,8 @@ bool sim_dispatch_send(struct sim_world *world, struct sim_client *client, uint3
                                       .owner_length = strlen(it->owner),
                                       .ttl_ms = worker->attempt == attempt ? worker->ttl_ms : it->ttl_ms};
 
+    if (ticket.question == RL_QUESTION_MEND)
+        command.ttl_ms = rl_span_ms_up(rl_lease_left(&worker->lease, client->now));
     add_guard(world, client, node, worker, &command);
     ticket.full = ticket.full || (connection->loaded & 1U << ticket.kind) == 0;
     ticket.attempt = attempt;
@@ -100,6 +102,9 @@ static void ask_node(struct sim_world *world, struct sim_client *client, struct 
         worker->instant |= one;
     } else if (connection->state != SIM_READY) {
         *(worker->owed_kind == RL_COMMAND_WATCH ? &worker->instant : &worker->owed) |= one;
+    } else if (worker->owed_kind == RL_COMMAND_EXTEND &&
+               sim_guard_right(world, client, node) == SIM_MAY_VOTE_SOON) {
+        worker->owed |= one;
     } else if (worker->owed_kind == RL_COMMAND_ACQUIRE &&
                (right = sim_guard_right(world, client, node)) != SIM_MAY_VOTE) {
         *(right == SIM_MAY_VOTE_SOON ? &worker->owed : &worker->instant) |= one;
@@ -124,6 +129,34 @@ void sim_dispatch_ask(struct sim_world *world, struct sim_client *client, struct
     worker->rounds = true;
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
         ask_node(world, client, worker, rl_node_set_first(left));
+}
+
+void sim_dispatch_mend(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                       rl_node_set nodes)
+{
+    for (rl_node_set left = nodes; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+
+        sim_connection_wake(world, client, node);
+        if (client->connections[node].state != SIM_READY || sim_connection_silent(world, client, node) ||
+            sim_guard_right(world, client, node) != SIM_MAY_VOTE ||
+            !sim_dispatch_question(world, client, worker, node, RL_COMMAND_EXTEND, RL_QUESTION_MEND))
+            continue;
+        worker->touched |= rl_node_set_one(node);
+        world->stats.mends++;
+    }
+}
+
+/* A vote that was not a grant, after the round had been won. */
+static void take_late_vote(struct sim_world *world, struct sim_client *client, uint32_t node,
+                           const struct sim_ticket *ticket, enum rl_verdict verdict)
+{
+    struct sim_worker *worker = worker_of(client, ticket);
+
+    if (ticket->kind == RL_COMMAND_ACQUIRE && verdict != RL_GRANTED && ticket->lock == worker->lock &&
+        ticket->attempt == worker->attempt && (worker->stage == SIM_HELD || worker->stage == SIM_WON))
+        sim_lock_event(world, client, worker,
+                       &(struct rl_event){.kind = RL_EVENT_MISSED, .now = client->now, .node = node});
 }
 
 bool sim_dispatch_take_instant(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
@@ -227,7 +260,8 @@ static bool settle_worker(struct sim_world *world, struct sim_client *client, st
                                .worker = (uint8_t)worker->index};
     struct rl_answer answer;
 
-    if (!worker->rounds || !rl_node_set_has(worker->owed, node) || (acquire && right == SIM_MAY_VOTE_SOON))
+    if (!worker->rounds || !rl_node_set_has(worker->owed, node) ||
+        ((acquire || worker->owed_kind == RL_COMMAND_EXTEND) && right == SIM_MAY_VOTE_SOON))
         return false;
     worker->owed &= ~rl_node_set_one(node);
     if (ready && (!acquire || right == SIM_MAY_VOTE) &&
@@ -251,6 +285,14 @@ void sim_dispatch_settle(struct sim_world *world, struct sim_client *client, uin
 
     for (uint32_t i = 0; i < world->plan.worker_count; i++)
         settle_worker(world, client, &client->workers[i], node, right);
+    for (uint32_t i = 0; i < world->plan.worker_count && right == SIM_MAY_VOTE; i++) {
+        struct sim_worker *worker = &client->workers[i];
+
+        if ((worker->stage == SIM_HELD || worker->stage == SIM_WON) &&
+            rl_node_set_has(worker->lease.behind, node) && rl_lease_held(&worker->lease, client->now))
+            sim_lock_event(world, client, worker,
+                           &(struct rl_event){.kind = RL_EVENT_UP, .now = client->now, .node = node});
+    }
 }
 
 /* What a reply tells beside the verdict. */
@@ -271,12 +313,15 @@ static void learn(struct sim_world *world, struct sim_client *client, uint32_t n
 }
 
 /* Whether the round it belongs to is still under way: once that was undone, sending it again would plant an orphan. */
-static bool is_open(const struct sim_worker *worker, const struct sim_ticket *ticket)
+static bool is_open(const struct sim_client *client, const struct sim_worker *worker,
+                    const struct sim_ticket *ticket)
 {
     const struct rl_acquire *acquire = &worker->acquire;
 
     if (!is_current(worker, ticket))
         return false;
+    if (ticket->kind == RL_COMMAND_EXTEND && ticket->question == RL_QUESTION_MEND)
+        return rl_lease_held(&worker->lease, client->now);
     if (ticket->kind == RL_COMMAND_EXTEND)
         return worker->lease.phase == RL_LEASE_EXTENDING && ticket->question == worker->lease.question;
     if (ticket->kind == RL_COMMAND_ACQUIRE)
@@ -289,7 +334,7 @@ static void send_again(struct sim_world *world, struct sim_client *client, uint3
                        const struct sim_ticket *ticket)
 {
     struct sim_ticket again = *ticket;
-    bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_open(worker_of(client, ticket), ticket);
+    bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_open(client, worker_of(client, ticket), ticket);
 
     again.full = 1;
     if (wanted && sim_dispatch_send(world, client, node, ticket->attempt, &again))
@@ -329,6 +374,7 @@ void sim_answers_reply(struct sim_world *world, struct sim_client *client, uint3
         sim_watching_arm_late(world, client, node, ticket, &reply.answer);
     if (ticket->kind == RL_COMMAND_RELEASE && reply.answer.verdict == RL_BROKEN)
         sim_reaper_add(world, client, node, ticket->attempt, rl_span_ms(REFUSED_PAUSE_MS));
+    take_late_vote(world, client, node, ticket, reply.answer.verdict);
     deliver(world, client, node, ticket, &reply.answer);
 }
 
@@ -356,5 +402,6 @@ void sim_answers_dropped(struct sim_world *world, struct sim_client *client, uin
     world->attempts[ticket->attempt].broken |= rl_node_set_one(node);
     if (!looked_after(worker_of(client, ticket), ticket))
         sim_reaper_add(world, client, node, ticket->attempt, rl_span_us(0));
+    take_late_vote(world, client, node, ticket, RL_BROKEN);
     deliver(world, client, node, ticket, &answer);
 }

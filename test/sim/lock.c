@@ -149,8 +149,15 @@ static void begin_holding(struct sim_world *world, struct sim_client *client, st
                          : client->now;
 }
 
+static void miss(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                 rl_node_set nodes);
+
 static void end_acquisition(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
 {
+    const struct rl_tally *tally = &worker->acquire.tally;
+    rl_node_set open = worker->touched & ~rl_tally_answered(tally);
+    rl_node_set behind = rl_node_set_all(world->plan.node_count) & ~tally->granted & ~open;
+
     worker->owed = 0;
     worker->rounds = false;
     worker->place = 0;
@@ -158,6 +165,8 @@ static void end_acquisition(struct sim_world *world, struct sim_client *client, 
     sim_turns_remember(client, &worker->acquire);
     if (worker->acquire.outcome == RL_OUTCOME_OK) {
         begin_holding(world, client, worker);
+        miss(world, client, worker, behind);
+        sim_dispatch_mend(world, client, worker, behind & ~rl_tally_answered(tally));
     } else {
         become_idle(world, client, worker);
         sim_turns_leave(world, client, worker);
@@ -308,6 +317,28 @@ static void end_lease(struct sim_world *world, struct sim_client *client, struct
 }
 
 static void step_lease(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                       const struct rl_event *event);
+
+static void miss(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                 rl_node_set nodes)
+{
+    for (rl_node_set left = nodes; left != 0; left &= left - 1)
+        step_lease(
+            world, client, worker,
+            &(struct rl_event){.kind = RL_EVENT_MISSED, .now = client->now, .node = rl_node_set_first(left)});
+}
+
+/* Nodes that were not there yet have not been asked. */
+static void end_round(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+{
+    rl_node_set unasked = worker->owed;
+
+    worker->rounds = false;
+    worker->owed = 0;
+    miss(world, client, worker, unasked);
+}
+
+static void step_lease(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
                        const struct rl_event *event)
 {
     bool was_releasing = worker->lease.phase == RL_LEASE_RELEASING;
@@ -323,6 +354,8 @@ static void step_lease(struct sim_world *world, struct sim_client *client, struc
         sim_dispatch_release(world, client, worker, effects.release, effects.question);
     if (effects.release != 0)
         sim_turns_leave(world, client, worker);
+    if (effects.mend != 0)
+        sim_dispatch_mend(world, client, worker, effects.mend);
     if (effects.extend != 0) {
         worker->ttl_ms = rl_span_ms_up(effects.ttl);
         sim_dispatch_ask(world, client, worker, effects.extend, RL_COMMAND_EXTEND, effects.question);
@@ -330,7 +363,7 @@ static void step_lease(struct sim_world *world, struct sim_client *client, struc
     if (effects.done)
         end_lease(world, client, worker, was_releasing);
     else if (worker->lease.phase == RL_LEASE_IDLE)
-        worker->rounds = false;
+        end_round(world, client, worker);
 }
 
 static void step(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,

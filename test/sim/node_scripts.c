@@ -11,8 +11,10 @@
 #include "core/guard.h"
 #include "sim/node.h"
 
-enum { AHEAD_US = 5000000, FENCE_LIFE_S = 90000, TERM_LIFE_MS = 7200000, TERM_STEP_MS = 600000 };
-#define HOUR_US INT64_C(3600000000)
+enum { AHEAD_US = 5000000, FENCE_LIFE_S = 4200, TERM_LIFE_MS = 7200000, TERM_STEP_MS = 600000 };
+#define TEN_MINUTES_US INT64_C(600000000)
+#define FLOOR_BEHIND_US INT64_C(3500000000)
+#define FLOOR_LIFTED_US INT64_C(3000000000)
 
 static int64_t number(const char *text)
 {
@@ -105,9 +107,11 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, const struc
     if (fence <= vote->stored)
         fence = vote->stored + 1;
     end_ms = ms_of(call) + FENCE_LIFE_S * INT64_C(1000);
-    if (vote->has_fence && fence / HOUR_US == vote->known / HOUR_US)
+    if (vote->has_fence && fence / TEN_MINUTES_US == vote->known / TEN_MINUTES_US)
         end_ms = ms_of(call) + sim_node_pttl(call->node, now, fence_key);
     set_number(call, fence_key, fence, end_ms);
+    if (now - vote->floor > FLOOR_BEHIND_US)
+        set_number(call, call->arguments[3], now - FLOOR_LIFTED_US, 0);
     if (fence - now > AHEAD_US && fence > vote->floor)
         set_number(call, call->arguments[3], fence, 0);
     sim_node_set(call->node, lock, argv[0], ms_of(call) + number(argv[1]));
@@ -153,24 +157,38 @@ void sim_script_raise(struct sim_call *call)
     sim_reply_integer(call->reply, call->now_us);
 }
 
-/* KEYS lock [epoch]  ARGV owner ttl [not_after] [epoch]; guarded calls have the second key. */
+/* Whether the memory is the one the client knows, and the node does not sit out. */
+static bool extends_as_known(const struct sim_call *call, const char *epoch, const char *known)
+{
+    char id[64], known_id[64];
+    const char *until = epoch != NULL ? strrchr(epoch, ' ') : NULL;
+
+    return until != NULL && sscanf(epoch, "1 %*s %63s", id) == 1 &&
+           sscanf(known, "1 %*s %63s", known_id) == 1 && strcmp(id, known_id) == 0 &&
+           number(until + 1) * 1000 <= call->now_us;
+}
+
+/* KEYS lock [epoch]  ARGV owner ttl repair [epoch not_after]; guarded calls have the second key. */
 void sim_script_extend(struct sim_call *call)
 {
     const char *const *at = call->arguments;
-    bool guarded = call->count >= 5;
+    bool guarded = call->count == 7;
     const char *const *rest = at + (guarded ? 2 : 1);
-    const char *held = get(call, at[0]), *epoch = guarded ? get(call, at[1]) : NULL;
+    const char *held = get(call, at[0]);
     int64_t ttl_ms = number(rest[1]);
-    bool repair = call->count == 6 && same_epoch(epoch, rest[3]);
+    bool fit = !guarded || extends_as_known(call, get(call, at[1]), rest[3]);
+    bool repair = strcmp(rest[2], "1") == 0;
 
-    if (guarded && call->now_us > number(rest[2])) {
+    if (guarded && call->now_us > number(rest[4])) {
         sim_reply_integer(call->reply, -4);
     } else if (held != NULL && strcmp(held, rest[0]) == 0) {
         if (sim_node_pttl(call->node, call->now_us, at[0]) < ttl_ms)
             sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
-        sim_reply_integer(call->reply, call->now_us);
+        sim_reply_integer(call->reply, !fit ? -3 : guarded ? call->now_us : 1);
     } else if (held != NULL) {
         sim_reply_integer(call->reply, 0);
+    } else if (!fit && call->node->bug != SIM_BUG_EXTEND_RECREATES) {
+        sim_reply_integer(call->reply, -3);
     } else if (repair || call->node->bug == SIM_BUG_EXTEND_RECREATES) {
         sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
         sim_reply_integer(call->reply, call->node->bug == SIM_BUG_EXTEND_RECREATES ? call->now_us : -2);

@@ -209,7 +209,7 @@ struct sim_grant {
 enum { SIM_GRANTS_KEPT = 64 };
 
 struct sim_stats {
-    uint64_t steps, messages, grants, raises, extensions, losses, releases, too_slow, orphans;
+    uint64_t steps, messages, grants, raises, extensions, mends, losses, releases, too_slow, orphans;
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
@@ -338,6 +338,8 @@ void sim_dispatch_ask(struct sim_world *world, struct sim_client *client, struct
                       rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 void sim_dispatch_release(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
                           rl_node_set nodes, uint32_t question);
+void sim_dispatch_mend(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
+                       rl_node_set nodes);
 bool sim_dispatch_take_instant(struct sim_world *world, struct sim_client *client, struct sim_worker *worker,
                                struct rl_event *event);
 void sim_dispatch_forget_owed(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);

@@ -76,8 +76,8 @@ static void plain_commands_are_what_every_client_sends(void **state)
 
     (void)state;
     assert_string_equal(words_of(&acquire, 0, false), "SET lock me NX PX 5000");
-    assert_string_equal(words_of(&extend, 0, false), "EVALSHA <extend> 1 lock me 5000");
-    assert_string_equal(words_of(&extend, 0, true), "EVAL <extend> 1 lock me 5000");
+    assert_string_equal(words_of(&extend, 0, false), "EVALSHA <extend> 1 lock me 5000 0");
+    assert_string_equal(words_of(&extend, 0, true), "EVAL <extend> 1 lock me 5000 0");
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
     assert_string_equal(words_of(&peek, 0, false), "GETRANGE lock 0 510 ; PTTL lock");
 }
@@ -114,10 +114,10 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     assert_string_equal(words_of(&raise, 0, true),
                         "EVAL <raise> 4 lock " SIDE_KEYS " me 1700000000123456 " EPOCH);
     assert_string_equal(words_of(&extend, 0, false),
-                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1700000000654321");
+                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 0 " EPOCH " 1700000000654321");
     extend.repair = true;
     assert_string_equal(words_of(&extend, 0, false),
-                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1700000000654321 " EPOCH);
+                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1 " EPOCH " 1700000000654321");
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
     release.kind = RL_COMMAND_SEARCH;
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <search> 1 redlock-guard:floor");
