@@ -10,6 +10,7 @@
 #include "cli/acquiring.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/held.h"
@@ -178,6 +179,21 @@ static int take_lock(struct run *run, redlock_lock **lock)
     return 0;
 }
 
+/* Passwords of the nodes are not CMD's business, but which nodes there are is: without REDLOCK_NODES a redlock in CMD
+ * would use others. */
+static bool keep_credentials(struct run *run)
+{
+    const char *nodes = getenv("REDLOCK_NODES");
+    bool kept = cli_warden_set_variable(&run->warden, "REDLOCK_PASSWORD", NULL);
+
+    if (nodes != NULL && cli_config_has_password(nodes)) {
+        char *bare = cli_config_without_passwords(nodes);
+        kept = kept && bare != NULL && cli_warden_set_variable(&run->warden, "REDLOCK_NODES", bare);
+        free(bare);
+    }
+    return kept;
+}
+
 /* What CMD finds in its environment. Inner values win when nested. */
 static bool set_environment(struct run *run, const redlock_lock *lock)
 {
@@ -187,7 +203,8 @@ static bool set_environment(struct run *run, const redlock_lock *lock)
 
     snprintf(fence, sizeof fence, "%llu", (unsigned long long)redlock_lock_fence(lock));
     snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
-    bool fits = cli_held_extend(run->name, &fleet, redlock_lock_owner(lock, NULL), &names, &places) &&
+    bool fits = (run->options->pass_credentials || keep_credentials(run)) &&
+                cli_held_extend(run->name, &fleet, redlock_lock_owner(lock, NULL), &names, &places) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", redlock_lock_owner(lock, NULL)) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", has_fence ? fence : NULL) &&

@@ -33,6 +33,18 @@ is 'blanks in names are encoded in REDLOCK_HELD only' "$out" 'two%20words%25|two
 try run outer -- "$REDLOCK" run inner -- sh -c 'echo "$REDLOCK_HELD|$REDLOCK_NAME"'
 is 'inner values win, and all names held above are listed' "$out" 'outer inner|inner'
 
+# ---- passwords
+REDLOCK_PASSWORD=s3cret try run a -- env
+is 'CMD runs' "$code" 0
+ok 'and does not see the password of the nodes' lacks "$out" s3cret
+REDLOCK_NODES="unix://:s3cret@$work/n1.sock" try run --plain a -- sh -c 'echo "$REDLOCK_NODES"'
+is 'nor one in a URL, but which nodes there are: it cannot lock elsewhere by mistake' "$out" "unix://$work/n1.sock"
+REDLOCK_NODES="unix://default:s3cret@$work/n1.sock, unix://$work/n2.sock?durable=yes" try run --plain a -- sh -c 'echo "$REDLOCK_NODES"'
+is 'and for which user' "$out" "unix://default@$work/n1.sock, unix://$work/n2.sock?durable=yes"
+REDLOCK_NODES="unix://:s3cret@$work/n1.sock" REDLOCK_PASSWORD=s3cret \
+    try run --plain --pass-credentials a -- sh -c 'echo "$REDLOCK_PASSWORD $REDLOCK_NODES"'
+is 'who wants it gets both' "$out" "s3cret unix://:s3cret@$work/n1.sock"
+
 # ---- nested
 exits 'the same name inside itself fails at once' 64 run a -- "$REDLOCK" run a -- touch "$work/nested"
 says 'and says why' 'would wait for itself'
@@ -201,7 +213,7 @@ kill -TERM "$started"
 finish
 is 'a signal ends --min-hold early' "$code" 6
 is 'with the lock given back' "$(copies a)" 0
-exits '--max-time ends what CMD started as well' 124 run --max-time 300ms --grace 300ms a -- \
+exits '--max-time ends what CMD started as well' 124 run --max-time 2s --grace 300ms a -- \
     sh -c 'setsid sleep 66 & echo $! >"$0"; sleep 67' "$work/pid"
 ok 'also in a session of its own' is_dead "$(<"$work/pid")"
 
