@@ -198,6 +198,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
     uint32_t on_the_way, ready;
 
     rl_driver_refresh(client);
+    rl_driver_flush(client); /* which may fail: a node that is lost by that is not waited for */
     while ((ready = rl_nodes_arrived(&client->engine, &on_the_way)) < client->engine.node_count &&
            on_the_way > 0 && !client->engine.closing) {
         if (ready >= wanted && client->engine.settled)
@@ -208,6 +209,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
         if (ready >= wanted && !rl_time_before(client->engine.now, moment))
             break;
         take_turn(client, moment);
+        rl_driver_flush(client);
     }
     client->engine.settled = true;
 }
