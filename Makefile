@@ -24,6 +24,10 @@ help:
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
+	@echo 'make deb                   Debian packages of the last commit, below build/deb'
+	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
+	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
+	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
 	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
@@ -33,6 +37,9 @@ help:
 	@echo 'make interop               share locks with 19 kinds of lock of other libraries, and try 8 servers, all of which it fetches;'
 	@echo '                           half an hour; PEER=redsync for one library; DOCUMENT=docs/interop.md renews the tables there'
 	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one'
+	@echo 'make bench-serve           speed of redlock serve, and of the library beside it; half a minute'
+	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'
+	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
@@ -52,6 +59,21 @@ install uninstall:
 
 dist:
 	@tools/make-dist $(BUILD)/dist
+
+deb:
+	@tools/setup deb
+	@tools/make-deb $(BUILD)/deb
+
+deb-test: deb
+	@tools/try-deb $(BUILD)/deb $(BUILD)/roots $(SUITES)
+
+builds:
+	@tools/setup builds
+	@tools/try-builds $(BUILD) $(ONLY)
+
+coverage:
+	@tools/setup builds
+	@tools/measure-coverage $(BUILD)/coverage
 
 lint:
 	@tools/setup test
@@ -113,7 +135,23 @@ all-for-interop:
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD)
 
+bench-serve:
+	@tools/setup test
+	@tools/configure $(BUILD)/release -Dbuildtype=release
+	@ninja -C $(BUILD)/release src/redlock bench/serve-load
+	@bench/serve $(BUILD)/release
+
+serve-peers: all
+	@tools/setup demo
+	@tools/setup python
+	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/peers/run $(BUILD)/peers/serve
+
+serve-contract: all
+	@tools/setup demo
+	@tools/setup python
+	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/contract $(BUILD)/peers/schemathesis
+
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers all-for-interop clean
+.PHONY: all help test demo install uninstall dist deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean

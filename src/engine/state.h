@@ -17,7 +17,8 @@
 #include "wire/guard_command.h"
 #include "wire/owner.h"
 
-/* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
+/* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock and what
+ * must not come back. */
 struct rl_node_guard {
     enum rl_fitness fitness;
     bool awaits_floor;              /* it lacked a floor when the present sweep began */
@@ -39,6 +40,9 @@ struct rl_node_guard {
     enum rl_cause told;            /* what the log was told of that */
     char record[RL_EPOCH_MAX + 1]; /* as its latest admission told it */
     char epoch[RL_EPOCH_MAX + 1];  /* the part of it that votes are asked with */
+    char latest[RL_EPOCH_MAX + 1]; /* the epoch that was last heard of, also on earlier connections */
+    char former[RL_EPOCH_MAX + 1]; /* and the one before that: it must not come back */
+    uint64_t floor_seen;           /* in the latest epoch: it must not fall */
     struct rl_time admitted;       /* when this epoch was first heard of */
     struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
     struct rl_terms terms;    /* which terms it knew when it was last heard */
