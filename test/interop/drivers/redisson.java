@@ -11,6 +11,8 @@ import org.redisson.client.RedisException;
 import org.redisson.config.Config;
 
 class Driver extends Lines {
+    static final long RENEWED = -1, WATCHDOG_MS = 3000;
+
     final String kind;
     final List<RedissonClient> nodes = new ArrayList<>();
     RLock lock;
@@ -42,7 +44,7 @@ class Driver extends Lines {
     @Override boolean acquire(long ttlMs, String name) throws Exception {
         RLock made = make(name);
         try {
-            if (!made.tryLock(0, ttlMs, TimeUnit.MILLISECONDS)) return false;
+            if (!made.tryLock(0, ttlMs == 0 ? RENEWED : ttlMs, TimeUnit.MILLISECONDS)) return false;
         } catch (RedisException error) {
             if (!isWrongType(error)) throw error;
             return false;
@@ -70,7 +72,7 @@ class Driver extends Lines {
     public static void main(String[] words) throws Exception {
         Driver driver = new Driver(words[0]);
         for (int i = 1; i < words.length; i++) {
-            Config config = new Config();
+            Config config = new Config().setLockWatchdogTimeout(WATCHDOG_MS);
             config.useSingleServer().setAddress("redis://" + words[i]).setConnectionMinimumIdleSize(1)
                 .setSubscriptionConnectionMinimumIdleSize(1);
             driver.nodes.add(Redisson.create(config));

@@ -10,6 +10,8 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 )
 
+const renewedTTL = 3 * time.Second
+
 type peer struct {
 	node    string
 	lockers map[time.Duration]rueidislock.Locker // the lease is a property of the locker
@@ -18,6 +20,9 @@ type peer struct {
 }
 
 func (p *peer) locker(ttl time.Duration) (rueidislock.Locker, error) {
+	if ttl == 0 {
+		ttl = renewedTTL
+	}
 	if made := p.lockers[ttl]; made != nil {
 		return made, nil
 	}

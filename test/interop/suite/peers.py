@@ -9,19 +9,12 @@ import shutil
 import subprocess
 import sys
 
-from suite import sharing
 from suite.checks import Failed, Unavailable
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 SCRIPT = SOURCE / "bench" / "peers" / "peer"
 INSTALL_S = 1200
 ANSWER_S = 200  # the counter is one answer
-
-# Redisson's key is a hash. Until redlock speaks that format (--format redisson), both sides refuse what the other holds, but ours does
-# not wait for it. Its own rows with that format belong here, too.
-HASH = "its key is a hash: redlock refuses it and does not wait for it"
-FOREIGN_HASH = {sharing.their_release_wakes_our_waiter: HASH, sharing.we_get_it_when_their_holder_died: HASH,
-                sharing.eight_and_eight_processes_lose_no_increment: HASH}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,9 +26,9 @@ class Peer:
     nodes: int = 5  # one for libraries that know one node
     prefix: str = ""  # what it puts before a name
     can_extend: bool = True  # by a call
+    renews: bool = False  # by itself, when it is asked for a lease of 0
     has_several: bool = False
     is_exclusive: bool = True  # a read lock is not
-    known: dict = dataclasses.field(default_factory=dict, hash=False)  # behaviour: why it is known not to work
 
     @property
     def name(self):
@@ -61,15 +54,17 @@ PEERS = [
     Peer("redis-semaphore", "redis-semaphore (Node.js)", '"redis-semaphore"', prefix="mutex:"),
     Peer("redsync", "redsync (Go)", "redsync/v4 v"),
     Peer("redislock", "bsm/redislock (Go)", "bsm/redislock v", nodes=1),
-    Peer("rueidislock", "rueidislock (Go)", "rueidis v", nodes=1, prefix="rueidislock:0:", can_extend=False),
+    Peer("rueidislock", "rueidislock (Go)", "rueidis v", nodes=1, prefix="rueidislock:0:", can_extend=False, renews=True),
     Peer("rslock", "rslock (Rust)", "rslock"),
     Peer("jedis", "Jedis, the recipe by hand (Java)", "artifactId>jedis<"),
-    Peer("redisson", "Redisson RedLock (Java)", "artifactId>redisson<", "redlock", can_extend=False, known=FOREIGN_HASH),
-    Peer("redisson", "Redisson RLock (Java)", "artifactId>redisson<", "rlock", nodes=1, can_extend=False, known=FOREIGN_HASH),
-    Peer("redisson", "Redisson fair (Java)", "artifactId>redisson<", "fair", nodes=1, can_extend=False, known=FOREIGN_HASH),
-    Peer("redisson", "Redisson read (Java)", "artifactId>redisson<", "read", nodes=1, can_extend=False, is_exclusive=False,
-         known=FOREIGN_HASH),
-    Peer("redisson", "Redisson write (Java)", "artifactId>redisson<", "write", nodes=1, can_extend=False, known=FOREIGN_HASH),
+    # Redisson's key is a hash: either side respects what the other holds. Rows in its own format belong here, when redlock speaks it
+    # (--format redisson).
+    Peer("redisson", "Redisson RedLock (Java)", "artifactId>redisson<", "redlock", can_extend=False, renews=True),
+    Peer("redisson", "Redisson RLock (Java)", "artifactId>redisson<", "rlock", nodes=1, can_extend=False, renews=True),
+    Peer("redisson", "Redisson fair (Java)", "artifactId>redisson<", "fair", nodes=1, can_extend=False, renews=True),
+    Peer("redisson", "Redisson read (Java)", "artifactId>redisson<", "read", nodes=1, can_extend=False, renews=True,
+         is_exclusive=False),
+    Peer("redisson", "Redisson write (Java)", "artifactId>redisson<", "write", nodes=1, can_extend=False, renews=True),
 ]
 RECIPE = Peer("recipe", "the recipe by hand", "-")  # without a library, for the test of this suite
 
@@ -106,7 +101,7 @@ class Driver:
         start = [SCRIPT, "share", peer.folder, folder / peer.folder]
         if peer.folder == RECIPE.folder:
             start = [shutil.which("python3"), SOURCE / "test" / "interop" / "drivers" / "recipe.py"]
-        self.can_extend = peer.can_extend
+        self.can_extend, self.renews = peer.can_extend, peer.renews
         self.log = open(folder / f"{peer.name}.log", "ab")
         self.process = subprocess.Popen([*start, peer.kind, *addresses], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, bufsize=1, start_new_session=True)

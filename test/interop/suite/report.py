@@ -3,13 +3,13 @@
 from suite import servers, sharing
 
 BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
-LEGEND = {"yes": "yes", "no": "NO", "known": "no", "none": "–", "": "?"}
+LEGEND = {"yes": "yes", "no": "NO", "none": "–", "": "?"}
 
 
 def joint(cells):
     """What several cells come to: the worst of them."""
     outcomes = [cell["outcome"] for cell in cells if cell]
-    return next((word for word in ("no", "known", "yes", "none") if word in outcomes), "")
+    return next((word for word in ("no", "yes", "none") if word in outcomes), "")
 
 
 def peer_rows(document):
@@ -64,7 +64,7 @@ def problems_of(row):
     found = {}
     for mode, cells in row.get("modes", {}).items():
         for name, cell in cells.items():
-            if cell["outcome"] in ("no", "known"):
+            if cell["outcome"] == "no":
                 found.setdefault(cell["why"], {}).setdefault(name, []).append(mode)
     failed = row.get("tests", {}).get("failed")
     return found | ({"these tests fail with it": {test: [] for test in failed}} if failed else {})
@@ -105,7 +105,7 @@ def document_markdown(document):
              "### Libraries", "", as_markdown(peer_table(document)), "", "### Servers", "", as_markdown(server_table(document)), ""]
     parts += [f"mixed: one node each of {', '.join(servers.MIXED)}.", ""]
     notes = problems(document)
-    parts += ["What is not a yes:", "", *(f"- {line}" for line in notes), ""] if notes else []
+    parts += ["What failed:", "", *(f"- {line}" for line in notes), ""] if notes else []
     return "\n".join(parts + [END])
 
 
