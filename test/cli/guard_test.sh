@@ -71,6 +71,7 @@ exits 'extend likewise' 0 extend plain --plain --owner-token "$(value owner)" --
 exits '--json has none either' 0 acquire -n --plain --ttl 3s --json plain2
 ok 'indeed' lacks "$out" fence
 vacate plain
+vacate plain2
 exits 'status --plain' 0 status --plain
 says_mode 'names the mode' plain
 is 'and has nothing to complain of' "$(grep -c ' up ' "$work/out")" 5
