@@ -73,7 +73,7 @@ redlock_lock *rl_begin_hand_out(struct rl_operation *operation)
     redlock_lock *lock;
 
     rl_client_now(client);
-    lock = rl_call_hand_out(operation);
+    lock = operation->adopts ? rl_call_adopted(operation) : rl_call_hand_out(operation);
     client->refs += lock != NULL;
     return lock;
 }

@@ -6,9 +6,7 @@
 
 #include "base/bytes.h"
 #include "client/client.h"
-#include "core/validity.h"
 #include "engine/guard.h"
-#include "engine/holding.h"
 #include "engine/report.h"
 
 redlock_result rl_blocking_misuse(redlock_report *report)
@@ -169,60 +167,10 @@ redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
 
 /* ---- locks that somebody else made ---- */
 
-/* A lock object for a name and an owner value that somebody else made. */
-static redlock_result know_lock(redlock_client *client, const redlock_spec *spec, struct rl_owner_value owner,
-                                redlock_lock **lock, redlock_report *report)
-{
-    size_t length = owner.bytes != NULL && owner.length == 0 ? strlen(owner.bytes) : owner.length;
-
-    if (owner.bytes == NULL || length == 0 || length > REDLOCK_OWNER_MAX) {
-        rl_report_error(report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
-        return REDLOCK_INVALID;
-    }
-    *lock = rl_call_make_lock(&client->engine, spec, owner.bytes, length, 0);
-    if (*lock != NULL)
-        return REDLOCK_OK;
-    rl_report_error(report, REDLOCK_NOMEM, "out of memory");
-    return REDLOCK_NOMEM;
-}
-
-/* The validity a lock would have if a quorum extended it now: nothing is promised before they did. */
-static void presume_held(redlock_lock *lock)
-{
-    struct rl_time now = rl_client_now(rl_client_of(lock));
-
-    rl_holding_start(lock, now, rl_validity_end(now, lock->lease.config.ttl, lock->engine->config.drift_ppm));
-}
-
-static redlock_result adopt_known(redlock_client *client, redlock_lock *known, redlock_lock **lock,
-                                  redlock_report *report)
-{
-    redlock_result result;
-    struct rl_operation *operation = rl_begin_extend(known, 0, 0, &result, report);
-
-    if (operation == NULL) {
-        if (known->stage == RL_LOCK_HELD)
-            rl_holding_abandon(known);
-        return result;
-    }
-    rl_driver_wait(client, operation, NULL);
-    result = operation->result;
-    if (result == REDLOCK_OK)
-        *lock = rl_begin_hand_out(operation);
-    else if (known->stage == RL_LOCK_HELD)
-        rl_holding_abandon(known); /* the nodes could not be asked: it is not ours to end */
-    if (result == REDLOCK_LOST)
-        operation->result = REDLOCK_NOT_HELD;
-    result = operation->result;
-    rl_report_operation(report, operation);
-    rl_operation_free(&client->engine, operation);
-    return result;
-}
-
 static redlock_result adopt(redlock_client *client, const redlock_spec *spec, struct rl_owner_value owner,
                             redlock_lock **lock, redlock_report *report)
 {
-    redlock_lock *known = NULL;
+    struct rl_operation *operation = NULL;
     redlock_spec checked;
     redlock_result result;
 
@@ -233,13 +181,15 @@ static redlock_result adopt(redlock_client *client, const redlock_spec *spec, st
         result = REDLOCK_SYSTEM;
         rl_report_error(report, result, "cannot start a thread: the system refused it");
     }
-    if (result == REDLOCK_OK)
-        result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
         rl_driver_settle(client, rl_quorum(client->engine.node_count));
-        presume_held(known);
-        result = adopt_known(client, known, lock, report);
-        rl_lock_unref(known);
+        rl_client_now(client);
+        operation = rl_call_adopt(&client->engine, &checked, owner, 0, &result, report);
+    }
+    if (operation != NULL) {
+        rl_driver_wait(client, operation, NULL);
+        *lock = rl_begin_hand_out(operation);
+        result = settle_up(client, operation, NULL, report);
     }
     rl_driver_leave(client);
     return result;
@@ -263,23 +213,19 @@ static redlock_result release_owner(redlock_client *client, const redlock_spec *
                                     struct rl_owner_value owner, redlock_report *report)
 {
     struct rl_operation *operation = NULL;
-    redlock_lock *known = NULL;
     redlock_spec checked;
     redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
     result = rl_call_check_spec(&client->engine, spec, &checked, report);
-    if (result == REDLOCK_OK)
-        result = know_lock(client, &checked, owner, &known, report);
     if (result == REDLOCK_OK) {
         rl_driver_settle(client, rl_quorum(client->engine.node_count));
-        presume_held(known);
-        operation = rl_begin_release(known, 0, &result, report);
-        if (operation != NULL)
-            result = conclude(client, operation, report);
-        rl_lock_unref(known);
+        rl_client_now(client);
+        operation = rl_call_release_owner(&client->engine, &checked, owner, 0, &result, report);
     }
+    if (operation != NULL)
+        result = conclude(client, operation, report);
     rl_driver_leave(client);
     return result;
 }

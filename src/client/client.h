@@ -204,12 +204,6 @@ struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *c
 void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
 redlock_result rl_blocking_misuse(redlock_report *report);
 
-/* An owner value that a caller gave; length 0: it ends in a NUL. */
-struct rl_owner_value {
-    const char *bytes;
-    size_t length;
-};
-
 /* ---- begin.c: calls begin --------------------------------------------------------------------------------- */
 
 /* As those of engine/calls.h. The threads that a lock with callbacks, or an asynchronous call, needs are there before it is asked
@@ -223,7 +217,7 @@ struct rl_operation *rl_begin_release(redlock_lock *lock, redlock_request reques
                                       redlock_report *report);
 bool rl_begin_threads(redlock_client *client, const redlock_spec *spec, redlock_request request);
 
-/* As rl_call_hand_out(); the handle keeps the client. */
+/* As rl_call_hand_out() or rl_call_adopted(); the handle keeps the client. */
 redlock_lock *rl_begin_hand_out(struct rl_operation *operation);
 
 /* ---- thread_token.c ------------------------------------------------------------------------------------- */

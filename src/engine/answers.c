@@ -61,14 +61,15 @@ static bool may_differ_alone(enum rl_cause cause)
 }
 
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
-static bool needs_another_form(struct rl_session *session, const struct rl_ticket *ticket,
-                               enum rl_reading reading, enum rl_cause cause)
+static bool needs_another_form(const struct rl_engine *engine, struct rl_session *session,
+                               const struct rl_ticket *ticket, enum rl_reading reading, enum rl_cause cause)
 {
     if (session->exchange.refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT &&
         may_differ_alone(cause)) {
         session->apart = true;
         /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
-        return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
+        return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR ||
+               RL_PLANTED(engine, RL_PLANTED_HALF_BATCH);
     }
     if (reading == RL_READING_NO_COMMAND) {
         session->handshake.info.features = 0;
@@ -106,7 +107,7 @@ static void on_admission(struct rl_engine *engine, struct rl_session *session, c
 static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
 {
     return engine->config.guarded && ticket->kind == RL_COMMAND_ACQUIRE &&
-           engine->guards[node].fitness != RL_FITNESS_FIT;
+           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE);
 }
 
 static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
@@ -192,7 +193,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
         proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_BROKEN;
-    if (proof == RL_PROOF_SAME && needs_another_form(session, ticket, reading, reply.answer.cause)) {
+    if (proof == RL_PROOF_SAME && needs_another_form(engine, session, ticket, reading, reply.answer.cause)) {
         send_again(lock, session->node, ticket, reading != RL_READING_ANSWER);
     } else {
         if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
@@ -249,7 +250,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
         rl_guard_dropped(engine, session->node);
     if (lock == NULL)
         return;
-    if (!looked_after(lock, ticket))
+    if (!looked_after(lock, ticket) && !RL_PLANTED(engine, RL_PLANTED_RELEASE_FORGOTTEN))
         rl_debts_add(lock, session->node, ticket->random, rl_span_us(0));
     else if (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND)
         lock->stray |= rl_node_set_one(session->node);
@@ -300,7 +301,8 @@ static void on_ready(void *context, struct rl_session *session)
     rl_reaper_pay(engine, engine->now);
     engine->changed |= rl_node_set_one(session->node);
     rl_steps_run(engine);
-    rl_pushes_node(engine, session->node, RL_EVENT_UP);
+    if (!RL_PLANTED(engine, RL_PLANTED_NOT_REARMED))
+        rl_pushes_node(engine, session->node, RL_EVENT_UP);
     rl_steps_run(engine);
 }
 

@@ -299,6 +299,79 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
     return operation;
 }
 
+/* The validity a lock would have if a quorum extended it now: nothing is promised before they did. */
+static void presume_held(redlock_lock *lock)
+{
+    struct rl_time now = lock->engine->now;
+
+    rl_holding_start(lock, now, rl_validity_end(now, lock->lease.config.ttl, lock->engine->config.drift_ppm));
+}
+
+/* A lock object for a name and an owner value that somebody else made. */
+static redlock_lock *know_lock(struct rl_engine *engine, const redlock_spec *spec,
+                               struct rl_owner_value owner, redlock_result *result, redlock_report *report)
+{
+    size_t length = owner.bytes != NULL && owner.length == 0 ? strlen(owner.bytes) : owner.length;
+    redlock_lock *lock;
+
+    if (owner.bytes == NULL || length == 0 || length > REDLOCK_OWNER_MAX) {
+        refuse(result, report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
+        return NULL;
+    }
+    lock = rl_call_make_lock(engine, spec, owner.bytes, length, 0);
+    if (lock == NULL)
+        refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    else
+        presume_held(lock);
+    return lock;
+}
+
+struct rl_operation *rl_call_adopt(struct rl_engine *engine, const redlock_spec *spec,
+                                   struct rl_owner_value owner, redlock_request request,
+                                   redlock_result *result, redlock_report *report)
+{
+    redlock_lock *known = know_lock(engine, spec, owner, result, report);
+    struct rl_operation *operation;
+
+    if (known == NULL)
+        return NULL;
+    operation = rl_call_extend(known, 0, request, result, report);
+    if (operation != NULL)
+        operation->adopts = true;
+    else if (known->stage == RL_LOCK_HELD)
+        rl_holding_abandon(known);
+    rl_lock_unref(known);
+    return operation;
+}
+
+redlock_lock *rl_call_adopted(struct rl_operation *operation)
+{
+    redlock_lock *lock = NULL;
+
+    if (operation->result == REDLOCK_OK)
+        lock = rl_call_hand_out(operation);
+    else if (operation->lock->stage == RL_LOCK_HELD)
+        rl_holding_abandon(operation->lock); /* the nodes could not be asked: it is not ours to end */
+    if (operation->result == REDLOCK_LOST)
+        operation->result = REDLOCK_NOT_HELD;
+    rl_steps_run(operation->lock->engine);
+    return lock;
+}
+
+struct rl_operation *rl_call_release_owner(struct rl_engine *engine, const redlock_spec *spec,
+                                           struct rl_owner_value owner, redlock_request request,
+                                           redlock_result *result, redlock_report *report)
+{
+    redlock_lock *known = know_lock(engine, spec, owner, result, report);
+    struct rl_operation *operation;
+
+    if (known == NULL)
+        return NULL;
+    operation = rl_call_release(known, request, result, report);
+    rl_lock_unref(known);
+    return operation;
+}
+
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
                                     const redlock_spec *spec, redlock_result *result, redlock_report *report)
 {

@@ -23,6 +23,23 @@ struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock
 struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
                                      redlock_report *report);
 
+/* An owner value that a caller gave; length 0: it ends in a NUL. */
+struct rl_owner_value {
+    const char *bytes;
+    size_t length;
+};
+
+/* A lock of which only name and owner value are known: goes on with it, or releases it. */
+struct rl_operation *rl_call_adopt(struct rl_engine *engine, const redlock_spec *spec,
+                                   struct rl_owner_value owner, redlock_request request,
+                                   redlock_result *result, redlock_report *report);
+struct rl_operation *rl_call_release_owner(struct rl_engine *engine, const redlock_spec *spec,
+                                           struct rl_owner_value owner, redlock_request request,
+                                           redlock_result *result, redlock_report *report);
+
+/* The end of an adoption: the lock, as rl_call_hand_out(), or NULL and what is left of it is left alone. */
+redlock_lock *rl_call_adopted(struct rl_operation *operation);
+
 /* Puts one question about a name (or about no name) to every node: INSPECT or INIT. */
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
                                     const redlock_spec *spec, redlock_result *result, redlock_report *report);

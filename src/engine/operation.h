@@ -57,6 +57,7 @@ struct rl_operation {
     uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
     rl_node_set offered;   /* ACQUIRE, fair: nodes that last offered the free lock to somebody else */
     uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
+    bool adopts;           /* EXTEND: of a lock that somebody else made */
     bool done;
     redlock_result result;
 

@@ -40,7 +40,8 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
                                                         engine->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
-    command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE && lock->handle;
+    command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE &&
+                      (lock->handle || RL_PLANTED(engine, RL_PLANTED_ADOPT_REPAIRS));
 }
 
 /* Who waits, where the command is about that. */

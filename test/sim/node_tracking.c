@@ -49,20 +49,29 @@ static int find(const struct sim_tracking *tracking, const char *key)
 void sim_tracking_read(struct sim_node *node, const char *key)
 {
     struct sim_tracking *tracking = &node->tracking;
-    int place;
 
     if ((tracking->next & bit(tracking->peer)) == 0)
         return;
-    place = find(tracking, key);
+    if (node->bug == SIM_BUG_ARM_AFTER_LOOK && node->arm_late != NULL)
+        node->arm_late(node->context, node, tracking->peer, key);
+    else
+        sim_tracking_arm(node, tracking->peer, key);
+}
+
+void sim_tracking_arm(struct sim_node *node, uint32_t peer, const char *key)
+{
+    struct sim_tracking *tracking = &node->tracking;
+    int place = find(tracking, key);
+
     if (place < 0) {
         place = find(tracking, "");
         if (place < 0)
-            abort(); /* the table was born with room for every name there is */
+            return; /* a node with too much to track forgets some, and says so; nobody here has that much */
         rl_text_copy(tracking->keys[place].key, SIM_KEY_SIZE, key);
         tracking->keys[place].peers = 0;
         tracking->key_count++;
     }
-    tracking->keys[place].peers |= bit(tracking->peer);
+    tracking->keys[place].peers |= bit(peer);
 }
 
 void sim_tracking_served(struct sim_node *node)
