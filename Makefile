@@ -8,6 +8,7 @@ FIRST ?= 1
 SEED ?=
 REDIS_SERVER ?=
 WITH_SERVER = $(if $(REDIS_SERVER),tools/with-server $(REDIS_SERVER))
+INTEROP = $(WITH_SERVER) test/interop/run $(BUILD) $(if $(DOCUMENT),--document $(DOCUMENT))
 CHAOS = test/chaos-client test/chaos-relay test/clock_shim.so
 
 all:
@@ -29,7 +30,9 @@ help:
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
-	@echo 'make interop               share locks with redis-py and node-redlock, which it fetches; not part of make test'
+	@echo 'make interop               share locks with 19 kinds of lock of other libraries, and try 8 servers, all of which it fetches;'
+	@echo '                           half an hour; PEER=redsync for one library; DOCUMENT=docs/interop.md renews the tables there'
+	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
@@ -98,13 +101,19 @@ model:
 	@tools/setup test
 	@model/run
 
-interop: all
-	@tools/setup demo
-	@for peer in redis_py node_redlock; do \
-		REDLOCK=$(abspath $(BUILD))/src/redlock PEERS=$(abspath $(BUILD))/peers $(WITH_SERVER) test/interop/$$peer.sh || exit; \
-	done
+interop: all-for-interop
+	@$(INTEROP) --peers $(PEER) $(if $(PEER),,--servers)
+
+interop-servers: all-for-interop
+	@$(INTEROP) --servers $(SERVER)
+
+all-for-interop:
+	@tools/setup test
+	@tools/setup peers || echo 'make: libraries that need these are skipped' >&2
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD)
 
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop clean
+.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers all-for-interop clean

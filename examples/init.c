@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     }
     /* Only because these nodes were set up a moment ago: with a lock out there, two could hold it. */
     report.details = redlock_details_new(NULL);
-    redlock_result result = redlock_init_nodes(client, &report);
+    redlock_result result = redlock_init_nodes(client, 0, &report);
     for (uint32_t i = 0; redlock_report_node(&report, i, &node); i++)
         print_node(&node);
     fprintf(result == REDLOCK_OK ? stdout : stderr, "init: %s\n", report.line);

@@ -398,8 +398,9 @@ REDLOCK_API const char *redlock_lock_name(const redlock_lock *lock, size_t *leng
 REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock, size_t *length);
 
 /* The operator's word that no lock can be held anywhere (a new fleet): admits all nodes to vote at once instead of after
- * a quarantine. If that is wrong, two clients can hold one lock. REDLOCK_OK: a quorum is eligible. */
-REDLOCK_API redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report);
+ * a quarantine. If that is wrong, two clients can hold one lock. REDLOCK_OK: a quorum is eligible. REDLOCK_BUSY: a lock was seen
+ * to be held, and nothing was changed; force 1 goes on all the same. */
+REDLOCK_API redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report);
 
 /* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL. REDLOCK_OK: a
  * quorum answered. report->holder is the owner that a quorum of all nodes has, and holder_ttl_left_ms how long it will have it

@@ -52,7 +52,8 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
 }
 
 static int take_and_print(const struct cli_session *session, const struct cli_options *options,
-                          const struct cli_signals *signals, redlock_kind kind, uint32_t ttl_ms)
+                          const struct cli_signals *signals, redlock_kind kind, uint32_t ttl_ms,
+                          redlock_lock **taken)
 {
     const char *name = options->words[0];
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
@@ -77,7 +78,7 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
         redlock_release(acquiring.lock, NULL);
         code = cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed, so %s was released", name);
     }
-    redlock_lock_free(acquiring.lock);
+    *taken = acquiring.lock;
     return code;
 }
 
@@ -110,11 +111,13 @@ int cli_command_acquire(const struct cli_options *options)
     struct cli_session session = {0};
     struct cli_signals signals = {.fd = -1};
     redlock_kind kind = REDLOCK_EXCLUSIVE;
+    redlock_lock *lock = NULL;
     uint32_t ttl_ms = 0;
     int code = prepare(&session, options, &signals, &kind, &ttl_ms);
 
     if (code == 0)
-        code = take_and_print(&session, options, &signals, kind, ttl_ms);
-    cli_session_close(&session);
+        code = take_and_print(&session, options, &signals, kind, ttl_ms, &lock);
+    cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
+    redlock_lock_free(lock);
     return code;
 }

@@ -26,26 +26,25 @@ static int print_lease(const char *name, uint32_t ttl_ms, long long validity_ms)
                               : cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed");
 }
 
-static int extend(const struct cli_session *session, const char *name, const char *owner, uint32_t ttl_ms)
+static int extend(const struct cli_session *session, const char *name, const char *owner, uint32_t ttl_ms,
+                  redlock_lock **lock)
 {
     redlock_report report = cli_session_report(session);
     redlock_spec spec = REDLOCK_SPEC_INIT;
-    redlock_lock *lock = NULL;
 
     spec.name = name;
     spec.ttl_ms = ttl_ms;
-    report.result = redlock_adopt(session->client, &spec, owner, 0, &lock, &report);
+    report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(name, &report);
-    int code = print_lease(name, ttl_ms, redlock_lock_validity_ms(lock));
-    redlock_lock_free(lock);
-    return code;
+    return print_lease(name, ttl_ms, redlock_lock_validity_ms(*lock));
 }
 
 int cli_command_extend(const struct cli_options *options)
 {
     struct cli_session session = {0};
     const char *owner = NULL;
+    redlock_lock *lock = NULL;
     uint32_t ttl_ms = 0;
     int code = cli_owner_find(options, &owner);
 
@@ -56,7 +55,8 @@ int cli_command_extend(const struct cli_options *options)
     if (code == 0)
         code = cli_session_ttl(&session, options, &ttl_ms);
     if (code == 0)
-        code = extend(&session, options->words[0], owner, ttl_ms);
-    cli_session_close(&session);
+        code = extend(&session, options->words[0], owner, ttl_ms, &lock);
+    cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
+    redlock_lock_free(lock);
     return code;
 }

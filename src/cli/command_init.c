@@ -34,11 +34,31 @@ static int refuse_plain(void)
     return CLI_EXIT_USAGE;
 }
 
-static int admit(const struct cli_session *session)
+/* Whose lock was seen, and where. */
+static int refuse_held(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    char holder[512];
+
+    cli_output_fail(CLI_EXIT_BUSY, "a lock is held on these nodes: nothing was changed");
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        if (node.verdict == REDLOCK_VERDICT_HELD)
+            cli_output_hint("node", "%u %s: %s", i + 1, node.url, node.detail);
+    if (report->holder.id[0] != '\0') {
+        cli_failure_describe_since(&report->holder, holder, sizeof holder);
+        cli_output_hint("holder", "%s", holder);
+    }
+    cli_output_hint("fix", "let it end; or, if nobody uses it any more, give --force");
+    return CLI_EXIT_BUSY;
+}
+
+static int admit(const struct cli_session *session, bool force)
 {
     redlock_report report = cli_session_report(session);
 
-    report.result = redlock_init_nodes(session->client, &report);
+    report.result = redlock_init_nodes(session->client, force, &report);
+    if (report.result == REDLOCK_BUSY)
+        return refuse_held(&report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(NULL, &report);
     if (cli_output_is_json())
@@ -59,7 +79,7 @@ int cli_command_init(const struct cli_options *options)
     if (code == 0 && !options->yes)
         code = confirm(&session);
     if (code == 0)
-        code = admit(&session);
+        code = admit(&session, options->force);
     cli_session_close(&session);
     return code;
 }

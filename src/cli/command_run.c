@@ -10,10 +10,12 @@
 #include "cli/acquiring.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/held.h"
 #include "cli/output.h"
+#include "cli/presence.h"
 #include "cli/session.h"
 #include "cli/supervise.h"
 #include "cli/text.h"
@@ -177,24 +179,40 @@ static int take_lock(struct run *run, redlock_lock **lock)
     return 0;
 }
 
+/* Passwords of the nodes are not CMD's business, but which nodes there are is: without REDLOCK_NODES a redlock in CMD
+ * would use others. */
+static bool keep_credentials(struct run *run)
+{
+    const char *nodes = getenv("REDLOCK_NODES");
+    bool kept = cli_warden_set_variable(&run->warden, "REDLOCK_PASSWORD", NULL);
+
+    if (nodes != NULL && cli_config_has_password(nodes)) {
+        char *bare = cli_config_without_passwords(nodes);
+        kept = kept && bare != NULL && cli_warden_set_variable(&run->warden, "REDLOCK_NODES", bare);
+        free(bare);
+    }
+    return kept;
+}
+
 /* What CMD finds in its environment. Inner values win when nested. */
 static bool set_environment(struct run *run, const redlock_lock *lock)
 {
     struct cli_fleet fleet = cli_held_fleet(run->session.client, run->session.config.prefix);
-    char *names = NULL, *fleets = NULL, fence[24], ttl[16];
+    char *names = NULL, *places = NULL, fence[24], ttl[16];
     bool has_fence = redlock_lock_fence(lock) != 0;
 
     snprintf(fence, sizeof fence, "%llu", (unsigned long long)redlock_lock_fence(lock));
     snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
-    bool fits = cli_held_extend(run->name, &fleet, &names, &fleets) &&
+    bool fits = (run->options->pass_credentials || keep_credentials(run)) &&
+                cli_held_extend(run->name, &fleet, redlock_lock_owner(lock, NULL), &names, &places) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", redlock_lock_owner(lock, NULL)) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", has_fence ? fence : NULL) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", fleets);
+                cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
     free(names);
-    free(fleets);
+    free(places);
     return fits;
 }
 
@@ -233,6 +251,7 @@ static int hold_lock(struct run *run, redlock_lock *lock)
                                           .terminal = &run->terminal,
                                           .lease = &run->lease,
                                           .events = &run->events,
+                                          .local = run->session.local ? &run->session.nodes : NULL,
                                           .foreground = run->options->foreground,
                                           .on_lost = run->plan.on_lost};
 
@@ -240,6 +259,7 @@ static int hold_lock(struct run *run, redlock_lock *lock)
         redlock_release(lock, NULL);
         return cli_output_fail(CLI_EXIT_SYSTEM, "the environment of CMD is too large");
     }
+    int shown = run->session.local ? cli_presence_show(run->session.nodes.directory) : -1;
     cli_supervise_run(&supervision);
     cli_terminal_close(&run->terminal);
     bool lost_under_command = supervision.lost;
@@ -251,7 +271,10 @@ static int hold_lock(struct run *run, redlock_lock *lock)
     else if (lost_under_command)
         code =
             CLI_EXIT_LOST; /* even if CMD ended by itself before it could be stopped: it did not end under the lock */
-    return release(run, lock, supervision.lost || !supervision.started, code);
+    code = release(run, lock, supervision.lost || !supervision.started, code);
+    if (shown >= 0)
+        close(shown);
+    return code;
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------- */

@@ -43,7 +43,8 @@ static const char status_text[] =
 static const char init_text[] =
     "A node that does not remember what was locked does not vote until every lock it may have\n"
     "forgotten has ended. A new fleet has nothing to remember: init says so and admits its nodes\n"
-    "at once. Said while a lock is held somewhere, it can put that lock into two hands.\n";
+    "at once. Said while a lock is held somewhere, it can put that lock into two hands; so it refuses\n"
+    "when it sees one, unless --force is given.\n";
 
 static const char local_text[] =
     "The five private nodes are used when no nodes are configured; they start by themselves.\n"
@@ -67,8 +68,8 @@ const struct cli_command cli_commands[] = {
      cli_command_release},
     {"status", "[NAME]", "who holds NAME, and what each node says", status_text, CLI_STATUS, 0, 1, NULL,
      false, cli_command_status},
-    {"init", "[--yes]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL, false,
-     cli_command_init},
+    {"init", "[--yes] [--force]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL,
+     false, cli_command_init},
     {"local", "start|stop|status", "the five private nodes used when none are configured", local_text,
      CLI_LOCAL, 1, 1, "needs one of start, stop, status", false, cli_command_local},
     {"completion", "bash|zsh|fish", "print a completion script", completion_text, CLI_COMPLETION, 1, 1,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <redlock.h>
 
@@ -31,12 +32,17 @@ static int no_memory(void)
 
 /* ---- one file -------------------------------------------------------------------------------------------- */
 
+/* A file of root's may be meant for its group; one of our own hardly is. */
 static void warn_if_public(const char *path)
 {
     struct stat info;
 
-    if (stat(path, &info) == 0 && (info.st_mode & S_IROTH))
+    if (stat(path, &info) != 0)
+        return;
+    if (info.st_mode & S_IROTH)
         cli_output_warn("%s carries a password and can be read by everybody; chmod 600 it", path);
+    else if ((info.st_mode & S_IRGRP) && info.st_uid == geteuid() && info.st_uid != 0)
+        cli_output_warn("%s carries a password and can be read by its group; chmod 600 it", path);
 }
 
 static int take_bytes(const char *path, const char *bytes, size_t length, struct cli_config *config)

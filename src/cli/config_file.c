@@ -24,21 +24,43 @@ struct file {
     struct cli_config_notes *notes;
 };
 
-bool cli_config_has_password(const char *nodes)
+/* Finds the next password in a list of nodes, from its colon to the @ behind it, and moves on past it. Credentials end at
+ * the last @ before the path, and a colon in them starts the password. */
+static bool next_password(const char **list, const char **colon, const char **at)
 {
-    while (*nodes != '\0') {
-        nodes += strspn(nodes, SEPARATORS);
-        size_t length = strcspn(nodes, SEPARATORS);
-        const char *end = nodes + length, *scheme = strstr(nodes, "://");
-        const char *start = scheme != NULL && scheme < end ? scheme + 3 : nodes;
-        /* Credentials end at the last @ before the path, and a colon in them starts the password. */
-        size_t authority = strcspn(start, "/?" SEPARATORS);
-        const char *at = memrchr(start, '@', authority);
-        if (at != NULL && memchr(start, ':', (size_t)(at - start)) != NULL)
+    while (**list != '\0') {
+        const char *node = *list + strspn(*list, SEPARATORS);
+        const char *end = node + strcspn(node, SEPARATORS), *scheme = strstr(node, "://");
+        const char *start = scheme != NULL && scheme < end ? scheme + 3 : node;
+        *list = end;
+        *at = memrchr(start, '@', strcspn(start, "/?" SEPARATORS));
+        *colon = *at == NULL ? NULL : memchr(start, ':', (size_t)(*at - start));
+        if (*colon != NULL)
             return true;
-        nodes = end;
     }
     return false;
+}
+
+bool cli_config_has_password(const char *nodes)
+{
+    const char *colon, *at;
+
+    return next_password(&nodes, &colon, &at);
+}
+
+char *cli_config_without_passwords(const char *nodes)
+{
+    char *copy = strdup(nodes), *to = copy;
+    const char *from = nodes, *colon, *at;
+
+    while (copy != NULL && next_password(&nodes, &colon, &at)) {
+        to = mempcpy(to, from, (size_t)(colon - from));
+        /* With nobody before the colon the @ goes too. */
+        from = colon > from && colon[-1] != '/' && strchr(SEPARATORS, colon[-1]) == NULL ? at : at + 1;
+    }
+    if (copy != NULL)
+        strcpy(to, from);
+    return copy;
 }
 
 static int refuse(const struct file *file, const char *key, const char *words)

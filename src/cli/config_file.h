@@ -34,4 +34,7 @@ int cli_config_file_read(const char *path, const char *bytes, size_t length, str
 /* True when one of the URLs in a list carries a password. */
 bool cli_config_has_password(const char *nodes);
 
+/* The same list without them. The caller frees it; NULL without memory. */
+char *cli_config_without_passwords(const char *nodes);
+
 #endif

@@ -271,6 +271,8 @@ int cli_failure_asking(const char *name, const redlock_report *report)
         cli_output_fail_with(more, code, "%sthe nodes refused the credentials or the rights", subject);
         say_nodes(report);
         cli_output_hint("fix", "set REDLOCK_PASSWORD, or user and password_file in the configuration");
+        if (getenv("REDLOCK_HELD") != NULL)
+            cli_output_hint("or", "redlock run --pass-credentials, above this one");
         break;
     case REDLOCK_FOREIGN_TYPE:
         cli_output_fail_with(more, code, "%sthe key holds something that is not a lock of this kind",

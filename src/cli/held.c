@@ -1,6 +1,6 @@
 /*
  * The names that are held above us: REDLOCK_HELD lists them (percent-encoded, with blanks between them), and
- * REDLOCK_HELD_ON says in the same order on which nodes. It only reads and writes these two variables.
+ * REDLOCK_HELD_ON says in the same order on which nodes, and by which owner. It decides only whether that is still true.
  */
 #include "cli/held.h"
 
@@ -15,25 +15,18 @@
 #include "cli/text.h"
 
 #define NAMES "REDLOCK_HELD"
-#define FLEETS "REDLOCK_HELD_ON"
+#define PLACES "REDLOCK_HELD_ON"
+#define OWNER_SIZE (sizeof((redlock_holder *)NULL)->id)
 #define KEPT "-_.~:/@+={}[]!*,;" /* often seen in names, and no blanks */
-
-/* FNV-1a: only has to tell fleets apart that a person uses side by side. */
-static uint64_t hash(uint64_t seed, const char *text)
-{
-    for (; *text != '\0'; text++)
-        seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return seed;
-}
 
 struct cli_fleet cli_held_fleet(const redlock_client *client, const char *prefix)
 {
     struct cli_fleet fleet;
-    uint64_t sum = 0, start = UINT64_C(0xcbf29ce484222325);
+    uint64_t sum = 0;
 
     for (uint32_t i = 0; i < redlock_client_node_count(client); i++)
-        sum += hash(start, redlock_client_node_url(client, i));
-    snprintf(fleet.text, sizeof fleet.text, "%016" PRIx64, hash(sum, prefix == NULL ? "" : prefix));
+        sum += cli_text_hash(CLI_TEXT_HASH, redlock_client_node_url(client, i));
+    snprintf(fleet.text, sizeof fleet.text, "%016" PRIx64, cli_text_hash(sum, prefix == NULL ? "" : prefix));
     return fleet;
 }
 
@@ -53,27 +46,45 @@ static const char *variable(const char *name)
     return value == NULL ? "" : value;
 }
 
-static bool is_held_above(const char *name, const struct cli_fleet *fleet)
+/* Whether the environment says that `name` is held above us on these nodes, and by which owner; "" when it does not say.
+ * A name whose nodes are not told counts as one on ours: better a clear error than a wait without end. */
+static bool is_said_to_be_held(const char *name, const struct cli_fleet *fleet, char owner[OWNER_SIZE])
 {
-    const char *names = variable(NAMES), *fleets = variable(FLEETS), *held, *on;
+    const char *names = variable(NAMES), *places = variable(PLACES), *held, *place;
     char *encoded = cli_text_percent_encode(name, KEPT);
-    bool above = false;
+    bool found = false;
 
-    for (size_t length; encoded != NULL && !above && (length = next_word(&names, &held)) > 0;) {
-        size_t on_length = next_word(&fleets, &on);
-        /* A name whose nodes are not told counts as one on ours: better a clear error than a wait without end. */
-        bool same_fleet = on_length == 0 || strncmp(on, fleet->text, on_length) == 0;
-        above = same_fleet && strlen(encoded) == length && memcmp(held, encoded, length) == 0;
+    for (size_t length; encoded != NULL && !found && (length = next_word(&names, &held)) > 0;) {
+        size_t place_length = next_word(&places, &place), fleet_length = strcspn(place, "@ ");
+        bool same_fleet = place_length == 0 || strncmp(place, fleet->text, fleet_length) == 0;
+        found = same_fleet && strlen(encoded) == length && memcmp(held, encoded, length) == 0;
+        bool told = place_length > fleet_length;
+        snprintf(owner, OWNER_SIZE, "%.*s", told ? (int)(place_length - fleet_length - 1) : 0,
+                 told ? place + fleet_length + 1 : "");
     }
     free(encoded);
-    return above;
+    return found;
 }
 
-int cli_held_check(const redlock_client *client, const char *prefix, const char *name)
+/* A process may outlive the redlock run that started it. So the nodes are asked: unless a quorum has another owner, or
+ * none, what the environment says is still true. */
+static bool is_still_held(redlock_client *client, const char *name, const char *owner)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    if (redlock_inspect(client, name, 0, &report) != REDLOCK_OK)
+        return false; /* whoever asks for the lock will say why */
+    if (report.held < report.quorum)
+        return false;
+    return *owner == '\0' || report.holder.id[0] == '\0' || strcmp(report.holder.id, owner) == 0;
+}
+
+int cli_held_check(redlock_client *client, const char *prefix, const char *name)
 {
     struct cli_fleet fleet = cli_held_fleet(client, prefix);
+    char owner[OWNER_SIZE] = "";
 
-    if (!is_held_above(name, &fleet))
+    if (!is_said_to_be_held(name, &fleet, owner) || !is_still_held(client, name, owner))
         return 0;
     return cli_output_fail(CLI_EXIT_USAGE,
                            "%s is held by a redlock run above this one: it would wait for itself", name);
@@ -88,12 +99,15 @@ static char *append(const char *list, const char *word)
     return longer;
 }
 
-bool cli_held_extend(const char *name, const struct cli_fleet *fleet, char **names, char **fleets)
+bool cli_held_extend(const char *name, const struct cli_fleet *fleet, const char *owner, char **names,
+                     char **places)
 {
     char *encoded = cli_text_percent_encode(name, KEPT);
+    char place[sizeof fleet->text + OWNER_SIZE];
 
+    snprintf(place, sizeof place, "%s@%.*s", fleet->text, (int)OWNER_SIZE - 1, owner);
     *names = append(variable(NAMES), encoded);
-    *fleets = append(variable(FLEETS), fleet->text);
+    *places = append(variable(PLACES), place);
     free(encoded);
-    return *names != NULL && *fleets != NULL;
+    return *names != NULL && *places != NULL;
 }

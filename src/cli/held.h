@@ -1,6 +1,6 @@
 /*
  * The names that are held above us: REDLOCK_HELD lists them (percent-encoded, with blanks between them), and
- * REDLOCK_HELD_ON says in the same order on which nodes. It only reads and writes these two variables.
+ * REDLOCK_HELD_ON says in the same order on which nodes, and by which owner. It decides only whether that is still true.
  */
 #ifndef CLI_HELD_H
 #define CLI_HELD_H
@@ -17,10 +17,11 @@ struct cli_fleet {
 struct cli_fleet cli_held_fleet(const redlock_client *client, const char *prefix);
 
 /* 0, or an exit code after having said that a process above us holds this name on these nodes: waiting for it would
- * never end. */
-int cli_held_check(const redlock_client *client, const char *prefix, const char *name);
+ * never end. Asks the nodes when the environment says so. */
+int cli_held_check(redlock_client *client, const char *prefix, const char *name);
 
 /* The values for CMD: what is held above us and `name`. The caller frees both; false without memory. */
-bool cli_held_extend(const char *name, const struct cli_fleet *fleet, char **names, char **fleets);
+bool cli_held_extend(const char *name, const struct cli_fleet *fleet, const char *owner, char **names,
+                     char **places);
 
 #endif

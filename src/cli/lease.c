@@ -84,8 +84,8 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     uint64_t one = 1;
 
     pthread_mutex_lock(&lease->mutex);
-    /* Not when a renewal failed: deadlines may only move on with proof. */
-    if (!lost && report->result == REDLOCK_OK)
+    /* Not when a renewal failed: deadlines may only move on with proof. Nor once it is lost. */
+    if (!lost && !news->lost && report->result == REDLOCK_OK)
         news->validity_ms = send_deadline(lease, lock);
     else
         news->validity_ms = redlock_lock_validity_ms(lock);
@@ -111,6 +111,14 @@ void cli_lease_on_lost(void *context, redlock_lock *lock, const redlock_report *
 void cli_lease_on_renewed(void *context, redlock_lock *lock, const redlock_report *report)
 {
     post_news(context, lock, report, false);
+}
+
+void cli_lease_end(struct cli_lease *lease)
+{
+    pthread_mutex_lock(&lease->mutex);
+    lease->news.lost = true;
+    send_last_deadline(lease);
+    pthread_mutex_unlock(&lease->mutex);
 }
 
 bool cli_lease_take_news(struct cli_lease *lease, struct cli_lease_news *news)

@@ -44,6 +44,9 @@ void cli_lease_on_renewed(void *context, redlock_lock *lock, const redlock_repor
 /* Tells the warden how long the lock may be relied on. */
 void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock);
 
+/* The lock counts as lost, whatever its nodes say from now on: tells the warden. */
+void cli_lease_end(struct cli_lease *lease);
+
 /* Takes the news; false when there is none. */
 bool cli_lease_take_news(struct cli_lease *lease, struct cli_lease_news *news);
 

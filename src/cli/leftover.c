@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +83,14 @@ static int64_t read_note(const char *path)
     bool whole = fscanf(stream, "%" SCNd64 " %63s", &until, noted) >= 1;
     fclose(stream);
     return whole && strcmp(boot, noted) == 0 ? until : 0;
+}
+
+bool cli_leftover_is_noted(const char *directory)
+{
+    char path[160];
+
+    note_path(directory, path);
+    return access(path, F_OK) == 0;
 }
 
 void cli_leftover_wait(const char *directory)

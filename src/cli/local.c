@@ -22,11 +22,14 @@
 #include "cli/exits.h"
 #include "cli/leftover.h"
 #include "cli/output.h"
+#include "cli/presence.h"
 #include "cli/server.h"
 #include "cli/text.h"
 
 #define READY_MS 10000 /* a loaded machine may need that; it usually takes some 50 ms */
 #define PING_MS 500
+
+static const char *const endings[] = {"sock", "pid", "log"}; /* of a node's files */
 
 /* ---- the directory ---------------------------------------------------------------------------------------- */
 
@@ -58,12 +61,29 @@ static bool is_private(const char *path)
            (info.st_mode & 077) == 0;
 }
 
+static void node_path(const struct cli_local *local, int node, const char *ending, char path[160])
+{
+    snprintf(path, 160, "%s/node%d.%s", local->directory, node + 1, ending);
+}
+
+/* Nodes that were stopped in order leave no file. */
+static bool has_files(const struct cli_local *local)
+{
+    char path[160];
+
+    for (int node = 0; node < CLI_LOCAL_NODES; node++)
+        for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+            node_path(local, node, endings[i], path);
+            if (access(path, F_OK) == 0)
+                return true;
+        }
+    return false;
+}
+
 /* How much speaks for a place: nodes that run there most, then what nodes leave behind that may have locks to end. */
 static int rate_place(const char *path)
 {
-    static const char *const traces[] = {"admitted", "held-until"};
     struct cli_local local;
-    char trace[160];
     pid_t pid;
 
     if (strlen(path) + strlen("/node5.sock") >= sizeof local.directory || !is_private(path))
@@ -72,12 +92,16 @@ static int rate_place(const char *path)
     for (int node = 0; node < CLI_LOCAL_NODES; node++)
         if (cli_local_probe(&local, node, &pid) != CLI_LOCAL_DOWN)
             return 2;
-    for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++) {
-        snprintf(trace, sizeof trace, "%s/%s", local.directory, traces[i]);
-        if (access(trace, F_OK) == 0)
-            return 1;
-    }
-    return 0;
+    return has_files(&local) || cli_leftover_is_noted(local.directory) ? 1 : 0;
+}
+
+/* Root's environment may be that of whoever called su; nor does a place count that others can write to. */
+static bool is_own(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+           (info.st_mode & 022) == 0;
 }
 
 /* Which places there are depends on whether the user is logged in, but the locks must not: so all of them are looked
@@ -87,17 +111,16 @@ static void choose_directory(char *path, size_t size)
     const char *chosen = getenv("REDLOCK_LOCAL_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
     unsigned user = (unsigned)geteuid();
     char places[3][4096] = {"", "", ""}, users[64];
-    struct stat info;
     int best = -1;
 
     if (chosen != NULL && *chosen != '\0') {
         snprintf(path, size, "%s", chosen);
         return;
     }
-    if (runtime != NULL && *runtime == '/')
+    if (runtime != NULL && *runtime == '/' && is_own(runtime))
         snprintf(places[0], sizeof places[0], "%s/redlock", runtime);
     snprintf(users, sizeof users, "/run/user/%u", user);
-    if (stat(users, &info) == 0 && S_ISDIR(info.st_mode))
+    if (is_own(users))
         snprintf(places[1], sizeof places[1], "%s/redlock", users);
     snprintf(places[2], sizeof places[2], "/tmp/redlock-%u", user);
     for (int i = 0; i < 3; i++) {
@@ -129,11 +152,6 @@ int cli_local_open(struct cli_local *local, bool make)
     return check_directory(path);
 }
 
-static void node_path(const struct cli_local *local, int node, const char *ending, char path[160])
-{
-    snprintf(path, 160, "%s/node%d.%s", local->directory, node + 1, ending);
-}
-
 /* Only one process at a time starts or ends nodes. The last one out removes the file, so whoever waited for it looks
  * whether it is still the one in the directory. Returns its descriptor, or -1. */
 static int take_lock(const struct cli_local *local)
@@ -158,6 +176,20 @@ static int take_lock(const struct cli_local *local)
         if (locked != 0)
             return -1;
     }
+}
+
+/* Waits for whoever starts or ends nodes at the moment. */
+static void await_others(const struct cli_local *local)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/lock", local->directory);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    while (flock(fd, LOCK_SH) != 0 && errno == EINTR)
+        continue;
+    close(fd);
 }
 
 static int fail_lock(const struct cli_local *local)
@@ -208,6 +240,18 @@ enum cli_local_state cli_local_probe(const struct cli_local *local, int node, pi
     bool up = answers_ping(fd);
     close(fd);
     return up ? CLI_LOCAL_UP : CLI_LOCAL_SILENT;
+}
+
+bool cli_local_is_gone(const struct cli_local *local)
+{
+    char path[160];
+    int there = 0;
+
+    for (int node = 0; node < CLI_LOCAL_NODES; node++) {
+        node_path(local, node, "sock", path);
+        there += access(path, F_OK) == 0;
+    }
+    return there < CLI_LOCAL_QUORUM;
 }
 
 char *cli_local_url(const struct cli_local *local, int node)
@@ -283,16 +327,50 @@ static int start_node(const struct cli_local *local, int node, const char *progr
                            strerror(errno));
 }
 
+/* Servers that listen where nobody finds them: their files were removed, by a log-out for example. They end, so that
+ * those who hold locks there notice, and nobody goes on beside new nodes. */
+static int end_unreachable(const struct cli_local *local)
+{
+    char path[160];
+    int ended = 0;
+    pid_t pid;
+
+    for (int node = 0; node < CLI_LOCAL_NODES; node++) {
+        node_path(local, node, "sock", path);
+        if (cli_local_probe(local, node, &pid) == CLI_LOCAL_DOWN)
+            ended += cli_presence_end_server(path);
+    }
+    return ended;
+}
+
+/* Nobody holds a lock on nodes that were here before: there were none, or they were stopped in order, which leaves a note
+ * until when their locks last. Nodes that died have forgotten theirs. With the lock held, before any node is started. */
+static bool is_new_start(const struct cli_local *local)
+{
+    bool files = has_files(local);
+    int unreachable = end_unreachable(local); /* which may leave new files */
+
+    if (unreachable > 0) {
+        cli_output_note("ended %d local nodes that went on without their files in %s", unreachable,
+                        local->directory);
+        return false;
+    }
+    if (files || count_up(local) > 0)
+        return false;
+    if (cli_leftover_is_noted(local->directory) || !cli_presence_seen(local->directory))
+        return true;
+    cli_output_note("a redlock run that holds a lock on earlier local nodes in %s is still running",
+                    local->directory);
+    return false;
+}
+
 /* With the lock held. */
-static int start_missing(const struct cli_local *local, bool on_demand, int *started)
+static int start_missing(const struct cli_local *local, int *started)
 {
     char server[4096];
     pid_t pid;
-    int up = count_up(local);
-
-    if (up == CLI_LOCAL_NODES || (on_demand && up >= CLI_LOCAL_QUORUM))
-        return 0;
     int code = cli_server_find(server, sizeof server);
+
     for (int node = 0; node < CLI_LOCAL_NODES && code == 0; node++) {
         if (cli_local_probe(local, node, &pid) != CLI_LOCAL_DOWN)
             continue;
@@ -302,63 +380,57 @@ static int start_missing(const struct cli_local *local, bool on_demand, int *sta
     return code != 0 ? code : wait_until_up(local);
 }
 
-static void admitted_path(const struct cli_local *local, char path[160])
-{
-    snprintf(path, 160, "%s/admitted", local->directory);
-}
-
-static bool admitted(const struct cli_local *local)
-{
-    char path[160];
-
-    admitted_path(local, path);
-    return access(path, F_OK) == 0;
-}
-
-/* Nodes that have never run before have no lock to forget, and those that were stopped in order left a note until when
- * theirs last. Nodes that died have: they sit out their quarantine like any other. */
 static int admit(const struct cli_local *local)
 {
     redlock_options settings = REDLOCK_OPTIONS_INIT;
     redlock_report report = REDLOCK_REPORT_INIT;
     redlock_client *client = NULL;
-    char path[160], *urls = cli_local_urls(local);
+    char *urls = cli_local_urls(local);
 
     settings.nodes = urls;
     redlock_result result = urls == NULL ? REDLOCK_NOMEM : redlock_client_open(&settings, &client, &report);
     if (result == REDLOCK_OK)
-        result = redlock_init_nodes(client, &report);
+        result = redlock_init_nodes(client, 0, &report);
     redlock_client_close(client);
     free(urls);
-    admitted_path(local, path);
-    int fd = result == REDLOCK_OK ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (fd < 0)
-        return cli_output_fail(CLI_EXIT_NODES, "the local nodes could not be admitted: %s",
-                               result == REDLOCK_OK ? strerror(errno) : report.line);
-    close(fd);
+    if (result != REDLOCK_OK)
+        return cli_output_fail(CLI_EXIT_NODES, "the local nodes could not be admitted: %s", report.line);
     return 0;
+}
+
+/* With the lock held. Admission belongs to the start of all five, and to nothing that could vanish meanwhile: nodes that
+ * come later, or after somebody was interrupted here, sit out their quarantine like any other. */
+static int start_with_lock(const struct cli_local *local, bool on_demand, int *started)
+{
+    int up = count_up(local);
+
+    if (up == CLI_LOCAL_NODES || (on_demand && up >= CLI_LOCAL_QUORUM))
+        return 0;
+    bool is_new = is_new_start(local);
+    if (is_new)
+        cli_leftover_wait(local->directory);
+    int code = start_missing(local, started);
+    return code == 0 && is_new && *started == CLI_LOCAL_NODES ? admit(local) : code;
 }
 
 int cli_local_start(const struct cli_local *local, bool on_demand, int *started)
 {
     *started = 0;
-    if (count_up(local) == CLI_LOCAL_NODES && admitted(local))
-        return 0;
+    if (count_up(local) == CLI_LOCAL_NODES) {
+        await_others(local); /* they may not be admitted yet */
+        if (count_up(local) == CLI_LOCAL_NODES)
+            return 0;
+    }
     int lock = take_lock(local);
     if (lock < 0)
         return fail_lock(local);
-    int code = start_missing(local, on_demand, started);
-    if (code == 0 && !admitted(local)) {
-        cli_leftover_wait(local->directory);
-        code = admit(local);
-    }
+    int code = start_with_lock(local, on_demand, started);
     close(lock);
     return code;
 }
 
 static void remove_files(const struct cli_local *local, int node)
 {
-    static const char *const endings[] = {"sock", "pid", "log"};
     char path[160];
 
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
@@ -408,8 +480,6 @@ int cli_local_stop(const struct cli_local *local, int *ended)
         until = node_until > until ? node_until : until;
     }
     cli_leftover_keep(local->directory, until);
-    admitted_path(local, path);
-    unlink(path);
     snprintf(path, sizeof path, "%s/lock", local->directory);
     unlink(path);
     rmdir(local->directory); /* stays when somebody keeps other things there */

@@ -35,6 +35,10 @@ int cli_local_start(const struct cli_local *local, bool on_demand, int *started)
 /* Ends all nodes and removes their files. 0 and how many were ended, or an exit code as above. */
 int cli_local_stop(const struct cli_local *local, int *ended);
 
+/* Whether the sockets of a quorum are gone, and with them the directory perhaps: nobody finds these nodes any more, so
+ * whoever comes next may start others. */
+bool cli_local_is_gone(const struct cli_local *local);
+
 /* The URL of one node. The caller frees it; NULL without memory. */
 char *cli_local_url(const struct cli_local *local, int node);
 

@@ -33,8 +33,8 @@ struct cli_options {
     const char *owner, *why, *who, *shell, *also;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
-    bool nonblock, skip_ok, foreground, shared, quiet, verbose, json, no_color, help;
-    bool plain, yes;
+    bool nonblock, skip_ok, foreground, pass_credentials, shared, quiet, verbose, json, no_color, help;
+    bool plain, yes, force;
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
     int word_count;
 };

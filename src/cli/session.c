@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cli/exits.h"
-#include "cli/local.h"
 #include "cli/output.h"
 #include "cli/text.h"
 
@@ -33,6 +32,7 @@ static int use_local_nodes(struct cli_session *session)
         cli_output_note("started %d of five local nodes in %s again", started, local.directory);
     session->config.nodes = cli_local_urls(&local);
     session->local = true;
+    session->nodes = local;
     return session->config.nodes == NULL ? cli_output_fail(CLI_EXIT_SYSTEM, "out of memory") : 0;
 }
 

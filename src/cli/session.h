@@ -10,11 +10,13 @@
 #include <redlock.h>
 
 #include "cli/config.h"
+#include "cli/local.h"
 #include "cli/options.h"
 
 struct cli_session {
     struct cli_config config;
-    bool local;             /* the nodes are our own */
+    bool local;             /* the nodes are our own: */
+    struct cli_local nodes; /* these */
     redlock_client *client; /* NULL until it is connected */
     redlock_details *details, *more_details;
 };

@@ -16,6 +16,8 @@
 #include "cli/output.h"
 #include "cli/text.h"
 
+#define LOOK_MS 1000 /* whether local nodes can still be found */
+
 /* ---- the lease -------------------------------------------------------------------------------------------- */
 
 static void tell_renewal(struct cli_supervision *supervision, const struct cli_lease_news *news)
@@ -199,6 +201,17 @@ static void hear_signals(struct cli_supervision *supervision)
         forward(supervision, taken);
 }
 
+/* ---- local nodes ------------------------------------------------------------------------------------------ */
+
+/* They may go on without their files and renew the lock for ever, while others start new ones beside them. */
+static void look_for_nodes(struct cli_supervision *supervision)
+{
+    if (supervision->local == NULL || supervision->lost || !cli_local_is_gone(supervision->local))
+        return;
+    cli_lease_end(supervision->lease);
+    tell_loss(supervision, "the files of the local nodes are gone");
+}
+
 /* ---- the loops -------------------------------------------------------------------------------------------- */
 
 void cli_supervise_run(struct cli_supervision *supervision)
@@ -211,7 +224,8 @@ void cli_supervise_run(struct cli_supervision *supervision)
     cli_lease_arm(supervision->lease, supervision->lock);
     cli_warden_start(supervision->warden);
     while (!supervision->ended) {
-        (void)!poll(polled, sizeof polled / sizeof polled[0], -1);
+        (void)!poll(polled, sizeof polled / sizeof polled[0], supervision->local != NULL ? LOOK_MS : -1);
+        look_for_nodes(supervision);
         hear_lease(supervision);
         hear_signals(supervision);
         hear_warden(supervision);

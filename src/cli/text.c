@@ -198,6 +198,13 @@ const char *cli_text_fit(const char *from, char *to, size_t size)
     return to;
 }
 
+uint64_t cli_text_hash(uint64_t seed, const char *text)
+{
+    for (; *text != '\0'; text++)
+        seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return seed;
+}
+
 char *cli_text_percent_encode(const char *from, const char *keep)
 {
     char *encoded = malloc(strlen(from) * 3 + 1);

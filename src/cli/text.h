@@ -36,6 +36,10 @@ const char *cli_text_fit(const char *from, char *to, size_t size);
 /* Encodes all bytes but letters, digits and those in `keep` as %XX. The caller frees it; NULL without memory. */
 char *cli_text_percent_encode(const char *from, const char *keep);
 
+/* FNV-1a, from CLI_TEXT_HASH on or from the hash of what came before: tells things apart that a person uses side by side. */
+#define CLI_TEXT_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t cli_text_hash(uint64_t seed, const char *text);
+
 /* How many letters have to change to turn one word into the other (small words only). */
 int cli_text_distance(const char *a, const char *b);
 

@@ -182,6 +182,8 @@ static redlock_result adopt(redlock_client *client, const redlock_spec *spec, st
         rl_report_error(report, result, "cannot start a thread: the system refused it");
     }
     if (result == REDLOCK_OK) {
+        rl_guard_begin(&client->engine); /* those that sit out do not count */
+        rl_guard_begin(&client->engine); /* those that sit out do not count */
         rl_driver_settle(client, rl_quorum(client->engine.node_count));
         rl_client_now(client);
         operation = rl_call_adopt(&client->engine, &checked, owner, 0, &result, report);
@@ -247,7 +249,7 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
 
 /* Puts one question about a name (or about no name) to every node and waits for all of them. */
 static redlock_result survey(redlock_client *client, enum rl_operation_kind kind, const redlock_spec *spec,
-                             redlock_report *report)
+                             bool force, redlock_report *report)
 {
     struct rl_operation *operation;
     redlock_result result;
@@ -255,7 +257,7 @@ static redlock_result survey(redlock_client *client, enum rl_operation_kind kind
     if (kind != RL_OPERATION_INSPECT)
         rl_guard_begin(&client->engine);
     rl_driver_settle(client, client->engine.node_count);
-    operation = rl_call_survey(&client->engine, kind, spec, &result, report);
+    operation = rl_call_survey(&client->engine, kind, spec, force, &result, report);
     return operation != NULL ? conclude(client, operation, report) : result;
 }
 
@@ -268,7 +270,7 @@ static redlock_result inspect(redlock_client *client, const redlock_spec *spec, 
     if (client->engine.config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
     else
-        result = survey(client, RL_OPERATION_INSPECT, spec, report);
+        result = survey(client, RL_OPERATION_INSPECT, spec, false, report);
     rl_driver_leave(client);
     return result;
 }
@@ -286,7 +288,7 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
     return rl_report_return(&frame, inspect(client, &spec, frame.report));
 }
 
-static redlock_result init_nodes(redlock_client *client, redlock_report *report)
+static redlock_result init_nodes(redlock_client *client, bool force, redlock_report *report)
 {
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_result result = REDLOCK_MISUSE;
@@ -294,19 +296,19 @@ static redlock_result init_nodes(redlock_client *client, redlock_report *report)
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
     if (client->engine.config.guarded)
-        result = survey(client, RL_OPERATION_INIT, &spec, report);
+        result = survey(client, RL_OPERATION_INIT, &spec, force, report);
     else
         rl_report_error(report, result, "a plain client has no guard to admit nodes to");
     rl_driver_leave(client);
     return result;
 }
 
-redlock_result redlock_init_nodes(redlock_client *client, redlock_report *report)
+redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report)
 {
     RL_NO_CANCELLATION;
     struct rl_report_frame frame;
 
     if (!rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    return rl_report_return(&frame, init_nodes(client, frame.report));
+    return rl_report_return(&frame, init_nodes(client, force != 0, frame.report));
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "engine/lagging.h"
 
 /* What only a working client needs. Lock handles may live on after this. */
 void rl_client_tear_down(redlock_client *client)
@@ -61,6 +62,17 @@ static void drain(redlock_client *client)
         rl_driver_turn(client, until);
 }
 
+/* Gives locks that are left at the nodes the time to reach nodes that are late. */
+static void bring_up(redlock_client *client)
+{
+    struct rl_time began = rl_client_now(client);
+    struct rl_span look_every = client->engine.config.node_timeout;
+
+    rl_engine_bring_up(&client->engine);
+    while (rl_lagging_worth(&client->engine, rl_time_since(client->engine.now, began)))
+        rl_driver_turn(client, rl_time_add(client->engine.now, look_every));
+}
+
 static void close_ours(redlock_client *client)
 {
     rl_client_now(client);
@@ -74,6 +86,7 @@ static void close_ours(redlock_client *client)
     rl_notify_stop(client);
     while (rl_notify_run(client, true, true)) /* who lost a lock is told, even now */
         ;
+    bring_up(client);
     drain(client);
 }
 

@@ -10,6 +10,7 @@
 
 #include "client/client.h"
 #include "client/transfer.h"
+#include "engine/lagging.h"
 #include "engine/nodes.h"
 #include "engine/queue.h"
 
@@ -225,7 +226,7 @@ static bool debtor_on_the_way(const struct rl_engine *engine)
 /* Whether the carrier has I/O to do that no blocking caller looks after. */
 static bool unattended(const redlock_client *client)
 {
-    if (client->async_count > 0 && client->outer_fd < 0)
+    if ((client->async_count > 0 && client->outer_fd < 0) || rl_lagging_any(&client->engine))
         return true;
     return !rl_list_empty(&client->engine.rounds) || rl_nodes_unsent(&client->engine, false) ||
            debtor_on_the_way(&client->engine);
@@ -359,9 +360,11 @@ void rl_driver_nudge(redlock_client *client)
 
     if (client->outer_fd >= 0)
         set_timer_fd(client);
-    /* A release that has not left the house yet must go out although nobody may ever call again. */
+    /* A release that has not left the house yet must go out although nobody may ever call again, and so must a held lock to nodes
+     * that come late. */
     if (!client->carrier_running && !client->engine.closing &&
-        (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true)))
+        (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true) ||
+         !rl_list_empty(&client->engine.lagging)))
         rl_driver_start_carrier(client);
     due = rl_engine_due(&client->engine);
     if (client->carrier_running && client->carrier_until.us != 0 &&

@@ -77,7 +77,9 @@ struct rl_answer {
     uint64_t holder;     /* tells one holder from another; 0 not known */
     bool armed;          /* it will tell when the key changes, once */
     uint32_t rank;       /* fair locks: the place in this node's line, 1 is the first; 0 it did not tell */
-    uint64_t ticket;     /* and the ticket that counts there; 0 it did not tell */
+    bool
+        planted; /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
+    uint64_t ticket; /* and the ticket that counts there; 0 it did not tell */
 };
 
 enum rl_event_kind {
@@ -87,7 +89,8 @@ enum rl_event_kind {
     RL_EVENT_CANCEL,  /* the caller wants no more */
     RL_EVENT_TURN,    /* acquire only: whoever was before it in this process is gone */
     RL_EVENT_CHANGED, /* acquire only: the key changed on a node that was armed */
-    RL_EVENT_UP,      /* acquire only: a node can be asked again */
+    RL_EVENT_UP,      /* a node can be asked again */
+    RL_EVENT_MISSED,  /* lease only: a node does not have it, or not for as long as it is valid */
     RL_EVENT_DOWN,    /* acquire only: a node is gone, and what was armed there with it */
     RL_EVENT_EXTEND,  /* lease only: the caller wants ttl from now */
     RL_EVENT_RELEASE, /* lease only: the caller is done */
@@ -97,7 +100,7 @@ enum rl_event_kind {
 struct rl_event {
     enum rl_event_kind kind;
     struct rl_time now;
-    uint32_t node; /* RL_EVENT_ANSWER, CHANGED, UP, DOWN */
+    uint32_t node; /* RL_EVENT_ANSWER, CHANGED, UP, MISSED, DOWN */
     /* RL_EVENT_ANSWER */
     uint32_t question; /* which question this answers: late answers to older ones are told apart by it */
     struct rl_answer answer;
@@ -115,6 +118,7 @@ struct rl_effects {
     rl_node_set peek;    /* ask these who holds it */
     rl_node_set watch;   /* ask these who holds it, and to tell when that changes */
     rl_node_set extend;  /* ask these to let it live for `ttl` from now */
+    rl_node_set mend;    /* ask these to have it for rl_lease_left(), with RL_QUESTION_MEND: no vote */
     uint32_t question;   /* number of the question asked by acquire, raise, peek, watch, extend or release */
     uint64_t fence;
     struct rl_span ttl;

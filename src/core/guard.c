@@ -9,6 +9,7 @@
 #include "core/validity.h"
 
 enum { MARGIN_MS = 1000, ALLOWANCE_PPM = 10000, AHEAD_US = 5000000 };
+#define WRONG_CLOCK_US INT64_C(3600000000)
 
 struct rl_span rl_guard_quarantine(struct rl_span max_ttl)
 {
@@ -61,6 +62,41 @@ uint64_t rl_guard_high(int64_t node_us, uint64_t floor)
     uint64_t by_clock = (uint64_t)(node_us > 0 ? node_us : 0) + AHEAD_US;
 
     return by_clock > floor ? by_clock : floor;
+}
+
+/* The one in the middle of those that were heard, or the earlier of the two there; 0 nobody was. */
+static int64_t middle_clock(const struct rl_guard_clock *clocks, uint32_t node_count)
+{
+    int64_t sorted[RL_NODES_MAX];
+    uint32_t count = 0;
+
+    for (uint32_t node = 0; node < node_count; node++) {
+        uint32_t place = count;
+
+        if (!clocks[node].heard)
+            continue;
+        for (; place > 0 && sorted[place - 1] > clocks[node].node_us; place--)
+            sorted[place] = sorted[place - 1];
+        sorted[place] = clocks[node].node_us;
+        count++;
+    }
+    return count > 0 ? sorted[(count - 1) / 2] : 0;
+}
+
+uint64_t rl_guard_init_floor(const struct rl_guard_clock *clocks, uint32_t node_count)
+{
+    int64_t latest = middle_clock(clocks, node_count), most = latest + WRONG_CLOCK_US;
+    uint64_t floor = 0;
+
+    for (uint32_t node = 0; node < node_count; node++) {
+        if (!clocks[node].heard)
+            continue;
+        if (clocks[node].node_us > latest && clocks[node].node_us <= most)
+            latest = clocks[node].node_us;
+        if (clocks[node].floor > floor)
+            floor = clocks[node].floor;
+    }
+    return rl_guard_high(latest, floor);
 }
 
 bool rl_guard_floor(const struct rl_guard_view *views, uint32_t node_count, uint64_t *floor)

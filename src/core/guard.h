@@ -53,6 +53,17 @@ int64_t rl_guard_longest_lock_ms(int64_t quarantine_ms);
 /* Above this no fence of a node can be: what its clock allows, or its floor. */
 uint64_t rl_guard_high(int64_t node_us, uint64_t floor);
 
+/* One node, as heard before the operator's word is given. */
+struct rl_guard_clock {
+    bool heard;
+    int64_t node_us;
+    uint64_t floor; /* 0 or 1: none is known */
+};
+
+/* The floor that goes with the operator's word: above what any node remembers, and above the nodes' clocks. A clock that is more
+ * than an hour ahead of half of them is wrong, and does not count. Nobody else's clock does. */
+uint64_t rl_guard_init_floor(const struct rl_guard_clock *clocks, uint32_t node_count);
+
 /* The floor for a node that forgot. A quorum of nodes that did not forget has met every fence handed out. Without one
  * (first start, catastrophe) the clocks of all nodes but one must do. false: too few were heard. */
 bool rl_guard_floor(const struct rl_guard_view *views, uint32_t node_count, uint64_t *floor);

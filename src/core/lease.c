@@ -9,6 +9,8 @@
 
 #include "core/validity.h"
 
+enum { MENDS_MAX = 16 };
+
 static struct rl_time hold_limit(const struct rl_lease *lease)
 {
     if (lease->config.max_hold.us == 0)
@@ -40,7 +42,7 @@ static void set_timer(struct rl_lease *lease, struct rl_time now)
     if (lease->phase == RL_LEASE_EXTENDING)
         at = rl_time_min(at, rl_time_add(lease->asked, lease->config.terms->node_timeout));
     if (lease->phase == RL_LEASE_IDLE)
-        at = rl_time_min(at, lease->wanted.us > 0 ? now : lease->renew_at);
+        at = rl_time_min(at, lease->wanted.us > 0 ? now : rl_time_min(lease->renew_at, lease->mend_at));
     if (lease->phase == RL_LEASE_RELEASING)
         at = rl_time_add(lease->asked, lease->config.terms->node_timeout);
     lease->wake_at = lease->phase == RL_LEASE_ENDED ? RL_TIME_NEVER : rl_time_max(at, now);
@@ -54,11 +56,62 @@ void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config,
     memset(lease, 0, sizeof *lease);
     lease->config = *config;
     lease->tally = rl_tally_start(config->terms->node_count);
+    lease->mend_at = RL_TIME_NEVER;
     lease->held_since = held_since;
     lease->valid_until = rl_time_min(valid_until, hold_limit(lease));
     lease->renew_at =
         config->renew_every.us > 0 ? rl_time_add(held_since, config->renew_every) : RL_TIME_NEVER;
     set_timer(lease, held_since);
+}
+
+/* ---- nodes that are behind ---- */
+
+struct rl_span rl_lease_left(const struct rl_lease *lease, struct rl_time now)
+{
+    struct rl_span left = rl_time_since(lease->valid_until, now);
+
+    return rl_span_add(left, rl_validity_drift(left, lease->config.terms->drift_ppm));
+}
+
+/* When to try again: soon, then less and less often. What renews itself reaches every node with its renewals. */
+static void plan_mending(struct rl_lease *lease, struct rl_time now)
+{
+    struct rl_span pause = rl_span_us(lease->config.terms->node_timeout.us << lease->mends);
+    bool renews = lease->renew_at.us != RL_TIME_NEVER.us;
+
+    if (lease->mends < MENDS_MAX)
+        lease->mends++;
+    if (!renews && pause.us > lease->config.ttl.us / 4)
+        pause = rl_span_us(lease->config.ttl.us / 4);
+    if (renews && pause.us > lease->config.renew_every.us / 2)
+        lease->mend_at = RL_TIME_NEVER;
+    else
+        lease->mend_at = rl_time_add(now, pause);
+}
+
+/* Rule: a held lock reaches every node that can be reached. Nodes that could not be asked in time, denied it or lost it are asked
+ * again while it is valid. That changes nothing for the holder: a key that is planted afterwards is no vote. */
+static void note_copy(struct rl_lease *lease, uint32_t node, bool there, struct rl_time now)
+{
+    rl_node_set before = lease->behind;
+
+    if (there)
+        lease->behind &= ~rl_node_set_one(node);
+    else
+        lease->behind |= rl_node_set_one(node);
+    if (lease->behind == 0) {
+        lease->mend_at = RL_TIME_NEVER;
+        lease->mends = 0;
+    } else if (before == 0) {
+        plan_mending(lease, now);
+    }
+}
+
+static void mend(struct rl_lease *lease, rl_node_set nodes, struct rl_effects *effects)
+{
+    if (lease->phase != RL_LEASE_IDLE || lease->abandoned)
+        return; /* the round under way asks them, or nobody wants it any more */
+    effects->mend = lease->behind & nodes;
 }
 
 static void begin_question(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
@@ -204,6 +257,10 @@ static bool release_decided(const struct rl_lease *lease)
 
 static void take_answer(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
 {
+    bool there = event->answer.verdict == RL_GRANTED || event->answer.planted;
+
+    if (holding(lease) && (event->question == RL_QUESTION_MEND || event->question == lease->question))
+        note_copy(lease, event->node, there, event->now);
     if (event->question != lease->question || !rl_tally_add(&lease->tally, event->node, &event->answer))
         return;
     if (lease->phase == RL_LEASE_RELEASING && release_decided(lease))
@@ -268,8 +325,12 @@ static void take_timer(struct rl_lease *lease, struct rl_time now, struct rl_eff
         lose_extension(lease, now, effects);
     else if (lease->wanted.us > 0)
         begin_wanted(lease, now, effects);
-    else
+    else if (!rl_time_before(now, lease->renew_at))
         begin_renewal(lease, now, effects);
+    else {
+        mend(lease, lease->behind, effects);
+        plan_mending(lease, now);
+    }
 }
 
 /* One round at a time: a caller's extension waits for the round under way. */
@@ -310,8 +371,14 @@ static void take_event(struct rl_lease *lease, const struct rl_event *event, str
     case RL_EVENT_CANCEL:
     case RL_EVENT_TURN:
     case RL_EVENT_CHANGED:
-    case RL_EVENT_UP:
     case RL_EVENT_DOWN:
+        return;
+    case RL_EVENT_UP:
+        mend(lease, rl_node_set_one(event->node), effects);
+        return;
+    case RL_EVENT_MISSED:
+        if (holding(lease))
+            note_copy(lease, event->node, false, event->now);
         return;
     case RL_EVENT_ANSWER:
         take_answer(lease, event, effects);

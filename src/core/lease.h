@@ -8,6 +8,9 @@
 #include "core/acquire.h"
 #include "core/tally.h"
 
+/* The number of every question that brings a node up to date: its answer counts for no extension. */
+#define RL_QUESTION_MEND UINT32_MAX
+
 /* What all leases of a client have in common. */
 struct rl_lease_terms {
     uint32_t node_count;
@@ -41,16 +44,19 @@ struct rl_lease {
     struct rl_time valid_until; /* never past max_hold */
     struct rl_time renew_at;    /* next renewal; never for manual leases */
     struct rl_time asked;       /* t0 of the round under way */
+    struct rl_time mend_at;     /* when to try again where it is missing; never: nowhere, or renewals do it */
     struct rl_time wake_at;     /* when it wants RL_EVENT_TIMER */
     struct rl_span asked_ttl;
     struct rl_span wanted; /* a caller's extension waiting for the round under way to end; 0 none */
     struct rl_tally tally;
+    rl_node_set behind; /* nodes known not to have it, or not for as long as it is valid */
     uint32_t question;
     uint32_t extensions;     /* that counted */
     uint32_t ended_question; /* of the extension that ended last: it settles all that wait up to it */
     enum rl_outcome extend_outcome : 8;  /* of that extension */
     enum rl_outcome release_outcome : 8; /* once it has ended by release */
     enum rl_lease_phase phase : 8;
+    uint8_t mends;     /* tries since it was last everywhere */
     bool ended_manual; /* the extension that ended last was asked for by a caller */
     bool manual;       /* the round under way was asked for by the caller */
     bool abandoned;    /* nobody owns it: not renewed, and left to others when it ends */
@@ -67,6 +73,9 @@ void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config,
  * effects->question of the round it began or, when it has to wait for the round under way, lease->question + 1.
  * effects->done: it has ended; `lost` tells how. */
 void rl_lease_step(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects);
+
+/* How long a node that is brought up to date has to keep it: as long as it is valid, by the fastest clock it may have. */
+struct rl_span rl_lease_left(const struct rl_lease *lease, struct rl_time now);
 
 /* Whether the holder may still rely on it. */
 bool rl_lease_held(const struct rl_lease *lease, struct rl_time now);

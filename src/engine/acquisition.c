@@ -23,10 +23,19 @@ static void remember_crowd(struct rl_engine *engine, const struct rl_acquire *ac
     engine->heat = acquire->heat > 3 ? acquire->heat - 3 : 0;
 }
 
+/* Nodes that were not asked for it, or said no. One that has not answered yet most likely has it; if not, that is told later. */
+static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_acquire *acquire)
+{
+    rl_node_set open = lock->touched & ~rl_tally_answered(&acquire->tally);
+
+    return rl_node_set_all(lock->engine->node_count) & ~acquire->tally.granted & ~open;
+}
+
 static void end_acquisition(struct rl_operation *operation)
 {
     redlock_lock *lock = operation->lock;
     const struct rl_acquire *acquire = &operation->acquire;
+    rl_node_set behind = nodes_without(lock, acquire);
 
     if (operation->fair)
         rl_place_leave(operation);
@@ -42,6 +51,9 @@ static void end_acquisition(struct rl_operation *operation)
         lock->fence = acquire->fence;
         rl_queue_won(lock, acquire);
         rl_holding_start(lock, acquire->asked, acquire->valid_until);
+        rl_holding_missed(lock, behind);
+        rl_dispatch_mend(lock,
+                         behind & ~rl_tally_answered(&acquire->tally)); /* some may have come meanwhile */
     } else {
         lock->stage = RL_LOCK_OVER;
     }
@@ -115,7 +127,7 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.lost && operation->fair && operation->acquire.outcome != RL_OUTCOME_BUSY)
         rl_place_leave(operation); /* who reaches too few nodes must not be in others' way there */
-    if (effects.present)
+    if (effects.present && lock->engine->config.guarded) /* a plain node has no keys but the locks */
         rl_place_show(operation, false);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);

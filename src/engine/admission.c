@@ -66,7 +66,7 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
 {
     struct rl_session *session = &engine->sessions[node];
     struct rl_ticket ticket = {.subject = lock,
-                               .question = lock != NULL ? 1 : 0,
+                               .question = lock != NULL ? lock->owed_question : 0,
                                .kind = RL_COMMAND_ADMIT,
                                .replies = 1,
                                .number = word, /* if need be it is said again as it was */
@@ -106,8 +106,8 @@ enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char
 bool rl_admission_ask(struct rl_engine *engine, uint32_t node, enum rl_word word, redlock_lock *lock,
                       bool full)
 {
-    /* The operator's word comes with a floor by our clock; the node adds its own. */
-    uint64_t floor = lock != NULL ? rl_guard_high(rl_state_wall_us(engine), 0) : 0;
+    /* The operator's word comes with a floor by what the nodes said; each adds its own clock. */
+    uint64_t floor = lock != NULL ? engine->init_floor : 0;
     struct rl_admission admission;
     const char *why;
 

@@ -10,6 +10,7 @@
 #include "engine/clocks.h"
 #include "engine/debts.h"
 #include "engine/guard.h"
+#include "engine/holding.h"
 #include "engine/place.h"
 #include "engine/proof.h"
 #include "engine/pushes.h"
@@ -36,6 +37,8 @@ static bool is_open(const redlock_lock *lock, const struct rl_ticket *ticket)
     if (ticket->kind == RL_COMMAND_RAISE)
         return acquire != NULL && acquire->phase == RL_ACQUIRE_RAISING &&
                ticket->question == acquire->question;
+    if (ticket->kind == RL_COMMAND_EXTEND && ticket->question == RL_QUESTION_MEND)
+        return rl_lease_held(&lock->lease, lock->engine->now);
     if (ticket->kind == RL_COMMAND_EXTEND)
         return lock->lease.phase == RL_LEASE_EXTENDING && ticket->question == lock->lease.question;
     return true;
@@ -106,7 +109,8 @@ static void on_admission(struct rl_engine *engine, struct rl_session *session, c
 /* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
 static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
 {
-    return engine->config.guarded && ticket->kind == RL_COMMAND_ACQUIRE &&
+    return engine->config.guarded &&
+           (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND) &&
            engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE);
 }
 
@@ -132,7 +136,10 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     if (reply->answer.cause == RL_CAUSE_REPLICA)
         engine->guards[node].proved = (struct rl_time){0};
     trusted = reply->node_us == 0 || rl_clocks_look(engine, node, ticket->sent, reply->node_us);
-    if (reply->answer.verdict != RL_GRANTED)
+    if (ticket->kind == RL_COMMAND_SEARCH && reply->node_us != 0)
+        engine->guards[node].heard =
+            (struct rl_guard_clock){.heard = true, .node_us = reply->node_us, .floor = reply->answer.fence};
+    if (reply->answer.verdict != RL_GRANTED || ticket->kind == RL_COMMAND_SEARCH)
         return;
     if (!trusted)
         withhold(reply, engine->guards[node].clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
@@ -142,6 +149,24 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
     else if (ticket->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
              !rl_guard_in_time(engine, node, lock->asking->acquire.asked))
         withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
+}
+
+/* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given it. */
+static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                           enum rl_verdict verdict)
+{
+    uint8_t present[RL_OWNER_RANDOM];
+
+    rl_lock_random(lock, present);
+    if (ticket->kind == RL_COMMAND_ACQUIRE && lock->stage == RL_LOCK_HELD && verdict != RL_GRANTED &&
+        memcmp(present, ticket->random, sizeof present) == 0)
+        rl_holding_missed(lock, rl_node_set_one(node));
+}
+
+/* Whether somebody waits for what is said: a node that is brought up to date says it to nobody. */
+static bool is_reported(const redlock_lock *lock, const struct rl_ticket *ticket)
+{
+    return rl_steps_current(lock, ticket) && ticket->question != RL_QUESTION_MEND;
 }
 
 /* Whether it asked something of the lock itself; the rest is about those who wait. */
@@ -174,8 +199,9 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticke
     if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_BROKEN)
         rl_debts_add(lock, node, ticket->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
     rl_record_count(lock->engine, node, (enum rl_command_kind)ticket->kind, reply->answer);
-    if (rl_steps_current(lock, ticket))
+    if (is_reported(lock, ticket))
         rl_record_reply(lock, node, (enum rl_command_kind)ticket->kind, latency.us, reply);
+    take_late_vote(lock, node, ticket, reply->answer.verdict);
     rl_steps_deliver(lock, node, ticket, &reply->answer);
 }
 
@@ -232,7 +258,7 @@ static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticke
 
     rl_lock_random(lock, present);
     if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
-        ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
+        ticket->kind == RL_COMMAND_SEARCH || ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
         return true;
     if (ticket->kind == RL_COMMAND_RELEASE || memcmp(present, ticket->random, sizeof present) != 0)
         return false;
@@ -254,10 +280,10 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
         rl_debts_add(lock, session->node, ticket->random, rl_span_us(0));
     else if (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND)
         lock->stray |= rl_node_set_one(session->node);
-    if (rl_steps_current(lock, ticket)) {
+    if (is_reported(lock, ticket))
         rl_record_refusal(lock, session->node);
-        rl_steps_deliver(lock, session->node, ticket, &answer);
-    }
+    take_late_vote(lock, session->node, ticket, RL_BROKEN);
+    rl_steps_deliver(lock, session->node, ticket, &answer);
     rl_lock_unref(lock);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/validity.h"
 #include "engine/acquisition.h"
+#include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
 #include "engine/nodes.h"
@@ -222,6 +223,8 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     }
     lock->handle = true;
     rl_lock_ref(lock);
+    if (lock->owner_fixed) /* from now on it may be planted where it was missing */
+        rl_dispatch_mend(lock, lock->lease.behind);
     return lock;
 }
 
@@ -335,6 +338,7 @@ struct rl_operation *rl_call_adopt(struct rl_engine *engine, const redlock_spec 
 
     if (known == NULL)
         return NULL;
+    rl_guard_begin(engine); /* nodes that sit out do not count */
     operation = rl_call_extend(known, 0, request, result, report);
     if (operation != NULL)
         operation->adopts = true;
@@ -373,7 +377,8 @@ struct rl_operation *rl_call_release_owner(struct rl_engine *engine, const redlo
 }
 
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, redlock_result *result, redlock_report *report)
+                                    const redlock_spec *spec, bool force, redlock_result *result,
+                                    redlock_report *report)
 {
     bool inspects = kind == RL_OPERATION_INSPECT;
     struct rl_operation *operation = NULL;
@@ -391,7 +396,8 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
     }
     operation->record.details = inspects && report != NULL ? report->details : NULL;
     rl_details_forget(operation->record.details);
-    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_ADMIT);
+    operation->force = force;
+    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_SEARCH);
     rl_steps_run(engine);
     return operation;
 }

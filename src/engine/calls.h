@@ -40,9 +40,10 @@ struct rl_operation *rl_call_release_owner(struct rl_engine *engine, const redlo
 /* The end of an adoption: the lock, as rl_call_hand_out(), or NULL and what is left of it is left alone. */
 redlock_lock *rl_call_adopted(struct rl_operation *operation);
 
-/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. */
+/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. force: init goes on although locks are held. */
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, redlock_result *result, redlock_report *report);
+                                    const redlock_spec *spec, bool force, redlock_result *result,
+                                    redlock_report *report);
 
 /* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
 redlock_lock *rl_call_hand_out(struct rl_operation *operation);

@@ -37,6 +37,8 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         lock->instant |= one;
     } else if (session->state != RL_SESSION_READY) {
         *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */
+    } else if (kind == RL_COMMAND_EXTEND && rl_guard_right(engine, node) == RL_MAY_VOTE_SOON) {
+        lock->owed |= one; /* one that may not vote keeps what it has, and says so */
     } else if (kind == RL_COMMAND_ACQUIRE && (right = rl_guard_right(engine, node)) != RL_MAY_VOTE) {
         *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->instant) |= one;
     } else if (kind == RL_COMMAND_WATCH) {
@@ -62,6 +64,22 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
         rl_list_append(&lock->engine->rounds, &lock->link);
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
         ask_node(lock, rl_node_set_first(left), kind, question);
+}
+
+void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
+{
+    struct rl_engine *engine = lock->engine;
+
+    for (rl_node_set left = nodes; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+        struct rl_session *session = &engine->sessions[node];
+
+        rl_session_wake(session, engine->now);
+        if (session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE &&
+            !rl_session_silent(session, engine->now) && rl_guard_right(engine, node) == RL_MAY_VOTE &&
+            rl_send_command(lock, node, RL_COMMAND_EXTEND, RL_QUESTION_MEND, NULL, false))
+            lock->touched |= rl_node_set_one(node);
+    }
 }
 
 bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)

@@ -11,6 +11,10 @@
  * ready in lock->owed. */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
+/* Asks nodes to have a held lock for as long as it is valid. Nobody waits for that; those that cannot be asked now are asked
+ * when they can. */
+void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes);
+
 /* The answer of a node that could not be asked, one at a time; false: there are no more. */
 bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event);
 

@@ -9,6 +9,7 @@
 #include "engine/answers.h"
 #include "engine/calls.h"
 #include "engine/debts.h"
+#include "engine/dispatch.h"
 #include "engine/holding.h"
 #include "engine/nodes.h"
 #include "engine/queue.h"
@@ -23,6 +24,7 @@ static void init_lists(struct rl_engine *engine)
 {
     rl_list_init(&engine->operations);
     rl_list_init(&engine->rounds);
+    rl_list_init(&engine->lagging);
     rl_list_init(&engine->ended);
     rl_list_init(&engine->turned);
     rl_list_init(&engine->notices);
@@ -302,6 +304,16 @@ void rl_engine_loss_told(redlock_lock *lock)
 }
 
 /* ---- the end ---- */
+
+void rl_engine_bring_up(struct rl_engine *engine)
+{
+    for (struct rl_link *link = rl_list_first(&engine->lagging); link != NULL;
+         link = rl_list_next(&engine->lagging, link)) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, lagging);
+
+        rl_dispatch_mend(lock, lock->lease.behind);
+    }
+}
 
 void rl_engine_leave_locks(struct rl_engine *engine)
 {

@@ -76,6 +76,9 @@ void rl_engine_loss_told(redlock_lock *lock);
 
 /* ---- the end ---- */
 
+/* Asks every node that lacks a held lock to have it, if it can be asked now. */
+void rl_engine_bring_up(struct rl_engine *engine);
+
 /* Locks still held are left at the nodes: whoever wanted them gone has released them. */
 void rl_engine_leave_locks(struct rl_engine *engine);
 

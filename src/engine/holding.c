@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "core/trace.h"
 #include "engine/dispatch.h"
+#include "engine/lagging.h"
 #include "engine/operation.h"
 #include "engine/queue.h"
 #include "engine/record.h"
@@ -78,11 +79,22 @@ void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time v
     set_timer(lock);
 }
 
+void rl_holding_missed(redlock_lock *lock, rl_node_set nodes)
+{
+    for (rl_node_set left = nodes; left != 0; left &= left - 1)
+        rl_holding_event(lock, &(struct rl_event){.kind = RL_EVENT_MISSED,
+                                                  .now = lock->engine->now,
+                                                  .node = rl_node_set_first(left)});
+}
+
 static void end_holding(redlock_lock *lock)
 {
+    rl_node_set before = rl_lagging_of(lock);
+
     if (lock->stage == RL_LOCK_HELD)
         lock->engine->stats.held--;
     lock->stage = RL_LOCK_OVER;
+    rl_lagging_note(lock, before);
     rl_timers_set(&lock->engine->timers, &lock->timer, RL_TIME_NEVER);
     rl_list_remove(&lock->link);
     rl_dispatch_forget_owed(lock);
@@ -204,6 +216,8 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
         rl_dispatch_release(lock, effects->release, effects->question);
         rl_queue_leave(lock);
     }
+    if (effects->mend != 0)
+        rl_dispatch_mend(lock, effects->mend);
     if (effects->extend != 0) {
         lock->ttl_ms = (uint32_t)rl_span_ms_up(effects->ttl);
         rl_dispatch_ask(lock, effects->extend, RL_COMMAND_EXTEND, effects->question);
@@ -221,14 +235,29 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
     }
 }
 
+static void step(redlock_lock *lock, const struct rl_event *event);
+
+/* The round is over, and nodes that were not there yet have not been asked. */
+static void take_unasked(redlock_lock *lock)
+{
+    rl_node_set unasked = lock->owed;
+
+    lock->owed = 0;
+    for (rl_node_set left = unasked; left != 0; left &= left - 1)
+        step(lock, &(struct rl_event){
+                       .kind = RL_EVENT_MISSED, .now = lock->engine->now, .node = rl_node_set_first(left)});
+}
+
 static void step(redlock_lock *lock, const struct rl_event *event)
 {
     bool was_releasing = lock->lease.phase == RL_LEASE_RELEASING;
     bool was_asking = was_releasing || lock->lease.phase == RL_LEASE_EXTENDING;
     struct rl_time was_valid_until = lock->lease.valid_until;
+    rl_node_set before = rl_lagging_of(lock);
     struct rl_effects effects;
 
     rl_lease_step(&lock->lease, event, &effects);
+    rl_lagging_note(lock, before);
     trace_lease(lock, event, &effects);
     if (event->kind == RL_EVENT_EXTEND)
         note_extension(lock, &effects);
@@ -241,8 +270,10 @@ static void step(redlock_lock *lock, const struct rl_event *event)
     carry_out(lock, &effects, was_releasing);
     if (lock->stage == RL_LOCK_HELD)
         set_timer(lock);
-    if (lock->lease.phase == RL_LEASE_IDLE)
+    if (lock->lease.phase == RL_LEASE_IDLE) {
         rl_list_remove(&lock->link);
+        take_unasked(lock);
+    }
 }
 
 /* A lock bound to a thread that has ended is not renewed any more. */

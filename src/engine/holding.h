@@ -12,6 +12,9 @@ struct rl_lease_config rl_holding_config(const struct rl_engine *engine, const r
 void rl_holding_start(redlock_lock *lock, struct rl_time asked, struct rl_time valid_until);
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event);
 
+/* It turned out that nodes do not have it. */
+void rl_holding_missed(redlock_lock *lock, rl_node_set nodes);
+
 /* Whether all it wants is to be renewed, and validity lasts long enough to do that a little later. */
 bool rl_holding_can_wait(const redlock_lock *lock, struct rl_time now);
 void rl_holding_abandon(redlock_lock *lock); /* leave it at the nodes and look after it no more */

@@ -58,6 +58,7 @@ struct rl_operation {
     rl_node_set offered;   /* ACQUIRE, fair: nodes that last offered the free lock to somebody else */
     uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
     bool adopts;           /* EXTEND: of a lock that somebody else made */
+    bool searching, force; /* INIT: looks for held locks first; goes on whatever that finds */
     bool done;
     redlock_result result;
 

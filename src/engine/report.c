@@ -58,8 +58,9 @@ redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer 
     case RL_GRANTED:
         return kind == RL_OPERATION_INSPECT ? REDLOCK_VERDICT_FREE : REDLOCK_VERDICT_GRANTED;
     case RL_DENIED:
-        return kind == RL_OPERATION_ACQUIRE || kind == RL_OPERATION_INSPECT ? REDLOCK_VERDICT_HELD
-                                                                            : REDLOCK_VERDICT_NOT_HELD;
+        return kind == RL_OPERATION_ACQUIRE || kind == RL_OPERATION_INSPECT || kind == RL_OPERATION_INIT
+                   ? REDLOCK_VERDICT_HELD
+                   : REDLOCK_VERDICT_NOT_HELD;
     case RL_UNFIT:
         return REDLOCK_VERDICT_INELIGIBLE;
     case RL_BROKEN:
@@ -335,8 +336,11 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const s
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
         add_holder(&text, report, split);
     rl_text_add(&text, ": ");
-    add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,
-               granted_words(kind));
+    if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
+        add_counts(&text, report, report->held, "have a lock that is held");
+    else
+        add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,
+                   granted_words(kind));
     add_trouble(&text, views);
 }
 

@@ -40,8 +40,15 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
                                                         engine->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
-    command->repair = guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE &&
-                      (lock->handle || RL_PLANTED(engine, RL_PLANTED_ADOPT_REPAIRS));
+    command->repair = command->repair && guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE;
+}
+
+/* Rule of repair: a holder whose validity lasts may plant its key where it is missing. One that adopts a lock does not know yet
+ * whether it is the holder. */
+static bool may_plant(const redlock_lock *lock)
+{
+    return lock->stage == RL_LOCK_HELD &&
+           (lock->handle || !lock->owner_fixed || RL_PLANTED(lock->engine, RL_PLANTED_ADOPT_REPAIRS));
 }
 
 /* Who waits, where the command is about that. */
@@ -64,8 +71,11 @@ static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint3
                                       .key_length = lock->key_length,
                                       .owner = owner,
                                       .owner_length = rl_lock_owner_text(lock, ticket->random, owner),
+                                      .repair = may_plant(lock),
                                       .ttl_ms = lock->ttl_ms};
 
+    if (ticket->question == RL_QUESTION_MEND)
+        command.ttl_ms = (int64_t)ticket->number;
     if (lock->engine->config.guarded)
         add_guard(&command, lock, node, ticket);
     add_place(&command, lock);
@@ -201,6 +211,8 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
                                .sent = engine->now};
     bool sent;
 
+    if (question == RL_QUESTION_MEND)
+        ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, engine->now));
     if (kind == RL_COMMAND_ADMIT)
         return rl_admission_ask(engine, node, RL_WORD_INIT, lock, full);
     /* Rule: a term is announced before it is used. */

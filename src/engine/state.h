@@ -43,7 +43,8 @@ struct rl_node_guard {
     struct rl_time admitted;       /* when this epoch was first heard of */
     struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
     struct rl_terms terms;    /* which terms it knew when it was last heard */
-    char why[160];            /* in words */
+    struct rl_guard_clock heard; /* by the latest search for held locks */
+    char why[160];               /* in words */
 };
 
 /* A release that is still owed to a node whose connection broke; see debts.c and reaper.c. */
@@ -92,8 +93,9 @@ struct rl_engine {
     struct rl_session_user user;
     struct rl_session_config session_config;
     struct rl_wants wants;
-    bool voting;    /* locks have been asked for: before that nodes are only looked at */
-    uint32_t sweep; /* number of the latest sweep for a floor */
+    bool voting;         /* locks have been asked for: before that nodes are only looked at */
+    uint64_t init_floor; /* what goes with the operator's word, by the latest search */
+    uint32_t sweep;      /* number of the latest sweep for a floor */
     struct rl_time sweep_began;
     bool sweeping;
     bool stepping; /* see steps.c */
@@ -102,12 +104,14 @@ struct rl_engine {
 
     /* Locks and operations. */
     struct rl_timers timers;
-    uint32_t timers_reserved;  /* places promised to operations and locks */
-    struct rl_list operations; /* under way */
-    struct rl_list rounds;     /* locks with a round under way */
-    struct rl_list ended;      /* operations that are over, for whoever called */
-    struct rl_list turned;     /* operations that no longer queue, for whoever sleeps meanwhile */
-    struct rl_list notices;    /* locks whose callbacks have to run */
+    uint32_t timers_reserved;          /* places promised to operations and locks */
+    struct rl_list operations;         /* under way */
+    struct rl_list rounds;             /* locks with a round under way */
+    struct rl_list lagging;            /* held locks that do not reach all nodes; see lagging.c */
+    uint32_t lagging_on[RL_NODES_MAX]; /* how many of them lack each node */
+    struct rl_list ended;              /* operations that are over, for whoever called */
+    struct rl_list turned;             /* operations that no longer queue, for whoever sleeps meanwhile */
+    struct rl_list notices;            /* locks whose callbacks have to run */
     struct rl_list spare_operations;
     uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;

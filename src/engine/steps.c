@@ -11,6 +11,8 @@
 #include "engine/record.h"
 #include "engine/survey.h"
 
+enum { GIVEN_AT_ONCE = 512 }; /* unanswered questions at one node */
+
 void rl_steps_operation(struct rl_operation *operation, const struct rl_event *event)
 {
     if (operation->kind == RL_OPERATION_ACQUIRE)
@@ -47,6 +49,27 @@ void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket 
         rl_steps_operation(lock->asking, &event);
 }
 
+static bool needs_right(enum rl_command_kind kind)
+{
+    return kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND;
+}
+
+/* Brings held locks to a node that has come. That neither ends them nor takes them off the list. As many as a node can answer in
+ * good time: the rest comes by itself, later. */
+static void give_held_locks(struct rl_engine *engine, uint32_t node)
+{
+    struct rl_event event = {.kind = RL_EVENT_UP, .now = engine->now, .node = node};
+    struct rl_link *link = engine->lagging_on[node] > 0 ? rl_list_first(&engine->lagging) : NULL;
+
+    while (link != NULL && engine->sessions[node].exchange.ticket_count < GIVEN_AT_ONCE) {
+        redlock_lock *lock = RL_CONTAINER(link, redlock_lock, lagging);
+
+        link = rl_list_next(&engine->lagging, link);
+        if (rl_node_set_has(lock->lease.behind, node) && rl_lease_held(&lock->lease, event.now))
+            rl_holding_event(lock, &event);
+    }
+}
+
 /* A node became ready or fit, or it is certain that it will not: brings locks that wait for it up to date. */
 static void settle(struct rl_engine *engine, uint32_t node)
 {
@@ -61,8 +84,7 @@ static void settle(struct rl_engine *engine, uint32_t node)
 
         link = rl_list_next(&engine->rounds, link);
         if (!rl_node_set_has(lock->owed, node) ||
-            (lock->owed_kind == RL_COMMAND_ACQUIRE && right == RL_MAY_VOTE_SOON) ||
-            rl_dispatch_pay(lock, node))
+            (needs_right(lock->owed_kind) && right == RL_MAY_VOTE_SOON) || rl_dispatch_pay(lock, node))
             continue;
         answer = rl_record_refusal_answer(engine, node);
         /* Handling it may end this round and others; the list is looked at afresh. */
@@ -71,6 +93,8 @@ static void settle(struct rl_engine *engine, uint32_t node)
         rl_lock_unref(lock);
         link = rl_list_first(&engine->rounds);
     }
+    if (right == RL_MAY_VOTE)
+        give_held_locks(engine, node);
 }
 
 static bool take_turn(struct rl_engine *engine)

@@ -1,5 +1,5 @@
 /*
- * Surveys, inspection and init: one question to every node and no more; see survey.h.
+ * Surveys: inspection, which is one question to every node and no more, and init, which is two; see survey.h.
  */
 #include "engine/survey.h"
 
@@ -7,12 +7,36 @@
 #include "engine/record.h"
 #include "engine/send.h"
 
+static void ask_all(struct rl_operation *operation, enum rl_command_kind kind, uint32_t question)
+{
+    struct rl_engine *engine = operation->lock->engine;
+
+    operation->tally = rl_tally_start(engine->node_count);
+    rl_timers_set(&engine->timers, &operation->timer, rl_time_add(engine->now, engine->config.node_timeout));
+    rl_dispatch_ask(operation->lock, rl_node_set_all(engine->node_count), kind, question);
+}
+
+/* No lock was seen, or that does not matter: the nodes are told so, with a floor by what they said. */
+static void give_the_word(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_guard_clock clocks[RL_NODES_MAX];
+
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        clocks[node] = engine->guards[node].heard;
+    engine->init_floor = rl_guard_init_floor(clocks, engine->node_count);
+    operation->searching = false;
+    ask_all(operation, RL_COMMAND_ADMIT, 2);
+}
+
 static void step(struct rl_operation *operation, const struct rl_event *event)
 {
     struct rl_tally *tally = &operation->tally;
     redlock_lock *lock = operation->lock;
     uint32_t able;
 
+    if (event->kind == RL_EVENT_ANSWER && event->question != lock->owed_question)
+        return; /* late, of the search before */
     if (event->kind == RL_EVENT_ANSWER)
         rl_tally_add(tally, event->node, &event->answer);
     able = rl_node_set_count(tally->granted | tally->denied);
@@ -23,6 +47,11 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         return;
     if (event->kind == RL_EVENT_TIMER)
         rl_record_silence(lock, tally);
+    if (operation->searching && event->kind != RL_EVENT_CANCEL && tally->duplicate == 0 &&
+        (operation->force || tally->denied == 0)) {
+        give_the_word(operation);
+        return;
+    }
     lock->asking = NULL;
     lock->owed = 0;
     lock->stage = RL_LOCK_OVER;
@@ -31,6 +60,8 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_operation_finish(operation, REDLOCK_CANCELED);
     else if (tally->duplicate != 0)
         rl_operation_finish(operation, REDLOCK_INVALID);
+    else if (operation->searching)
+        rl_operation_finish(operation, REDLOCK_BUSY);
     else if (able >= rl_quorum(tally->node_count))
         rl_operation_finish(operation, REDLOCK_OK);
     else
@@ -63,12 +94,12 @@ void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind)
     struct rl_event refusal;
 
     lock->asking = operation;
-    operation->tally = rl_tally_start(engine->node_count);
-    rl_timers_set(&engine->timers, &operation->timer,
-                  rl_time_add(operation->started, engine->config.node_timeout));
-    if (kind == RL_COMMAND_PEEK && lock->key_length > 0)
+    operation->searching = kind == RL_COMMAND_SEARCH;
+    for (uint32_t node = 0; node < engine->node_count && operation->searching; node++)
+        engine->guards[node].heard.heard = false;
+    if (kind == RL_COMMAND_PEEK && lock->key_length > 0 && engine->config.guarded)
         ask_who_waits(lock);
-    rl_dispatch_ask(lock, rl_node_set_all(engine->node_count), kind, 1);
+    ask_all(operation, kind, 1);
     if (rl_dispatch_take_instant(lock, &refusal))
         rl_survey_event(operation, &refusal);
 }

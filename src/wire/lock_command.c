@@ -89,16 +89,16 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
 {
     bool guarded = command->epoch != NULL;
 
-    open_script(writer, &rl_script_extend, full, command, guarded ? 2 : 1,
-                2 + guarded + (guarded && command->repair));
+    open_script(writer, &rl_script_extend, full, command, guarded ? 2 : 1, guarded ? 5 : 3);
     if (guarded)
         rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
-    if (guarded)
-        rl_write_integer(writer, command->not_after_us);
-    if (guarded && command->repair)
+    rl_write_text(writer, command->repair ? "1" : "0");
+    if (guarded) {
         rl_write_text(writer, command->epoch);
+        rl_write_integer(writer, command->not_after_us);
+    }
 }
 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
@@ -163,6 +163,12 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         break;
     case RL_COMMAND_LINE:
         rl_line_write_line(writer, command->key, command->key_length, full);
+        break;
+    case RL_COMMAND_SEARCH:
+        rl_write_command(writer, 4);
+        rl_write_script(writer, &rl_script_search, full);
+        rl_write_text(writer, "1");
+        rl_write_text(writer, RL_KEY_FLOOR);
         break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_TRACK:
@@ -264,6 +270,29 @@ static bool read_guarded(const char *bytes, size_t length, size_t offset, uint32
     return true;
 }
 
+/* {1, now, floor} and {0, now, floor, pttl, owner, words}; see wire/lua/search.lua. */
+static void read_search(const struct rl_resp *item, const char *bytes, size_t length, size_t offset,
+                        struct rl_lock_reply *reply)
+{
+    struct rl_resp items[6] = {{0}};
+    bool found = item->type == RL_RESP_ARRAY && item->element_count == 6;
+    bool whole = item->type == RL_RESP_ARRAY && (found || item->element_count == 3);
+
+    for (uint32_t i = 0; whole && i < item->element_count; i++)
+        whole = rl_resp_next(bytes, length, &offset, &items[i]) == RL_RESP_OK;
+    if (!whole || items[0].type != RL_RESP_INTEGER || items[0].integer != !found || !is_time(&items[1]) ||
+        !is_fence(&items[2]) || (found && (items[5].type != RL_RESP_STRING || !read_denied(items, reply)))) {
+        answer_protocol(reply);
+        return;
+    }
+    reply->node_us = items[1].integer;
+    reply->answer.fence = (uint64_t)items[2].integer;
+    if (!found)
+        reply->answer.verdict = RL_GRANTED;
+    reply->error = items[5].text;
+    reply->error_length = items[5].text_length;
+}
+
 static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply *reply)
 {
     if (item->type == RL_RESP_NULL)
@@ -299,6 +328,7 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
         answer_code(reply, item->integer);
     } else if (item->integer == -2) {
         reply->answer.verdict = RL_DENIED;
+        reply->answer.planted = true;
         reply->error = planted;
         reply->error_length = sizeof planted - 1;
     } else {
@@ -392,6 +422,8 @@ enum rl_reading rl_lock_command_read(enum rl_command_kind kind, bool guarded, ui
         read_plain_acquire(&first, reply);
     } else if (kind == RL_COMMAND_ACQUIRE) {
         read_acquire(&first, proposal, bytes, length, offset, reply);
+    } else if (kind == RL_COMMAND_SEARCH) {
+        read_search(&first, bytes, length, offset, reply);
     } else if (kind == RL_COMMAND_LINE) {
         read_line(bytes, length, reply);
     } else {

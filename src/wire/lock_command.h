@@ -21,7 +21,8 @@ enum rl_command_kind {
     RL_COMMAND_ADMIT,   /* may this node vote: see guard_command.h, not here */
     RL_COMMAND_LEAVE,   /* give up the place in the line: answers denied for "was not in it" */
     RL_COMMAND_PRESENT, /* somebody waits, or no longer: for people to see */
-    RL_COMMAND_LINE     /* who waits: answers granted, and rl_line_read has the rest */
+    RL_COMMAND_LINE,    /* who waits: answers granted, and rl_line_read has the rest */
+    RL_COMMAND_SEARCH /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
 };
 
 /* What a node can do beyond what all nodes can. */

@@ -23,6 +23,7 @@ extern const struct rl_script rl_script_acquire_fair;
 extern const struct rl_script rl_script_raise;
 extern const struct rl_script rl_script_extend;
 extern const struct rl_script rl_script_release;
+extern const struct rl_script rl_script_search;
 extern const struct rl_script rl_script_release_many;
 extern const struct rl_script rl_script_admit;
 extern const struct rl_script rl_script_leave;

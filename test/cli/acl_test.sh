@@ -50,7 +50,7 @@ script() {
     shift
     text=$("$SOURCE/tools/embed-lua" --text "$SOURCE/src/wire/lua/$name.lua")
     out=$(redis-cli -s "$work/n1.sock" --user locks --pass "$password" --no-auth-warning EVAL "$text" $# "$@" "${argv[@]}" 2>&1)
-    lacks "$out" NOPERM && lacks "$out" 'No permission' && lacks "$out" "can't"
+    lacks "$out" NOPERM && lacks "$out" ermission && lacks "$out" "can't"
 }
 
 # lines_work LOCK: the line of a lock, with LOCK as it stands in the keys, and everything that can happen in it: who is first

@@ -33,6 +33,18 @@ is 'blanks in names are encoded in REDLOCK_HELD only' "$out" 'two%20words%25|two
 try run outer -- "$REDLOCK" run inner -- sh -c 'echo "$REDLOCK_HELD|$REDLOCK_NAME"'
 is 'inner values win, and all names held above are listed' "$out" 'outer inner|inner'
 
+# ---- passwords
+REDLOCK_PASSWORD=s3cret try run a -- env
+is 'CMD runs' "$code" 0
+ok 'and does not see the password of the nodes' lacks "$out" s3cret
+REDLOCK_NODES="unix://:s3cret@$work/n1.sock" try run --plain a -- sh -c 'echo "$REDLOCK_NODES"'
+is 'nor one in a URL, but which nodes there are: it cannot lock elsewhere by mistake' "$out" "unix://$work/n1.sock"
+REDLOCK_NODES="unix://default:s3cret@$work/n1.sock, unix://$work/n2.sock?durable=yes" try run --plain a -- sh -c 'echo "$REDLOCK_NODES"'
+is 'and for which user' "$out" "unix://default@$work/n1.sock, unix://$work/n2.sock?durable=yes"
+REDLOCK_NODES="unix://:s3cret@$work/n1.sock" REDLOCK_PASSWORD=s3cret \
+    try run --plain --pass-credentials a -- sh -c 'echo "$REDLOCK_PASSWORD $REDLOCK_NODES"'
+is 'who wants it gets both' "$out" "s3cret unix://:s3cret@$work/n1.sock"
+
 # ---- nested
 exits 'the same name inside itself fails at once' 64 run a -- "$REDLOCK" run a -- touch "$work/nested"
 says 'and says why' 'would wait for itself'
@@ -44,6 +56,25 @@ exits 'the order and spelling of the nodes does not matter' 64 \
 exits 'another prefix is another lock' 0 run a -- "$REDLOCK" run --prefix x: a -- true
 exits 'other nodes are another lock' 0 run --nodes "unix://$work/n1.sock" a -- \
     "$REDLOCK" run --nodes "unix://$work/n2.sock" a -- true
+
+# ---- a process that outlives the run it was started by: what it finds in its environment is history
+"$REDLOCK" run daemon -- sh -c 'setsid sh -c "until [ -e \"\$0.go\" ]; do sleep 0.02; done
+    \"\$REDLOCK\" run -n daemon -- true; echo \$? >\"\$0.first\"
+    until [ -e \"\$0.again\" ]; do sleep 0.02; done
+    \"\$REDLOCK\" run -n daemon -- true; echo \$? >\"\$0.second\"" "$0" >/dev/null 2>&1 &' "$work/daemon"
+ok 'the lock is free when CMD has ended, whoever lives on' until_true copies_are daemon 0
+touch "$work/daemon.go"
+until_true has_content "$work/daemon.first"
+is 'it can take that name again' "$(<"$work/daemon.first")" 0
+occupy daemon
+touch "$work/daemon.again"
+until_true has_content "$work/daemon.second"
+is 'and when somebody else has it, it is busy like for everybody' "$(<"$work/daemon.second")" 75
+vacate daemon
+REDLOCK_HELD=a exits 'a name that nobody holds is not held above' 0 run -n a -- true
+occupy a
+REDLOCK_HELD=a exits 'one that somebody holds may be, where it is not told who' 64 run -n a -- true
+vacate a
 
 # ---- streams
 head -c 300000 /dev/urandom >"$work/bytes"

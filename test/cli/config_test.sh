@@ -105,6 +105,9 @@ REDLOCK_PASSWORD=wrong exits 'status says the same' 77 status --nodes "$good"
 REDLOCK_PASSWORD=wrong exits 'and release' 77 release --nodes "$good" a --owner-token x
 REDLOCK_PASSWORD=sesame exits 'REDLOCK_PASSWORD carries it' 0 run --nodes "$good" a -- true
 REDLOCK_NODES=$(with_password sesame) exits 'so does a URL in REDLOCK_NODES' 0 run a -- true
+REDLOCK_PASSWORD=sesame exits 'a redlock in CMD has none of them' 77 run --nodes "$good" a -- "$REDLOCK" run --nodes "$good" b -- true
+says 'and is told how to get it' '--pass-credentials'
+REDLOCK_PASSWORD=sesame exits 'with that it has' 0 run --pass-credentials --nodes "$good" a -- "$REDLOCK" run --nodes "$good" b -- true
 exits 'one in --nodes is refused' 64 run --nodes "$(with_password sesame)" a -- true
 says 'with the places for it' 'REDLOCK_PASSWORD'
 ok 'and not shown' lacks "$err$out" sesame
@@ -124,6 +127,15 @@ lines "nodes = $(with_password sesame)" >"$work/url.conf"
 chmod 644 "$work/url.conf"
 exits 'so does a configuration with a password in it' 0 run --config "$work/url.conf" a -- true
 says 'with the same warning' 'url.conf carries a password'
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 640 "$work/url.conf"
+    exits 'what root lets its group read is meant so' 0 run --config "$work/url.conf" a -- true
+    is 'and nothing is said' "$err" ''
+else
+    chmod 640 "$work/url.conf"
+    exits 'so does one that our group can read' 0 run --config "$work/url.conf" a -- true
+    says 'with a warning too' 'can be read by its group'
+fi
 chmod 600 "$work/url.conf"
 exits 'unless only we can read it' 0 run --config "$work/url.conf" a -- true
 is 'then nothing is said' "$err" ''

@@ -111,6 +111,16 @@ is 'say anything' "$out$err" ''
 exits '--json answers with an object' 0 init --yes --json
 ok 'that counts' has "$out" '"result":"ok","admitted":5'
 is 'and lists the nodes' "$(grep -o '"eligible":true' <<<"$out" | grep -c .)" 5
+exits 'a lock is held' 0 acquire precious --ttl 60s
+held=$(value owner)
+exits 'init sees it and refuses' 75 init --yes
+says 'with a word about that' 'a lock is held on these nodes: nothing was changed'
+ok 'names it' matches "$err" '  node    [1-5] .*: it has the lock "precious"'
+ok 'and what to do' has "$err" '--force'
+exits 'in JSON too' 75 init --yes --json
+exits '--force goes on' 0 init --yes --force
+"$REDLOCK" release precious --owner-token "$held"
+exits 'without it as well when the lock is released' 0 init --yes
 exits 'init takes no NAME' 64 init a
 exits 'init is not for plain mode' 64 init --yes --plain
 exits 'status is content' 0 status
@@ -244,7 +254,8 @@ done
 exits 'init admits them again' 0 init --yes
 exits 'and all is well' 0 run -n a -- sh -c 'echo "$REDLOCK_FENCE"'
 ok 'with a higher fence' rises "$out"
-node 5 CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru >/dev/null
+node 5 CONFIG SET maxmemory 100mb >/dev/null
+node 5 CONFIG SET maxmemory-policy allkeys-lru >/dev/null
 exits 'a node that would evict locks' 0 status
 ok 'is ineligible for that reason' matches "$out" 'n5.sock  ineligible .*maxmemory'
 exits 'which init does not change' 0 init --yes

@@ -4,6 +4,7 @@
 set -u
 
 : "${REDLOCK:?is the path of the built command}"
+export REDLOCK
 unset REDLOCK_NODES REDLOCK_PASSWORD REDLOCK_HELD REDLOCK_HELD_ON REDLOCK_OWNER REDLOCK_NAME REDLOCK_FENCE \
     REDLOCK_TTL_MS REDLOCK_SERVER XDG_RUNTIME_DIR NO_COLOR
 work=$(mktemp -d "${TMPDIR:-/tmp}/cli.XXXXXX")
@@ -180,20 +181,9 @@ copies() {
     echo "$count"
 }
 
-# is_held NAME: a quorum has it; a node that was slow to connect need not.
+# is_held NAME: a quorum has it.
 is_held() {
     [ "$(copies "$1")" -ge 3 ]
-}
-
-# spread NAME: gives the lock to nodes that were too slow for it, so that any quorum will do.
-spread() {
-    local number owner=''
-    for number in 1 2 3 4 5; do
-        [ -n "$owner" ] || owner=$(node "$number" GET "$1")
-    done
-    for number in 1 2 3 4 5; do
-        node "$number" SET "$1" "$owner" NX PX 600000 >/dev/null
-    done
 }
 
 copies_are() {
@@ -206,7 +196,9 @@ copies_are() {
 # A shell's background ignores INT and QUIT, which CMD would inherit; that is undone.
 start() {
     : >"$work/events"
-    env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >"$work/out" 2>"$work/err" </dev/null &
+    : >"$work/out"
+    : >"$work/err"
+    env --default-signal=INT,QUIT "$REDLOCK" "$@" 3>"$work/events" >>"$work/out" 2>>"$work/err" </dev/null &
     started=$!
     started_pids+=("$started")
 }

@@ -78,6 +78,53 @@ is 'and there are five again' "$(count_servers)" 5
 exits 'until somebody says that nothing is held' 0 init --yes
 exits 'or the time is up that a lock could last' 0 run -n a -- true
 
+# ---- files that go while locks are held
+start run --status-fd 3 held -- sleep 600
+until_true has_event acquired
+mapfile -t pids < <(servers)
+kill -9 "${pids[@]:0:3}"
+for pid in "${pids[@]:0:3}"; do
+    until_true is_dead "$pid"
+done
+find "$REDLOCK_LOCAL_DIR" -type f -delete
+exits 'nodes that are started beside others do not vote, whatever became of their files' 69 run -n held -- true
+kill "$started"
+finish
+exits 'they are ended' 0 local stop
+
+start run --status-fd 3 --ttl 10s held -- sleep 600
+until_true has_event acquired
+mapfile -t pids < <(servers)
+rm -r "$REDLOCK_LOCAL_DIR"
+finish
+is 'a holder whose nodes can be found by nobody any more has lost the lock' "$code" 79
+says 'and is told why' 'files of the local nodes are gone'
+for pid in "${pids[@]}"; do
+    ok 'such nodes go on' is_alive "$pid"
+done
+exits 'nodes that are started instead of them do not vote: they cannot know what was locked' 69 run -n held -- true
+says 'as is said' 'without their files'
+for pid in "${pids[@]}"; do
+    ok 'and the others are ended' until_true is_dead "$pid"
+done
+exits 'nothing is left of them' 0 local stop
+ok 'indeed' test ! -e "$REDLOCK_LOCAL_DIR"
+
+# A holder is alive, but all its nodes have died and their files are gone: only the holder itself shows that there were any.
+start run --status-fd 3 --ttl 10s --on-lost ignore held -- sleep 600
+until_true has_event acquired
+mapfile -t pids < <(servers)
+kill -STOP "$started"
+kill -9 "${pids[@]}"
+rm -r "$REDLOCK_LOCAL_DIR"
+exits 'nodes that are started while a holder of others lives do not vote' 69 run -n held -- true
+says 'as is said' 'is still running'
+kill -CONT "$started"
+kill "$started"
+finish
+exits 'to the end' 0 local stop
+exits 'without a holder they vote at once' 0 run -n held -- true
+
 # ---- stop
 mapfile -t pids < <(servers)
 redis-server --port 0 --unixsocket "$work/other.sock" --save '' --dir "$work" >/dev/null 2>&1 &
@@ -195,6 +242,17 @@ if secluded true 2>/dev/null; then
     ln -s "$work/private" "$work/tmp/redlock-0"
     logged_in 'a place that is not ours alone is not looked at' 0 run nightly -- true
     logged_in 'indeed' 0 local stop
+    rm "$work/tmp/redlock-0"
+    if [ "$(id -u)" -eq 0 ]; then
+        # Root after su: the runtime folder is that of whoever logged in.
+        chown 65534 "$work/runtime"
+        logged_in 'the runtime folder of another user is not used' 0 run nightly -- true
+        says 'but one of our own' '/tmp/redlock-0'
+        ok 'and nothing is put there' test ! -e "$work/runtime/redlock"
+        logged_in 'where they are found again' 0 local stop
+    else
+        ok 'the runtime folder of another user # SKIP this needs root' true
+    fi
 else
     ok 'the usual places # SKIP this needs user namespaces' true
 fi

@@ -86,7 +86,7 @@ vacate a
 # ---- a minority is killed
 start run --status-fd 3 --ttl 6s --renew 300ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; exit 5' "$work/go"
 until_true has_event renewed
-spread a
+until_true copies_are a 5
 kill_nodes 4 5
 until_true has_event degraded
 ok 'with a minority gone it is renewed all the same' until_true renewed_after "$(grep -c . "$work/events")"
@@ -152,7 +152,7 @@ ok 'with --on-lost kill too' below "$(($(event child_exit time_ms) - $(event los
 
 start run --status-fd 3 --ttl 3s --renew 300ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go1"
 until_true has_event acquired
-spread a
+until_true copies_are a 5
 node 1 DEL a >/dev/null
 node 2 DEL a >/dev/null
 all_hold() { [ "$(copies a)" = 5 ]; }

@@ -96,7 +96,6 @@ is 'too' "$(json "$err" 'j["holder"]["id"], j["granted_by"]')" "('somebody', 3)"
 
 # ---- a leftover beside a holder of our own
 owner=$("$REDLOCK" acquire beside --ttl 50s --why 'the real one' | sed -n 's/^owner //p')
-spread beside
 node 2 SET beside leftover PX "$(days 1)" >/dev/null
 exits 'a leftover beside a holder' 0 status beside
 ok 'the holder is the holder' matches "$out" 'beside is held by .*"the real one"'

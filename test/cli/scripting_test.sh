@@ -134,7 +134,6 @@ is 'as one object' "$(json 'j["exit_code"]')" 0
 # ---- too few nodes
 exits 'a lease' 0 acquire f --ttl 60s
 owner=$(value owner)
-spread f
 kill_nodes 1 2 3
 for command in extend release; do
     exits "$command without a quorum is 69" 69 "$command" f --owner-token "$owner"

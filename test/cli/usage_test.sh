@@ -23,7 +23,7 @@ done
 exits '--help succeeds' 0 --help
 exits 'help of one command succeeds' 0 help run
 for option in --nonblock --wait --conflict-exit-code --skip-ok --ttl --renew --grace --on-lost --min-hold --max-time \
-    --kind --who --why --foreground --status-fd --quiet --verbose --json --no-color --nodes --config; do
+    --kind --who --why --foreground --pass-credentials --status-fd --quiet --verbose --json --no-color --nodes --config; do
     ok "help run explains $option" has "$out" "$option"
 done
 ok 'help run offers the kinds there are' has "$out" '--kind exclusive|fair'

@@ -19,7 +19,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Letters, so that a person can write seeds; any other byte chooses too. */
-static const char choices[] = "aprekwRmlPLht";
+static const char choices[] = "aprekwRmlPLhts";
 
 static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char *bytes, size_t length)
 {
@@ -130,7 +130,8 @@ static void read_any(char choice, const char *bytes, size_t length)
         enum rl_command_kind kind;
     } kinds[] = {{'a', RL_COMMAND_ACQUIRE}, {'r', RL_COMMAND_RAISE},   {'e', RL_COMMAND_EXTEND},
                  {'k', RL_COMMAND_PEEK},    {'w', RL_COMMAND_WATCH},   {'R', RL_COMMAND_RELEASE},
-                 {'l', RL_COMMAND_LEAVE},   {'P', RL_COMMAND_PRESENT}, {'L', RL_COMMAND_LINE}};
+                 {'l', RL_COMMAND_LEAVE},   {'P', RL_COMMAND_PRESENT}, {'L', RL_COMMAND_LINE},
+                 {'s', RL_COMMAND_SEARCH}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].choice == choice)

@@ -97,7 +97,7 @@ static void the_operators_word_reaches_a_node_that_forgot_its_scripts(void **sta
     assert_result(REDLOCK_QUARANTINE, redlock_try_acquire(client, &spec, &lock, &report), &report);
     for (int node = 0; node < fleet_size(fleet); node++)
         fleet_command(fleet, node, "SCRIPT", "FLUSH", NULL);
-    assert_result(REDLOCK_OK, redlock_init_nodes(client, &report), &report);
+    assert_result(REDLOCK_OK, redlock_init_nodes(client, 0, &report), &report);
     assert_int_equal(report.granted, fleet_size(fleet));
     redlock_client_close(client);
 }
@@ -110,7 +110,7 @@ static void the_operators_word_is_no_business_of_a_plain_client(void **state)
 
     options.mode = REDLOCK_PLAIN;
     client = open_with(&options);
-    assert_result(REDLOCK_MISUSE, redlock_init_nodes(client, &report), &report);
+    assert_result(REDLOCK_MISUSE, redlock_init_nodes(client, 0, &report), &report);
     redlock_client_close(client);
 }
 
@@ -660,7 +660,7 @@ static redlock_result report_of(const char *config, redlock_mode mode, const cha
     options.password = user;
     client = open_with(&options);
     if (mode == REDLOCK_GUARDED)
-        redlock_init_nodes(client, NULL);
+        redlock_init_nodes(client, 0, NULL);
     result = redlock_try_acquire(client, &spec, &lock, report);
     if (lock != NULL)
         give_back(lock);

@@ -310,7 +310,7 @@ static void who_is_refused_is_not_taken_in(void **state)
     assert_int_equal(number_at(answer, 0), -4);
     free_lock(fleet);
     fleet_command(fleet, 0, "HSET", "lock", "field", "value", NULL);
-    assert_int_equal(strncmp(ask(fleet, 'a', T0), "WRONGTYPE", 9), 0);
+    assert_non_null(strstr(ask(fleet, 'a', T0), "WRONGTYPE")); /* Redis 6 has words before it */
     expect_nobody(fleet);
     expect_state(fleet, "high", "(nil)");
     free_lock(fleet);

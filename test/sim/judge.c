@@ -229,9 +229,11 @@ void sim_judge_asked(void *context, struct sim_node *node, const char *owner)
     struct sim_world *world = context;
     uint32_t place = (uint32_t)(node - world->nodes), attempt = sim_attempt_of(world, owner);
 
-    if (attempt != 0 && world->attempts[attempt].held[place] != 0 && world->plan.bug != SIM_BUG_SAME_OWNER)
-        sim_fail(world, "node %u was asked again for what it had granted to client %u", place + 1,
+    if (attempt != 0 && rl_node_set_has(world->attempts[attempt].asked, place) &&
+        world->plan.bug != SIM_BUG_SAME_OWNER)
+        sim_fail(world, "node %u was asked again for what it may have granted to client %u", place + 1,
                  world->attempts[attempt].client + 1);
+    world->attempts[attempt].asked |= rl_node_set_one(place);
 }
 
 static int64_t longest_ttl_ms(const struct sim_plan *plan)
@@ -331,10 +333,9 @@ void sim_judge_calm(struct sim_world *world)
             const struct rl_engine *engine = &world->clients[i].engine;
             const struct rl_node_guard *guard = &engine->guards[node];
 
-            if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX &&
-                engine->voting && engine->sessions[node].state == RL_SESSION_READY && !guard->asking &&
-                !guard->clock_bad && !is_at_limit(world, node) &&
-                !waits_for_witness(world, &world->clients[i], node) &&
+            if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX && engine->voting &&
+                engine->sessions[node].state == RL_SESSION_READY && !guard->asking && !guard->clock_bad &&
+                !is_at_limit(world, node) && !waits_for_witness(world, &world->clients[i], node) &&
                 (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
                 sim_fail(
                     world,

@@ -140,10 +140,8 @@ static size_t take_releases_out(struct sim_world *world, const struct sim_event 
 static void send(struct sim_world *world, struct sim_client *client, uint32_t node)
 {
     struct sim_connection *connection = &client->connections[node];
-    struct sim_event event = {.kind = SIM_TO_NODE,
-                              .client = client->index,
-                              .node = node,
-                              .generation = connection->generation};
+    struct sim_event event = {
+        .kind = SIM_TO_NODE, .client = client->index, .node = node, .generation = connection->generation};
     const char *bytes;
     size_t length = rl_engine_output(&client->engine, node, &bytes);
     static char rest[2 * REPLIES_SIZE];

@@ -200,12 +200,18 @@ static const struct {
     const struct rl_script *script;
     void (*run)(struct sim_call *call);
 } scripts[] = {
-    {&rl_script_acquire, sim_script_acquire}, {&rl_script_raise, sim_script_raise},
-    {&rl_script_extend, sim_script_extend},   {&rl_script_release, sim_script_release},
-    {&rl_script_admit, sim_script_admit},     {&rl_script_acquire_fair, sim_script_acquire_fair},
-    {&rl_script_leave, sim_script_leave},     {&rl_script_present, sim_script_present},
-    {&rl_script_line, sim_script_line},       {&rl_script_acquire_many, sim_script_acquire_many},
+    {&rl_script_acquire, sim_script_acquire},
+    {&rl_script_raise, sim_script_raise},
+    {&rl_script_extend, sim_script_extend},
+    {&rl_script_release, sim_script_release},
+    {&rl_script_admit, sim_script_admit},
+    {&rl_script_acquire_fair, sim_script_acquire_fair},
+    {&rl_script_leave, sim_script_leave},
+    {&rl_script_present, sim_script_present},
+    {&rl_script_line, sim_script_line},
+    {&rl_script_acquire_many, sim_script_acquire_many},
     {&rl_script_release_many, sim_script_release_many},
+    {&rl_script_search, sim_script_search},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)
@@ -281,8 +287,9 @@ static void run_hello(struct sim_call *call)
     if (call->node->old)
         reply_line(call->reply, "-ERR unknown command 'HELLO'\r\n");
     else
-        reply_line(call->reply, "%4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3"
-                                "\r\n$4\r\nrole\r\n$6\r\nmaster\r\n");
+        reply_line(call->reply,
+                   "%4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3"
+                   "\r\n$4\r\nrole\r\n$6\r\nmaster\r\n");
 }
 
 /* Planted bug: what stands in for releases that travel alone. */

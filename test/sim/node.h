@@ -87,9 +87,9 @@ struct sim_node {
     bool up;
     int64_t frozen_until_us; /* true time; INT64_MAX: for good */
     int64_t slow_until_us;
-    bool old;  /* it speaks RESP2 only */
-    bool half; /* its next command for several locks fails half-way */
-    uint64_t batches; /* commands for several locks */
+    bool old;                  /* it speaks RESP2 only */
+    bool half;                 /* its next command for several locks fails half-way */
+    uint64_t batches, repairs; /* commands for several locks; keys planted again for their holders */
     enum sim_bug bug;
     struct sim_tracking tracking;
     /* Told whenever a key is written, or is about to be removed; NULL nobody. */
@@ -187,6 +187,7 @@ void sim_script_raise(struct sim_call *call);
 void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
+void sim_script_search(struct sim_call *call);
 
 /* PTTL of a waiter's lease, ZRANK in a line (-1: he is not in it). */
 int64_t sim_line_pttl(struct sim_call *call, const char *key);

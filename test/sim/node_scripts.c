@@ -202,25 +202,40 @@ void sim_script_raise(struct sim_call *call)
     sim_reply_integer(call->reply, call->now_us);
 }
 
-/* KEYS lock [epoch]  ARGV owner ttl [not_after] [epoch]; guarded calls have the second key. */
+/* Whether the memory is the one the client knows, and the node does not sit out. */
+static bool extends_as_known(const struct sim_call *call, const char *epoch, const char *known)
+{
+    char id[64], known_id[64];
+    const char *until = epoch != NULL ? strrchr(epoch, ' ') : NULL;
+
+    return until != NULL && sscanf(epoch, "1 %*s %63s", id) == 1 &&
+           sscanf(known, "1 %*s %63s", known_id) == 1 && strcmp(id, known_id) == 0 &&
+           number(until + 1) * 1000 <= call->now_us;
+}
+
+/* KEYS lock [epoch]  ARGV owner ttl repair [epoch not_after]; guarded calls have the second key. */
 void sim_script_extend(struct sim_call *call)
 {
     const char *const *at = call->arguments;
-    bool guarded = call->count >= 5;
+    bool guarded = call->count == 7;
     const char *const *rest = at + (guarded ? 2 : 1);
-    const char *held = get(call, at[0]), *epoch = guarded ? get(call, at[1]) : NULL;
+    const char *held = get(call, at[0]);
     int64_t ttl_ms = number(rest[1]);
-    bool repair = call->count == 6 && same_epoch(epoch, rest[3]);
+    bool fit = !guarded || extends_as_known(call, get(call, at[1]), rest[3]);
+    bool repair = strcmp(rest[2], "1") == 0;
 
-    if (guarded && call->now_us > number(rest[2])) {
+    if (guarded && call->now_us > number(rest[4])) {
         sim_reply_integer(call->reply, -4);
     } else if (held != NULL && strcmp(held, rest[0]) == 0) {
         if (sim_node_pttl(call->node, call->now_us, at[0]) < ttl_ms)
             sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
-        sim_reply_integer(call->reply, call->now_us);
+        sim_reply_integer(call->reply, !fit ? -3 : guarded ? call->now_us : 1);
     } else if (held != NULL) {
         sim_reply_integer(call->reply, 0);
+    } else if (!fit && call->node->bug != SIM_BUG_EXTEND_RECREATES) {
+        sim_reply_integer(call->reply, -3);
     } else if (repair || call->node->bug == SIM_BUG_EXTEND_RECREATES) {
+        call->node->repairs++;
         sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
         sim_reply_integer(call->reply, call->node->bug == SIM_BUG_EXTEND_RECREATES ? call->now_us : -2);
     } else {
@@ -239,6 +254,37 @@ void sim_script_release(struct sim_call *call)
         sim_reply_integer(call->reply, 0);
     else
         sim_reply_integer(call->reply, sim_node_remove(call->node, call->arguments[0]));
+}
+
+static bool is_owner(const char *value)
+{
+    return strspn(value, "0123456789abcdefABCDEF") == 32 && (value[32] == '\0' || value[32] == '|');
+}
+
+/* KEYS floor */
+void sim_script_search(struct sim_call *call)
+{
+    const char *kept = get(call, call->arguments[0]);
+    int64_t floor = kept != NULL && number(kept) > 0 ? number(kept) : 1;
+    const struct sim_key *found = NULL;
+    char words[SIM_KEY_SIZE + 32];
+
+    for (int i = 0; i < SIM_KEYS_MAX; i++) {
+        const struct sim_key *key = &call->node->memory.keys[i];
+
+        if (key->key[0] != '\0' && key->end_ms > ms_of(call) && is_owner(key->value))
+            found = key;
+    }
+    sim_reply_array(call->reply, found != NULL ? 6 : 3);
+    sim_reply_integer(call->reply, found == NULL);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_integer(call->reply, floor);
+    if (found == NULL)
+        return;
+    snprintf(words, sizeof words, "it has the lock \"%s\"", found->key);
+    sim_reply_integer(call->reply, found->end_ms - ms_of(call));
+    sim_reply_text(call->reply, found->value);
+    sim_reply_text(call->reply, words);
 }
 
 /* What the guard remembers, taken apart. Terms count from now. */

@@ -11,16 +11,16 @@
 #include "core/guard.h"
 
 static const char *const fault_names[SIM_FAULTS] = {
-    "break",     "stray",   "delay",     "cut",      "cut-one",    "partition", "freeze",   "slow",
-    "pause",     "suspend", "memory",    "hand-out", "restart",    "wipe",      "snapshot", "flush",
-    "guard-key", "scripts", "half", "anew", "step-back", "wall",     "step-ahead", "rate",      "evict",
+    "break",   "stray",  "delay",     "cut",     "cut-one",    "partition", "freeze", "slow",      "pause",
+    "suspend", "memory", "hand-out",  "restart", "wipe",       "snapshot",  "flush",  "guard-key", "scripts",
+    "half",    "anew",   "step-back", "wall",    "step-ahead", "rate",      "evict",
 };
 
 static const char *const bug_names[SIM_BUGS] = {
     "none",          "no-guard",       "no-second-round", "raise-unowned",    "release-unordered",
     "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates", "fence-or-floor",
     "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",      "promotion-unseen",
-    "unfit-vote", "half-batch", "adopt-repairs", "init-wrong-clock", "release-forgotten",
+    "unfit-vote",    "half-batch",     "adopt-repairs",   "init-wrong-clock", "release-forgotten",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -47,8 +47,8 @@ static bool chance(struct rl_prng *prng, int percent)
 }
 
 enum {
-    FORGETTING =
-        1 << SIM_FAULT_ANEW | 1 << SIM_FAULT_WIPE | 1 << SIM_FAULT_SNAPSHOT | 1 << SIM_FAULT_FLUSH | 1 << SIM_FAULT_GUARD_KEY,
+    FORGETTING = 1 << SIM_FAULT_ANEW | 1 << SIM_FAULT_WIPE | 1 << SIM_FAULT_SNAPSHOT | 1 << SIM_FAULT_FLUSH |
+                 1 << SIM_FAULT_GUARD_KEY,
     BEYOND = 1 << SIM_FAULT_STEP_AHEAD | 1 << SIM_FAULT_RATE | 1 << SIM_FAULT_EVICT,
     EVERYTHING = (1 << SIM_FAULTS) - 1
 };

@@ -137,8 +137,8 @@ static void inspect(struct sim_world *world, struct sim_worker *worker)
     report.details = details_of(world);
     world->stats.inspections++;
     take_operation(world, worker, SIM_LOOKING,
-                   rl_call_survey(&sim_client_of(world, worker)->engine, RL_OPERATION_INSPECT, &spec, &result,
-                                  &report));
+                   rl_call_survey(&sim_client_of(world, worker)->engine, RL_OPERATION_INSPECT, &spec, false,
+                                  &result, &report));
 }
 
 /* The operator's word: nothing can be held. */
@@ -151,7 +151,7 @@ static void init(struct sim_world *world, struct sim_worker *worker)
     rl_guard_begin(&client->engine);
     world->stats.inits++;
     take_operation(world, worker, SIM_LOOKING,
-                   rl_call_survey(&client->engine, RL_OPERATION_INIT, &spec, &result, NULL));
+                   rl_call_survey(&client->engine, RL_OPERATION_INIT, &spec, false, &result, NULL));
 }
 
 /* ---- holding ---- */

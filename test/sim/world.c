@@ -177,6 +177,10 @@ bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcr
         sim_client_stop(world, &world->clients[client]);
     run_until(world, world->plan.end_us);
     world->stats.virtual_us += (uint64_t)world->now_us;
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        world->stats.batches += world->nodes[node].batches;
+        world->stats.mends += world->nodes[node].repairs;
+    }
     if (world->failure[0] == '\0')
         sim_judge_end(world);
     end(world);

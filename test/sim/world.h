@@ -91,8 +91,8 @@ struct sim_worker {
     redlock_lock *lock;             /* HELD, RELEASING */
     uint32_t name;
     bool fair, adopts;
-    bool revived; /* planted bug: extends what is lost */
-    bool alive; /* the thread that locks are bound to */
+    bool revived;   /* planted bug: extends what is lost */
+    bool alive;     /* the thread that locks are bound to */
     int64_t act_us; /* its own clock: when the application wants to do something */
     int64_t give_back_us;
     struct rl_time valid_until; /* HELD: as the judge knows it */
@@ -113,11 +113,11 @@ struct sim_client {
     int64_t starved_until_us; /* likewise: without memory */
     int64_t wake_us;          /* true time of the timer that counts */
     struct rl_engine engine;
-    bool begun;              /* a new acquisition has begun: planted bug of the same owner */
-    uint32_t attempt;        /* the latest of its attempts */
+    bool begun;                 /* a new acquisition has begun: planted bug of the same owner */
+    uint32_t attempt;           /* the latest of its attempts */
     struct sim_worker *binding; /* the thread that calls */
-    uint64_t allocations;    /* that have not been given back */
-    enum rl_event_kind door; /* what it was told last: RL_EVENT_ANSWER, CHANGED or TIMER */
+    uint64_t allocations;       /* that have not been given back */
+    enum rl_event_kind door;    /* what it was told last: RL_EVENT_ANSWER, CHANGED or TIMER */
     redlock_request last_request;
     struct sim_connection connections[SIM_NODES_MAX];
     struct sim_worker workers[SIM_WORKERS_MAX];
@@ -127,6 +127,7 @@ struct sim_client {
 struct sim_attempt {
     uint32_t client;
     int64_t asked_us;             /* true time when its round began */
+    rl_node_set asked;            /* nodes that were asked for a vote under it */
     bool left;                    /* on purpose: nobody cleans up after it */
     uint64_t held[SIM_NODES_MAX]; /* when it was first planted there, counted over all of them; 0 never */
 };
@@ -150,10 +151,9 @@ struct sim_grant {
 enum { SIM_GRANTS_KEPT = 64 };
 
 struct sim_stats {
-    uint64_t steps, messages, grants, raises, extensions, losses, releases, too_slow, orphans;
+    uint64_t steps, messages, grants, raises, extensions, mends, losses, releases, too_slow, orphans;
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
-    uint64_t plain_seeds, fair_grants, batches, adopted, repaired, inits, inspections, reports, canceled,
-        abandoned;
+    uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
 };
@@ -179,9 +179,9 @@ struct sim_world {
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
     bool stopping;
-    bool init_due;    /* somebody is to give the operator's word */
+    bool init_due;            /* somebody is to give the operator's word */
     redlock_details *details; /* of inspections */
-    FILE *transcript; /* NULL: none */
+    FILE *transcript;         /* NULL: none */
     char failure[256];
     struct sim_stats stats;
 };

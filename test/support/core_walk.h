@@ -206,7 +206,7 @@ static inline const char *watch_acquire_asks(struct acquire_watch *watch, const 
 static inline bool walk_no_effects(const struct rl_effects *effects)
 {
     return (effects->release | effects->acquire | effects->raise | effects->peek | effects->watch |
-            effects->extend) == 0 &&
+            effects->extend | effects->mend) == 0 &&
            !effects->present && !effects->lost && !effects->done && !effects->extended &&
            effects->rest.us == 0;
 }
@@ -438,6 +438,8 @@ static inline const char *watch_lease_end(struct lease_watch *watch, const struc
          !rl_lease_held(after, event->now) || after->wake_at.us <= after->valid_until.us);
     MUST("it never waits without a timer", watch->done || after->wake_at.us < RL_TIME_NEVER.us);
     MUST("no timer lies in the past", after->wake_at.us >= event->now.us);
+    MUST("only a lock that is held is planted, and only where it is missing",
+         effects->mend == 0 || (rl_lease_held(after, event->now) && (effects->mend & ~after->behind) == 0));
     return NULL;
 }
 
@@ -507,10 +509,16 @@ static inline struct rl_event walk_lease_event(struct walk_source *source, const
         event.ttl = rl_span_ms(1 + source->draw(source, 20000));
     } else if (choice < 25) {
         event.kind = RL_EVENT_TIMER;
+    } else if (choice < 29) {
+        event.kind = choice < 27 ? RL_EVENT_MISSED : RL_EVENT_UP;
+        event.node = source->draw(source, lease->config.terms->node_count);
     } else {
         event.kind = RL_EVENT_ANSWER;
         event.node = source->draw(source, lease->config.terms->node_count);
-        event.question = choice < 29 ? source->draw(source, lease->question + 2) : lease->question;
+        if (choice < 32)
+            event.question = RL_QUESTION_MEND;
+        else
+            event.question = choice < 35 ? source->draw(source, lease->question + 2) : lease->question;
         event.answer = walk_answer(source);
     }
     return event;

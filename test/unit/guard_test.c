@@ -160,6 +160,29 @@ static void a_lone_new_node_starts_by_its_own_clock(void **state)
     assert_false(rl_guard_floor(&view, 1, &floor));
 }
 
+/* Clocks of nodes and what they remember, and nothing else. */
+static void the_operators_floor_is_above_all_that_nodes_know_and_no_clock_leads_it_astray(void **state)
+{
+    const int64_t now = INT64_C(1700000000) * SECOND;
+    struct rl_guard_clock clocks[5] = {{true, now, 1},
+                                       {true, now + 3 * SECOND, 1},
+                                       {true, now - 100 * SECOND, 1},
+                                       {true, now + 60 * SECOND, 1},
+                                       {false, now + 90 * SECOND, 0}};
+
+    (void)state;
+    assert_int_equal(rl_guard_init_floor(clocks, 5), now + 65 * SECOND);
+    clocks[3].node_us = now + INT64_C(3600) * SECOND; /* an hour is too much, centuries even more */
+    clocks[4] = (struct rl_guard_clock){true, INT64_C(14000000000) * SECOND, 1};
+    assert_int_equal(rl_guard_init_floor(clocks, 5), now + INT64_C(3605) * SECOND);
+    clocks[3].node_us += 4 * SECOND;
+    assert_int_equal(rl_guard_init_floor(clocks, 5), now + 8 * SECOND);
+    clocks[2].floor = (uint64_t)now + UINT64_C(9000) * SECOND; /* but what is remembered counts */
+    assert_int_equal(rl_guard_init_floor(clocks, 5), now + INT64_C(9000) * SECOND);
+    memset(clocks, 0, sizeof clocks);
+    assert_int_equal(rl_guard_init_floor(clocks, 5), 5 * SECOND); /* the node's own clock will be higher */
+}
+
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
 static void an_admission_says_everything_the_script_wants_to_know(void **state)
@@ -356,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quarantine_outlasts_the_longest_lock_on_the_slowest_clock),
         cmocka_unit_test(no_term_is_forgotten_before_its_time),
+        cmocka_unit_test(the_operators_floor_is_above_all_that_nodes_know_and_no_clock_leads_it_astray),
         cmocka_unit_test(the_part_of_a_record_that_stays_is_told_from_the_rest),
         cmocka_unit_test(no_fence_is_above_the_clock_and_five_seconds_or_the_floor),
         cmocka_unit_test(every_fleet_of_up_to_six_nodes_finds_the_floor_its_twin_finds),

@@ -440,8 +440,124 @@ static void a_failed_extension_by_hand_is_not_repeated(void **state)
     answer(&holding, 0, 11, RL_BROKEN);
     answer(&holding, 1, 12, RL_BROKEN);
     assert_extended(&holding, RL_OUTCOME_NO_QUORUM, true);
-    assert_int_equal(holding.lease.wake_at.us, at(VALID_MS).us);
-    assert_true(rl_lease_held(&holding.lease, at(13)));
+    for (int64_t ms = 13; ms < VALID_MS - 1; ms += TIMEOUT_MS / 2) {
+        tell(&holding, RL_EVENT_TIMER, ms);
+        assert_int_equal(holding.effects.extend, 0);
+    }
+    assert_true(rl_lease_held(&holding.lease, at(VALID_MS - 1)));
+}
+
+/* ---- nodes that are behind ---- */
+
+static void step(struct holding *holding, struct rl_event event, int64_t ms)
+{
+    event.now = at(ms);
+    rl_lease_step(&holding->lease, &event, &holding->effects);
+}
+
+/* How often it was tried to bring nodes up to date between two points in time. */
+static uint32_t count_mends(struct holding *holding, int64_t from_ms, int64_t to_ms)
+{
+    uint32_t count = 0;
+
+    for (int64_t ms = from_ms; ms < to_ms; ms++) {
+        tell(holding, RL_EVENT_TIMER, ms);
+        count += holding->effects.mend != 0;
+    }
+    return count;
+}
+
+static void mend_answer(struct holding *holding, uint32_t node, int64_t ms, struct rl_answer answer)
+{
+    step(holding,
+         (struct rl_event){
+             .kind = RL_EVENT_ANSWER, .question = RL_QUESTION_MEND, .node = node, .answer = answer},
+         ms);
+}
+
+static void a_node_that_was_late_is_given_it_as_soon_as_it_is_there(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_manually(&holding, 3);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_MISSED, .node = 2}, 1);
+    assert_int_equal(holding.effects.mend, 0);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_UP, .node = 1}, 2); /* which has it */
+    assert_int_equal(holding.effects.mend, 0);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_UP, .node = 2}, 3);
+    assert_int_equal(holding.effects.mend, 4);
+    mend_answer(&holding, 2, 4, (struct rl_answer){.verdict = RL_DENIED, .planted = true});
+    assert_int_equal(holding.lease.behind, 0);
+    assert_int_equal(count_mends(&holding, 5, VALID_MS - 1), 0);
+}
+
+static void where_it_is_missing_it_is_tried_again_less_and_less_often(void **state)
+{
+    struct holding holding;
+    uint32_t early, late;
+
+    (void)state;
+    hold_manually(&holding, 3);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_MISSED, .node = 2}, 1);
+    early = count_mends(&holding, 2, VALID_MS / 4);
+    late = count_mends(&holding, VALID_MS * 3 / 4, VALID_MS - 1);
+    assert_in_range(early, 1, 6);
+    assert_in_range(late, 1, early);
+}
+
+static void what_was_planted_again_renews_nothing(void **state)
+{
+    struct holding holding;
+    struct rl_time before;
+
+    (void)state;
+    hold_manually(&holding, 3);
+    before = holding.lease.valid_until;
+    for (uint32_t node = 0; node < 3; node++) {
+        mend_answer(&holding, node, 10, (struct rl_answer){.verdict = RL_GRANTED});
+        mend_answer(&holding, node, 11, (struct rl_answer){.verdict = RL_DENIED, .planted = true});
+    }
+    assert_int_equal(holding.lease.valid_until.us, before.us);
+    extend(&holding, 20, 5000);
+    for (uint32_t node = 0; node < 3; node++)
+        mend_answer(&holding, node, 21, (struct rl_answer){.verdict = RL_GRANTED});
+    assert_int_equal(holding.lease.valid_until.us, before.us);
+    assert_false(holding.effects.extended);
+}
+
+static void an_extension_shows_where_it_is_missing(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_manually(&holding, 5);
+    extend(&holding, 10, 5000);
+    for (uint32_t node = 0; node < 3; node++)
+        answer(&holding, node, 11, RL_GRANTED);
+    assert_extended(&holding, RL_OUTCOME_OK, true);
+    answer(&holding, 3, 12, RL_DENIED);
+    answer(&holding, 4, 12, RL_BROKEN);
+    assert_int_equal(holding.lease.behind, 0x18);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_UP, .node = 4}, 13);
+    assert_int_equal(holding.effects.mend, 0x10);
+}
+
+static void nobody_plants_what_is_given_back_or_abandoned(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_manually(&holding, 3);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_MISSED, .node = 2}, 1);
+    tell(&holding, RL_EVENT_ABANDON, 2);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_UP, .node = 2}, 3);
+    assert_int_equal(holding.effects.mend, 0);
+    hold_manually(&holding, 3);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_MISSED, .node = 2}, 1);
+    tell(&holding, RL_EVENT_RELEASE, 2);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_UP, .node = 2}, 3);
+    assert_int_equal(holding.effects.mend, 0);
 }
 
 /* ---- limits ---- */
@@ -830,6 +946,11 @@ int main(void)
         cmocka_unit_test(a_renewal_that_is_due_rides_along_with_an_extension),
         cmocka_unit_test(a_failed_extension_by_hand_does_not_put_off_the_renewal),
         cmocka_unit_test(a_failed_extension_by_hand_is_not_repeated),
+        cmocka_unit_test(a_node_that_was_late_is_given_it_as_soon_as_it_is_there),
+        cmocka_unit_test(where_it_is_missing_it_is_tried_again_less_and_less_often),
+        cmocka_unit_test(what_was_planted_again_renews_nothing),
+        cmocka_unit_test(an_extension_shows_where_it_is_missing),
+        cmocka_unit_test(nobody_plants_what_is_given_back_or_abandoned),
         cmocka_unit_test(it_is_lost_at_max_hold_however_often_it_is_extended),
         cmocka_unit_test(max_hold_shortens_the_first_validity_too),
         cmocka_unit_test(after_the_last_extension_it_ends_with_its_validity),

@@ -18,8 +18,8 @@
 static const char *script_name(const struct rl_resp *item)
 {
     static const struct rl_script *const scripts[] = {
-        &rl_script_acquire, &rl_script_raise, &rl_script_extend,  &rl_script_release,     &rl_script_admit,
-        &rl_script_line,    &rl_script_leave, &rl_script_present, &rl_script_acquire_fair};
+        &rl_script_acquire, &rl_script_raise, &rl_script_extend,  &rl_script_release,      &rl_script_admit,
+        &rl_script_line,    &rl_script_leave, &rl_script_present, &rl_script_acquire_fair, &rl_script_search};
 
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         if ((item->text_length == 40 && memcmp(item->text, scripts[i]->digest, 40) == 0) ||
@@ -76,8 +76,8 @@ static void plain_commands_are_what_every_client_sends(void **state)
 
     (void)state;
     assert_string_equal(words_of(&acquire, 0, false), "SET lock me NX PX 5000");
-    assert_string_equal(words_of(&extend, 0, false), "EVALSHA <extend> 1 lock me 5000");
-    assert_string_equal(words_of(&extend, 0, true), "EVAL <extend> 1 lock me 5000");
+    assert_string_equal(words_of(&extend, 0, false), "EVALSHA <extend> 1 lock me 5000 0");
+    assert_string_equal(words_of(&extend, 0, true), "EVAL <extend> 1 lock me 5000 0");
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
     assert_string_equal(words_of(&peek, 0, false), "GETRANGE lock 0 510 ; PTTL lock");
 }
@@ -114,11 +114,13 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     assert_string_equal(words_of(&raise, 0, true),
                         "EVAL <raise> 4 lock " SIDE_KEYS " me 1700000000123456 " EPOCH);
     assert_string_equal(words_of(&extend, 0, false),
-                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1700000000654321");
+                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 0 " EPOCH " 1700000000654321");
     extend.repair = true;
     assert_string_equal(words_of(&extend, 0, false),
-                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1700000000654321 " EPOCH);
+                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1 " EPOCH " 1700000000654321");
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
+    release.kind = RL_COMMAND_SEARCH;
+    assert_string_equal(words_of(&release, 0, false), "EVALSHA <search> 1 redlock-guard:floor");
 }
 
 #define ID "0123456789abcdef0123456789abcdef"
@@ -231,6 +233,7 @@ struct expected {
 #define LINE RL_COMMAND_LINE
 #define LEAVE RL_COMMAND_LEAVE
 #define PRESENT RL_COMMAND_PRESENT
+#define SEARCH RL_COMMAND_SEARCH
 #define ANSWER RL_READING_ANSWER
 
 /* The proposal is 77, but for plain acquires. */
@@ -298,6 +301,15 @@ static const struct expected replies[] = {
      -2, 1700, NULL},
     {LINE, ":1\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {LINE, "-NOPERM no\r\n", ANSWER, RL_BROKEN, RL_CAUSE_RIGHTS, 0, -2, 0, NULL},
+    /* is anything held */
+    {SEARCH, "*3\r\n:1\r\n:1700\r\n:99\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 99, -2, 1700, NULL},
+    {SEARCH, "*6\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n$1\r\nx\r\n", ANSWER, RL_DENIED,
+     RL_CAUSE_NONE, 99, 4200, 1700, "you"},
+    {SEARCH, "*3\r\n:0\r\n:1700\r\n:99\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {SEARCH, "*3\r\n:1\r\n:0\r\n:99\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {SEARCH, "*5\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0,
+     -2, 0, NULL},
+    {SEARCH, ":1\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     /* raise, extend and release */
     {RAI, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 1700, NULL},
     {RAI, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},

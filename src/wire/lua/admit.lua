@@ -8,7 +8,7 @@
 -- ARGV[1] run  ARGV[2] fresh id  ARGV[3] quarantine in ms that the client needs: announced by this  ARGV[4] 1: the node keeps its memory over a restart
 -- ARGV[5] ms it has certainly been up with nothing but its own memory; below 0: it was a replica  ARGV[6] '', 'look' (change nothing),
 -- 'init' (nothing can be held: vote now), 'suspect' (its clock stepped)
--- ARGV[7] '' or a floor to take over (with 'init' it has one)
+-- ARGV[7] '' or a floor to take over
 -- ARGV[8] the record the client knows: a suspicion, a floor and terms count only for the record they were meant for
 -- ARGV[9] '' or the master_replid that all this was read with
 -- ARGV[10] terms that the others know: "q:ms left,q:ms left"
@@ -133,7 +133,8 @@ if not floor then
 end
 if ARGV[6] == 'init' then
     wait_until = 0
-    told = math.max(math.min(tonumber(ARGV[7]), fence_max - 1), now_us + 5000000)
+    -- At least as high as it would be without the client, and no clock makes it what no number could follow.
+    told = math.min(math.max(tonumber(ARGV[7]) or 0, now_us + 5000000), fence_max - 1)
 end
 if wait_until <= now and told and (not floor or told > tonumber(floor)) then
     floor = string.format('%.0f', told)

@@ -1,0 +1,107 @@
+"""The nodes that locks are on: real servers of one or several kinds, children of this process in a temporary folder, ended
+with it. They listen on a unix socket for us and on a loopback port for peers."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+
+from suite.checks import Failed, until
+
+PORTS = iter(range(25000 + os.getpid() % 2000, 29000))  # below the ports of outgoing connections and those of the benchmarks
+
+
+def free_port():
+    for port in PORTS:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise Failed("no free port")
+
+
+def read_reply(stream):
+    """One RESP2 reply: text, number, None or a list; an error is its text."""
+    kind, rest = (line := stream.readline().decode().rstrip("\r\n"))[:1], line[1:]
+    if kind == "$":
+        return stream.read(int(rest) + 2)[:-2].decode(errors="replace") if rest != "-1" else None
+    if kind == "*":
+        return [read_reply(stream) for _ in range(int(rest))] if rest != "-1" else None
+    return int(rest) if kind == ":" else rest
+
+
+class Node:
+    def __init__(self, server, folder):
+        self.server, self.folder, self.port = server, folder, free_port()
+        self.path = f"{folder}/{self.port}.sock"
+        self.process = None
+        self.start()
+
+    def start(self):
+        """Starts it, empty."""
+        with open(f"{self.folder}/{self.port}.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [self.server.program, "--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", self.path,
+                 "--dir", self.folder, "--save", "", "--appendonly", "no", "--daemonize", "no"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        until(f"{self.server.name} is up", self.is_up)
+
+    def is_up(self):
+        if self.process.poll() is not None:
+            raise Failed(f"{self.server.name} ended with {self.process.returncode}; see {self.folder}/{self.port}.log")
+        with contextlib.suppress(OSError):
+            return self.ask("PING") == "PONG"
+        return False
+
+    def ask(self, *words):
+        encoded = [str(word).encode() for word in words]
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(30)
+            link.connect(self.path)
+            link.sendall(b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in encoded))
+            return read_reply(link.makefile("rb"))
+
+    def value(self, key):
+        """None, text, or what is in a hash as one text."""
+        return str(self.ask("HGETALL", key)) if self.ask("TYPE", key) == "hash" else self.ask("GET", key)
+
+    def kill(self):
+        if self.process:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+
+
+class Fleet:
+    """So many nodes; of several servers when they take turns."""
+
+    def __init__(self, servers, folder, count=5):
+        self.nodes = []
+        for number in range(count):
+            self.nodes.append(Node(servers[number % len(servers)], folder))
+
+    def first(self, count):
+        """A fleet of its own from the same nodes."""
+        made = Fleet([], "", 0)
+        made.nodes = self.nodes[:count]
+        return made
+
+    def quorum(self):
+        return len(self.nodes) // 2 + 1
+
+    def urls(self):
+        return " ".join(f"unix://{node.path}" for node in self.nodes)
+
+    def addresses(self):
+        return [f"127.0.0.1:{node.port}" for node in self.nodes]
+
+    def values(self, key):
+        """What every node has under a key."""
+        return [node.value(key) for node in self.nodes]
+
+    def copies(self, key):
+        return sum(node.ask("EXISTS", key) for node in self.nodes)
+
+    def stop(self):
+        for node in self.nodes:
+            node.kill()

@@ -1,0 +1,107 @@
+"""The tables of a run, as aligned text and as Markdown, from the document that run keeps as JSON."""
+
+from suite import servers, sharing
+
+BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
+LEGEND = {"yes": "yes", "no": "NO", "known": "no", "none": "–", "": "?"}
+
+
+def joint(cells):
+    """What several cells come to: the worst of them."""
+    outcomes = [cell["outcome"] for cell in cells if cell]
+    return next((word for word in ("no", "known", "yes", "none") if word in outcomes), "")
+
+
+def peer_rows(document):
+    rows = []
+    for row in document["peers"]:
+        cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
+            LEGEND[joint([row["modes"][mode].get(function.__name__) for mode in row["modes"] for function in functions])]
+            for functions in sharing.COLUMNS.values()]
+        name = row["title"] + (f", keys `{row['prefix']}NAME`" if row["prefix"] else "")
+        rows.append([name, row["version"], str(row["nodes"]), *cells])
+    return rows
+
+
+def peer_table(document):
+    return ["library", "version", "nodes", *sharing.COLUMNS], peer_rows(document)
+
+
+def count(row, mode):
+    cells = row["modes"][mode].values()
+    passed = sum(cell["outcome"] == "yes" for cell in cells)
+    return f"{passed} of {len(cells)}"
+
+
+def tests_cell(row):
+    tests = row.get("tests")
+    return f"{tests['total'] - len(tests['failed'])} of {tests['total']}" if tests else ""
+
+
+def server_table(document):
+    rows = []
+    for row in document["servers"]:
+        cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
+            *(count(row, mode) for mode in ("plain", "guarded", "fair")), tests_cell(row)]
+        rows.append([row["name"], row["version"], *cells])
+    return ["server", "version", "plain", "guarded", "fair", "integration and cli tests"], rows
+
+
+def problems(document):
+    """Every cell that is not a yes and why; the same reason once."""
+    found = {}
+    for row in document["peers"] + document["servers"]:
+        who = row.get("title", row["name"])
+        for mode, cells in row.get("modes", {}).items():
+            for name, cell in cells.items():
+                if cell["outcome"] in ("no", "known"):
+                    found.setdefault((who, cell["why"]), {}).setdefault(name, []).append(mode)
+        if row.get("tests", {}).get("failed"):
+            found[(who, "these tests fail with it")] = {test: [] for test in row["tests"]["failed"]}
+    return [f"{who}, {why}: {'; '.join(in_words(name, modes) for name, modes in what.items())}" for (who, why), what in found.items()]
+
+
+def in_words(name, modes):
+    return name.replace("_", " ") + (f" ({', '.join(modes)})" if modes else "")
+
+
+def as_text(table):
+    headers, rows = table
+    rows = [row + [""] * (len(headers) - len(row)) for row in [headers, *rows]]
+    widths = [max(len(row[i]) for row in rows if not row[i].startswith("skipped")) for i in range(len(headers))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def as_markdown(table):
+    headers, rows = table
+    lines = [headers, ["---"] * len(headers), *(row + [""] * (len(headers) - len(row)) for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def document_text(document):
+    parts = []
+    if document["peers"]:
+        parts += ["Libraries", as_text(peer_table(document)), ""]
+    if document["servers"]:
+        parts += ["Servers", as_text(server_table(document)), ""]
+    return "\n".join(parts + problems(document))
+
+
+def served_by(document):
+    return ", ".join(sorted({row["server"] for row in document["peers"]}))
+
+
+def document_markdown(document):
+    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}, libraries on {served_by(document)}.", "",
+             "### Libraries", "", as_markdown(peer_table(document)), "", "### Servers", "", as_markdown(server_table(document)), ""]
+    parts += [f"mixed: one node each of {', '.join(servers.MIXED)}.", ""]
+    notes = problems(document)
+    parts += ["What is not a yes:", "", *(f"- {line}" for line in notes), ""] if notes else []
+    return "\n".join(parts + [END])
+
+
+def write_into(path, document):
+    """Replaces the tables of a Markdown document."""
+    text = path.read_text()
+    before, rest = text.split(BEGIN)
+    path.write_text(before + document_markdown(document) + rest.split(END)[1])

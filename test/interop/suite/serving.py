@@ -1,0 +1,198 @@
+"""What a lock does on a server, one function for each thing that is promised, in the modes that promise it. Each gets a Stage: five
+nodes, our command in a mode, and a name of its own."""
+
+import concurrent.futures
+import dataclasses
+import json
+import pathlib
+import re
+import typing
+
+from suite.checks import expect, expect_true, until
+
+ADDERS = 16
+TIMES = 4
+EVERY = ("plain", "guarded", "fair")
+GUARDED = ("guarded", "fair")
+
+
+@dataclasses.dataclass
+class Stage:
+    fleet: typing.Any
+    redlock: typing.Any
+    plain: typing.Any  # our command in plain mode, on the same nodes
+    folder: str
+    name: str
+
+    def status(self, *words):
+        code, out, err = self.redlock.run("status", "--json", *words)
+        expect(f"exit code of redlock status ({err})", code, 0)
+        return json.loads(out)
+
+    def is_free(self):
+        return self.fleet.copies(self.name) == 0
+
+    def waiter(self):
+        """One that is known to wait: the nodes will tell it. A fair one watches its place in the line instead."""
+        if self.redlock.mode != "fair":
+            return self.redlock.wait_for(self.name)
+        waiter = self.redlock.start(self.name, "--", "echo", "ran")
+        until("our waiter waits", lambda: "waiting" in waiter.events() or self.redlock.given_up(waiter))
+        return waiter
+
+    def eligible_nodes(self):
+        return [node["eligible"] for node in self.status()["nodes"]]
+
+
+def a_second_caller_is_refused_and_told_why(stage):
+    stage.redlock.hold(stage.name, "--why", "month's end")
+    code, _, err = stage.redlock.run("run", "-n", stage.name, "--", "true")
+    expect("exit code of redlock run -n", code, 75)
+    expect_true(f"it does not say why: {err}", "month's end" in err)
+    expect("what redlock status says", stage.status(stage.name)["holder"]["why"], "month's end")
+
+
+def nothing_is_left_after_a_release(stage):
+    expect("exit code of redlock run", stage.redlock.run("run", stage.name, "--", "true")[0], 0)
+    until("nothing is left", stage.is_free)
+
+
+def a_release_wakes_a_waiter(stage):
+    holder = stage.redlock.hold(stage.name)
+    waiter = stage.waiter()
+    waiter.mark()
+    holder.stop()
+    expect("the waiter", waiter.finish(), (0, "ran"))
+    if stage.redlock.mode != "fair":
+        expect_true("no quorum told it", waiter.was_told_by(stage.fleet.quorum()))
+
+
+def renewals_keep_a_lock_beyond_its_ttl(stage):
+    holder = stage.redlock.hold(stage.name, "--ttl", "1s")
+    owners = set(stage.fleet.values(stage.name)) - {None}
+    until("it was renewed for three times its lease", lambda: holder.events().count("renewed") >= 9)
+    expect("whose it is", set(stage.fleet.values(stage.name)) - {None}, owners)
+    expect("what it came to", holder.stop()[0], 143)
+
+
+def a_dead_holder_makes_way(stage):
+    holder = stage.redlock.hold(stage.name, "--ttl", "2s")
+    waiter = stage.waiter()
+    holder.kill()
+    expect("the waiter", waiter.finish(), (0, "ran"))
+
+
+def a_script_extends_and_releases_its_lease(stage):
+    owner = stage.redlock.acquire(stage.name, "20s")
+    expect("extend", stage.redlock.run("extend", stage.name, "--ttl", "40s", owner=owner)[0], 0)
+    left = sorted(node.ask("PTTL", stage.name) for node in stage.fleet.nodes)
+    expect_true(f"leases in ms: {left}", left[-stage.fleet.quorum()] > 20000)
+    expect("extend by another", stage.redlock.run("extend", stage.name, owner="somebody")[0], 79)
+    expect("release by another", stage.redlock.run("release", stage.name, owner="somebody")[0], 79)
+    expect("release", stage.redlock.run("release", stage.name, owner=owner)[0], 0)
+    expect("release again", stage.redlock.run("release", stage.name, owner=owner)[0], 79)
+
+
+def a_lost_lock_stops_its_command(stage):
+    holder = stage.redlock.hold(stage.name, "--ttl", "2s")
+    for node in stage.fleet.nodes:
+        node.ask("SET", stage.name, "thief", "PX", 60000)
+    expect("what it came to", holder.finish()[0], 79)
+    expect("whose it is", set(stage.fleet.values(stage.name)), {"thief"})
+
+
+def keys_of_other_programs_are_respected(stage):
+    """One without an end, and one of another type."""
+    for number, words in enumerate((("SET", "{}", "forever"), ("HSET", "{}", "field", "1"))):
+        name = f"{stage.name}-{number}"
+        for node in stage.fleet.nodes:
+            node.ask(*(word.format(name) for word in words))
+        code, _, err = stage.redlock.run("run", "-n", name, "--", "true")
+        expect(f"exit code of redlock run -n ({err})", code, 75)
+        expect("keys that are left", stage.fleet.copies(name), 5)
+
+
+def sixteen_processes_lose_no_increment(stage):
+    path = pathlib.Path(stage.folder) / "counter"
+    path.write_text("0\n")
+
+    def add(_):
+        return {stage.redlock.run("run", "--wait", "100s", stage.name, "--", "sh", "-c",
+                                  f"read -r n <'{path}'; echo $((n + 1)) >'{path}'")[0] for _ in range(TIMES)}
+    with concurrent.futures.ThreadPoolExecutor(ADDERS) as threads:
+        expect("exit codes", set().union(*threads.map(add, range(ADDERS))), {0})
+    expect("the counter", int(path.read_text()), ADDERS * TIMES)
+
+
+def both_modes_exclude_each_other(stage):
+    stage.redlock.acquire(stage.name, "60s")
+    expect("plain, while it is guarded", stage.plain.run("run", "-n", stage.name, "--", "true")[0], 75)
+    other = stage.name + "-other"
+    stage.plain.acquire(other, "60s")
+    expect("guarded, while it is plain", stage.redlock.run("run", "-n", other, "--", "true")[0], 75)
+
+
+def fences_rise(stage):
+    fences = []
+    for _ in range(3):
+        code, out, err = stage.redlock.run("run", stage.name, "-c", "echo $REDLOCK_FENCE")
+        expect(f"exit code of redlock run ({err})", code, 0)
+        fences.append(int(re.search(r"\d+", out)[0]))
+    expect_true(f"fences: {fences}", fences[0] < fences[1] < fences[2])
+
+
+def the_fair_kind_keeps_the_order(stage):
+    path = pathlib.Path(stage.folder) / "order"
+    holder = stage.redlock.hold(stage.name)
+    waiters = []
+    for number in range(3):
+        waiters.append(stage.redlock.start(stage.name, "-c", f"echo {number} >>'{path}'"))
+        until("it stands in line", lambda: stage.status(stage.name)["waiting"] == len(waiters))
+    holder.stop()
+    expect("what they came to", [waiter.finish()[0] for waiter in waiters], [0, 0, 0])
+    expect("their order", path.read_text().split(), ["0", "1", "2"])
+
+
+def two_dead_nodes_of_five_do_not_matter_and_three_do(stage):
+    try:
+        for node in stage.fleet.nodes[:2]:
+            node.kill()
+        expect("with three nodes", stage.redlock.run("run", stage.name, "--", "true")[0], 0)
+        stage.fleet.nodes[2].kill()
+        expect("with two nodes", stage.redlock.run("run", "-n", stage.name, "--", "true")[0], 69)
+    finally:
+        for node in stage.fleet.nodes[:3]:
+            node.start()
+        stage.redlock.admit_nodes()
+
+
+def a_node_that_forgot_sits_out(stage):
+    """Restarted empty, or flushed."""
+    restarted, flushed = stage.fleet.nodes[:2]
+    try:
+        restarted.kill()
+        restarted.start()
+        flushed.ask("FLUSHALL")
+        expect("exit code of redlock run", stage.redlock.run("run", stage.name, "--", "true")[0], 0)
+        expect("eligible nodes", stage.eligible_nodes(), [False, False, True, True, True])
+    finally:
+        stage.redlock.admit_nodes()
+    expect("eligible nodes after redlock init", stage.eligible_nodes(), [True] * 5)
+
+
+BEHAVIOURS = {  # and the modes that promise it
+    a_second_caller_is_refused_and_told_why: EVERY,
+    nothing_is_left_after_a_release: EVERY,
+    a_release_wakes_a_waiter: EVERY,
+    renewals_keep_a_lock_beyond_its_ttl: EVERY,
+    a_dead_holder_makes_way: EVERY,
+    a_script_extends_and_releases_its_lease: EVERY,
+    a_lost_lock_stops_its_command: EVERY,
+    keys_of_other_programs_are_respected: EVERY,
+    sixteen_processes_lose_no_increment: EVERY,
+    both_modes_exclude_each_other: GUARDED,
+    fences_rise: GUARDED,
+    the_fair_kind_keeps_the_order: ("fair",),
+    two_dead_nodes_of_five_do_not_matter_and_three_do: EVERY,
+    a_node_that_forgot_sits_out: GUARDED,
+}

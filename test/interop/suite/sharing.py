@@ -1,0 +1,187 @@
+"""What sharing a lock with another library means, one function for each thing that is promised. Each gets a Stage: five nodes
+(or one), the library, our command in a mode, and a name of its own."""
+
+import concurrent.futures
+import dataclasses
+import pathlib
+import signal
+import typing
+
+from suite.checks import Failed, expect, expect_true, until
+
+LONG_MS = 60000  # max_ttl: nobody's lease may be longer
+SHORT_MS = 2000  # whole seconds, for libraries that know no less
+EACH = 8  # processes on either side
+TIMES = 4  # each adds
+
+
+@dataclasses.dataclass
+class Stage:
+    fleet: typing.Any
+    redlock: typing.Any
+    peer: typing.Any  # a driver that runs
+    start_peer: typing.Callable  # starts one more
+    crowd: typing.Callable  # so many drivers, which are kept
+    folder: str
+    name: str
+    other_name: str
+
+    def key(self):
+        return self.redlock.prefix + self.name
+
+    def is_gone(self):
+        return self.fleet.copies(self.key()) == 0
+
+    def marks(self):
+        """What tells whose a lock is: the value on every node."""
+        return self.fleet.values(self.key())
+
+    def expect_untouched(self, before):
+        """It is as it was; a library that does not wait for all nodes may have got to more of them meanwhile."""
+        now = self.marks()
+        kept = all(new == old for new, old in zip(now, before) if old is not None)
+        if not kept or set(now) - {None} != set(before) - {None}:
+            raise Failed(f"their lock was touched: {before} became {now}")
+
+    def is_ours(self, owner):
+        """On a quorum; a node that was slow to grant it has nothing."""
+        marks = self.marks()
+        return marks.count(owner) >= self.fleet.quorum() and set(marks) <= {owner, None}
+
+
+def we_are_refused_while_they_hold_it(stage):
+    expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    before = stage.marks()
+    code, _, err = stage.redlock.run("run", "-n", stage.name, "--", "true")
+    expect(f"exit code of redlock run -n ({err})", code, 75)
+    code, out, err = stage.redlock.run("status", stage.name)
+    expect(f"exit code of redlock status ({err})", code, 0)
+    stage.expect_untouched(before)
+    expect("they let go", stage.peer.tell("release"), "released")
+    until("their lock is gone", stage.is_gone)
+
+
+def they_are_refused_while_we_hold_it(stage):
+    owner = stage.redlock.acquire(stage.name, "60s")
+    expect("they ask", stage.peer.tell("acquire", LONG_MS, stage.name), "refused")
+    until("nothing but our lock is on the nodes", lambda: stage.is_ours(owner))
+
+
+def they_get_it_after_our_release(stage):
+    holder = stage.redlock.hold(stage.name)
+    expect("they ask", stage.peer.tell("acquire", LONG_MS, stage.name), "refused")
+    holder.stop()
+    until("they have it", lambda: stage.peer.tell("acquire", LONG_MS, stage.name) == "held")
+    expect("they let go", stage.peer.tell("release"), "released")
+
+
+def their_release_wakes_our_waiter(stage):
+    expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    waiter = stage.redlock.wait_for(stage.name)
+    waiter.mark()
+    expect("they let go", stage.peer.tell("release"), "released")
+    expect("our waiter", waiter.finish(), (0, "ran"))
+    expect_true("no quorum told our waiter", waiter.was_told_by(stage.fleet.quorum()))
+
+
+def their_extension_keeps_our_waiter_out(stage):
+    expect("they take it", stage.peer.tell("acquire", LONG_MS // 2, stage.name), "held")
+    before = stage.marks()
+    waiter = stage.redlock.wait_for(stage.name)
+    waiter.mark()
+    expect("they extend it", stage.peer.tell("extend", LONG_MS), "extended")
+    until("a quorum tells our waiter", lambda: waiter.was_told_by(stage.fleet.quorum()))
+    until("our waiter knows that it is still held", lambda: stage.redlock.knows_it_is_held(waiter))
+    expect_true("our waiter got it", "acquired" not in waiter.events())
+    stage.expect_untouched(before)
+    expect("they let go", stage.peer.tell("release"), "released")
+    expect("our waiter", waiter.finish(), (0, "ran"))
+
+
+def we_get_it_when_their_holder_died(stage):
+    victim = stage.start_peer()
+    expect("they take it", victim.tell("acquire", SHORT_MS, stage.name), "held")
+    waiter = stage.redlock.wait_for(stage.name)
+    victim.kill()
+    expect("our waiter", waiter.finish(), (0, "ran"))
+
+
+def they_get_it_when_our_holder_died(stage):
+    holder = stage.redlock.hold(stage.name, "--ttl", f"{SHORT_MS}ms")
+    holder.kill()
+    until("they have it", lambda: stage.peer.tell("acquire", LONG_MS, stage.name) == "held")
+    expect("they let go", stage.peer.tell("release"), "released")
+
+
+def their_late_release_leaves_ours_alone(stage):
+    """A holder that slept through its lease wakes up, and extends and releases what is ours by now."""
+    expect("they take it", stage.peer.tell("acquire", SHORT_MS, stage.name), "held")
+    stage.peer.signal(signal.SIGSTOP)
+    try:
+        until("their lease has run out", stage.is_gone)
+        owner = stage.redlock.acquire(stage.name, "60s")
+    finally:
+        stage.peer.signal(signal.SIGCONT)
+    if stage.peer.can_extend:
+        stage.peer.tell("extend", LONG_MS)
+    stage.peer.tell("release")
+    expect_true(f"our lock was touched: {stage.marks()}", stage.is_ours(owner))
+    expect("exit code of our release", stage.redlock.run("release", stage.name, owner=owner)[0], 0)
+
+
+def our_late_release_leaves_theirs_alone(stage):
+    owner = stage.redlock.acquire(stage.name, "1s")
+    until("our lease has run out", stage.is_gone)
+    expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    before = stage.marks()
+    expect("exit code of our extend", stage.redlock.run("extend", stage.name, owner=owner)[0], 79)
+    expect("exit code of our release", stage.redlock.run("release", stage.name, owner=owner)[0], 79)
+    stage.expect_untouched(before)
+    expect("they let go", stage.peer.tell("release"), "released")
+
+
+def eight_and_eight_processes_lose_no_increment(stage):
+    path = pathlib.Path(stage.folder) / "counter"
+    path.write_text("0")
+    crowd = stage.crowd(EACH)
+    for driver in crowd:
+        driver.be_ready()
+    with concurrent.futures.ThreadPoolExecutor(2 * EACH) as threads:
+        theirs = [threads.submit(driver.tell, "add", TIMES, stage.name, path) for driver in crowd]
+        ours = [threads.submit(add, stage, path) for _ in range(EACH)]
+        expect("what they did", {job.result() for job in theirs}, {"added"})
+        expect("exit codes of redlock run", {job.result() for job in ours}, {0})
+    expect("the counter", int(path.read_text()), 2 * EACH * TIMES)
+
+
+def add(stage, path):
+    """Adds under our lock, as a script would; returns the last exit code."""
+    for _ in range(TIMES):
+        code, _, _ = stage.redlock.run("run", "--wait", "100s", stage.name, "--",
+                                       "sh", "-c", f"read -r n <'{path}' || :; echo $((n + 1)) >'{path}'")
+        if code != 0:
+            return code
+    return 0
+
+
+def each_of_several_names_excludes_us(stage):
+    """A lock over several names holds each of them; and one that is ours keeps them from all, with nothing left behind."""
+    expect("they take both", stage.peer.tell("acquire", LONG_MS, stage.name, stage.other_name), "held")
+    for name in (stage.name, stage.other_name):
+        expect(f"exit code of redlock run -n {name}", stage.redlock.run("run", "-n", name, "--", "true")[0], 75)
+    expect("they let go", stage.peer.tell("release"), "released")
+    stage.redlock.acquire(stage.other_name, "60s")
+    expect("they ask for both", stage.peer.tell("acquire", LONG_MS, stage.name, stage.other_name), "refused")
+    until("the other name is free", stage.is_gone)
+
+
+COLUMNS = {  # of the table: the behaviours that stand in it
+    "refused while the other holds": [we_are_refused_while_they_hold_it, they_are_refused_while_we_hold_it],
+    "theirs after our release": [they_get_it_after_our_release],
+    "woken by their release": [their_release_wakes_our_waiter],
+    "their extension": [their_extension_keeps_our_waiter_out],
+    "dead holder": [we_get_it_when_their_holder_died, they_get_it_when_our_holder_died],
+    "late release": [their_late_release_leaves_ours_alone, our_late_release_leaves_theirs_alone],
+    "counter, 8 + 8": [eight_and_eight_processes_lose_no_increment],
+    "several names": [each_of_several_names_excludes_us],
+}

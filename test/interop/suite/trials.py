@@ -1,0 +1,177 @@
+"""Runs the behaviours of a peer or of a server and makes a row of each for the report: what came of it, by mode and behaviour."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from suite import peers, servers, serving, sharing
+from suite.checks import Failed, Unavailable
+from suite.command import MODES, Redlock
+from suite.nodes import Fleet
+
+SHARED_MODES = ("plain", "guarded")
+TESTS_S = 1800
+
+
+def attempt(function, stage, known=""):
+    """One cell: what came of it, and why."""
+    try:
+        function(stage)
+        return {"outcome": "yes", "why": ""}
+    except Failed as why:
+        return {"outcome": "known" if known else "no", "why": known or str(why)}
+    except Exception as why:  # an answer that is not as documented must not end the whole run
+        return {"outcome": "no", "why": f"{type(why).__name__}: {why}"}
+
+
+class Place:
+    """A temporary folder with a fleet in it."""
+
+    def __init__(self, used):
+        self.folder = tempfile.mkdtemp(prefix="redlock-interop.")
+        self.fleet = None
+        try:
+            self.fleet = Fleet(used, self.folder)
+        except Failed:
+            self.close()
+            raise
+
+    def new_folder(self, name):
+        path = f"{self.folder}/{name}"
+        os.makedirs(path)
+        return path
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.fleet:
+            self.fleet.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+# ---- a peer ---------------------------------------------------------------------------------------------------
+
+class Crew:
+    """The drivers of one peer."""
+
+    def __init__(self, peer, folder, addresses):
+        self.peer, self.folder, self.addresses = peer, folder, addresses
+        self.drivers, self.kept = [], []
+
+    def start(self):
+        self.drivers.append(peers.Driver(self.peer, self.folder, self.addresses))
+        return self.drivers[-1]
+
+    def crowd(self, count):
+        while len(self.kept) < count:
+            self.kept.append(self.start())
+        return self.kept
+
+    def dismiss(self, driver, keep_crowd):
+        """Ends the driver of a behaviour; and the crowd, when it may be in the middle of something."""
+        for each in [driver] if keep_crowd else [driver, *self.kept]:
+            each.kill()
+        if not keep_crowd:
+            self.kept = []
+
+    def stop(self):
+        for driver in self.drivers:
+            driver.kill()
+
+
+def fits(peer, function):
+    """Whether the library has what a behaviour is about."""
+    needs = {sharing.their_extension_keeps_our_waiter_out: peer.can_extend,
+             sharing.each_of_several_names_excludes_us: peer.has_several,
+             sharing.eight_and_eight_processes_lose_no_increment: peer.is_exclusive}
+    return needs.get(function, True)
+
+
+def share_in_mode(peer, mode, place, program, crew, say, behaviours):
+    cells = {}
+    fleet = place.fleet.first(peer.nodes)
+    for function in behaviours:
+        name = function.__name__
+        if not fits(peer, function):
+            cells[name] = {"outcome": "none", "why": "the library has no such thing"}
+            continue
+        label = f"{peer.name}.{mode}.{name}"
+        folder = place.new_folder(label)
+        redlock = Redlock(program, fleet, mode, folder, peer.prefix)
+        driver = crew.start()
+        stage = sharing.Stage(fleet, redlock, driver, crew.start, crew.crowd, folder, label, f"{label}.other")
+        cells[name] = attempt(function, stage, peer.known.get(function, ""))
+        redlock.clean_up()
+        crew.dismiss(driver, cells[name]["outcome"] == "yes")
+        say(f"{peer.name} {mode}", name, cells[name])
+    return cells
+
+
+def share(peer, server, program, folder, say, behaviours=None):
+    """The row of a peer."""
+    row = {"name": peer.name, "title": peer.title, "version": peer.version(), "nodes": peer.nodes, "prefix": peer.prefix,
+           "server": server.version}
+    behaviours = behaviours or [function for column in sharing.COLUMNS.values() for function in column]
+    try:
+        peers.install(peer, folder)
+        with Place([server]) as place:
+            Redlock(program, place.fleet, "guarded", place.folder).admit_nodes()
+            crew = Crew(peer, folder, place.fleet.first(peer.nodes).addresses())
+            try:
+                row["modes"] = {mode: share_in_mode(peer, mode, place, program, crew, say, behaviours) for mode in SHARED_MODES}
+            finally:
+                crew.stop()
+    except (Unavailable, Failed) as why:
+        row["skipped"] = str(why)
+        say(peer.name, "all of it", {"outcome": "skipped", "why": str(why)})
+    return row
+
+
+# ---- a server -------------------------------------------------------------------------------------------------
+
+def serve_in_mode(name, mode, place, program, say):
+    cells = {}
+    for function, modes in serving.BEHAVIOURS.items():
+        if mode not in modes:
+            continue
+        label = f"{mode}.{function.__name__}"
+        folder = place.new_folder(label)
+        redlock, plain = (Redlock(program, place.fleet, which, folder) for which in (mode, "plain"))
+        cells[function.__name__] = attempt(function, serving.Stage(place.fleet, redlock, plain, folder, label))
+        redlock.clean_up()
+        say(f"{name} {mode}", function.__name__, cells[function.__name__])
+    return cells
+
+
+def serve(name, used, program, say):
+    """The row of a server, or of several in one fleet."""
+    row = {"name": name, "version": ", ".join(server.version for server in used)}
+    try:
+        with Place(used) as place:
+            Redlock(program, place.fleet, "guarded", place.folder).admit_nodes()
+            row["modes"] = {mode: serve_in_mode(name, mode, place, program, say) for mode in MODES}
+    except Failed as why:
+        row["skipped"] = str(why)
+        say(name, "all of it", {"outcome": "no", "why": str(why)})
+    return row
+
+
+def run_tests(server, build, say):
+    """The integration and cli tests of this project with a server: how many programs passed, and which did not."""
+    say(server.name, "its integration and cli tests", {"outcome": "", "why": ""})
+    label = f"interop-{server.name}"
+    log = build / "meson-logs" / f"{label}.json"
+    log.unlink(missing_ok=True)
+    subprocess.run([peers.SOURCE / "tools" / "with-server", server.program, "meson", "test", "-C", build, "--no-rebuild",
+                    "--logbase", label, "--num-processes", str(2 * os.cpu_count()), "--suite", "integration", "--suite", "cli",
+                    "--no-suite", "slow"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=TESTS_S)
+    tests = [json.loads(line) for line in log.read_text().splitlines()]
+    failed = [test["name"].split(" / ")[-1] for test in tests if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")]
+    say(server.name, "its integration and cli tests", {"outcome": "no" if failed else "yes", "why": ", ".join(failed)})
+    return {"total": len(tests), "failed": failed}
