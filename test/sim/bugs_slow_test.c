@@ -7,35 +7,44 @@
 #include "sim/batch.h"
 #include "support/check.h"
 
-enum { SEEDS = 4000 };
+enum { SEEDS = 8000, STEP = 200 };
 
 /* Each of them breaks a promise; that nobody got a lock any more would be another bug. */
-static void check_rule(enum sim_bug bug, uint64_t seed)
+static bool breaks_promise(enum sim_bug bug, uint64_t seed)
 {
     struct sim_world *world = sim_world_new();
     struct sim_plan plan;
+    bool found;
 
     sim_plan_draw(&plan, seed, bug, false);
     assert_false(sim_run(world, &plan, NULL));
-    print_message("# %s: seed %" PRIu64 ": %s\n", sim_bug_name(bug), seed, world->failure);
-    assert_null(strstr(world->failure, "liveness"));
-    assert_null(strstr(world->failure, "leak"));
+    found = strstr(world->failure, "liveness") == NULL && strstr(world->failure, "leak") == NULL;
+    if (found)
+        print_message("# %s: seed %" PRIu64 ": %s\n", sim_bug_name(bug), seed, world->failure);
     sim_world_free(world);
+    return found;
+}
+
+static void check_bug(enum sim_bug bug)
+{
+    struct sim_batch batch = {
+        .first = 1, .count = STEP, .bug = bug, .keep_going = true, .jobs = sim_batch_jobs()};
+    struct sim_batch_result result;
+
+    for (; batch.first <= SEEDS; batch.first += STEP) {
+        sim_batch_run(&batch, &result);
+        for (uint32_t i = 0; i < result.kept_count; i++)
+            if (breaks_promise(bug, result.failed_seeds[i]))
+                return;
+    }
+    fail_msg("%s was not found in %d seeds", sim_bug_name(bug), SEEDS);
 }
 
 static void every_planted_bug_is_found(void **state)
 {
     (void)state;
-    for (int bug = SIM_BUG_NONE + 1; bug < SIM_BUGS; bug++) {
-        struct sim_batch batch = {
-            .first = 1, .count = SEEDS, .bug = (enum sim_bug)bug, .jobs = sim_batch_jobs()};
-        struct sim_batch_result result;
-
-        sim_batch_run(&batch, &result);
-        if (result.failed == 0)
-            fail_msg("%s was not found in %d seeds", sim_bug_name(batch.bug), SEEDS);
-        check_rule(batch.bug, result.failed_seeds[0]);
-    }
+    for (int bug = SIM_BUG_NONE + 1; bug < SIM_BUGS; bug++)
+        check_bug((enum sim_bug)bug);
 }
 
 int main(void)

@@ -145,6 +145,8 @@ static enum rl_planted planted_in_engine(enum sim_bug bug)
         return RL_PLANTED_HALF_BATCH;
     case SIM_BUG_ADOPT_REPAIRS:
         return RL_PLANTED_ADOPT_REPAIRS;
+    case SIM_BUG_INIT_CLOCK:
+        return RL_PLANTED_INIT_CLOCK;
     case SIM_BUG_RELEASE_FORGOTTEN:
         return RL_PLANTED_RELEASE_FORGOTTEN;
     default:

@@ -20,7 +20,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "none",          "no-guard",       "no-second-round", "raise-unowned",    "release-unordered",
     "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates", "fence-or-floor",
     "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",      "promotion-unseen",
-    "unfit-vote",    "half-batch",     "adopt-repairs",   "init-wrong-clock", "release-forgotten",
+    "unfit-vote",    "half-batch",     "adopt-repairs",   "init-clock",       "release-forgotten",
 };
 
 const char *sim_fault_name(enum sim_fault fault)

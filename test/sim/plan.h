@@ -61,7 +61,7 @@ enum sim_bug {
     SIM_BUG_UNFIT_VOTE,        /* a vote counts although its node has been found unfit since it was asked */
     SIM_BUG_HALF_BATCH,    /* what a command for several locks granted before it failed is asked for again */
     SIM_BUG_ADOPT_REPAIRS, /* adopting plants a lock on nodes that do not have it */
-    SIM_BUG_INIT_WRONG_CLOCK,  /* the floor that the operator's word sets is by the client's clock alone */
+    SIM_BUG_INIT_CLOCK,    /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUG_RELEASE_FORGOTTEN, /* what a broken connection may have left behind is not released */
     SIM_BUGS
 };

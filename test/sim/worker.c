@@ -164,8 +164,8 @@ static void hold(struct sim_world *world, struct sim_worker *worker, redlock_loc
     worker->lock = lock;
     worker->valid_until = lock->lease.valid_until;
     worker->give_back_us = now_of(client) + sim_draw(world, 0, world->plan.hold_max_us);
-    worker->act_us = worker->give_back_us;
-    if (sim_chance(world, 30)) {
+    worker->act_us = world->stopping ? now_of(client) : worker->give_back_us;
+    if (!world->stopping && sim_chance(world, 30)) {
         int64_t sooner = now_of(client) + sim_draw(world, 0, 1000 * world->plan.ttl_ms);
 
         worker->act_us = sooner < worker->act_us ? sooner : worker->act_us;
@@ -469,9 +469,12 @@ void sim_worker_stop(struct sim_world *world, struct sim_worker *worker)
     struct sim_client *client = sim_client_of(world, worker);
 
     worker->act_us = INT64_MAX;
-    if (worker->stage == SIM_ASKING && worker->request != 0 && !worker->adopts)
-        rl_engine_cancel(&client->engine, worker->request);
-    else if (worker->stage == SIM_WON)
+    if (worker->stage == SIM_ASKING && !worker->adopts) {
+        worker->operation->request =
+            ++client->last_request; /* those that block cannot be canceled otherwise */
+        rl_engine_cancel(&client->engine, worker->operation->request);
+    }
+    if (worker->stage == SIM_WON)
         hand_out(world, worker);
     if (worker->stage == SIM_HELD)
         give_back(world, worker);
