@@ -33,6 +33,9 @@ help:
 	@echo 'make interop               share locks with 19 kinds of lock of other libraries, and try 8 servers, all of which it fetches;'
 	@echo '                           half an hour; PEER=redsync for one library; DOCUMENT=docs/interop.md renews the tables there'
 	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one'
+	@echo 'make bench-serve           speed of redlock serve, and of the library beside it; half a minute'
+	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'
+	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
@@ -113,7 +116,23 @@ all-for-interop:
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD)
 
+bench-serve:
+	@tools/setup test
+	@tools/configure $(BUILD)/release -Dbuildtype=release
+	@ninja -C $(BUILD)/release src/redlock bench/serve-load
+	@bench/serve $(BUILD)/release
+
+serve-peers: all
+	@tools/setup demo
+	@tools/setup python
+	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/peers/run $(BUILD)/peers/serve
+
+serve-contract: all
+	@tools/setup demo
+	@tools/setup python
+	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/contract $(BUILD)/peers/schemathesis
+
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers all-for-interop clean
+.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean

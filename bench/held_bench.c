@@ -154,7 +154,7 @@ static uint64_t extended(redlock_client *client)
 
     if (redlock_client_stats(client, &stats) != REDLOCK_OK)
         bench_die("no statistics");
-    return stats.extended;
+    return stats.renewed;
 }
 
 /* A client that has connected and done everything once, but holds nothing. */

@@ -37,7 +37,7 @@ static void init_nodes(redlock_client *client)
 {
     static redlock_report report = REDLOCK_REPORT_INIT;
 
-    if (redlock_init_nodes(client, 0, &report) != REDLOCK_OK)
+    if (redlock_init_nodes(client, 1, &report) != REDLOCK_OK)
         bench_die("%s", report.line);
 }
 

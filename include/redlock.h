@@ -428,9 +428,24 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_extend_async(redlock_lock 
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done,
                                                                     void *context, redlock_request *request);
 
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_adopt_async(redlock_client *client,
+                                                                  const redlock_spec *spec, const char *owner,
+                                                                  size_t owner_length,
+                                                                  redlock_acquired_fn done, void *context,
+                                                                  redlock_request *request);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_release_owner_async(
+    redlock_client *client, const char *name, size_t name_length, const char *owner, size_t owner_length,
+    redlock_done_fn done, void *context, redlock_request *request);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_inspect_async(redlock_client *client, const char *name,
+                                                                    size_t name_length, redlock_done_fn done,
+                                                                    void *context, redlock_request *request);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_init_nodes_async(redlock_client *client, int force,
+                                                                       redlock_done_fn done, void *context,
+                                                                       redlock_request *request);
+
 /* Ends a request early: its callback runs with REDLOCK_CANCELED and what it had been granted is released.
- * An extension's round goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has already ended. A release
- * cannot be cancelled (REDLOCK_MISUSE). */
+ * The round of an extension or an adoption goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has already
+ * ended. A release cannot be cancelled (REDLOCK_MISUSE). */
 REDLOCK_API redlock_result redlock_cancel(redlock_client *client, redlock_request request);
 
 /* For programs with an event loop: a descriptor that is readable when redlock_client_process() should be called;

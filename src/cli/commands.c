@@ -52,6 +52,11 @@ static const char local_text[] =
     "REDLOCK_SERVER the program (default: redis-server, else valkey-server).\n"
     "Whoever holds a lock there loses it when they are stopped.\n";
 
+static const char serve_text[] =
+    "Programs in any language take locks over HTTP and JSON (redlock-serve(1)), and Redis lock libraries\n"
+    "with --resp by changing a port. Any number of instances may serve the same nodes. Beyond this\n"
+    "machine it wants serve_access in the configuration: who may do what.\n";
+
 static const char completion_text[] =
     "bash:  source <(redlock completion bash)\n"
     "zsh:   redlock completion zsh >\"${fpath[1]}/_redlock\"\n"
@@ -72,6 +77,8 @@ const struct cli_command cli_commands[] = {
      false, cli_command_init},
     {"local", "start|stop|status", "the five private nodes used when none are configured", local_text,
      CLI_LOCAL, 1, 1, "needs one of start, stop, status", false, cli_command_local},
+    {"serve", "[options]", "a lock service over HTTP, and for Redis lock libraries", serve_text, CLI_SERVE, 0,
+     0, NULL, false, cli_command_serve},
     {"completion", "bash|zsh|fish", "print a completion script", completion_text, CLI_COMPLETION, 1, 1,
      "needs one of bash, zsh, fish", false, cli_command_completion},
     {"help", "[COMMAND]", "say more about a command", NULL, CLI_HELP, 0, 1, NULL, false, cli_command_help},

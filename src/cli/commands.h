@@ -37,6 +37,7 @@ int cli_command_extend(const struct cli_options *options);
 int cli_command_release(const struct cli_options *options);
 int cli_command_status(const struct cli_options *options);
 int cli_command_init(const struct cli_options *options);
+int cli_command_serve(const struct cli_options *options);
 int cli_command_local(const struct cli_options *options);
 int cli_command_completion(const struct cli_options *options);
 int cli_command_help(const struct cli_options *options);

@@ -15,6 +15,8 @@
 #include "cli/text.h"
 
 #define TIMEOUT_MAX_MS 600000
+#define COUNT_MAX 1000000
+#define SERVE_SPAN_MAX_MS 86400000
 #define SEPARATORS ", \t\n\v\f\r" /* of a list of nodes, as rl_node_url_next() has them */
 #define BLANKS " \t\r\n"
 
@@ -163,6 +165,19 @@ static int set_drift(const struct file *file, const char *key, const char *value
     return 0;
 }
 
+static int set_count(const struct file *file, const char *key, const char *value, uint32_t *count)
+{
+    uint32_t number = 0;
+    const char *problem = cli_text_read_number(value, COUNT_MAX, &number);
+
+    if (problem == NULL && number == 0)
+        problem = "is too small";
+    if (problem != NULL)
+        return refuse_value(file, key, value, problem);
+    *count = *count == 0 ? number : *count;
+    return 0;
+}
+
 static int set_mode(const struct file *file, const char *key, const char *value)
 {
     bool plain = strcmp(value, "plain") == 0;
@@ -197,7 +212,15 @@ static int set_key(const struct file *file, const char *key, const char *value)
                  {"tls_ca", &config->tls_ca, set_path},
                  {"tls_cert", &config->tls_cert, set_path},
                  {"tls_key", &config->tls_key, set_path},
-                 {"password_file", &config->password_file, set_password_file}};
+                 {"password_file", &config->password_file, set_password_file},
+                 {"serve_listen", &config->serve.listen, set_text},
+                 {"serve_unix", &config->serve.unix_path, set_path},
+                 {"serve_resp", &config->serve.resp, set_text},
+                 {"serve_access", &config->serve.access, set_path},
+                 {"serve_hosts", &config->serve.hosts, set_text},
+                 {"serve_tls_cert", &config->serve.tls_cert, set_path},
+                 {"serve_tls_key", &config->serve.tls_key, set_path},
+                 {"serve_tls_client_ca", &config->serve.tls_client_ca, set_path}};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(key, texts[i].key) == 0)
@@ -216,6 +239,14 @@ static int set_key(const struct file *file, const char *key, const char *value)
         return set_span(file, key, value, 1, TIMEOUT_MAX_MS, &config->node_timeout_ms);
     if (strcmp(key, "drift_ppm") == 0)
         return set_drift(file, key, value, &config->drift_ppm);
+    if (strcmp(key, "serve_max_wait") == 0)
+        return set_span(file, key, value, 1, SERVE_SPAN_MAX_MS, &config->serve.max_wait_ms);
+    if (strcmp(key, "serve_max_hold") == 0)
+        return set_span(file, key, value, 1, SERVE_SPAN_MAX_MS, &config->serve.max_hold_ms);
+    if (strcmp(key, "serve_max_connections") == 0)
+        return set_count(file, key, value, &config->serve.max_connections);
+    if (strcmp(key, "serve_max_waiters") == 0)
+        return set_count(file, key, value, &config->serve.max_waiters);
     snprintf(file->notes->words, sizeof file->notes->words, "\"%.200s\" is not a key that is known", key);
     return CLI_EXIT_CONFIG;
 }

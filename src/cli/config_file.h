@@ -17,6 +17,10 @@ struct cli_config {
     uint32_t ttl_ms, max_ttl_ms, connect_timeout_ms, node_timeout_ms, drift_ppm;
     bool plain, mode_given;
     char *ttl_place, *password_place; /* file and line of ttl and of password_file */
+    struct {
+        char *listen, *unix_path, *resp, *access, *hosts, *tls_cert, *tls_key, *tls_client_ca;
+        uint32_t max_wait_ms, max_hold_ms, max_connections, max_waiters;
+    } serve; /* keys that begin with serve_: of redlock serve */
 };
 
 /* What there is to say about a file that was read. */

@@ -16,7 +16,7 @@
 #define AT(member) offsetof(struct cli_options, member)
 #define TAKING (CLI_RUN | CLI_ACQUIRE)
 #define LOCKING (TAKING | CLI_EXTEND | CLI_RELEASE)
-#define ASKING (LOCKING | CLI_STATUS | CLI_INIT)
+#define ASKING (LOCKING | CLI_STATUS | CLI_INIT | CLI_SERVE)
 #define EVERY (ASKING | CLI_LOCAL | CLI_COMPLETION | CLI_HELP | CLI_VERSION)
 
 static const struct cli_option table[] = {
@@ -50,10 +50,15 @@ static const struct cli_option table[] = {
      "write what happens to descriptor N, as JSON lines"},
     {"owner-token", '\0', CLI_VALUE_TEXT, AT(owner), CLI_EXTEND | CLI_RELEASE, "OWNER",
      "as printed by acquire (default: REDLOCK_OWNER)"},
+    {"listen", '\0', CLI_VALUE_TEXT, AT(listen), CLI_SERVE, "ADDR:PORT", "serve HTTP there (127.0.0.1:7420)"},
+    {"unix", '\0', CLI_VALUE_TEXT, AT(unix_path), CLI_SERVE, "PATH",
+     "serve HTTP on this unix socket (serve.sock beside the local nodes)"},
+    {"resp", '\0', CLI_VALUE_TEXT, AT(resp), CLI_SERVE, "PORT",
+     "serve Redis lock libraries on this port of 127.0.0.1, or ADDR:PORT (not at all)"},
     {"nodes", '\0', CLI_VALUE_TEXT, AT(nodes), ASKING, "URL,URL...", "the nodes, without passwords"},
     {"config", '\0', CLI_VALUE_TEXT, AT(config), ASKING, "FILE", "read nodes and settings from FILE"},
     {"prefix", '\0', CLI_VALUE_TEXT, AT(prefix), ASKING, "TEXT", "put before every name at the nodes"},
-    {"plain", '\0', CLI_VALUE_NONE, AT(plain), LOCKING | CLI_STATUS, NULL,
+    {"plain", '\0', CLI_VALUE_NONE, AT(plain), LOCKING | CLI_STATUS | CLI_SERVE, NULL,
      "SET NX PX only: no fence, no guard against nodes that forget"},
     {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT, NULL, "do not ask"},
     {"force", '\0', CLI_VALUE_NONE, AT(force), CLI_INIT, NULL, "also when a lock is seen to be held"},

@@ -20,7 +20,8 @@ enum cli_command_bit {
     CLI_COMPLETION = 1 << 6,
     CLI_HELP = 1 << 7,
     CLI_VERSION = 1 << 8,
-    CLI_INIT = 1 << 9
+    CLI_INIT = 1 << 9,
+    CLI_SERVE = 1 << 10
 };
 
 enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
@@ -31,6 +32,7 @@ enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
 struct cli_options {
     const char *nodes, *config, *prefix;
     const char *owner, *why, *who, *shell, *also;
+    const char *listen, *unix_path, *resp;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, quiet, verbose, json, no_color, help;

@@ -27,13 +27,19 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
         *request = operation->request;
 }
 
-/* Inside redlock_client_process() many calls may follow each other: what they ask for goes out together when it ends. */
-static void leave_nudged(redlock_client *client)
+/* In one turn of an event loop many calls may follow each other, inside redlock_client_process() and outside: what they ask for
+ * goes out together. */
+static void leave_corked(redlock_client *client)
 {
-    if (rl_client_processes(client))
-        rl_client_leave(client);
-    else
+    bool loops = client->outer_fd >= 0 && client->engine.wants.write != 0;
+
+    if (!rl_client_processes(client) && !loops) {
         rl_driver_leave(client);
+        return;
+    }
+    if (!rl_client_processes(client))
+        rl_driver_cork(client);
+    rl_client_leave(client);
 }
 
 redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
@@ -55,7 +61,7 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
     }
     if (operation != NULL)
         set_callback(operation, done, NULL, context, request);
-    leave_nudged(client);
+    leave_corked(client);
     return result;
 }
 
@@ -74,7 +80,7 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
     operation = rl_begin_extend(lock, ttl_ms, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_nudged(rl_client_of(lock));
+    leave_corked(rl_client_of(lock));
     return result;
 }
 
@@ -93,8 +99,90 @@ redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, v
     operation = rl_begin_release(lock, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_nudged(rl_client_of(lock));
+    leave_corked(rl_client_of(lock));
     return result;
+}
+
+static redlock_result know_later(redlock_client *client, const struct rl_known_call *call,
+                                 redlock_acquired_fn acquired, redlock_done_fn finished, void *context,
+                                 redlock_request *request)
+{
+    struct rl_operation *operation;
+    redlock_result result;
+
+    if (acquired == NULL && finished == NULL)
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    operation = rl_begin_known(client, call, next_request(client), &result, NULL);
+    if (operation != NULL)
+        set_callback(operation, acquired, finished, context, request);
+    leave_corked(client);
+    return result;
+}
+
+redlock_result redlock_adopt_async(redlock_client *client, const redlock_spec *spec, const char *owner,
+                                   size_t owner_length, redlock_acquired_fn done, void *context,
+                                   redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec copy;
+    struct rl_known_call call = {RL_OPERATION_ADOPT, rl_spec_accept(spec, &copy), owner, owner_length};
+
+    return know_later(client, &call, done, NULL, context, request);
+}
+
+redlock_result redlock_release_owner_async(redlock_client *client, const char *name, size_t name_length,
+                                           const char *owner, size_t owner_length, redlock_done_fn done,
+                                           void *context, redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
+    struct rl_known_call call = {RL_OPERATION_RELEASE, &spec, owner, owner_length};
+
+    return know_later(client, &call, NULL, done, context, request);
+}
+
+/* What an inspection finds is kept until its callback has run. */
+static redlock_result survey_later(redlock_client *client, const struct rl_survey_call *call,
+                                   redlock_done_fn done, void *context, redlock_request *request)
+{
+    redlock_report kept = REDLOCK_REPORT_INIT;
+    struct rl_operation *operation = NULL;
+    redlock_result result = REDLOCK_NOMEM;
+
+    if (done == NULL)
+        return REDLOCK_INVALID;
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    if (call->kind == RL_OPERATION_INSPECT)
+        kept.details = rl_details_create(&client->engine.config.allocator, client->engine.node_count);
+    if (call->kind != RL_OPERATION_INSPECT || kept.details != NULL)
+        operation = rl_begin_survey(client, call, next_request(client), &result, &kept);
+    if (operation != NULL)
+        set_callback(operation, NULL, done, context, request);
+    else
+        redlock_details_free(kept.details);
+    leave_corked(client);
+    return operation != NULL ? REDLOCK_OK : result;
+}
+
+redlock_result redlock_inspect_async(redlock_client *client, const char *name, size_t name_length,
+                                     redlock_done_fn done, void *context, redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length, false};
+
+    return survey_later(client, &call, done, context, request);
+}
+
+redlock_result redlock_init_nodes_async(redlock_client *client, int force, redlock_done_fn done,
+                                        void *context, redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0, force != 0};
+
+    return survey_later(client, &call, done, context, request);
 }
 
 redlock_result redlock_cancel(redlock_client *client, redlock_request request)
@@ -106,7 +194,7 @@ redlock_result redlock_cancel(redlock_client *client, redlock_request request)
         return REDLOCK_MISUSE;
     rl_client_now(client);
     result = rl_engine_cancel(&client->engine, request);
-    leave_nudged(client);
+    leave_corked(client);
     return result;
 }
 
@@ -154,13 +242,9 @@ int redlock_client_fd(redlock_client *client)
     if (client->outer_fd < 0)
         open_outer(client);
     fd = client->outer_fd;
-    if (fd >= 0 && !rl_list_empty(&client->completions)) {
-        uint64_t one = 1;
-        ssize_t put = write(client->ready_fd, &one, sizeof one);
-
-        (void)put;
-    }
-    leave_nudged(client);
+    if (fd >= 0 && !rl_list_empty(&client->completions))
+        rl_notify_ring(client);
+    rl_driver_leave(client);
     return fd;
 }
 
@@ -190,6 +274,6 @@ redlock_result redlock_client_process(redlock_client *client)
                 rl_driver_flush(client);
         client->processing = false;
     }
-    leave_nudged(client);
+    rl_driver_leave(client);
     return REDLOCK_OK;
 }

@@ -1,6 +1,8 @@
 /*
  * Calls begin: whatever thread they need is started, then the engine has them.
  */
+#include <string.h>
+
 #include "client/client.h"
 #include "engine/report.h"
 
@@ -15,7 +17,7 @@ static bool start_for_request(redlock_client *client, redlock_request request)
     return request == 0 || client->outer_fd >= 0 || start_threads(client);
 }
 
-bool rl_begin_threads(redlock_client *client, const redlock_spec *spec, redlock_request request)
+static bool start_for_spec(redlock_client *client, const redlock_spec *spec, redlock_request request)
 {
     bool watched = spec->on_lost != NULL || spec->on_renewed != NULL;
 
@@ -40,7 +42,7 @@ static struct rl_operation *count(redlock_client *client, struct rl_operation *o
 struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                       redlock_request request, redlock_result *result, redlock_report *report)
 {
-    if (!rl_begin_threads(client, spec, request))
+    if (!start_for_spec(client, spec, request))
         return refuse(result, report);
     return count(client, rl_call_acquire(&client->engine, spec, wait_ms, request, result, report));
 }
@@ -67,13 +69,44 @@ struct rl_operation *rl_begin_release(redlock_lock *lock, redlock_request reques
     return count(client, rl_call_release(lock, request, result, report));
 }
 
+struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_known_call *call,
+                                    redlock_request request, redlock_result *result, redlock_report *report)
+{
+    redlock_spec checked;
+
+    *result = rl_call_check_spec(&client->engine, call->spec, &checked, report);
+    if (*result != REDLOCK_OK)
+        return NULL;
+    if (!start_for_spec(client, &checked, request))
+        return refuse(result, report);
+    rl_driver_refresh(client);
+    return count(client, rl_call_known(&client->engine, call->kind, &checked, call->owner, call->owner_length,
+                                       request, result, report));
+}
+
+struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_survey_call *call,
+                                     redlock_request request, redlock_result *result, redlock_report *report)
+{
+    redlock_spec spec = {.size = sizeof spec, .name = call->name, .name_length = call->name_length};
+
+    if (call->name == NULL)
+        spec.name_length = 0;
+    else if (call->name_length == 0)
+        spec.name_length = strlen(call->name);
+    if (!start_for_request(client, request))
+        return refuse(result, report);
+    rl_driver_refresh(client);
+    return count(client,
+                 rl_call_survey(&client->engine, call->kind, &spec, call->force, request, result, report));
+}
+
 redlock_lock *rl_begin_hand_out(struct rl_operation *operation)
 {
     redlock_client *client = rl_client_of(operation->lock);
     redlock_lock *lock;
 
     rl_client_now(client);
-    lock = operation->adopts ? rl_call_adopted(operation) : rl_call_hand_out(operation);
+    lock = operation->kind == RL_OPERATION_ADOPT ? rl_call_adopted(operation) : rl_call_hand_out(operation);
     client->refs += lock != NULL;
     return lock;
 }

@@ -2,9 +2,7 @@
  * The calls that return when it is done. Each begins an operation and drives the connections, or sleeps, until it has ended.
  */
 #include <assert.h>
-#include <string.h>
 
-#include "base/bytes.h"
 #include "client/client.h"
 #include "engine/guard.h"
 #include "engine/report.h"
@@ -167,30 +165,19 @@ redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
 
 /* ---- locks that somebody else made ---- */
 
-static redlock_result adopt(redlock_client *client, const redlock_spec *spec, struct rl_owner_value owner,
-                            redlock_lock **lock, redlock_report *report)
+static redlock_result call_known(redlock_client *client, const struct rl_known_call *call,
+                                 redlock_lock **lock, redlock_report *report)
 {
-    struct rl_operation *operation = NULL;
-    redlock_spec checked;
+    struct rl_operation *operation;
     redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    result = rl_call_check_spec(&client->engine, spec, &checked, report);
-    if (result == REDLOCK_OK && !rl_begin_threads(client, &checked, 0)) {
-        result = REDLOCK_SYSTEM;
-        rl_report_error(report, result, "cannot start a thread: the system refused it");
-    }
-    if (result == REDLOCK_OK) {
-        rl_guard_begin(&client->engine); /* those that sit out do not count */
-        rl_guard_begin(&client->engine); /* those that sit out do not count */
-        rl_driver_settle(client, rl_quorum(client->engine.node_count));
-        rl_client_now(client);
-        operation = rl_call_adopt(&client->engine, &checked, owner, 0, &result, report);
-    }
+    operation = rl_begin_known(client, call, 0, &result, report);
     if (operation != NULL) {
         rl_driver_wait(client, operation, NULL);
-        *lock = rl_begin_hand_out(operation);
+        if (lock != NULL)
+            *lock = rl_begin_hand_out(operation);
         result = settle_up(client, operation, NULL, report);
     }
     rl_driver_leave(client);
@@ -201,35 +188,15 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
                              size_t owner_length, redlock_lock **lock, redlock_report *report)
 {
     RL_NO_CANCELLATION;
+    struct rl_known_call call = {RL_OPERATION_ADOPT, NULL, owner, owner_length};
     struct rl_report_frame frame;
     redlock_spec copy;
 
     if (lock == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
     *lock = NULL;
-    return rl_report_return(&frame, adopt(client, rl_spec_accept(spec, &copy),
-                                          (struct rl_owner_value){owner, owner_length}, lock, frame.report));
-}
-
-static redlock_result release_owner(redlock_client *client, const redlock_spec *spec,
-                                    struct rl_owner_value owner, redlock_report *report)
-{
-    struct rl_operation *operation = NULL;
-    redlock_spec checked;
-    redlock_result result;
-
-    if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
-    result = rl_call_check_spec(&client->engine, spec, &checked, report);
-    if (result == REDLOCK_OK) {
-        rl_driver_settle(client, rl_quorum(client->engine.node_count));
-        rl_client_now(client);
-        operation = rl_call_release_owner(&client->engine, &checked, owner, 0, &result, report);
-    }
-    if (operation != NULL)
-        result = conclude(client, operation, report);
-    rl_driver_leave(client);
-    return result;
+    call.spec = rl_spec_accept(spec, &copy);
+    return rl_report_return(&frame, call_known(client, &call, lock, frame.report));
 }
 
 redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
@@ -237,40 +204,27 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
 {
     RL_NO_CANCELLATION;
     redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
+    struct rl_known_call call = {RL_OPERATION_RELEASE, &spec, owner, owner_length};
     struct rl_report_frame frame;
 
     if (!rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    return rl_report_return(
-        &frame, release_owner(client, &spec, (struct rl_owner_value){owner, owner_length}, frame.report));
+    return rl_report_return(&frame, call_known(client, &call, NULL, frame.report));
 }
 
 /* ---- surveys ---- */
 
-/* Puts one question about a name (or about no name) to every node and waits for all of them. */
-static redlock_result survey(redlock_client *client, enum rl_operation_kind kind, const redlock_spec *spec,
-                             bool force, redlock_report *report)
+static redlock_result survey(redlock_client *client, const struct rl_survey_call *call,
+                             redlock_report *report)
 {
     struct rl_operation *operation;
     redlock_result result;
 
-    if (kind != RL_OPERATION_INSPECT)
-        rl_guard_begin(&client->engine);
-    rl_driver_settle(client, client->engine.node_count);
-    operation = rl_call_survey(&client->engine, kind, spec, force, &result, report);
-    return operation != NULL ? conclude(client, operation, report) : result;
-}
-
-static redlock_result inspect(redlock_client *client, const redlock_spec *spec, redlock_report *report)
-{
-    redlock_result result = REDLOCK_INVALID;
-
     if (client == NULL || !rl_client_enter(client))
         return rl_blocking_misuse(report);
-    if (client->engine.config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
-        rl_report_error(report, result, "name is too long: prefix and name together may have 1024 bytes");
-    else
-        result = survey(client, RL_OPERATION_INSPECT, spec, false, report);
+    operation = rl_begin_survey(client, call, 0, &result, report);
+    if (operation != NULL)
+        result = conclude(client, operation, report);
     rl_driver_leave(client);
     return result;
 }
@@ -279,36 +233,21 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
                                redlock_report *report)
 {
     RL_NO_CANCELLATION;
-    redlock_spec spec = {.size = sizeof spec, .name = name};
+    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length, false};
     struct rl_report_frame frame;
 
     if (report == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    spec.name_length = name == NULL ? 0 : name_length != 0 ? name_length : strlen(name);
-    return rl_report_return(&frame, inspect(client, &spec, frame.report));
-}
-
-static redlock_result init_nodes(redlock_client *client, bool force, redlock_report *report)
-{
-    redlock_spec spec = REDLOCK_SPEC_INIT;
-    redlock_result result = REDLOCK_MISUSE;
-
-    if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
-    if (client->engine.config.guarded)
-        result = survey(client, RL_OPERATION_INIT, &spec, force, report);
-    else
-        rl_report_error(report, result, "a plain client has no guard to admit nodes to");
-    rl_driver_leave(client);
-    return result;
+    return rl_report_return(&frame, survey(client, &call, frame.report));
 }
 
 redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report)
 {
     RL_NO_CANCELLATION;
+    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0, force != 0};
     struct rl_report_frame frame;
 
     if (!rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    return rl_report_return(&frame, init_nodes(client, force != 0, frame.report));
+    return rl_report_return(&frame, survey(client, &call, frame.report));
 }

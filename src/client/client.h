@@ -61,6 +61,7 @@ struct redlock_client {
     bool processing;              /* a thread is inside redlock_client_process() */
     pthread_t processor;
     struct rl_time timer_set;         /* what timer_fd is set to */
+    struct rl_time corked_until;      /* what a loop has asked for is written by then; 0 nothing waits */
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
     /* What callbacks get to see of single nodes: those that run in redlock_client_process(), and all others. */
     redlock_details *processed, *notified;
@@ -154,6 +155,9 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted);
 void rl_driver_flush(redlock_client *client);
 void rl_driver_run_timers(redlock_client *client);
 
+/* Event loops: what was asked for goes out with the next redlock_client_process(), or without it a little later. */
+void rl_driver_cork(redlock_client *client);
+
 /* After anything that may need the background: wakes who has to know. */
 void rl_driver_nudge(redlock_client *client);
 
@@ -166,6 +170,7 @@ void rl_driver_stop(redlock_client *client);
 /* ---- notify.c ------------------------------------------------------------------------------------------- */
 
 bool rl_notify_start(redlock_client *client);
+void rl_notify_ring(redlock_client *client); /* has an event loop call redlock_client_process() */
 void rl_notify_stop(redlock_client *client);
 
 /* Looks at what has come out of the engine: wakes threads whose calls have ended, or who have to run callbacks. */
@@ -215,9 +220,29 @@ struct rl_operation *rl_begin_extend(redlock_lock *lock, uint32_t ttl_ms, redloc
                                      redlock_result *result, redlock_report *report);
 struct rl_operation *rl_begin_release(redlock_lock *lock, redlock_request request, redlock_result *result,
                                       redlock_report *report);
-bool rl_begin_threads(redlock_client *client, const redlock_spec *spec, redlock_request request);
 
-/* As rl_call_hand_out() or rl_call_adopted(); the handle keeps the client. */
+/* A call about a lock that somebody else made: ADOPT or RELEASE. Lengths of 0 are those of texts. */
+struct rl_known_call {
+    enum rl_operation_kind kind;
+    const redlock_spec *spec;
+    const char *owner;
+    size_t owner_length;
+};
+
+/* A question to every node: INSPECT or INIT. */
+struct rl_survey_call {
+    enum rl_operation_kind kind;
+    const char *name; /* NULL none */
+    size_t name_length;
+    bool force; /* INIT: although locks are held */
+};
+
+struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_known_call *call,
+                                    redlock_request request, redlock_result *result, redlock_report *report);
+struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_survey_call *call,
+                                     redlock_request request, redlock_result *result, redlock_report *report);
+
+/* As rl_call_hand_out(), or rl_call_adopted() for an adoption; the handle keeps the client. */
 redlock_lock *rl_begin_hand_out(struct rl_operation *operation);
 
 /* ---- thread_token.c ------------------------------------------------------------------------------------- */

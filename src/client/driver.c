@@ -14,7 +14,12 @@
 #include "engine/nodes.h"
 #include "engine/queue.h"
 
-enum { READY_MAX = 32, REFRESH_AFTER_US = 5000, FROZEN_LOOK_MS = 50 };
+enum {
+    READY_MAX = 32,
+    REFRESH_AFTER_US = 5000,
+    FROZEN_LOOK_MS = 50,
+    CORK_MS = 20 /* longer than the turn of a loop that is well */
+};
 
 /* In a crowd only the driver writes: what many threads ask for travels together. */
 static bool leave_to_driver(redlock_client *client)
@@ -37,16 +42,30 @@ void rl_driver_flush(redlock_client *client)
         rl_transfer_connect(client);
         if (wants->write != 0 && leave_to_driver(client))
             return;
+        client->corked_until = (struct rl_time){0};
         rl_transfer_write(client); /* which may fail */
     } while ((wants->close | wants->open | wants->write) != 0);
 }
 
-/* Answers that came while nobody looked are read first: without them a node would seem silent that is not. */
+/* The next moment at which something has to be done. */
+static struct rl_time next_due(const redlock_client *client)
+{
+    struct rl_time due = rl_engine_due(&client->engine);
+
+    return client->corked_until.us != 0 ? rl_time_min(due, client->corked_until) : due;
+}
+
+/* Answers that came while nobody looked are read first: without them a node would seem silent that is not. As long as nothing is
+ * due, what a loop has asked for in this turn waits for the rest of it. */
 void rl_driver_run_timers(redlock_client *client)
 {
+    bool waits;
+
     rl_driver_refresh(client);
+    waits = client->corked_until.us != 0 && rl_time_before(client->engine.now, next_due(client));
     rl_engine_tick(&client->engine);
-    rl_driver_flush(client);
+    if (!waits)
+        rl_driver_flush(client);
 }
 
 /* How long nobody has looked at what nodes sent; nothing while another thread is in the poller. */
@@ -117,7 +136,7 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
         rl_follow_settle(client);
     } while (standing && !rl_list_empty(&client->crowd.ended));
     calls = rl_crowd_take_woken(client);
-    until = rl_time_min(until, rl_engine_due(&client->engine));
+    until = rl_time_min(until, next_due(client));
     timeout = rl_span_us(rest_us(client, rl_time_since(until, client->engine.now).us));
     awake_at = rl_time_max(until, client->engine.now);
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
@@ -236,7 +255,7 @@ static bool unattended(const redlock_client *client)
  * it is looked at now and then. */
 static struct rl_time carrier_rest(redlock_client *client)
 {
-    struct rl_time until = rl_engine_due(&client->engine);
+    struct rl_time until = next_due(client);
 
     if (rl_nodes_unsent(&client->engine, true))
         until = rl_time_min(until, rl_time_add(client->engine.now, rl_span_ms(FROZEN_LOOK_MS)));
@@ -337,7 +356,7 @@ void rl_driver_stop(redlock_client *client)
 
 static void set_timer_fd(redlock_client *client)
 {
-    struct rl_time due = rl_engine_due(&client->engine);
+    struct rl_time due = next_due(client);
     struct itimerspec at = {0};
     int64_t left;
 
@@ -354,6 +373,21 @@ static void set_timer_fd(redlock_client *client)
     timerfd_settime(client->timer_fd, 0, &at, NULL);
 }
 
+/* Rings once per turn. The carrier sees to it that nothing waits for a loop that does not come round. */
+void rl_driver_cork(redlock_client *client)
+{
+    rl_transfer_connect(client);
+    if (client->corked_until.us == 0) {
+        if (!rl_driver_start_carrier(client)) {
+            rl_driver_flush(client);
+            return;
+        }
+        client->corked_until = rl_time_add(client->engine.now, rl_span_ms(CORK_MS));
+        rl_notify_ring(client);
+    }
+    rl_driver_nudge(client);
+}
+
 void rl_driver_nudge(redlock_client *client)
 {
     struct rl_time due;
@@ -366,7 +400,7 @@ void rl_driver_nudge(redlock_client *client)
         (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true) ||
          !rl_list_empty(&client->engine.lagging)))
         rl_driver_start_carrier(client);
-    due = rl_engine_due(&client->engine);
+    due = next_due(client);
     if (client->carrier_running && client->carrier_until.us != 0 &&
         (rl_time_before(due, client->carrier_until) || (!client->driving && unattended(client))))
         pthread_cond_signal(&client->carrier_wake);

@@ -8,7 +8,7 @@
 #include "client/client.h"
 #include "engine/report.h"
 
-static void ring_ready(redlock_client *client)
+void rl_notify_ring(redlock_client *client)
 {
     uint64_t one = 1;
     ssize_t put = write(client->ready_fd, &one, sizeof one);
@@ -21,7 +21,7 @@ static void complete(redlock_client *client, struct rl_operation *operation)
     rl_list_append(&client->completions, &operation->link);
     client->async_count--;
     if (client->outer_fd >= 0 && !client->processing)
-        ring_ready(client);
+        rl_notify_ring(client);
     else if (client->outer_fd < 0)
         pthread_cond_signal(&client->notifier_wake);
 }
@@ -52,23 +52,25 @@ void rl_notify_attend(redlock_client *client)
 static void run_completion(redlock_client *client, struct rl_operation *operation)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_details *own = operation->record.details; /* of an inspection: it found owners and waiters */
+    bool won = operation->result == REDLOCK_OK;
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
-    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK) {
+    if (operation->kind == RL_OPERATION_ADOPT || (operation->kind == RL_OPERATION_ACQUIRE && won))
         lock = rl_begin_hand_out(operation);
-        if (lock == NULL) {
-            rl_driver_flush(client); /* it is released, and the next one asks */
-            rl_driver_nudge(client);
-        }
+    if (won && operation->acquired != NULL && lock == NULL) {
+        rl_driver_flush(client); /* it is released, and the next one asks */
+        rl_driver_nudge(client);
     }
-    report.details = rl_client_processes(client) ? client->processed : client->notified;
+    report.details = own != NULL ? own : rl_client_processes(client) ? client->processed : client->notified;
     rl_report_operation(&report, operation);
     rl_follow_unlock(client);
     if (operation->acquired != NULL)
         operation->acquired(operation->context, operation->result, lock, &report);
     else
         operation->finished(operation->context, operation->result, &report);
+    redlock_details_free(own);
     pthread_mutex_lock(&client->mutex);
     rl_operation_free(&client->engine, operation);
 }

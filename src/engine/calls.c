@@ -14,8 +14,8 @@
 #include "engine/place.h"
 #include "engine/queue.h"
 #include "engine/report.h"
+#include "engine/settling.h"
 #include "engine/steps.h"
-#include "engine/survey.h"
 
 enum { DEFAULT_TTL_MS = 15000 };
 
@@ -302,102 +302,75 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
     return operation;
 }
 
-/* The validity a lock would have if a quorum extended it now: nothing is promised before they did. */
-static void presume_held(redlock_lock *lock)
+/* An operation on a lock of its own, whose only reference it takes; NULL: no memory, and the lock is gone too. */
+static struct rl_operation *begin_on_own(struct rl_engine *engine, enum rl_operation_kind kind,
+                                         redlock_lock *lock, redlock_request request)
 {
-    struct rl_time now = lock->engine->now;
+    struct rl_operation *operation = lock != NULL ? rl_operation_create(engine, kind, lock) : NULL;
 
-    rl_holding_start(lock, now, rl_validity_end(now, lock->lease.config.ttl, lock->engine->config.drift_ppm));
+    if (operation != NULL)
+        operation->request = request;
+    else if (lock != NULL)
+        rl_lock_unref(lock);
+    return operation;
 }
 
-/* A lock object for a name and an owner value that somebody else made. */
-static redlock_lock *know_lock(struct rl_engine *engine, const redlock_spec *spec,
-                               struct rl_owner_value owner, redlock_result *result, redlock_report *report)
+struct rl_operation *rl_call_known(struct rl_engine *engine, enum rl_operation_kind kind,
+                                   const redlock_spec *spec, const char *owner, size_t owner_length,
+                                   redlock_request request, redlock_result *result, redlock_report *report)
 {
-    size_t length = owner.bytes != NULL && owner.length == 0 ? strlen(owner.bytes) : owner.length;
-    redlock_lock *lock;
-
-    if (owner.bytes == NULL || length == 0 || length > REDLOCK_OWNER_MAX) {
-        refuse(result, report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
-        return NULL;
-    }
-    lock = rl_call_make_lock(engine, spec, owner.bytes, length, 0);
-    if (lock == NULL)
-        refuse(result, report, REDLOCK_NOMEM, "out of memory");
-    else
-        presume_held(lock);
-    return lock;
-}
-
-struct rl_operation *rl_call_adopt(struct rl_engine *engine, const redlock_spec *spec,
-                                   struct rl_owner_value owner, redlock_request request,
-                                   redlock_result *result, redlock_report *report)
-{
-    redlock_lock *known = know_lock(engine, spec, owner, result, report);
     struct rl_operation *operation;
 
-    if (known == NULL)
-        return NULL;
-    rl_guard_begin(engine); /* nodes that sit out do not count */
-    operation = rl_call_extend(known, 0, request, result, report);
-    if (operation != NULL)
-        operation->adopts = true;
-    else if (known->stage == RL_LOCK_HELD)
-        rl_holding_abandon(known);
-    rl_lock_unref(known);
+    if (owner != NULL && owner_length == 0)
+        owner_length = strlen(owner);
+    if (owner == NULL || owner_length == 0 || owner_length > REDLOCK_OWNER_MAX)
+        return refuse(result, report, REDLOCK_INVALID, "owner is empty or longer than 511 bytes");
+    operation =
+        begin_on_own(engine, kind, rl_call_make_lock(engine, spec, owner, owner_length, request), request);
+    if (operation == NULL)
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    if (kind == RL_OPERATION_ADOPT)
+        rl_guard_begin(engine); /* nodes that are quarantined do not count */
+    rl_settling_begin(operation, rl_quorum(engine->node_count));
+    rl_steps_run(engine);
     return operation;
 }
 
 redlock_lock *rl_call_adopted(struct rl_operation *operation)
 {
-    redlock_lock *lock = NULL;
+    redlock_lock *lock = operation->lock;
 
     if (operation->result == REDLOCK_OK)
-        lock = rl_call_hand_out(operation);
-    else if (operation->lock->stage == RL_LOCK_HELD)
-        rl_holding_abandon(operation->lock); /* the nodes could not be asked: it is not ours to end */
+        return rl_call_hand_out(operation);
+    if (lock->stage == RL_LOCK_HELD)
+        rl_holding_abandon(lock); /* the nodes could not be asked: it is not ours to end */
     if (operation->result == REDLOCK_LOST)
         operation->result = REDLOCK_NOT_HELD;
-    rl_steps_run(operation->lock->engine);
-    return lock;
-}
-
-struct rl_operation *rl_call_release_owner(struct rl_engine *engine, const redlock_spec *spec,
-                                           struct rl_owner_value owner, redlock_request request,
-                                           redlock_result *result, redlock_report *report)
-{
-    redlock_lock *known = know_lock(engine, spec, owner, result, report);
-    struct rl_operation *operation;
-
-    if (known == NULL)
-        return NULL;
-    operation = rl_call_release(known, request, result, report);
-    rl_lock_unref(known);
-    return operation;
+    return NULL;
 }
 
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, bool force, redlock_result *result,
-                                    redlock_report *report)
+                                    const redlock_spec *spec, bool force, redlock_request request,
+                                    redlock_result *result, redlock_report *report)
 {
     bool inspects = kind == RL_OPERATION_INSPECT;
-    struct rl_operation *operation = NULL;
-    redlock_lock *lock;
+    struct rl_operation *operation;
 
-    if (inspects)
-        rl_guard_look(engine);
-    lock = rl_lock_create(engine, spec, spec->name_length, "nobody", 6);
-    if (lock != NULL)
-        operation = rl_operation_create(engine, kind, lock);
-    if (operation == NULL) {
-        if (lock != NULL)
-            rl_lock_unref(lock);
+    if (!inspects && !engine->config.guarded)
+        return refuse(result, report, REDLOCK_MISUSE, "a plain client has no guard to admit nodes to");
+    if (engine->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
+        return refuse(result, report, REDLOCK_INVALID,
+                      "name is too long: prefix and name together may have 1024 bytes");
+    if (!inspects)
+        rl_guard_begin(engine);
+    operation = begin_on_own(
+        engine, kind, rl_lock_create(engine, spec, spec->name_length, "nobody", strlen("nobody")), request);
+    if (operation == NULL)
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
-    }
     operation->record.details = inspects && report != NULL ? report->details : NULL;
     rl_details_forget(operation->record.details);
     operation->force = force;
-    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_SEARCH);
+    rl_settling_begin(operation, engine->node_count);
     rl_steps_run(engine);
     return operation;
 }

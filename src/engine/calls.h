@@ -23,27 +23,19 @@ struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock
 struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
                                      redlock_report *report);
 
-/* An owner value that a caller gave; length 0: it ends in a NUL. */
-struct rl_owner_value {
-    const char *bytes;
-    size_t length;
-};
+/* About a lock that somebody else made, ADOPT or RELEASE; owner_length 0: it ends in a NUL. The spec has been checked. */
+struct rl_operation *rl_call_known(struct rl_engine *engine, enum rl_operation_kind kind,
+                                   const redlock_spec *spec, const char *owner, size_t owner_length,
+                                   redlock_request request, redlock_result *result, redlock_report *report);
 
-/* A lock of which only name and owner value are known: goes on with it, or releases it. */
-struct rl_operation *rl_call_adopt(struct rl_engine *engine, const redlock_spec *spec,
-                                   struct rl_owner_value owner, redlock_request request,
-                                   redlock_result *result, redlock_report *report);
-struct rl_operation *rl_call_release_owner(struct rl_engine *engine, const redlock_spec *spec,
-                                           struct rl_owner_value owner, redlock_request request,
-                                           redlock_result *result, redlock_report *report);
-
-/* The end of an adoption: the lock, as rl_call_hand_out(), or NULL and what is left of it is left alone. */
+/* Makes the lock of an ended adoption the caller's; NULL: there is none, operation->result says why. */
 redlock_lock *rl_call_adopted(struct rl_operation *operation);
 
-/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. force: init goes on although locks are held. */
+/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. force: init goes on although locks are
+ * held. */
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, bool force, redlock_result *result,
-                                    redlock_report *report);
+                                    const redlock_spec *spec, bool force, redlock_request request,
+                                    redlock_result *result, redlock_report *report);
 
 /* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
 redlock_lock *rl_call_hand_out(struct rl_operation *operation);

@@ -55,13 +55,21 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     }
 }
 
+/* Asynchronous calls may be looked after by a program's own loop, all others are not. */
+static struct rl_list *rounds_for(redlock_lock *lock)
+{
+    bool requested = lock->asking != NULL && lock->asking->request != 0;
+
+    return requested ? &lock->engine->requested : &lock->engine->rounds;
+}
+
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
 {
     lock->owed = lock->instant = 0;
     lock->owed_kind = kind;
     lock->owed_question = question;
     if (!rl_link_used(&lock->link))
-        rl_list_append(&lock->engine->rounds, &lock->link);
+        rl_list_append(rounds_for(lock), &lock->link);
     for (rl_node_set left = nodes; left != 0; left &= left - 1)
         ask_node(lock, rl_node_set_first(left), kind, question);
 }

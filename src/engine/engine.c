@@ -24,6 +24,8 @@ static void init_lists(struct rl_engine *engine)
 {
     rl_list_init(&engine->operations);
     rl_list_init(&engine->rounds);
+    rl_list_init(&engine->requested);
+    rl_list_init(&engine->settling);
     rl_list_init(&engine->lagging);
     rl_list_init(&engine->ended);
     rl_list_init(&engine->turned);
@@ -255,7 +257,7 @@ static bool can_be_told(const struct rl_operation *operation)
            operation->kind == RL_OPERATION_INIT;
 }
 
-/* The round of an extension goes on: longer than wanted harms nobody. */
+/* The round of an extension or an adoption goes on: longer than wanted harms nobody. */
 static void cancel(struct rl_operation *operation)
 {
     struct rl_event event = {.kind = RL_EVENT_CANCEL, .now = operation->lock->engine->now};

@@ -185,6 +185,24 @@ static void describe_quarantine(const struct rl_engine *engine, char *why, size_
         rl_text_add(&text, " (a new fleet: redlock init)");
 }
 
+/* Whether its memory is what it was before: an epoch that had ended is back, or its floor fell. A server that was swapped for another and
+ * back (SWAPDB, a proxy), a snapshot loaded without a restart, keys written by hand. What was locked since then is forgotten. */
+static bool went_back(struct rl_node_guard *guard, const char *epoch, const struct rl_admitted *admitted)
+{
+    bool same = strcmp(epoch, guard->latest) == 0;
+    bool back = same ? admitted->fitness == RL_FITNESS_FIT && admitted->floor < guard->floor_seen
+                     : epoch[0] != '\0' && strcmp(epoch, guard->former) == 0;
+
+    if (!same) {
+        rl_text_copy(guard->former, sizeof guard->former, guard->latest);
+        rl_text_copy(guard->latest, sizeof guard->latest, epoch);
+        guard->floor_seen = 0;
+    }
+    if (admitted->fitness == RL_FITNESS_FIT)
+        guard->floor_seen = admitted->floor;
+    return back;
+}
+
 static void take_admitted(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
                           const struct rl_admitted *admitted)
 {
@@ -202,6 +220,11 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
     if (strcmp(epoch, guard->epoch) != 0)
         guard->admitted = engine->now;
     rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
+    if (ticket->number != RL_WORD_LOOK && went_back(guard, epoch, admitted)) {
+        rl_state_log(engine, REDLOCK_LOG_WARNING, "node %u %s: its memory went back to an earlier state",
+                     node + 1, engine->sessions[node].url.display);
+        guard->accused = true;
+    }
     if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
         /* Asked for the time only: what its record says does not mend its clock. */
         if (!rl_cause_is_clock(guard->cause))

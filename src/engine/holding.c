@@ -101,6 +101,12 @@ static void end_holding(redlock_lock *lock)
     rl_queue_leave(lock);
 }
 
+/* An adoption is an extension of a lock that somebody else made. */
+static bool waits_for(const struct rl_operation *operation, enum rl_operation_kind kind)
+{
+    return operation->kind == kind || (operation->kind == RL_OPERATION_ADOPT && kind == RL_OPERATION_EXTEND);
+}
+
 /* Ends the calls of a kind that wait for a question up to this one. */
 static void end_waiting(redlock_lock *lock, enum rl_operation_kind kind, uint32_t question,
                         redlock_result result)
@@ -111,7 +117,7 @@ static void end_waiting(redlock_lock *lock, enum rl_operation_kind kind, uint32_
         struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, on_lock);
 
         link = rl_list_next(&lock->waiting, link);
-        if (operation->kind == kind && operation->awaits <= question)
+        if (waits_for(operation, kind) && operation->awaits <= question)
             rl_operation_finish(operation, result);
     }
 }

@@ -26,9 +26,10 @@ struct rl_operation;
 /* Widest first: there may be a hundred thousand of them. */
 struct redlock_lock {
     struct rl_engine *engine;
-    struct rl_link link;    /* in engine->rounds while nodes are owed or asked, or in engine->spare_locks */
-    struct rl_link lagging; /* in engine->lagging while it is held and nodes are behind */
-    struct rl_link notice;  /* in engine->notices; the client's while its handle is being freed */
+    struct rl_link
+        link; /* in engine->rounds or requested while nodes are owed or asked, or in engine->spare_locks */
+    struct rl_link lagging;      /* in engine->lagging while it is held and nodes are behind */
+    struct rl_link notice;       /* in engine->notices; the client's while its handle is being freed */
     struct rl_operation *asking; /* ASKING: the operation */
     struct rl_list waiting;      /* operations that wait for an extension round or for the release */
     struct rl_lease lease;

@@ -126,7 +126,7 @@ static void count_operation(struct rl_engine *engine, const struct rl_operation 
         *acquisition_count(stats, operation->result) += 1;
         rl_stats_add(fine ? &stats->acquire_ok : &stats->acquire_failed, took);
     }
-    if (operation->kind == RL_OPERATION_EXTEND) {
+    if (operation->kind == RL_OPERATION_EXTEND || operation->kind == RL_OPERATION_ADOPT) {
         *(fine ? &stats->extended : &stats->extend_failed) += 1;
         rl_stats_add(&stats->extend, took);
     }
@@ -146,6 +146,7 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
     operation->result = result;
     rl_timers_set(&engine->timers, &operation->timer, RL_TIME_NEVER);
     rl_list_remove(&operation->on_lock);
+    rl_list_remove(&operation->settling);
     count_operation(engine, operation);
     rl_list_remove(&operation->link);
     rl_list_append(&engine->ended, &operation->link);

@@ -44,6 +44,8 @@ struct rl_operation {
     struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in queues.turns */
     struct rl_link turned;   /* ACQUIRE: in engine->turned */
     struct rl_link watching; /* ACQUIRE: in engine->watching while nodes tell it of changes */
+    struct rl_link settling; /* in engine->settling while it waits for connections; see settling.c */
+    uint32_t wanted;         /* and for how many of them */
     enum rl_operation_kind kind;
     redlock_lock *lock;
     struct rl_acquire acquire; /* ACQUIRE */
@@ -57,7 +59,6 @@ struct rl_operation {
     uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
     rl_node_set offered;   /* ACQUIRE, fair: nodes that last offered the free lock to somebody else */
     uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
-    bool adopts;           /* EXTEND: of a lock that somebody else made */
     bool searching, force; /* INIT: looks for held locks first; goes on whatever that finds */
     bool done;
     redlock_result result;

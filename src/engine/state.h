@@ -18,7 +18,8 @@
 #include "wire/guard_command.h"
 #include "wire/owner.h"
 
-/* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock. */
+/* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock and what
+ * must not come back. */
 struct rl_node_guard {
     enum rl_fitness fitness;
     bool awaits_floor;              /* it lacked a floor when the present sweep began */
@@ -40,6 +41,9 @@ struct rl_node_guard {
     enum rl_cause told;            /* what the log was told of that */
     char record[RL_EPOCH_MAX + 1]; /* as its latest admission told it */
     char epoch[RL_EPOCH_MAX + 1];  /* the part of it that votes are asked with */
+    char latest[RL_EPOCH_MAX + 1]; /* the epoch that was last heard of, also on earlier connections */
+    char former[RL_EPOCH_MAX + 1]; /* and the one before that: it must not come back */
+    uint64_t floor_seen;           /* in the latest epoch: it must not fall */
     struct rl_time admitted;       /* when this epoch was first heard of */
     struct rl_time announced; /* when it was last told how long our locks may be; 0 not on this connection */
     struct rl_terms terms;    /* which terms it knew when it was last heard */
@@ -106,7 +110,9 @@ struct rl_engine {
     struct rl_timers timers;
     uint32_t timers_reserved;          /* places promised to operations and locks */
     struct rl_list operations;         /* under way */
-    struct rl_list rounds;             /* locks with a round under way */
+    struct rl_list rounds;             /* locks with a round under way, but for those of asynchronous calls */
+    struct rl_list requested;          /* those */
+    struct rl_list settling;           /* operations whose question waits for connections */
     struct rl_list lagging;            /* held locks that do not reach all nodes; see lagging.c */
     uint32_t lagging_on[RL_NODES_MAX]; /* how many of them lack each node */
     struct rl_list ended;              /* operations that are over, for whoever called */

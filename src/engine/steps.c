@@ -9,6 +9,7 @@
 #include "engine/holding.h"
 #include "engine/queue.h"
 #include "engine/record.h"
+#include "engine/settling.h"
 #include "engine/survey.h"
 
 enum { GIVEN_AT_ONCE = 512 }; /* unanswered questions at one node */
@@ -17,6 +18,8 @@ void rl_steps_operation(struct rl_operation *operation, const struct rl_event *e
 {
     if (operation->kind == RL_OPERATION_ACQUIRE)
         rl_acquisition_event(operation, event);
+    else if (rl_link_used(&operation->settling) && event->kind == RL_EVENT_TIMER)
+        rl_settling_start(operation);
     else
         rl_survey_event(operation, event);
 }
@@ -27,7 +30,7 @@ bool rl_steps_current(const redlock_lock *lock, const struct rl_ticket *ticket)
 
     if (ticket->question == 0)
         return false;
-    if (lock->asking != NULL && lock->asking->kind != RL_OPERATION_ADOPT)
+    if (lock->asking != NULL)
         return !of_lease;
     return of_lease && lock->stage != RL_LOCK_OVER;
 }
@@ -71,18 +74,18 @@ static void give_held_locks(struct rl_engine *engine, uint32_t node)
 }
 
 /* A node became ready or fit, or it is certain that it will not: brings locks that wait for it up to date. */
-static void settle(struct rl_engine *engine, uint32_t node)
+static void settle(struct rl_engine *engine, struct rl_list *rounds, uint32_t node)
 {
     bool ready = engine->sessions[node].state == RL_SESSION_READY;
     enum rl_right right = ready ? rl_guard_right(engine, node) : RL_MAY_NOT_VOTE;
-    struct rl_link *link = rl_list_first(&engine->rounds);
+    struct rl_link *link = rl_list_first(rounds);
 
     while (link != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
         struct rl_ticket as_if = {.question = lock->owed_question, .kind = (uint8_t)lock->owed_kind};
         struct rl_answer answer;
 
-        link = rl_list_next(&engine->rounds, link);
+        link = rl_list_next(rounds, link);
         if (!rl_node_set_has(lock->owed, node) ||
             (needs_right(lock->owed_kind) && right == RL_MAY_VOTE_SOON) || rl_dispatch_pay(lock, node))
             continue;
@@ -91,7 +94,7 @@ static void settle(struct rl_engine *engine, uint32_t node)
         rl_lock_ref(lock);
         rl_steps_deliver(lock, node, &as_if, &answer);
         rl_lock_unref(lock);
-        link = rl_list_first(&engine->rounds);
+        link = rl_list_first(rounds);
     }
     if (right == RL_MAY_VOTE)
         give_held_locks(engine, node);
@@ -118,8 +121,9 @@ void rl_steps_run(struct rl_engine *engine)
             uint32_t node = rl_node_set_first(engine->changed);
 
             engine->changed &= engine->changed - 1;
-            settle(engine, node);
+            settle(engine, &engine->rounds, node);
+            settle(engine, &engine->requested, node);
         }
-    } while (take_turn(engine) || engine->changed != 0);
+    } while (rl_settling_check(engine) || take_turn(engine) || engine->changed != 0);
     engine->stepping = false;
 }

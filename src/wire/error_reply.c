@@ -39,9 +39,13 @@ static bool mentions_after_colon(const char *text, size_t length, const char *wo
 /* A right that a script lacks is told in words instead of a class of its own. */
 static bool lacks_rights_in_script(const char *text, size_t length)
 {
-    static const char words[] = "ERR The user executing the script can't";
+    static const char *const words[] = {"ERR The user executing the script can't",
+                                        "ERR ACL failure in script"};
 
-    return length >= sizeof words - 1 && memcmp(text, words, sizeof words - 1) == 0;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (length >= strlen(words[i]) && memcmp(text, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
 }
 
 enum rl_cause rl_error_cause(const char *text, size_t length)

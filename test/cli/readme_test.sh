@@ -78,7 +78,7 @@ each 'files that are named are there' is_there \
         sed -E 's,^[^a-z],,' | grep -v NAME | sort -u)
 is_target() { grep -q "^$1:" Makefile; }
 each 'make targets that are named are there' is_target \
-    < <(grep -ohE '(^|`)make [a-z]+' "${pages[@]}" | sed 's/.*make //' | sort -u)
+    < <(grep -ohE '(^|`)make [a-z-]+' "${pages[@]}" | sed 's/.*make //' | sort -u)
 # A name of a test is a sentence in backquotes: at least three words.
 is_test() { grep -rqwF "$1" test || grep -rqwF "$1" src include; }
 each 'tests that are named are there' is_test \

@@ -17,7 +17,7 @@ exits 'help succeeds' 0 help
 for command in run acquire extend release status init local completion version; do
     ok "help lists $command" has "$out" "redlock $command"
 done
-for command in list watch wait break doctor bench serve; do
+for command in list watch wait break doctor bench; do
     ok "help does not list $command, which is not there" lacks "$out" "redlock $command"
 done
 exits '--help succeeds' 0 --help

@@ -100,7 +100,19 @@ static const struct {
             {"ttl", 'd', 50, 86400000},
             {"connect_timeout", 'd', 1, 600000},
             {"node_timeout", 'd', 1, 600000},
-            {"drift_ppm", 'i', 1, 500000}};
+            {"drift_ppm", 'i', 1, 500000},
+            {"serve_listen", 't', 0, 0},
+            {"serve_unix", 'p', 0, 0},
+            {"serve_resp", 't', 0, 0},
+            {"serve_access", 'p', 0, 0},
+            {"serve_hosts", 't', 0, 0},
+            {"serve_tls_cert", 'p', 0, 0},
+            {"serve_tls_key", 'p', 0, 0},
+            {"serve_tls_client_ca", 'p', 0, 0},
+            {"serve_max_wait", 'd', 1, 86400000},
+            {"serve_max_hold", 'd', 1, 86400000},
+            {"serve_max_connections", 'i', 1, 1000000},
+            {"serve_max_waiters", 'i', 1, 1000000}};
 
 static bool allows(size_t which, const char *value)
 {
@@ -168,6 +180,11 @@ static void check_span(uint32_t ms, const char *wanted)
     CHECK(ms == span);
 }
 
+static void check_count(uint32_t count, const char *wanted)
+{
+    CHECK(count == (wanted != NULL ? strtoul(wanted, NULL, 10) : 0));
+}
+
 /* All node lines, one after the other. */
 static void check_nodes(const struct twin *twin, const char *nodes)
 {
@@ -199,6 +216,18 @@ static void compare(const struct twin *twin, const struct cli_config *config)
     check_span(config->max_ttl_ms, first(twin, "max_ttl"));
     check_span(config->connect_timeout_ms, first(twin, "connect_timeout"));
     check_span(config->node_timeout_ms, first(twin, "node_timeout"));
+    check_text(config->serve.listen, first(twin, "serve_listen"));
+    check_path(config->serve.unix_path, first(twin, "serve_unix"));
+    check_text(config->serve.resp, first(twin, "serve_resp"));
+    check_path(config->serve.access, first(twin, "serve_access"));
+    check_text(config->serve.hosts, first(twin, "serve_hosts"));
+    check_path(config->serve.tls_cert, first(twin, "serve_tls_cert"));
+    check_path(config->serve.tls_key, first(twin, "serve_tls_key"));
+    check_path(config->serve.tls_client_ca, first(twin, "serve_tls_client_ca"));
+    check_span(config->serve.max_wait_ms, first(twin, "serve_max_wait"));
+    check_span(config->serve.max_hold_ms, first(twin, "serve_max_hold"));
+    check_count(config->serve.max_connections, first(twin, "serve_max_connections"));
+    check_count(config->serve.max_waiters, first(twin, "serve_max_waiters"));
     CHECK(config->drift_ppm == (drift != NULL ? strtoul(drift, NULL, 10) : 0));
     CHECK(config->plain == (mode != NULL && strcmp(mode, "plain") == 0));
     CHECK((config->ttl_place != NULL) == (config->ttl_ms != 0));

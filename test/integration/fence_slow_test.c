@@ -287,14 +287,13 @@ static uint64_t use_for(redlock_client *client, int64_t duration_ms, uint64_t la
 /* Whether any of many rounds counts the node's vote. That it has the key is not enough: it may have been asked in vain. */
 static bool is_counted(redlock_client *client, uint32_t node)
 {
-    static redlock_report report;
+    redlock_report report = detailed_report();
     redlock_spec spec = spec_for("counted", SHORT_MAX_TTL_MS);
     bool counted = false;
 
     for (int i = 0; i < 30; i++) {
         redlock_lock *lock = NULL;
 
-        report = (redlock_report)REDLOCK_REPORT_INIT;
         if (redlock_try_acquire(client, &spec, &lock, &report) == REDLOCK_OK)
             redlock_release(lock, NULL);
         redlock_lock_free(lock);

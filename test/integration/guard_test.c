@@ -472,6 +472,95 @@ static void a_replica_does_not_vote(void **state)
     fleet_stop(replica_fleet);
 }
 
+/* ---- memory that comes back ---------------------------------------------------------------------------- */
+
+static void swap_databases(struct fleet *fleet)
+{
+    assert_string_equal(fleet_command(fleet, 0, "SWAPDB", "0", "1", NULL), "OK");
+}
+
+/* Another database takes the place of the one with the record, for long enough to be admitted and to grant a lock. Then the first one is
+ * back, with a record that was in order, and without that lock. How many hold it? */
+static int play_swap(struct fleet *fleet, redlock_mode mode)
+{
+    struct story story = {.mode = mode};
+    redlock_client *first, *second;
+    redlock_spec spec = spec_for("lock", STORY_TTL_MS);
+    redlock_lock *held, *stolen = NULL;
+    int holders;
+
+    set_urls(&story, fleet_url(fleet, 0), fleet_url(fleet, 1), fleet_url(fleet, 2));
+    second = open_story(&story, story.urls);
+    if (mode == REDLOCK_GUARDED)
+        admit_all_nodes(second);
+    await_all_nodes(second);
+    await(count_votes(second) == 3);
+    swap_databases(fleet);
+    await(count_votes(second) == 3);
+    first = open_story(&story, story.narrow_urls);
+    held = take_spec(first, &spec);
+    swap_databases(fleet);
+    for (int64_t start = now_ms(); stolen == NULL && now_ms() - start < STORY_WAIT_MS;)
+        (void)!redlock_try_acquire(second, &spec, &stolen, NULL);
+    holders = (stolen != NULL) + (redlock_lock_validity_ms(held) > 0);
+    for (int i = 0; i < 2; i++) {
+        redlock_lock *lock = (redlock_lock *[]){held, stolen}[i];
+
+        if (lock != NULL)
+            redlock_release(lock, NULL);
+        redlock_lock_free(lock);
+    }
+    redlock_client_close(first);
+    redlock_client_close(second);
+    fleet_command(fleet, 0, "FLUSHALL", NULL);
+    return holders;
+}
+
+static void a_database_that_was_swapped_there_and_back_does_not_give_a_lock_away_twice(void **state)
+{
+    struct fleet *fleet = *state;
+
+    assert_int_equal(play_swap(fleet, REDLOCK_GUARDED), 1);
+    assert_int_equal(play_swap(fleet, REDLOCK_PLAIN), 2);
+}
+
+/* Its keys as they were before it was flushed, put back by a helpful hand. */
+static void a_record_that_was_restored_by_hand_is_not_believed_by_who_saw_it_end(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    char record[128], floor[32], detail[160];
+
+    await(count_votes(client) == 3);
+    snprintf(record, sizeof record, "%s", fleet_command(fleet, 0, "GET", "redlock-guard:epoch", NULL));
+    snprintf(floor, sizeof floor, "%s", fleet_command(fleet, 0, "GET", "redlock-guard:floor", NULL));
+    flush_node(fleet);
+    await(!node_votes(client, 0, detail) && strstr(detail, "quarantined") != NULL);
+    fleet_command(fleet, 0, "SET", "redlock-guard:epoch", record, NULL);
+    fleet_command(fleet, 0, "SET", "redlock-guard:floor", floor, NULL);
+    await(strcmp(fleet_command(fleet, 0, "GET", "redlock-guard:epoch", NULL), record) != 0 ||
+          node_votes(client, 0, NULL));
+    assert_string_not_equal(fleet_command(fleet, 0, "GET", "redlock-guard:epoch", NULL), record);
+    await(node_votes(client, 0, NULL)); /* after another quarantine */
+    redlock_client_close(client);
+}
+
+/* The same record, but fences that go back: an old snapshot that was loaded without a restart. */
+static void a_floor_that_falls_is_noticed(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    char record[128];
+
+    await(count_votes(client) == 3);
+    snprintf(record, sizeof record, "%s", fleet_command(fleet, 0, "GET", "redlock-guard:epoch", NULL));
+    fleet_command(fleet, 0, "SET", "redlock-guard:floor", "1700000000000000", NULL);
+    fleet_command(fleet, 0, "CLIENT", "KILL", "TYPE", "normal", NULL); /* whoever connects looks at it */
+    await(!node_votes(client, 0, NULL) &&
+          strncmp(fleet_command(fleet, 0, "GET", "redlock-guard:epoch", NULL), record, 70) != 0);
+    redlock_client_close(client);
+}
+
 /* ---- nodes that talk nonsense -------------------------------------------------------------------------- */
 
 /* Its record is as it was, but what it says of fences is not to be believed: it is told anew by the others. */
@@ -1016,6 +1105,10 @@ int main(void)
         cmocka_unit_test(a_missing_right_to_info_is_named),
         cmocka_unit_test(plain_mode_does_without_info),
         cmocka_unit_test(a_missing_right_to_scripts_is_named),
+        ON_GUARDED(a_database_that_was_swapped_there_and_back_does_not_give_a_lock_away_twice,
+                   start_three_guarded),
+        ON_GUARDED(a_record_that_was_restored_by_hand_is_not_believed_by_who_saw_it_end, start_three_guarded),
+        ON_GUARDED(a_floor_that_falls_is_noticed, start_three_guarded),
         ON_GUARDED(clients_with_longer_locks_cost_no_node_its_vote, start_three_guarded),
         ON_GUARDED(a_node_that_forgot_learns_from_the_others_how_long_locks_may_last, start_three_guarded),
         ON_GUARDED(a_term_that_faded_keeps_no_node_from_voting, start_three_guarded),

@@ -72,6 +72,7 @@ static void plant_all(struct fleet *fleet, int64_t now)
 {
     fleet_command(fleet, 0, "FLUSHALL", NULL);
     plant_guard(fleet);
+    plant(fleet, FLOOR_KEY, decimal(now - INT64_C(1000) * SECOND_US)); /* it need not be lifted */
     for (int i = 0; i < ACQUIRES; i++)
         plant_request(fleet, &acquires[i], now);
 }

@@ -296,11 +296,11 @@ static void one_that_is_held_and_one_of_another_type_are_told_so_and_no_other(vo
 {
     struct fleet *fleet = *state;
     redlock_client *other = open_in(REDLOCK_GUARDED, fleet_urls(fleet), NULL, PATIENT_MS);
-    redlock_lock *held = take_lock(other, "many:7", LONG_TTL_MS);
     struct loop loop;
 
-    fleet_command(fleet, 0, "HSET", "many:11", "field", "value", NULL);
     loop_start(&loop, open_in(REDLOCK_GUARDED, fleet_urls(fleet), NULL, PATIENT_MS));
+    redlock_lock *held = take_lock(other, "many:7", LONG_TTL_MS);
+    fleet_command(fleet, 0, "HSET", "many:11", "field", "value", NULL);
     acquire_together(&loop);
     for (int i = 0; i < MANY; i++) {
         redlock_result expected = i == 7 ? REDLOCK_BUSY : i == 11 ? REDLOCK_FOREIGN_TYPE : REDLOCK_OK;

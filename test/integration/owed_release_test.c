@@ -250,8 +250,10 @@ static void a_native_release_that_is_not_allowed_gives_way_to_the_script(void **
     for (int i = 0; i < FAKES; i++)
         pretend_to_be_new(fakes[i], i + 1);
     client = open_warm_client(fake_urls(fakes));
-    for (int round = 0; round < 2; round++)
+    for (int round = 0; round < 2; round++) {
         give_back(take_lock(client, "native", LONG_TTL_MS));
+        await_all_nodes(client); /* by now the last of them too has told what is not allowed */
+    }
     redlock_client_close(client);
     for (int i = 0; i < FAKES; i++) {
         assert_int_equal(fake_node_received(fakes[i], "DELEX"), 1);

@@ -76,8 +76,8 @@ static void a_free_lock_is_granted_with_the_proposed_fence(void **state)
     assert_value(fleet, "lock", "me");
     assert_in_range(ttl_of(fleet, "lock"), 1, 5000);
     assert_value(fleet, FENCE_KEY, decimal(fence));
-    assert_in_range(ttl_of(fleet, FENCE_KEY), 86400000, 90000000);
-    assert_value(fleet, FLOOR_KEY, "5");
+    assert_in_range(ttl_of(fleet, FENCE_KEY), 3600000, 4200000);
+    assert_true(strtoll(fleet_command(fleet, 0, "GET", FLOOR_KEY, NULL), NULL, 10) < fence);
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
@@ -183,25 +183,45 @@ static void large_numbers_lose_no_digit(void **state)
     expect_fence(fleet, 0, INT64_C(8123456789012345), 7, INT64_C(8123456789012346));
 }
 
-static void a_fence_key_lives_for_a_day_after_its_last_use_give_or_take_an_hour(void **state)
+static void a_fence_key_lives_for_an_hour_after_its_last_use_give_or_take_ten_minutes(void **state)
 {
     struct fleet *fleet = *state;
     int64_t now;
 
     plant_guard(fleet);
-    /* Within the hour of the stored number the end is left alone. */
-    now = INT64_C(3600) * SECOND_US * 1000000 + 7;
+    /* Within the ten minutes of the stored number the end is left alone. */
+    now = INT64_C(600) * SECOND_US * 6000000 + 7;
     fleet_command(fleet, 0, "SET", FENCE_KEY, decimal(now), "EX", "1000", NULL);
     acquire(fleet, 1);
     assert_value(fleet, FENCE_KEY, decimal(now + 1));
     assert_in_range(ttl_of(fleet, FENCE_KEY), 1, 1000000);
     fleet_command(fleet, 0, "DEL", "lock", NULL);
-    /* The last of an hour gives way to the first of the next. */
-    now = INT64_C(3600) * SECOND_US * 1000001 - 1;
+    /* The last of them gives way to the first of the next. */
+    now = INT64_C(600) * SECOND_US * 6000001 - 1;
     fleet_command(fleet, 0, "SET", FENCE_KEY, decimal(now), "EX", "1000", NULL);
     acquire(fleet, 1);
     assert_value(fleet, FENCE_KEY, decimal(now + 1));
-    assert_in_range(ttl_of(fleet, FENCE_KEY), 86400000, 90000000);
+    assert_in_range(ttl_of(fleet, FENCE_KEY), 3600000, 4200000);
+    fleet_command(fleet, 0, "DEL", "lock", NULL);
+}
+
+/* What the keys of an hour ago knew the floor knows, and it has no end: so a clock may be set back by any time after that. */
+static void a_floor_stays_less_than_an_hour_behind_the_clock(void **state)
+{
+    struct fleet *fleet = *state;
+    int64_t now, floor;
+
+    plant_guard(fleet);
+    plant(fleet, FLOOR_KEY, decimal(node_now(fleet) - INT64_C(3600) * SECOND_US));
+    acquire(fleet, node_now(fleet));
+    now = node_now(fleet);
+    floor = strtoll(fleet_command(fleet, 0, "GET", FLOOR_KEY, NULL), NULL, 10);
+    assert_in_range(now - floor, INT64_C(3000) * SECOND_US, INT64_C(3100) * SECOND_US);
+    fleet_command(fleet, 0, "DEL", "lock", NULL);
+    /* Not before that: it would be written for nothing. */
+    plant(fleet, FLOOR_KEY, decimal(now - INT64_C(3400) * SECOND_US));
+    acquire(fleet, node_now(fleet));
+    assert_value(fleet, FLOOR_KEY, decimal(now - INT64_C(3400) * SECOND_US));
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
@@ -338,8 +358,8 @@ static void raising_lifts_the_fence_while_the_lock_is_ours(void **state)
     acquire(fleet, fence);
     assert_true(number_at(raise_fence(fleet, "me", fence + 9, EPOCH), 0) >= fence);
     assert_value(fleet, FENCE_KEY, decimal(fence + 9));
-    assert_in_range(ttl_of(fleet, FENCE_KEY), 86400000, 90000000);
-    assert_value(fleet, FLOOR_KEY, "5");
+    assert_in_range(ttl_of(fleet, FENCE_KEY), 3600000, 4200000);
+    assert_true(strtoll(fleet_command(fleet, 0, "GET", FLOOR_KEY, NULL), NULL, 10) < fence);
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
@@ -1151,7 +1171,8 @@ int main(void)
         ON_A_FLUSHED_NODE(a_proposal_far_from_the_clock_gives_way_to_the_clock),
         ON_A_FLUSHED_NODE(a_number_ahead_of_the_clock_is_kept_in_the_floor),
         ON_A_FLUSHED_NODE(large_numbers_lose_no_digit),
-        ON_A_FLUSHED_NODE(a_fence_key_lives_for_a_day_after_its_last_use_give_or_take_an_hour),
+        ON_A_FLUSHED_NODE(a_fence_key_lives_for_an_hour_after_its_last_use_give_or_take_ten_minutes),
+        ON_A_FLUSHED_NODE(a_floor_stays_less_than_an_hour_behind_the_clock),
         ON_A_FLUSHED_NODE(a_held_lock_is_denied_with_its_fence_its_time_and_its_owner),
         ON_A_FLUSHED_NODE(a_holder_without_an_end_and_with_a_long_name_is_shown_cut),
         ON_A_FLUSHED_NODE(a_key_of_another_type_is_in_the_way_and_nothing_is_written),

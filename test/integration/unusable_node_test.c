@@ -64,8 +64,7 @@ static int keep_busy(struct fleet *fleet, int node)
     const char *path = fleet_url(fleet, node) + strlen("unix://");
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-    assert_string_equal(fleet_command(fleet, node, "CONFIG", "SET", "busy-reply-threshold", "50", NULL),
-                        "OK");
+    assert_string_equal(fleet_command(fleet, node, "CONFIG", "SET", "lua-time-limit", "50", NULL), "OK");
     assert_true(strlen(path) < sizeof address.sun_path);
     strcpy(address.sun_path, path);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);

@@ -11,8 +11,10 @@
 #include "core/guard.h"
 #include "sim/node.h"
 
-enum { AHEAD_US = 5000000, FENCE_LIFE_S = 90000, TERM_LIFE_MS = 7200000, TERM_STEP_MS = 600000 };
-#define HOUR_US INT64_C(3600000000)
+enum { AHEAD_US = 5000000, FENCE_LIFE_S = 4200, TERM_LIFE_MS = 7200000, TERM_STEP_MS = 600000 };
+#define TEN_MINUTES_US INT64_C(600000000)
+#define FLOOR_BEHIND_US INT64_C(3500000000)
+#define FLOOR_LIFTED_US INT64_C(3000000000)
 
 static int64_t number(const char *text)
 {
@@ -107,9 +109,11 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, const struc
     if (fence <= vote->stored)
         fence = vote->stored + 1;
     end_ms = ms_of(call) + FENCE_LIFE_S * INT64_C(1000);
-    if (vote->has_fence && fence / HOUR_US == vote->known / HOUR_US)
+    if (vote->has_fence && fence / TEN_MINUTES_US == vote->known / TEN_MINUTES_US)
         end_ms = ms_of(call) + sim_node_pttl(call->node, now, fence_key);
     set_number(call, fence_key, fence, end_ms);
+    if (now - vote->floor > FLOOR_BEHIND_US)
+        set_number(call, call->arguments[3], now - FLOOR_LIFTED_US, 0);
     if (fence - now > AHEAD_US && fence > vote->floor)
         set_number(call, call->arguments[3], fence, 0);
     sim_node_set(call->node, lock, argv[0], ms_of(call) + number(argv[1]));

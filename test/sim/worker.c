@@ -138,7 +138,7 @@ static void inspect(struct sim_world *world, struct sim_worker *worker)
     world->stats.inspections++;
     take_operation(world, worker, SIM_LOOKING,
                    rl_call_survey(&sim_client_of(world, worker)->engine, RL_OPERATION_INSPECT, &spec, false,
-                                  &result, &report));
+                                  0, &result, &report));
 }
 
 /* The operator's word: nothing can be held. */
@@ -151,7 +151,7 @@ static void init(struct sim_world *world, struct sim_worker *worker)
     rl_guard_begin(&client->engine);
     world->stats.inits++;
     take_operation(world, worker, SIM_LOOKING,
-                   rl_call_survey(&client->engine, RL_OPERATION_INIT, &spec, false, &result, NULL));
+                   rl_call_survey(&client->engine, RL_OPERATION_INIT, &spec, false, 0, &result, NULL));
 }
 
 /* ---- holding ---- */
@@ -257,8 +257,7 @@ static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t nam
     sim_client_look(world, client);
     spec = draw_spec(world, heir, text, sizeof text);
     take_operation(world, heir, SIM_ASKING,
-                   rl_call_adopt(&client->engine, &spec, (struct rl_owner_value){owner, strlen(owner)}, 0,
-                                 &result, NULL));
+                   rl_call_known(&client->engine, RL_OPERATION_ADOPT, &spec, owner, 0, 0, &result, NULL));
     heir->waits = false;
     if (heir->stage != SIM_ASKING)
         heir->adopts = false;
@@ -405,7 +404,7 @@ void sim_worker_ended(struct sim_world *world, struct sim_worker *worker, struct
         win(world, worker);
         return;
     }
-    if (operation == worker->operation && operation->adopts)
+    if (operation == worker->operation && operation->kind == RL_OPERATION_ADOPT)
         end_adoption(world, worker, operation);
     else if (operation == worker->operation && operation->kind == RL_OPERATION_RELEASE)
         free_handle(world, worker);

@@ -23,7 +23,7 @@ void admit_all_nodes(redlock_client *client)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
 
-    assert_result(REDLOCK_OK, redlock_init_nodes(client, 0, &report), &report);
+    assert_result(REDLOCK_OK, redlock_init_nodes(client, 1, &report), &report);
     assert_int_equal(report.granted, report.node_count);
 }
 

@@ -70,7 +70,7 @@ bool is_guarded(void)
 void admit_new_nodes(redlock_client *client)
 {
     if (is_guarded())
-        (void)redlock_init_nodes(client, 0, NULL);
+        (void)redlock_init_nodes(client, 1, NULL);
 }
 
 redlock_options options_for(const char *nodes)

@@ -30,6 +30,11 @@ static const struct {
     {"CLUSTERDOWN The cluster is down", RL_CAUSE_CLUSTER, RL_BROKEN},
     {"TRYAGAIN Multiple keys request during rehashing of slot", RL_CAUSE_CLUSTER, RL_BROKEN},
     {"OOM", RL_CAUSE_MEMORY, RL_BROKEN},
+    /* A right that a script lacks, in the words of 7.0 and of newer ones. */
+    {"ERR The user executing the script can't run this command or subcommand script: 0c, on @user_script:9.",
+     RL_CAUSE_RIGHTS, RL_BROKEN},
+    {"ERR ACL failure in script: User locks has no permissions to run the 'zrem' command script: 0c, on @user_script:1.",
+     RL_CAUSE_RIGHTS, RL_BROKEN},
     /* From inside a script, as older nodes say it. */
     {"ERR Error running script (call to f_0c): @user_script:9: WRONGTYPE Operation against",
      RL_CAUSE_FOREIGN_TYPE, RL_DENIED},

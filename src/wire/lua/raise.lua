@@ -16,7 +16,7 @@ if not (fence < 9007199254740991) then
     return redis.error_reply('ERR redlock: no fence can be above that one')
 end
 if fence > tonumber(kept[2] or kept[3]) then
-    redis.call('SET', KEYS[2], ARGV[2], 'EX', '90000')
+    redis.call('SET', KEYS[2], ARGV[2], 'EX', '4200')
 end
 if fence - now > 5000000 and fence > tonumber(kept[3]) then
     redis.call('SET', KEYS[4], ARGV[2])

@@ -1,0 +1,196 @@
+/*
+ * What the library says, as JSON, and what a body says, as values; see json.h.
+ */
+#include "serve/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "serve/http.h"
+
+/* ---- texts ----------------------------------------------------------------------------------------------- */
+
+/* The length of the clean character at the front; 0 when there is none. */
+static size_t clean_character(const char *bytes, size_t length)
+{
+    for (size_t count = 1; count <= 4 && count <= length; count++)
+        if (serve_text_is_clean((struct serve_text){bytes, count}))
+            return count;
+    return 0;
+}
+
+json_t *serve_json_text(const char *bytes, size_t length)
+{
+    char clean[2 * REDLOCK_NAME_MAX];
+    size_t used = 0;
+
+    for (size_t i = 0; i < length && used + 4 < sizeof clean;) {
+        size_t count = clean_character(bytes + i, length - i);
+        if (count == 0)
+            clean[used++] = '?';
+        else
+            memcpy(clean + used, bytes + i, count);
+        used += count;
+        i += count == 0 ? 1 : count;
+    }
+    return json_stringn(clean, used);
+}
+
+static json_t *text_of(const char *text)
+{
+    return serve_json_text(text, strlen(text));
+}
+
+/* ---- what the library says ------------------------------------------------------------------------------- */
+
+json_t *serve_json_holder(const redlock_holder *holder)
+{
+    json_t *object = json_object();
+
+    if (holder->id[0] != '\0')
+        json_object_set_new(object, "id", text_of(holder->id));
+    if (holder->host[0] != '\0')
+        json_object_set_new(object, "host", text_of(holder->host));
+    if (holder->user[0] != '\0')
+        json_object_set_new(object, "user", text_of(holder->user));
+    if (holder->why[0] != '\0')
+        json_object_set_new(object, "why", text_of(holder->why));
+    if (holder->pid != 0)
+        json_object_set_new(object, "pid", json_integer(holder->pid));
+    if (holder->since_ms != 0)
+        json_object_set_new(object, "since_ms", json_integer(holder->since_ms));
+    return object;
+}
+
+static json_t *json_node(const redlock_node_report *node)
+{
+    json_t *object = json_pack("{s:o, s:s, s:b}", "url", text_of(node->url), "verdict",
+                               redlock_verdict_name(node->verdict), "eligible", (int)node->eligible);
+
+    if (node->cause != REDLOCK_CAUSE_NONE)
+        json_object_set_new(object, "cause", json_string(redlock_cause_name(node->cause)));
+    if (node->detail[0] != '\0')
+        json_object_set_new(object, "detail", text_of(node->detail));
+    if (node->latency_us >= 0)
+        json_object_set_new(object, "latency_us", json_integer(node->latency_us));
+    if (node->eligible_in_ms > 0)
+        json_object_set_new(object, "eligible_in_ms", json_integer(node->eligible_in_ms));
+    if (node->ttl_left_ms >= 0)
+        json_object_set_new(object, "ttl_left_ms", json_integer(node->ttl_left_ms));
+    if (node->fence != 0)
+        json_object_set_new(object, "fence", json_integer((json_int_t)node->fence));
+    return object;
+}
+
+json_t *serve_json_nodes(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        json_array_append_new(list, json_node(&node));
+    return list;
+}
+
+json_t *serve_json_report(const redlock_report *report)
+{
+    json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:o}", "result", redlock_result_name(report->result),
+                               "granted", (int)report->granted, "quorum", (int)report->quorum, "waited_ms",
+                               (json_int_t)report->waited_ms, "nodes", serve_json_nodes(report));
+
+    if (report->holder.id[0] == '\0')
+        return object;
+    json_object_set_new(object, "holder", serve_json_holder(&report->holder));
+    if (report->holder_ttl_left_ms >= 0) {
+        json_object_set_new(object, "holder_ttl_left_ms", json_integer(report->holder_ttl_left_ms));
+        json_object_set_new(object, "retry_after_ms", json_integer(report->holder_ttl_left_ms + 1));
+    }
+    return object;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------------------- */
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+void serve_token_write(const char *owner, size_t length, char token[SERVE_TOKEN_SIZE])
+{
+    const unsigned char *bytes = (const unsigned char *)owner;
+    uint32_t bits = 0;
+    int count = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        bits = bits << 8 | bytes[i];
+        for (count += 8; count >= 6; count -= 6)
+            *token++ = alphabet[bits >> (count - 6) & 63];
+    }
+    if (count > 0)
+        *token++ = alphabet[bits << (6 - count) & 63];
+    *token = '\0';
+}
+
+bool serve_token_read(const char *token, size_t length, char owner[REDLOCK_OWNER_MAX + 1],
+                      size_t *owner_length)
+{
+    uint32_t bits = 0;
+    int count = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        const char *place = token[i] == '\0' ? NULL : strchr(alphabet, token[i]);
+        if (place == NULL)
+            return false;
+        bits = bits << 6 | (uint32_t)(place - alphabet);
+        count += 6;
+        if (count < 8)
+            continue;
+        if (used == REDLOCK_OWNER_MAX)
+            return false;
+        count -= 8;
+        owner[used++] = (char)(bits >> count & 255);
+    }
+    owner[used] = '\0';
+    *owner_length = used;
+    /* What is over must be nothing, so that each owner value has one token. */
+    return used > 0 && count < 6 && (bits & ((1U << count) - 1)) == 0;
+}
+
+/* ---- what a body says ------------------------------------------------------------------------------------ */
+
+bool serve_body_number(struct serve_exchange *exchange, const char *key, int64_t least, int64_t most,
+                       int64_t missing, int64_t *number)
+{
+    json_t *value = json_object_get(exchange->body, key);
+    char detail[160];
+
+    if (value == NULL) {
+        *number = missing;
+        return true;
+    }
+    /* 15000.0 is a whole number too. */
+    double real = json_is_number(value) ? json_number_value(value) : -1;
+    bool within = json_is_number(value) && real >= (double)least && real <= (double)most;
+    *number = within ? (int64_t)real : missing;
+    if (within && (double)*number == real)
+        return true;
+    snprintf(detail, sizeof detail, "%s is not a whole number from %lld to %lld", key, (long long)least,
+             (long long)most);
+    serve_answer_problem(exchange->connection, SERVE_INVALID, detail, NULL);
+    return false;
+}
+
+bool serve_body_text(struct serve_exchange *exchange, const char *key, size_t most, const char **text)
+{
+    json_t *value = json_object_get(exchange->body, key);
+    char detail[160];
+
+    *text = json_string_value(value);
+    if (value == NULL)
+        return true;
+    struct serve_text bytes = {*text, json_string_length(value)};
+    if (*text != NULL && bytes.length <= most && serve_text_is_clean(bytes))
+        return true;
+    snprintf(detail, sizeof detail, "%s is not a text of at most %zu bytes without control characters", key,
+             most);
+    serve_answer_problem(exchange->connection, SERVE_INVALID, detail, NULL);
+    return false;
+}
