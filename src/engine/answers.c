@@ -276,7 +276,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
         rl_guard_dropped(engine, session->node);
     if (lock == NULL)
         return;
-    if (!looked_after(lock, ticket) && !RL_PLANTED(engine, RL_PLANTED_RELEASE_FORGOTTEN))
+    if (!looked_after(lock, ticket))
         rl_debts_add(lock, session->node, ticket->random, rl_span_us(0));
     else if (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND)
         lock->stray |= rl_node_set_one(session->node);

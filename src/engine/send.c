@@ -47,8 +47,7 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
  * whether it is the holder. */
 static bool may_plant(const redlock_lock *lock)
 {
-    return lock->stage == RL_LOCK_HELD &&
-           (lock->handle || !lock->owner_fixed || RL_PLANTED(lock->engine, RL_PLANTED_ADOPT_REPAIRS));
+    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed);
 }
 
 /* Who waits, where the command is about that. */

@@ -143,12 +143,8 @@ static enum rl_planted planted_in_engine(enum sim_bug bug)
         return RL_PLANTED_UNFIT_VOTE;
     case SIM_BUG_HALF_BATCH:
         return RL_PLANTED_HALF_BATCH;
-    case SIM_BUG_ADOPT_REPAIRS:
-        return RL_PLANTED_ADOPT_REPAIRS;
     case SIM_BUG_INIT_CLOCK:
         return RL_PLANTED_INIT_CLOCK;
-    case SIM_BUG_RELEASE_FORGOTTEN:
-        return RL_PLANTED_RELEASE_FORGOTTEN;
     default:
         return RL_PLANTED_NONE;
     }
@@ -294,6 +290,7 @@ void sim_client_attend(struct sim_world *world, struct sim_client *client)
         note_ready(world, client);
         sim_network_carry(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++) {
+            sim_judge_votes(world, &client->workers[i]);
             sim_wakes_look(world, client, &client->workers[i]);
             sim_worker_look(world, &client->workers[i]);
         }
@@ -317,6 +314,7 @@ static int64_t next_due_us(const struct sim_world *world, const struct sim_clien
 void sim_client_run(struct sim_world *world, struct sim_client *client)
 {
     struct rl_engine *engine = &client->engine;
+    bool burst; /* all threads that have nothing to do ask at once */
 
     client->door = RL_EVENT_TIMER;
     for (int turn = 0; next_due_us(world, client) <= engine->now.us && world->failure[0] == '\0'; turn++) {
@@ -326,8 +324,10 @@ void sim_client_run(struct sim_world *world, struct sim_client *client)
         }
         if (rl_engine_due(engine).us <= engine->now.us)
             rl_engine_tick(engine);
+        burst = sim_chance(world, 20);
         for (uint32_t i = 0; i < world->plan.worker_count; i++)
-            if (client->workers[i].act_us <= engine->now.us)
+            if (client->workers[i].act_us <= engine->now.us ||
+                (burst && client->workers[i].stage == SIM_IDLE && client->workers[i].act_us != INT64_MAX))
                 sim_worker_act(world, &client->workers[i]);
         sim_client_attend(world, client);
     }

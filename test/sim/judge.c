@@ -165,6 +165,23 @@ void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
             'a' + (int)worker->name);
 }
 
+/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
+void sim_judge_votes(struct sim_world *world, struct sim_worker *worker)
+{
+    const struct sim_client *client = &world->clients[worker->client];
+    rl_node_set counted = 0;
+
+    if (worker->stage == SIM_ASKING && !worker->adopts &&
+        worker->operation->acquire.phase == RL_ACQUIRE_ASKING)
+        counted = worker->operation->acquire.tally.granted;
+    for (rl_node_set left = counted & ~worker->granted & client->unfit; left != 0 && !world->plan.plain;
+         left &= left - 1)
+        if (client->engine.guards[rl_node_set_first(left)].fitness != RL_FITNESS_FIT)
+            sim_fail(world, "client %u.%u counted the vote of node %u, which it knows to be unfit",
+                     worker->client + 1, worker->index + 1, rl_node_set_first(left) + 1);
+    worker->granted = counted;
+}
+
 /* A report says what happened, and says it in words. */
 void sim_judge_report(struct sim_world *world, const struct rl_operation *operation)
 {

@@ -267,6 +267,7 @@ void sim_network_tell(void *context, struct sim_node *node, uint32_t peer, const
 
     if (!node->up || connection->state != SIM_OPEN || connection->boot != node->boot)
         return;
+    sim_say(world, "node %u tells client %u of %s", index + 1, peer, key != NULL ? key : "everything");
     rl_write_raw(&push, ">2\r\n$10\r\ninvalidate\r\n", 21);
     if (key != NULL) {
         sim_reply_array(&push, 1);
@@ -405,6 +406,10 @@ static void deliver(struct sim_world *world, const struct sim_event *event)
     message = take(&connection->to_client);
     sim_client_look(world, client);
     world->stats.pushes += message->push;
+    client->unfit = 0;
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (client->engine.guards[node].fitness != RL_FITNESS_FIT)
+            client->unfit |= rl_node_set_one(node);
     client->door = message->push ? RL_EVENT_CHANGED : RL_EVENT_ANSWER;
     if (!message->push || world->plan.bug != SIM_BUG_PUSH_DROPPED ||
         client->engine.sessions[event->node].exchange.ticket_count == 0)

@@ -12,7 +12,7 @@
 #include "sim/plan.h"
 #include "wire/resp_writer.h"
 
-enum { SIM_KEYS_MAX = 13, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
+enum { SIM_KEYS_MAX = 24, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
 enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
     SIM_WAITERS_MAX = 48,

@@ -20,7 +20,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "none",          "no-guard",       "no-second-round", "raise-unowned",    "release-unordered",
     "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates", "fence-or-floor",
     "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",      "promotion-unseen",
-    "unfit-vote",    "half-batch",     "adopt-repairs",   "init-clock",       "release-forgotten",
+    "unfit-vote",    "half-batch",     "init-clock",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -177,7 +177,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     plan->node_count = (uint32_t)PICK(&prng, 1, 2, 3, 3, 3, 3, 4, 5, 5, 7);
     plan->client_count = (uint32_t)PICK(&prng, 2, 2, 3, 4);
     plan->worker_count = (uint32_t)PICK(&prng, 1, 1, 2, 2, 4);
-    plan->name_count = (uint32_t)PICK(&prng, 1, 1, 2);
+    plan->name_count = (uint32_t)PICK(&prng, 1, 1, 2, 4);
     plan->plain = chance(&prng, 12);
     plan->mixed = chance(&prng, 20);
     plan->init_by_call = chance(&prng, 30);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 2 };
+enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4 };
 
 /* What may go wrong; each seed switches a random part of it on. */
 enum sim_fault {
@@ -59,10 +59,8 @@ enum sim_bug {
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
     SIM_BUG_UNFIT_VOTE,        /* a vote counts although its node has been found unfit since it was asked */
-    SIM_BUG_HALF_BATCH,    /* what a command for several locks granted before it failed is asked for again */
-    SIM_BUG_ADOPT_REPAIRS, /* adopting plants a lock on nodes that do not have it */
-    SIM_BUG_INIT_CLOCK,    /* the floor that the operator's word sets is by the operator's own clock */
-    SIM_BUG_RELEASE_FORGOTTEN, /* what a broken connection may have left behind is not released */
+    SIM_BUG_HALF_BATCH, /* what a command for several locks granted before it failed is asked for again */
+    SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUGS
 };
 

@@ -32,6 +32,7 @@ static void become_idle(struct sim_world *world, struct sim_worker *worker)
 void sim_worker_start(struct sim_world *world, struct sim_worker *worker)
 {
     become_idle(world, worker);
+    worker->name = worker->index % world->plan.name_count;
     worker->act_us = now_of(sim_client_of(world, worker)) + sim_draw(world, 0, world->plan.think_max_us);
 }
 

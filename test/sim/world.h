@@ -99,6 +99,7 @@ struct sim_worker {
     struct rl_time won_until;   /* WON, planted bugs: what is left of validity */
     int64_t won_us;
     /* Waiting: see wakes.c. */
+    rl_node_set granted; /* votes that have been counted */
     bool waited, waits;
     uint32_t question;
     int64_t waits_since_us; /* true time */
@@ -113,6 +114,7 @@ struct sim_client {
     int64_t starved_until_us; /* likewise: without memory */
     int64_t wake_us;          /* true time of the timer that counts */
     struct rl_engine engine;
+    rl_node_set unfit;          /* nodes that it held unfit before it was told what it was told last */
     bool begun;                 /* a new acquisition has begun: planted bug of the same owner */
     uint32_t attempt;           /* the latest of its attempts */
     struct sim_worker *binding; /* the thread that calls */
@@ -231,6 +233,8 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
 void sim_judge_asked(void *world, struct sim_node *node, const char *owner);
+/* Votes that an acquisition has counted since it was last looked at. */
+void sim_judge_votes(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_report(struct sim_world *world, const struct rl_operation *operation);
 void sim_judge_calm(struct sim_world *world);
 void sim_judge_end(struct sim_world *world);
