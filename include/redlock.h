@@ -247,8 +247,8 @@ typedef struct redlock_options {
     const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
     const char *key_prefix; /* put before every name; default none */
     redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
-    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. The same for all clients of
-     * a fleet: a lower one may end another's quarantine early. Default 60000. */
+    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. Clients may differ: nodes are told,
+     * and one that was wiped learns the longest one in use from a quorum of the others. Default 60000. */
     uint32_t max_ttl_ms;
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
     const char *user;        /* with password, for URLs that carry no credentials; default none */
@@ -295,7 +295,7 @@ typedef struct redlock_spec {
     redlock_kind kind;    /* default REDLOCK_EXCLUSIVE; a fair lock and an exclusive one exclude each other */
     const char *name;     /* any bytes */
     size_t name_length;   /* default strlen(name) */
-    uint32_t ttl_ms;      /* how soon a dead holder is noticed; default 15000 */
+    uint32_t ttl_ms;      /* how soon a dead holder is noticed; default 15000, or max_ttl_ms if less */
     uint32_t auto_extend; /* 1: renew it until it is released; needs on_lost */
     uint32_t renew_ms;    /* time between renewals; default ttl_ms / 3 */
     uint32_t max_extensions; /* renewals and extends together; default no limit */

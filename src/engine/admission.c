@@ -90,11 +90,22 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
     return true;
 }
 
+/* Keys keep their end when they are written to from 6.0 on (KEEPTTL), and a script may write after it looked at the clock. */
+enum { OLDEST_VERSION = 60000 };
+
 enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char **why)
 {
     if (info->run_id[0] == '\0') {
         *why = "it may not be asked for INFO: grant +info to the user, or use plain mode";
         return RL_CAUSE_RIGHTS;
+    }
+    if (info->version != 0 && info->version < OLDEST_VERSION) {
+        *why = "guarded mode needs Redis 6.0 or later: upgrade it, or use plain mode everywhere";
+        return RL_CAUSE_TOO_OLD;
+    }
+    if (info->cluster) {
+        *why = "it is a node of a Redis Cluster, which shares keys out: name masters that stand alone";
+        return RL_CAUSE_CLUSTER;
     }
     if (info->evicts) {
         *why = "maxmemory is set and full memory would evict locks: set maxmemory-policy noeviction";

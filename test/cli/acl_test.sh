@@ -38,7 +38,7 @@ works() {
         unset REDLOCK_OWNER
     done
     # Several renewals: the later ones name the script and do not carry it.
-    step run --config "$work/$1.conf" --nonblock --ttl 1500ms --renew 50ms "again-$times" -- sleep 0.3 && lacks "$err" renewed || return
+    step run --config "$work/$1.conf" --nonblock --ttl 30s --renew 50ms "again-$times" -- sleep 0.3 && lacks "$err" renewed || return
     if [ "$1" = guarded ]; then
         lines_work "{lock:line-$times}" && lines_work ":lock:tag{ged}-line-$times"
     fi

@@ -23,7 +23,7 @@ says 'the lock is named' 'redlock: busy is busy'
 ok 'the holder is shown' matches "$err" '  holder  web-3 pid 4242 user deploy, since [0-9-]+ [0-9:]+ \([0-9]+d[0-9]+h\), why "pg_dump prod", id somebody'
 ok 'so is the lease' matches "$err" '  lease   [0-9]+m[0-9]+s left, granted by 5 of 5'
 says 'and where to see more' '  see     redlock status busy'
-exits 'busy with -w is 75' 75 run -w 300ms busy -- true
+exits 'busy with -w is 75' 75 run -w 2s busy -- true
 exits 'a wait of nothing too' 75 run -w 0 busy -- true
 exits '-E chooses another code' 9 run -n -E 9 busy -- true
 exits 'even 0' 0 run -n -E 0 busy -- true

@@ -94,7 +94,7 @@ finish
 is 'a fair waiter can be interrupted' "$code" 143
 until_true everywhere no_waiters
 ok 'and leaves the line' everywhere no_waiters
-exits 'one whose time is over' 75 run --kind fair -w 300ms a -- touch "$work/ran"
+exits 'one whose time is over' 75 run --kind fair -w 2s a -- touch "$work/ran"
 until_true everywhere no_waiters
 ok 'leaves it too' everywhere no_waiters
 exits 'who does not wait is told that it is busy' 75 run --kind fair -n a -- touch "$work/ran"

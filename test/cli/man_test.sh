@@ -63,7 +63,7 @@ fi
 
 # ---- every public function, as the header has it
 sed '/^#/d' "$header" | squeeze | without_comments | tr ';' '\n' |
-    sed -nE 's/.*REDLOCK_API (REDLOCK_MUST_CHECK )?(.*)/\2;/p' >"$work/declarations"
+    sed -nE 's/\( /(/g; s/.*REDLOCK_API (REDLOCK_MUST_CHECK )?(.*)/\2;/p' >"$work/declarations"
 sed -nE 's/^[^(]*[ *](redlock_[a-z_]+)\(.*/\1/p' "$work/declarations" >"$work/functions"
 for page in "$SOURCE"/man/*.3.scd; do
     section "$page" SYNOPSIS
@@ -91,6 +91,7 @@ members() {
 }
 each 'redlock.3 explains every result' explained_in redlock.3 < <(enumerators redlock_result)
 each 'redlock_report.3 explains every verdict' explained_in redlock_report.3 < <(enumerators redlock_verdict)
+each 'redlock_report.3 explains every cause' explained_in redlock_report.3 < <(enumerators redlock_cause)
 while read -r struct page; do
     each "$page explains every member of $struct" explained_in "$page" < <(members "$struct")
 done <<'END'
@@ -98,6 +99,7 @@ redlock_options redlock_client_open.3
 redlock_spec redlock_acquire.3
 redlock_report redlock_report.3
 redlock_node_report redlock_report.3
+redlock_waiter redlock_report.3
 redlock_holder redlock_holder_parse.3
 redlock_stats redlock_client_stats.3
 redlock_node_stats redlock_client_stats.3

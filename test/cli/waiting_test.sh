@@ -68,7 +68,7 @@ ok 'which is why it asked again' matches "$(grep -B1 'round 2 > ask' "$work/err"
 is 'and asked twice' "$(grep -c 'round .* > ask' "$work/err")" 2
 until_true watches 0
 ok 'when it has gone nobody is to be told' watches 0
-exits 'one that gives up' 75 run -w 200ms evil -- true
+exits 'one that gives up' 75 run -w 2s evil -- true
 ok 'leaves nobody to be told either' until_true watches 0
 
 # ---- interruption
@@ -100,7 +100,7 @@ finish
 is 'TERM while waiting is 143' "$code" 143
 is 'partial grants are undone' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
 is 'those of the other are not' "$(node 1 GET part)$(node 2 GET part)$(node 3 GET part)" otherotherother
-exits 'one that gives up leaves nothing either' 75 run -w 300ms part -- true
+exits 'one that gives up leaves nothing either' 75 run -w 2s part -- true
 is 'on no node' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
 start acquire --ttl 60s part
 sleep 0.3

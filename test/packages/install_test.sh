@@ -57,7 +57,7 @@ refuses() {
 moved() {
     cp -a "$at" "$work/moved"
     with_cmake cmake-moved redlock::redlock -DCMAKE_PREFIX_PATH="$work/moved" &&
-        env -u LD_LIBRARY_PATH ldd "$work/cmake-moved/user" | grep -q "$work/moved/lib/libredlock.so.0"
+        env -u LD_LIBRARY_PATH ldd "$work/cmake-moved/user" | grep -q "$work/moved/lib/libredlock.so.1"
 }
 if command -v cmake >/dev/null; then
     holds "a program links by CMake, and runs" by_cmake

@@ -184,10 +184,11 @@ void sim_client_start(struct sim_world *world, uint32_t index)
                            .thread_forget = forget_thread,
                            .context = client};
     int64_t skew = world->plan.wall_skew_us;
+    int64_t rate = draw_rate(world); /* drawn in this order by every compiler */
 
     client->world = world;
     client->index = index;
-    sim_clock_set(&client->clock, 0, sim_draw(world, 1000000, INT64_C(1000000000000)), draw_rate(world));
+    sim_clock_set(&client->clock, 0, sim_draw(world, 1000000, INT64_C(1000000000000)), rate);
     sim_clock_set(&client->wall, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew), 0);
     client->wake_us = INT64_MAX;
     if (!rl_engine_init(&client->engine, &config, &host, world->plan.node_count))

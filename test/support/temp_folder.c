@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_BASE = 72 };
+enum { LONGEST_BASE = 68 };
 
 bool temp_folder_make(char path[TEMP_FOLDER_MAX])
 {
@@ -16,7 +16,7 @@ bool temp_folder_make(char path[TEMP_FOLDER_MAX])
 
     if (base == NULL || strlen(base) > LONGEST_BASE)
         base = "/tmp";
-    snprintf(path, TEMP_FOLDER_MAX, "%s/test-XXXXXX", base);
+    snprintf(path, TEMP_FOLDER_MAX, "%s/redlock-XXXXXX", base);
     return mkdtemp(path) != NULL;
 }
 
