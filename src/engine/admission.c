@@ -90,11 +90,18 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
     return true;
 }
 
+enum { OLDEST_REDIS = 50000 }; /* scripts may write after they asked for the time since 5.0.0 */
+
 enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char **why)
 {
     if (info->run_id[0] == '\0') {
         *why = "it may not be asked for INFO: grant +info to the user, or use plain mode";
         return RL_CAUSE_RIGHTS;
+    }
+    if (!info->valkey && info->version != 0 && info->version < OLDEST_REDIS) {
+        *why =
+            "it is older than Redis 5, where scripts cannot do what guarded mode needs: upgrade it, or use plain mode";
+        return RL_CAUSE_TOO_OLD;
     }
     if (info->evicts) {
         *why = "maxmemory is set and full memory would evict locks: set maxmemory-policy noeviction";

@@ -214,6 +214,8 @@ static void read_info(struct rl_node_info *info, const char *text, size_t length
     value = find_info(text, length, "role", &found);
     if (value != NULL)
         info->replica = found == 5 && memcmp(value, "slave", 5) == 0;
+    value = find_info(text, length, "redis_mode", &found);
+    info->sentinel = value != NULL && found == 8 && memcmp(value, "sentinel", 8) == 0;
     info->evicts = may_evict(text, length);
     info->promoted = was_promoted(text, length);
     info->up_s = find_number(text, length, "uptime_in_seconds");

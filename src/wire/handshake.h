@@ -24,6 +24,7 @@ struct rl_node_info {
     bool resp3;
     bool valkey;
     bool replica;
+    bool sentinel;
     uint32_t version;  /* 70015 for 7.0.15 */
     unsigned features; /* RL_FEATURE_ bits */
     bool evicts;       /* memory is limited, and full memory drops keys */
