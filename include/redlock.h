@@ -295,7 +295,7 @@ typedef struct redlock_spec {
     redlock_kind kind;    /* default REDLOCK_EXCLUSIVE; a fair lock and an exclusive one exclude each other */
     const char *name;     /* any bytes */
     size_t name_length;   /* default strlen(name) */
-    uint32_t ttl_ms;      /* how soon a dead holder is noticed; default 15000 */
+    uint32_t ttl_ms;      /* how soon a dead holder is noticed; default 15000, or max_ttl_ms if less */
     uint32_t auto_extend; /* 1: renew it until it is released; needs on_lost */
     uint32_t renew_ms;    /* time between renewals; default ttl_ms / 3 */
     uint32_t max_extensions; /* renewals and extends together; default no limit */

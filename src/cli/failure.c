@@ -278,7 +278,7 @@ int cli_failure_asking(const char *name, const redlock_report *report)
         cli_output_fail_with(more, code, "%sthe key holds something that is not a lock of this kind",
                              subject);
         say_nodes(report);
-        cli_output_hint("fix", "choose another name or --prefix, or remove that key at the nodes");
+        cli_output_hint("fix", "choose another name or --prefix: what is there never expires");
         break;
     case REDLOCK_NOT_HELD:
     case REDLOCK_LOST:

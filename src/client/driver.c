@@ -198,6 +198,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
     uint32_t on_the_way, ready;
 
     rl_driver_refresh(client);
+    rl_driver_flush(client); /* which may fail: a node that is lost by that is not waited for */
     while ((ready = rl_nodes_arrived(&client->engine, &on_the_way)) < client->engine.node_count &&
            on_the_way > 0 && !client->engine.closing) {
         if (ready >= wanted && client->engine.settled)
@@ -208,6 +209,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
         if (ready >= wanted && !rl_time_before(client->engine.now, moment))
             break;
         take_turn(client, moment);
+        rl_driver_flush(client);
     }
     client->engine.settled = true;
 }
@@ -220,8 +222,8 @@ struct timespec rl_driver_wake_time(redlock_client *client, struct rl_time until
     left = rest_us(client, left);
     clock_gettime(CLOCK_MONOTONIC, &at);
     left = left > 0 ? left : 0;
-    at.tv_sec += left / 1000000;
-    at.tv_nsec += left % 1000000 * 1000;
+    at.tv_sec += (time_t)(left / 1000000);
+    at.tv_nsec += (long)(left % 1000000 * 1000);
     if (at.tv_nsec >= 1000000000) {
         at.tv_nsec -= 1000000000;
         at.tv_sec++;
@@ -367,8 +369,8 @@ static void set_timer_fd(redlock_client *client)
     if (due.us != RL_TIME_NEVER.us) {
         left = rl_time_since(due, client->engine.now).us;
         left = left > 0 ? left : 1;
-        at.it_value.tv_sec = left / 1000000;
-        at.it_value.tv_nsec = left % 1000000 * 1000;
+        at.it_value.tv_sec = (time_t)(left / 1000000);
+        at.it_value.tv_nsec = (long)(left % 1000000 * 1000);
     }
     timerfd_settime(client->timer_fd, 0, &at, NULL);
 }

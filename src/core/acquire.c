@@ -263,7 +263,10 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
             lose_round(acquire, rl_tally_reason(&acquire->tally), event->now, effects);
         return;
     case RL_WON:
-        if (acquire->config.fenced)
+        /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
+        if (acquire->tally.duplicate != 0)
+            lose_round(acquire, RL_OUTCOME_INVALID, event->now, effects);
+        else if (acquire->config.fenced)
             agree_on_fence(acquire, event->now, effects);
         else
             win(acquire, event->now, effects);

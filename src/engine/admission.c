@@ -90,7 +90,8 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
     return true;
 }
 
-enum { OLDEST_REDIS = 50000 }; /* scripts may write after they asked for the time since 5.0.0 */
+/* Keys keep their end when they are written to from 6.0 on (KEEPTTL), and a script may write after it looked at the clock. */
+enum { OLDEST_VERSION = 60000 };
 
 enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char **why)
 {
@@ -98,10 +99,13 @@ enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char
         *why = "it may not be asked for INFO: grant +info to the user, or use plain mode";
         return RL_CAUSE_RIGHTS;
     }
-    if (!info->valkey && info->version != 0 && info->version < OLDEST_REDIS) {
-        *why =
-            "it is older than Redis 5, where scripts cannot do what guarded mode needs: upgrade it, or use plain mode";
+    if (info->version != 0 && info->version < OLDEST_VERSION) {
+        *why = "guarded mode needs Redis 6.0 or later: upgrade it, or use plain mode everywhere";
         return RL_CAUSE_TOO_OLD;
+    }
+    if (info->cluster) {
+        *why = "it is a node of a Redis Cluster, which shares keys out: name masters that stand alone";
+        return RL_CAUSE_CLUSTER;
     }
     if (info->evicts) {
         *why = "maxmemory is set and full memory would evict locks: set maxmemory-policy noeviction";

@@ -291,14 +291,9 @@ static void refuse_duplicates(struct rl_engine *engine, struct rl_session *sessi
 {
     const char *run_id = session->handshake.info.run_id;
 
-    session->unfit = session->handshake.info.sentinel  ? RL_CAUSE_SENTINEL
-                     : session->handshake.info.replica ? RL_CAUSE_REPLICA
-                                                       : RL_CAUSE_NONE;
+    session->unfit = session->handshake.info.replica ? RL_CAUSE_REPLICA : RL_CAUSE_NONE;
     if (session->unfit == RL_CAUSE_REPLICA)
         rl_text_copy(session->error, sizeof session->error, "it is a replica, and only masters may vote");
-    if (session->unfit == RL_CAUSE_SENTINEL)
-        rl_text_copy(session->error, sizeof session->error,
-                     "it is a sentinel, which stores nothing: name the master itself");
     for (uint32_t node = 0; node < engine->node_count && run_id[0] != '\0'; node++) {
         struct rl_session *other = &engine->sessions[node];
         struct rl_text why;

@@ -79,6 +79,15 @@ static const char *check_tag(const redlock_spec *spec)
     return NULL;
 }
 
+/* A lease that nobody chose the length of: the usual one, or the longest there may be if that is shorter. A release by its owner value
+ * alone names none either. */
+static uint32_t default_ttl_ms(const struct rl_engine *engine)
+{
+    int64_t most_ms = rl_span_ms_up(engine->config.max_ttl);
+
+    return engine->config.guarded && most_ms < DEFAULT_TTL_MS ? (uint32_t)most_ms : DEFAULT_TTL_MS;
+}
+
 redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *spec, redlock_spec *checked,
                                   redlock_report *report)
 {
@@ -92,7 +101,7 @@ redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *
         *checked = *spec;
         if (checked->name != NULL && checked->name_length == 0)
             checked->name_length = strlen(checked->name);
-        checked->ttl_ms = spec->ttl_ms != 0 ? spec->ttl_ms : DEFAULT_TTL_MS;
+        checked->ttl_ms = spec->ttl_ms != 0 ? spec->ttl_ms : default_ttl_ms(engine);
         checked->renew_ms = spec->renew_ms != 0 ? spec->renew_ms : checked->ttl_ms / 3;
         wrong = check_name(engine, checked);
         if (wrong == NULL)

@@ -185,7 +185,7 @@ void rl_engine_up(struct rl_engine *engine, uint32_t node)
 void rl_engine_down(struct rl_engine *engine, uint32_t node, enum rl_cause cause, const char *why)
 {
     assert(node < engine->node_count);
-    rl_session_break(&engine->sessions[node], cause, why, engine->now);
+    rl_session_lost(&engine->sessions[node], cause, why, engine->now);
     rl_steps_run(engine);
 }
 

@@ -30,6 +30,21 @@ void rl_guard_begin(struct rl_engine *engine)
     engine->settled = false; /* being connected is one thing, being admitted another */
 }
 
+/* With the version where that is the reason: the node is one of several. */
+static void refuse_by_info(struct rl_engine *engine, uint32_t node, enum rl_cause cause, const char *why)
+{
+    char words[sizeof engine->guards[node].why];
+    struct rl_text text = rl_text_on(words, sizeof words);
+
+    if (cause == RL_CAUSE_TOO_OLD) {
+        rl_text_add(&text, "its version is ");
+        rl_text_add(&text, engine->sessions[node].handshake.info.version_text);
+        rl_text_add(&text, ", and ");
+    }
+    rl_text_add(&text, why);
+    rl_admission_refuse(engine, node, cause, words);
+}
+
 void rl_guard_ready(struct rl_engine *engine, uint32_t node)
 {
     struct rl_session *session = &engine->sessions[node];
@@ -51,7 +66,7 @@ void rl_guard_ready(struct rl_engine *engine, uint32_t node)
         return;
     }
     if (guard->by_info)
-        rl_admission_refuse(engine, node, cause, why);
+        refuse_by_info(engine, node, cause, why);
     else if (!rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false))
         rl_admission_put_off(engine, node);
 }

@@ -151,6 +151,14 @@ static void take_reply(struct rl_session *session, const char *bytes, size_t len
         rl_session_break(session, RL_CAUSE_PROTOCOL, "it sent an answer that nothing had asked for", now);
 }
 
+/* An alert of TLS, which a node sends that was not spoken to in it. */
+static bool speaks_tls(const struct rl_exchange *exchange)
+{
+    const char *bytes = exchange->in + exchange->in_taken;
+
+    return exchange->in_length - exchange->in_taken >= 2 && bytes[0] == 0x15 && bytes[1] == 0x03;
+}
+
 /* Takes whole messages out of the buffer, one reply at a time. Upcalls may break the connection: look each time. */
 static void take_input(struct rl_session *session, struct rl_time now)
 {
@@ -167,7 +175,11 @@ static void take_input(struct rl_session *session, struct rl_time now)
         case RL_INPUT_MORE:
             return;
         case RL_INPUT_BAD:
-            rl_session_break(session, RL_CAUSE_PROTOCOL, "it does not speak the Redis protocol", now);
+            if (speaks_tls(&session->exchange))
+                rl_session_break(session, RL_CAUSE_TLS, "it speaks TLS: write rediss:// instead of redis://",
+                                 now);
+            else
+                rl_session_break(session, RL_CAUSE_PROTOCOL, "it does not speak the Redis protocol", now);
             return;
         }
     }
@@ -219,6 +231,27 @@ struct rl_time rl_session_due(const struct rl_session *session)
     return rl_time_add(rl_exchange_first(&session->exchange)->sent, hung_after(session));
 }
 
+static const char *late_words(const struct rl_session *session)
+{
+    if (session->resolving)
+        return "the look-up of its name takes too long";
+    if (session->url.transport == RL_TRANSPORT_TLS)
+        return "no TLS connection within connect_timeout_ms: if it does not speak TLS, write redis://";
+    return "no connection within connect_timeout_ms";
+}
+
+void rl_session_lost(struct rl_session *session, enum rl_cause cause, const char *why, struct rl_time now)
+{
+    bool unheard = session->state == RL_SESSION_GREETING && session->handshake.step == RL_HANDSHAKE_HELLO;
+    char words[sizeof session->error];
+    struct rl_text text = rl_text_on(words, sizeof words);
+
+    rl_text_add(&text, why);
+    if (unheard && session->url.transport == RL_TRANSPORT_TCP)
+        rl_text_add(&text, " before it said anything: if it speaks TLS, write rediss://");
+    rl_session_break(session, cause, words, now);
+}
+
 void rl_session_tick(struct rl_session *session, struct rl_time now)
 {
     if (rl_time_before(now, rl_session_due(session)))
@@ -228,9 +261,7 @@ void rl_session_tick(struct rl_session *session, struct rl_time now)
         return;
     case RL_SESSION_OPENING:
         rl_session_break(session, session->resolving ? RL_CAUSE_RESOLVE : RL_CAUSE_TIMED_OUT,
-                         session->resolving ? "the look-up of its name takes too long"
-                                            : "no connection within connect_timeout_ms",
-                         now);
+                         late_words(session), now);
         return;
     case RL_SESSION_GREETING:
         rl_session_break(session, RL_CAUSE_TIMED_OUT, "connected, but it does not answer", now);

@@ -92,6 +92,9 @@ void rl_session_up(struct rl_session *session);
  * reset. */
 void rl_session_break(struct rl_session *session, enum rl_cause cause, const char *why, struct rl_time now);
 
+/* The connection broke or could not be made. As above, but what may be behind it is said too. */
+void rl_session_lost(struct rl_session *session, enum rl_cause cause, const char *why, struct rl_time now);
+
 /* Room to read into; 0: it has sent too much for one answer, and the session was ended for that. Then so many bytes came. */
 size_t rl_session_room(struct rl_session *session, struct rl_time now, char **bytes);
 void rl_session_received(struct rl_session *session, size_t length, struct rl_time now);

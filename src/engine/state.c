@@ -58,8 +58,9 @@ int64_t rl_state_wall_us(struct rl_engine *engine)
 
 void rl_state_log(struct rl_engine *engine, redlock_log_level level, const char *format, ...)
 {
-    char line[512];
+    char line[512], shown[512];
     struct rl_text text = rl_text_on(line, sizeof line);
+    struct rl_text printable = rl_text_on(shown, sizeof shown);
     va_list arguments;
 
     if (engine->host.log == NULL)
@@ -67,7 +68,8 @@ void rl_state_log(struct rl_engine *engine, redlock_log_level level, const char 
     va_start(arguments, format);
     rl_text_format_list(&text, format, arguments);
     va_end(arguments);
-    engine->host.log(engine->host.context, level, line);
+    rl_text_add_printable(&printable, line, text.length); /* names of locks are any bytes */
+    engine->host.log(engine->host.context, level, shown);
 }
 
 static size_t line_length(const char *text)

@@ -94,8 +94,8 @@ static const struct {
     int reason;
     const char *words;
 } known_reasons[] = {
-    {SSL_R_WRONG_VERSION_NUMBER, "not a TLS server"},
-    {SSL_R_PACKET_LENGTH_TOO_LONG, "not a TLS server"},
+    {SSL_R_WRONG_VERSION_NUMBER, "not a TLS server: write redis:// instead of rediss://"},
+    {SSL_R_PACKET_LENGTH_TOO_LONG, "not a TLS server: write redis:// instead of rediss://"},
     {SSL_R_UNEXPECTED_EOF_WHILE_READING, "connection closed during the TLS handshake"},
     {SSL_R_UNSUPPORTED_PROTOCOL, "the node has no TLS 1.2 or later"},
     {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "the node has no TLS 1.2 or later"},

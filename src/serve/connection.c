@@ -40,7 +40,9 @@ static void abandon_call(struct serve_connection *connection)
     connection->call = NULL;
     call->connection = NULL;
     connection->server->counts.hang_ups++;
-    if (call->cancelable)
+    if (call->dismiss != NULL)
+        call->dismiss(call);
+    else if (call->cancelable)
         (void)redlock_cancel(connection->server->client, call->request);
 }
 

@@ -75,6 +75,9 @@ struct serve_call {
     redlock_request request;
     bool waits;      /* it counts as a waiter */
     bool cancelable; /* it may be cut short when the client goes */
+    /* Set while nothing was asked of the library: ends the call, because the client is gone (connection is NULL) or because the
+     * instance stops. */
+    void (*dismiss)(struct serve_call *call);
 };
 
 /* Makes the connection wait for a call. What is zero in it need not be set before. */

@@ -103,7 +103,8 @@ json_t *serve_json_report(const redlock_report *report)
     json_object_set_new(object, "holder", serve_json_holder(&report->holder));
     if (report->holder_ttl_left_ms >= 0) {
         json_object_set_new(object, "holder_ttl_left_ms", json_integer(report->holder_ttl_left_ms));
-        json_object_set_new(object, "retry_after_ms", json_integer(report->holder_ttl_left_ms + 1));
+        json_object_set_new(object, "retry_after_ms",
+                            json_integer(report->holder_ttl_left_ms > 0 ? report->holder_ttl_left_ms : 1));
     }
     return object;
 }

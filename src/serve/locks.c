@@ -15,6 +15,7 @@
 
 #include "serve/events.h"
 #include "serve/json.h"
+#include "serve/line.h"
 #include "serve/sessions.h"
 
 #define DEFAULT_TTL_MS 15000
@@ -181,8 +182,11 @@ struct taking {
     struct serve_call call;
     struct serve_wish wish;
     char session[33];
-    uint64_t fence; /* of the lease that an earlier request with the same key got; 0 not known */
-    bool tried;     /* with an Idempotency-Key, the nodes were asked once without waiting */
+    uint64_t fence;           /* of the lease that an earlier request with the same key got; 0 not known */
+    struct serve_place place; /* in the line of those who wait for it here */
+    struct event *timer;      /* while it stands behind others */
+    int64_t until_ms;         /* how long it waits */
+    bool tried;               /* with an Idempotency-Key, the nodes were asked once without waiting */
 };
 
 static void on_taken(void *context, redlock_result result, redlock_lock *lock, const redlock_report *report);
@@ -324,6 +328,92 @@ static uint64_t agreed_fence(const redlock_report *report)
     return 0;
 }
 
+/* ---- waiting ---- */
+
+static void stop_timer(struct taking *taking)
+{
+    if (taking->timer != NULL)
+        event_free(taking->timer);
+    taking->timer = NULL;
+    taking->call.dismiss = NULL;
+}
+
+static void give_up(struct taking *taking, redlock_result result)
+{
+    struct serve_connection *connection = taking->call.connection;
+
+    stop_timer(taking);
+    serve_line_leave(taking->call.server, &taking->place);
+    if (serve_call_end(&taking->call)) {
+        serve_answer_problem(connection, serve_problem_of(result), redlock_result_name(result), NULL);
+        serve_connection_go_on(connection);
+    }
+    free(taking);
+}
+
+/* Nothing was asked of the nodes yet: the client is gone, or the instance stops. */
+static void on_dismissed(struct serve_call *call)
+{
+    give_up((struct taking *)(void *)call, REDLOCK_CANCELED);
+}
+
+/* It is the first of those who wait here. */
+static void on_first(void *context)
+{
+    struct taking *taking = context;
+    int64_t left_ms = taking->until_ms - serve_now(taking->call.server);
+
+    stop_timer(taking);
+    redlock_result result = ask(taking, left_ms < 0 ? 0 : left_ms);
+    if (result == REDLOCK_OK)
+        return;
+    give_up(taking, result);
+}
+
+/* Its time is over behind others: it asks once more for itself, to hear who holds the lock. */
+static void on_late(evutil_socket_t socket, short what, void *context)
+{
+    struct taking *taking = context;
+
+    (void)socket;
+    (void)what;
+    stop_timer(taking);
+    serve_line_leave(taking->call.server, &taking->place);
+    redlock_result result = ask(taking, 0);
+    if (result != REDLOCK_OK)
+        give_up(taking, result);
+}
+
+static bool start_timer(struct taking *taking)
+{
+    int64_t span_ms = taking->wish.wait_ms;
+
+    taking->timer = evtimer_new(taking->call.server->base, on_late, taking);
+    taking->call.dismiss = on_dismissed;
+    return taking->timer != NULL &&
+           event_add(taking->timer, &(struct timeval){span_ms / 1000, span_ms % 1000 * 1000}) == 0;
+}
+
+/* Waits in the line of this instance. A fair lock is given out in the order of all instances: each waiter stands in the line of
+ * the nodes itself. */
+static redlock_result wait_for(struct taking *taking)
+{
+    struct serve_server *server = taking->call.server;
+
+    if (taking->wish.kind == REDLOCK_FAIR)
+        return ask(taking, taking->wish.wait_ms);
+    taking->until_ms = serve_now(server) + taking->wish.wait_ms;
+    if (serve_line_join(server, taking->wish.name, taking->wish.name_length, &taking->place, on_first,
+                        taking) ||
+        taking->place.line == NULL)
+        return ask(taking, taking->wish.wait_ms);
+    if (start_timer(taking))
+        return REDLOCK_OK;
+    stop_timer(taking);
+    serve_line_leave(server, &taking->place);
+    return REDLOCK_NOMEM;
+}
+
 /* Somebody else has it, or we do by an earlier request, or it is worth waiting now. */
 static void go_on_busy(struct taking *taking, redlock_result result, const redlock_report *report)
 {
@@ -337,9 +427,10 @@ static void go_on_busy(struct taking *taking, redlock_result result, const redlo
         return;
     if (!taking->tried && taking->wish.wait_ms > 0) {
         taking->tried = true;
-        result = ask(taking, taking->wish.wait_ms);
+        result = wait_for(taking);
         if (result == REDLOCK_OK)
             return;
+        serve_line_leave(taking->call.server, &taking->place);
     }
     answer_refusal(taking, result, report);
 }
@@ -349,6 +440,7 @@ static void on_taken(void *context, redlock_result result, redlock_lock *lock, c
     struct taking *taking = context;
     bool busy = result == REDLOCK_BUSY || result == REDLOCK_TIMEOUT;
 
+    serve_line_leave(taking->call.server, &taking->place);
     if (taking->call.connection == NULL) {
         /* The client hung up. What it may have won meanwhile goes to the next one. */
         if (lock != NULL)
@@ -440,8 +532,9 @@ void serve_locks_take(struct serve_exchange *exchange)
     snprintf(taking->session, sizeof taking->session, "%s", session == NULL ? "" : session);
     taking->call.cancelable = true;
     serve_call_begin(&taking->call, exchange->connection, waits);
-    redlock_result result = ask(taking, taking->wish.has_tag ? 0 : taking->wish.wait_ms);
+    redlock_result result = waits && !taking->wish.has_tag ? wait_for(taking) : ask(taking, 0);
     if (result != REDLOCK_OK) {
+        serve_line_leave(exchange->server, &taking->place);
         answer_unbegun(&taking->call, result);
         free(taking);
     }
@@ -638,10 +731,11 @@ static json_t *json_waiters(const redlock_report *report)
 static json_t *json_detail(const struct looking *looking, const redlock_report *report)
 {
     bool held = report->holder.id[0] != '\0';
+    size_t behind = serve_line_behind(looking->call.server, looking->wish.name, looking->wish.name_length);
     json_t *body = json_pack("{s:o, s:s, s:o, s:i, s:o}", "name",
                              serve_json_text(looking->wish.name, looking->wish.name_length), "state",
                              held ? "held" : "free", "nodes", serve_json_nodes(report), "waiting",
-                             (int)report->waiting, "waiters", json_waiters(report));
+                             (int)(report->waiting + behind), "waiters", json_waiters(report));
 
     if (held)
         json_object_set_new(body, "holder", serve_json_holder(&report->holder));

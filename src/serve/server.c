@@ -68,7 +68,9 @@ void serve_stop(struct serve_server *server)
     serve_holds_stop(server);
     for (struct serve_connection *each = server->connections, *next; each != NULL; each = next) {
         next = each->next;
-        if (each->call != NULL && each->call->cancelable)
+        if (each->call != NULL && each->call->dismiss != NULL)
+            each->call->dismiss(each->call);
+        else if (each->call != NULL && each->call->cancelable)
             (void)redlock_cancel(server->client, each->call->request);
         else if (each->state == SERVE_STREAMING)
             serve_connection_close(each);

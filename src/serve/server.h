@@ -20,6 +20,7 @@ struct serve_protocol;
 struct serve_events;
 struct serve_session;
 struct serve_hold;
+struct serve_line;
 struct ssl_ctx_st;
 struct evconnlistener;
 
@@ -50,6 +51,8 @@ struct serve_key {
 
 #define SERVE_KEYS_MAX 1024
 
+#define SERVE_LINES_MAX 1024
+
 struct serve_server {
     const struct serve_settings *settings;
     redlock_client *client;
@@ -63,8 +66,9 @@ struct serve_server {
     size_t listener_count;
     struct serve_connection *connections; /* a list */
     size_t connection_count;
-    size_t waiting;     /* requests that wait for a lock */
-    size_t outstanding; /* callbacks of the library that have yet to run */
+    size_t waiting;                            /* requests that wait for a lock */
+    size_t outstanding;                        /* callbacks of the library that have yet to run */
+    struct serve_line *lines[SERVE_LINES_MAX]; /* of waiters, by the hash of the name */
     struct serve_events *events;
     struct serve_session *sessions; /* a list */
     struct serve_hold *holds;       /* a list */

@@ -113,6 +113,10 @@ static void read_hello_pair(struct rl_node_info *info, const struct rl_resp *key
         info->valkey = is_text(value, "valkey");
     if (is_text(key, "role"))
         info->replica = is_text(value, "replica") || is_text(value, "slave");
+    if (is_text(key, "mode")) {
+        info->cluster = is_text(value, "cluster");
+        info->sentinel = is_text(value, "sentinel");
+    }
     if (is_text(key, "proto"))
         info->resp3 = value->type == RL_RESP_INTEGER && value->integer == 3;
 }
@@ -212,10 +216,12 @@ static void read_info(struct rl_node_info *info, const char *text, size_t length
     if (value != NULL && found == sizeof info->replid - 1)
         memcpy(info->replid, value, found);
     value = find_info(text, length, "role", &found);
-    if (value != NULL)
-        info->replica = found == 5 && memcmp(value, "slave", 5) == 0;
+    if (value !=
+        NULL) /* "slave"; KeyDB also has "active-replica", which takes writes and copies those of others */
+        info->replica = !(found == 6 && memcmp(value, "master", 6) == 0);
     value = find_info(text, length, "redis_mode", &found);
-    info->sentinel = value != NULL && found == 8 && memcmp(value, "sentinel", 8) == 0;
+    info->cluster = info->cluster || (value != NULL && found == 7 && memcmp(value, "cluster", 7) == 0);
+    info->sentinel = info->sentinel || (value != NULL && found == 8 && memcmp(value, "sentinel", 8) == 0);
     info->evicts = may_evict(text, length);
     info->promoted = was_promoted(text, length);
     info->up_s = find_number(text, length, "uptime_in_seconds");
@@ -223,8 +229,12 @@ static void read_info(struct rl_node_info *info, const char *text, size_t length
     info->valkey = info->valkey || value != NULL;
     if (value == NULL)
         value = find_info(text, length, "redis_version", &found);
-    if (value != NULL)
+    if (value != NULL) {
+        struct rl_text shown = rl_text_on(info->version_text, sizeof info->version_text);
+
         info->version = read_version(value, found);
+        rl_text_add_printable(&shown, value, found);
+    }
 }
 
 static void find_features(struct rl_node_info *info)
@@ -285,6 +295,7 @@ static void take_error(struct rl_handshake *handshake, const struct rl_resp *ite
 
 void rl_handshake_read(struct rl_handshake *handshake, const char *bytes, size_t length)
 {
+    static const char sentinel[] = "it is a Sentinel, which keeps no keys: name the masters that it watches";
     static const char odd[] = "it answers, but not like a Redis node";
     size_t offset = 0;
     struct rl_resp item;
@@ -313,6 +324,8 @@ void rl_handshake_read(struct rl_handshake *handshake, const char *bytes, size_t
             read_info(&handshake->info, item.text, item.text_length);
         handshake->step = RL_HANDSHAKE_READY;
     }
+    if (handshake->info.sentinel && handshake->step != RL_HANDSHAKE_FAILED)
+        fail(handshake, RL_CAUSE_SENTINEL, sentinel, sizeof sentinel - 1);
     if (handshake->step == RL_HANDSHAKE_READY)
         find_features(&handshake->info);
 }

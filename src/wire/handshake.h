@@ -24,8 +24,10 @@ struct rl_node_info {
     bool resp3;
     bool valkey;
     bool replica;
-    bool sentinel;
-    uint32_t version;  /* 70015 for 7.0.15 */
+    bool cluster;     /* it is a node of a Redis Cluster */
+    bool sentinel;    /* it watches nodes, and is none */
+    uint32_t version; /* 70015 for 7.0.15 */
+    char version_text[16];
     unsigned features; /* RL_FEATURE_ bits */
     bool evicts;       /* memory is limited, and full memory drops keys */
     bool promoted;     /* it was a replica before, so its memory may be another master's */

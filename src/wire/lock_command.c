@@ -337,6 +337,18 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
     }
 }
 
+const char rl_foreign_owner[] = "foreign";
+
+/* Another program's kind of lock, a hash perhaps: it ends by itself, so it is somebody's. The scripts call it the same. */
+static void answer_foreign(struct rl_lock_reply *reply, int64_t ttl_left_ms)
+{
+    reply->answer.verdict = RL_DENIED;
+    reply->answer.ttl_left_ms = ttl_left_ms;
+    reply->answer.holder = rl_hash_bytes(0, rl_foreign_owner, strlen(rl_foreign_owner));
+    reply->owner = rl_foreign_owner;
+    reply->owner_length = strlen(rl_foreign_owner);
+}
+
 /* GETRANGE answers an empty string for a key that is not there; PTTL's -2 tells the two apart. */
 static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, struct rl_lock_reply *reply)
 {
@@ -344,7 +356,10 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
         answer_protocol(reply);
         return;
     }
-    if (value->type == RL_RESP_ERROR)
+    if (value->type == RL_RESP_ERROR && ttl->integer >= 0 &&
+        rl_error_cause(value->text, value->text_length) == RL_CAUSE_FOREIGN_TYPE)
+        answer_foreign(reply, ttl->integer);
+    else if (value->type == RL_RESP_ERROR)
         answer_error(reply, value);
     else if (value->type == RL_RESP_STRING)
         reply->answer.verdict = ttl->integer == -2 ? RL_GRANTED : RL_DENIED;

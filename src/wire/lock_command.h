@@ -66,7 +66,10 @@ enum rl_reading {
     RL_READING_NO_COMMAND /* nothing was executed: the node lacks the native command, or we lack the right: use the script */
 };
 
-/* What else a reply told; pointers into the reply. */
+/* What the owner of another program's kind of lock is called, whoever that is. */
+extern const char rl_foreign_owner[];
+
+/* What else a reply told; pointers into the reply, but for that one. */
 struct rl_lock_reply {
     struct rl_answer answer;
     const char *error; /* error text; NULL none */

@@ -945,6 +945,23 @@ static void a_lock_longer_than_max_ttl_is_refused(void **state)
     redlock_client_close(client);
 }
 
+/* A release names no TTL, and an acquisition need not: the default must not be in the way of a short max_ttl. */
+static void a_short_max_ttl_needs_no_ttl_to_be_named(void **state)
+{
+    redlock_client *client = open_admitted(fleet_urls(*state), 1000);
+    redlock_spec spec = spec_for("lock", 0);
+    redlock_report report = detailed_report();
+    redlock_lock *lock = NULL;
+    size_t length;
+
+    assert_result(REDLOCK_OK, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    assert_in_range(redlock_lock_validity_ms(lock), 1, 1000);
+    const char *owner = redlock_lock_owner(lock, &length);
+    assert_result(REDLOCK_OK, redlock_release_owner(client, "lock", 4, owner, length, &report), &report);
+    redlock_lock_free(lock);
+    redlock_client_close(client);
+}
+
 static void expect_reserved(const char *urls, const char *prefix, const char *name, redlock_result expected)
 {
     redlock_options options = guarded_options(urls, 1000);
@@ -1114,6 +1131,7 @@ int main(void)
         ON_GUARDED(a_term_that_faded_keeps_no_node_from_voting, start_three_guarded),
         ON_GUARDED(whoever_adopts_a_lock_announces_its_term, start_three_guarded),
         ON_GUARDED(a_lock_longer_than_max_ttl_is_refused, start_three_guarded),
+        ON_GUARDED(a_short_max_ttl_needs_no_ttl_to_be_named, start_three_guarded),
         ON_GUARDED(names_that_the_guard_needs_are_refused, start_three_guarded),
         ON_GUARDED(a_node_has_one_record_whatever_the_prefix, start_three_guarded),
         ON_GUARDED(an_inspection_says_why_a_node_does_not_vote, start_three_guarded),

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "support/fake_node.h"
 #include "support/guarded.h"
 #include "support/steps.h"
 
@@ -251,29 +250,6 @@ static void statistics_say_how_things_are_now(void **state)
     redlock_client_close(client);
 }
 
-/* ---- causes that no server of today can show ----------------------------------------------------------------- */
-
-static void a_server_that_is_too_old_is_told_so(void **state)
-{
-    struct fake_node *fake = fake_node_start(FAKE_UNIX);
-    redlock_options options = guarded_options(fake_node_url(fake), LONG_TTL_MS);
-    redlock_spec spec = spec_for("old", LONG_TTL_MS);
-    redlock_report report = detailed_report();
-    redlock_client *client = NULL;
-    redlock_lock *lock = NULL;
-
-    (void)state;
-    fake_node_reply(fake, "INFO",
-                    "$71\r\nredis_version:4.0.14\r\n"
-                    "run_id:0123456789012345678901234567890123456789\r\n\r\n");
-    assert_result(REDLOCK_OK, redlock_client_open(&options, &client, NULL), NULL);
-    assert_result(REDLOCK_QUARANTINE, redlock_try_acquire(client, &spec, &lock, &report), &report);
-    assert_int_equal(node_of(&report, 0).cause, REDLOCK_CAUSE_TOO_OLD);
-    assert_non_null(strstr(node_of(&report, 0).detail, "Redis 5"));
-    redlock_client_close(client);
-    fake_node_stop(fake);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,7 +259,6 @@ int main(void)
         cmocka_unit_test(nothing_crashes_on_null),
         cmocka_unit_test(every_cause_and_verdict_has_a_name),
         ON_NODES(a_copy_of_a_report_keeps_what_was_said_of_the_nodes, start_three_nodes),
-        cmocka_unit_test(a_server_that_is_too_old_is_told_so),
         ON_GUARDED(statistics_say_how_things_are_now, start_three_guarded),
     };
 

@@ -156,11 +156,6 @@ static void refuse_the_password(struct fake_node *fake)
     fake_node_fail(fake, "HELLO", "WRONGPASS invalid username-password pair or user is disabled.");
 }
 
-static void be_a_sentinel(struct fake_node *fake)
-{
-    fake_node_reply(fake, "INFO", "$53\r\n# Server\r\nredis_version:7.0.15\r\nredis_mode:sentinel\r\n\r\n");
-}
-
 static void be_part_of_a_cluster(struct fake_node *fake)
 {
     fake_node_fail(fake, "SET", "MOVED 3999 127.0.0.1:6381");
@@ -228,8 +223,6 @@ static const struct hostility hostilities[] = {
      "NOAUTH"},
     {"WRONGPASS", refuse_the_password, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_CREDENTIALS,
      "WRONGPASS"},
-    {"sentinel", be_a_sentinel, REDLOCK_QUARANTINE, REDLOCK_VERDICT_INELIGIBLE, REDLOCK_CAUSE_SENTINEL,
-     "sentinel"},
     {"MOVED", be_part_of_a_cluster, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_CLUSTER,
      "MOVED"},
     {"other error", fail_in_other_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_ERROR,

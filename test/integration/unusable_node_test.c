@@ -300,6 +300,56 @@ static void key_of_another_type_is_not_a_lock(void **state)
     redlock_client_close(client);
 }
 
+static void plant_hashes(struct fleet *fleet, const char *ttl_ms)
+{
+    for (int i = 0; i < fleet_size(fleet); i++) {
+        fleet_command(fleet, i, "HSET", "redisson", "uuid:1", "1", NULL);
+        fleet_command(fleet, i, "PEXPIRE", "redisson", ttl_ms, NULL);
+    }
+}
+
+static void take_with(redlock_client *client, redlock_kind kind, int64_t wait_ms, redlock_result expected)
+{
+    redlock_spec spec = spec_for("redisson", LONG_TTL_MS);
+    redlock_report report = detailed_report();
+    redlock_lock *lock = NULL;
+
+    spec.kind = kind;
+    assert_result(expected, redlock_acquire(client, &spec, wait_ms, &lock, &report), &report);
+    if (expected == REDLOCK_BUSY)
+        assert_true(report.holder_ttl_left_ms > 0);
+    if (lock != NULL)
+        give_back(lock);
+}
+
+/* Other programs keep their locks in hashes: one that ends is somebody's lock, and is waited for like any other. */
+static void a_hash_that_ends_is_a_lock_of_somebody(redlock_client *client, struct fleet *fleet,
+                                                   redlock_kind kind)
+{
+    plant_hashes(fleet, "600000");
+    take_with(client, kind, 0, REDLOCK_BUSY);
+    take_with(client, kind, 100, REDLOCK_TIMEOUT);
+    plant_hashes(fleet, "300");
+    take_with(client, kind, 20000, REDLOCK_OK);
+}
+
+static void a_plain_client_waits_for_a_hash_that_ends(void **state)
+{
+    redlock_client *client = open_warm_client(fleet_urls(*state));
+
+    a_hash_that_ends_is_a_lock_of_somebody(client, *state, REDLOCK_EXCLUSIVE);
+    redlock_client_close(client);
+}
+
+static void a_guarded_client_waits_for_a_hash_that_ends(void **state)
+{
+    redlock_client *client = open_admitted(fleet_urls(*state), LONG_TTL_MS);
+
+    a_hash_that_ends_is_a_lock_of_somebody(client, *state, REDLOCK_EXCLUSIVE);
+    a_hash_that_ends_is_a_lock_of_somebody(client, *state, REDLOCK_FAIR);
+    redlock_client_close(client);
+}
+
 static void foreign_lock_without_an_end_is_busy(void **state)
 {
     struct fleet *fleet = *state;
@@ -383,6 +433,8 @@ int main(void)
         ON_NODES(other_database_is_another_lock, start_three_tcp_nodes),
         ON_NODES(key_of_another_type_is_not_a_lock, start_three_nodes),
         ON_NODES(foreign_lock_without_an_end_is_busy, start_three_nodes),
+        ON_NODES(a_plain_client_waits_for_a_hash_that_ends, start_three_nodes),
+        ON_GUARDED(a_guarded_client_waits_for_a_hash_that_ends, start_three_guarded),
         ON_NODES(strange_owner_values_are_shown_safely, start_three_nodes),
     };
 

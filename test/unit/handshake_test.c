@@ -202,9 +202,6 @@ static void info_tells_who_the_node_is(void **state)
     assert_false(info.promoted);
     assert_false(info.evicts);
     assert_true(info_of("role:slave\r\n").replica);
-    assert_false(info.sentinel);
-    assert_false(info_of("redis_mode:standalone\r\n").sentinel);
-    assert_true(info_of("redis_mode:sentinel\r\n").sentinel);
 }
 
 static void a_field_is_found_only_at_the_start_of_a_line(void **state)

@@ -484,7 +484,7 @@ static void node_without_tls_is_called_that(void **state)
 {
     (void)state;
     struct node node = {.behaviour = PLAIN};
-    expect_refusal(&node, ca_file, "node.example", "not a TLS server");
+    expect_refusal(&node, ca_file, "node.example", "not a TLS server: write redis:// instead of rediss://");
 }
 
 static void node_that_hangs_up_is_told(void **state)

@@ -12,7 +12,13 @@
 -- include parts/stored.lua
 do
     -- First of all, so that a key of another type is refused before anybody is taken in.
-    local holder = call('GET', KEYS[1])
+    local holder = redis.pcall('GET', KEYS[1])
+    if type(holder) == 'table' then
+        if call('PTTL', KEYS[1]) < 0 then
+            return holder
+        end
+        holder = 'foreign' -- as in parts/vote.lua
+    end
     local line, state, id = KEYS[5], KEYS[6], ARGV[6]
     local leases = string.sub(KEYS[7], 1, -1 - string.len(id))
     local remembered = call('HMGET', state, 'high', 'offer', 'since')

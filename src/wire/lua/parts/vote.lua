@@ -3,10 +3,15 @@
 -- SET NX, not GET: a key of another type is in the way too. It is an answer about this lock alone.
 if not call('SET', lock, owner, 'NX', 'PX', ttl) then
     local holder = redis.pcall('GET', lock)
+    local left = call('PTTL', lock)
     if type(holder) == 'table' then
-        return holder
+        -- Another program's kind of lock ends by itself; what does not is no lock, and waiting for it is in vain.
+        if left < 0 then
+            return holder
+        end
+        holder = 'foreign'
     end
-    return {0, now, stored, call('PTTL', lock), string.sub(holder, 1, 511)}
+    return {0, now, stored, left, string.sub(holder, 1, 511)}
 end
 -- The number of this grant: above everything stored for this name (the floor stands for what was forgotten), close to
 -- the node's own clock, and if possible what the client proposed, for then all nodes agree.
