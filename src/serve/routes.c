@@ -6,6 +6,7 @@
 #include "serve/http.h"
 #include "serve/info.h"
 #include "serve/locks.h"
+#include "serve/metrics.h"
 #include "serve/sessions.h"
 
 const struct serve_route serve_routes[] = {
@@ -21,6 +22,7 @@ const struct serve_route serve_routes[] = {
     {SERVE_GET, "/v1/nodes", SERVE_READER, "", NULL, serve_info_nodes},
     {SERVE_GET, "/v1/openapi.json", SERVE_NOBODY, "", NULL, serve_info_openapi},
     {SERVE_GET, "/v1/problems/{}", SERVE_NOBODY, "", NULL, serve_info_problem},
+    {SERVE_GET, "/metrics", SERVE_READER, "", NULL, serve_metrics_show},
     {SERVE_GET, "/livez", SERVE_NOBODY, "", NULL, serve_info_alive},
     {SERVE_GET, "/readyz", SERVE_NOBODY, "", NULL, serve_info_ready},
 };
