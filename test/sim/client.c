@@ -26,7 +26,8 @@ void sim_client_start(struct sim_world *world, uint32_t index)
     client->index = index;
     client->prng = rl_prng_seed(rl_prng_next(&world->prng));
     client->lease_terms = sim_lock_terms(world, client);
-    sim_clock_set(&client->clock, 0, sim_draw(world, 1000000, INT64_C(1000000000000)), draw_rate(world));
+    int64_t rate = draw_rate(world); /* drawn in this order by every compiler */
+    sim_clock_set(&client->clock, 0, sim_draw(world, 1000000, INT64_C(1000000000000)), rate);
     sim_clock_set(&client->wall, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew), 0);
     client->wake_us = INT64_MAX;
     sim_turns_init(client);

@@ -178,10 +178,14 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
     }
 }
 
+/* What is drawn has a statement of its own: a compiler may work out arguments in any order, and a seed has to mean the same run
+ * everywhere. */
 static void strike(struct sim_world *world, enum sim_fault fault)
 {
     uint32_t node = any_node(world);
     struct sim_client *client;
+    int64_t duration_us;
+    int way;
 
     world->stats.faults[fault]++;
     switch (fault) {
@@ -193,14 +197,16 @@ static void strike(struct sim_world *world, enum sim_fault fault)
         return;
     case SIM_FAULT_CUT:
     case SIM_FAULT_CUT_ONE:
-        cut(&any_client(world)->connections[node], any_way(world, fault == SIM_FAULT_CUT),
-            a_while(world, 8000000));
+        duration_us = a_while(world, 8000000);
+        way = any_way(world, fault == SIM_FAULT_CUT);
+        cut(&any_client(world)->connections[node], way, duration_us);
         return;
     case SIM_FAULT_PARTITION:
         partition(world);
         return;
     case SIM_FAULT_MEMORY:
-        lengthen(&any_client(world)->starved_until_us, a_while(world, 3000000));
+        duration_us = a_while(world, 3000000);
+        lengthen(&any_client(world)->starved_until_us, duration_us);
         return;
     case SIM_FAULT_PAUSE:
     case SIM_FAULT_SUSPEND:

@@ -117,7 +117,8 @@ static void let_stray(struct sim_world *world, struct sim_link *link, struct sim
     int64_t at_us = world->now_us;
 
     while (link->first != NULL && sim_chance(world, 70)) {
-        at_us += sim_delay(world) + (sim_chance(world, 30) ? sim_draw(world, 0, 1500000) : 0);
+        at_us += sim_delay(world);
+        at_us += sim_chance(world, 30) ? sim_draw(world, 0, 1500000) : 0;
         event.at_us = at_us;
         event.message = take(link);
         sim_queue_push(&world->queue, event);

@@ -67,8 +67,8 @@ static void start_node(struct sim_world *world, uint32_t index)
     node->tell = sim_network_tell;
     node->tracking.refused = rl_node_set_has(world->plan.untold, index);
     node->context = world;
-    sim_clock_set(&node->clock, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew),
-                  sim_draw(world, -most, most));
+    int64_t rate = sim_draw(world, -most, most); /* drawn in this order by every compiler */
+    sim_clock_set(&node->clock, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew), rate);
     sim_node_start(node, ++world->serial, 0);
     if (world->plan.started_by_hand)
         vouch(world, node);
