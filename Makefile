@@ -23,6 +23,7 @@ help:
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
+	@echo 'make wheel                 the Python package with the library in it, below build/python/wheels'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make deb                   Debian packages of the last commit, below build/deb'
 	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
@@ -59,6 +60,10 @@ install uninstall:
 
 dist:
 	@tools/make-dist $(BUILD)/dist
+
+wheel: all
+	@tools/setup wheel
+	@tools/make-wheel $(BUILD)
 
 deb:
 	@tools/setup deb
@@ -143,15 +148,15 @@ bench-serve:
 
 serve-peers: all
 	@tools/setup demo
-	@tools/setup python
+	@tools/setup wheel
 	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/peers/run $(BUILD)/peers/serve
 
 serve-contract: all
 	@tools/setup demo
-	@tools/setup python
+	@tools/setup wheel
 	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/contract $(BUILD)/peers/schemathesis
 
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo install uninstall dist wheel deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
