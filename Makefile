@@ -41,6 +41,7 @@ help:
 	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'
 	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
+	@echo 'make chaos-mixed           the same with clients of the previous version among them; PREVIOUS= a revision as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
 	@echo 'make clean                 remove build/'
@@ -112,6 +113,13 @@ chaos:
 	@ninja -C $(BUILD) $(CHAOS)
 	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
+chaos-mixed:
+	@tools/setup test
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) $(CHAOS)
+	@previous=$$(tools/build-previous $(BUILD)/previous $(PREVIOUS)) && \
+		$(WITH_SERVER) test/chaos/run $(BUILD)/test --previous $$previous --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
 soak:
 	@tools/setup test
 	@tools/configure $(BUILD)
@@ -154,4 +162,4 @@ serve-contract: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo install uninstall dist deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
