@@ -24,6 +24,8 @@ help:
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
+	@echo 'make sbom                  what the binaries are linked with, as CycloneDX, below build/dist'
+	@echo 'make abi-report            how the C interface differs from the previous version; PREVIOUS= a revision as you like'
 	@echo 'make deb                   Debian packages of the last commit, below build/deb'
 	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
 	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
@@ -60,6 +62,14 @@ install uninstall:
 
 dist:
 	@tools/make-dist $(BUILD)/dist
+
+sbom: all
+	@mkdir -p $(BUILD)/dist
+	@tools/make-sbom $(BUILD) >$(BUILD)/dist/redlock.cdx.json && echo $(BUILD)/dist/redlock.cdx.json
+
+abi-report: all
+	@tools/setup builds
+	@tools/report-abi $(BUILD) $(PREVIOUS)
 
 deb:
 	@tools/setup deb
@@ -162,4 +172,4 @@ serve-contract: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo install uninstall dist sbom abi-report deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
