@@ -28,6 +28,8 @@ help:
 	@echo 'make abi-report            how the C interface differs from the previous version; PREVIOUS= a revision as you like'
 	@echo 'make deb                   Debian packages of the last commit, below build/deb'
 	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
+	@echo 'make image                 an OCI image of the command, made and tried without a daemon, below build/image'
+	@echo 'make kubernetes-check      the manifests of contrib/kubernetes against the schemas, which it fetches'
 	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C files by .clang-format'
@@ -77,6 +79,14 @@ deb:
 
 deb-test: deb
 	@tools/try-deb $(BUILD)/deb $(BUILD)/roots $(SUITES)
+
+image:
+	@tools/setup image
+	@tools/try-image $(BUILD)
+
+kubernetes-check:
+	@tools/setup peers
+	@tools/check-kubernetes $(BUILD)/kubernetes
 
 builds:
 	@tools/setup builds
@@ -172,4 +182,4 @@ serve-contract: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist sbom abi-report deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo install uninstall dist sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
