@@ -23,6 +23,7 @@ help:
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
+	@echo 'make wheel                 the Python package with the library in it, below build/python/wheels'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make sbom                  what the binaries are linked with, as CycloneDX, below build/dist'
 	@echo 'make abi-report            how the C interface differs from the previous version; PREVIOUS= a revision as you like'
@@ -65,6 +66,7 @@ install uninstall:
 dist:
 	@tools/make-dist $(BUILD)/dist
 
+<<<<<<< HEAD
 sbom: all
 	@mkdir -p $(BUILD)/dist
 	@tools/make-sbom $(BUILD) >$(BUILD)/dist/redlock.cdx.json && echo $(BUILD)/dist/redlock.cdx.json
@@ -72,6 +74,11 @@ sbom: all
 abi-report: all
 	@tools/setup builds
 	@tools/report-abi $(BUILD) $(PREVIOUS)
+=======
+wheel: all
+	@tools/setup wheel
+	@tools/make-wheel $(BUILD)
+>>>>>>> main
 
 deb:
 	@tools/setup deb
@@ -171,15 +178,19 @@ bench-serve:
 
 serve-peers: all
 	@tools/setup demo
-	@tools/setup python
+	@tools/setup wheel
 	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/peers/run $(BUILD)/peers/serve
 
 serve-contract: all
 	@tools/setup demo
-	@tools/setup python
+	@tools/setup wheel
 	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/contract $(BUILD)/peers/schemathesis
 
 clean:
 	@rm -rf $(BUILD)
 
+<<<<<<< HEAD
 .PHONY: all help test demo install uninstall dist sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+=======
+.PHONY: all help test demo install uninstall dist wheel deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+>>>>>>> main
