@@ -66,7 +66,6 @@ install uninstall:
 dist:
 	@tools/make-dist $(BUILD)/dist
 
-<<<<<<< HEAD
 sbom: all
 	@mkdir -p $(BUILD)/dist
 	@tools/make-sbom $(BUILD) >$(BUILD)/dist/redlock.cdx.json && echo $(BUILD)/dist/redlock.cdx.json
@@ -74,11 +73,10 @@ sbom: all
 abi-report: all
 	@tools/setup builds
 	@tools/report-abi $(BUILD) $(PREVIOUS)
-=======
+
 wheel: all
 	@tools/setup wheel
 	@tools/make-wheel $(BUILD)
->>>>>>> main
 
 deb:
 	@tools/setup deb
@@ -189,8 +187,4 @@ serve-contract: all
 clean:
 	@rm -rf $(BUILD)
 
-<<<<<<< HEAD
-.PHONY: all help test demo install uninstall dist sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
-=======
-.PHONY: all help test demo install uninstall dist wheel deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
->>>>>>> main
+.PHONY: all help test demo install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
