@@ -177,6 +177,21 @@ static json_t *describe(const char *name, const redlock_report *report)
     return object;
 }
 
+/* Whether asking the nodes once more takes no longer than their answers: all of them are connected, or said why not. A caller that
+ * has waited as long as it wanted is not to wait for the others on top of that. */
+static bool answers_soon(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        if (!node.eligible &&
+            (node.verdict == REDLOCK_VERDICT_SILENT || node.verdict == REDLOCK_VERDICT_PENDING ||
+             node.cause == REDLOCK_CAUSE_CONNECTING || node.cause == REDLOCK_CAUSE_TIMED_OUT ||
+             node.cause == REDLOCK_CAUSE_SILENT || node.cause == REDLOCK_CAUSE_RESOLVE))
+            return false;
+    return true;
+}
+
 /* The round that was lost stopped at the first nodes that said no; whose keys are where is asked anew. False when they cannot
  * be asked, or it is free by now: then all that is known is what the round came to. */
 static bool look_for_owners(const struct cli_session *session, const char *name, redlock_report *now,
@@ -189,11 +204,11 @@ static bool look_for_owners(const struct cli_session *session, const char *name,
 }
 
 static int say_busy(const struct cli_session *session, const char *name, const redlock_report *report,
-                    int code)
+                    bool ask, int code)
 {
     redlock_report now = cli_session_second_report(session);
     struct cli_owners owners;
-    bool seen = look_for_owners(session, name, &now, &owners);
+    bool seen = ask && look_for_owners(session, name, &now, &owners);
     bool held = seen && owners.possession == CLI_POSSESSION_HELD;
 
     if (!seen)
@@ -327,9 +342,10 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
         return CLI_EXIT_OK;
     if (code == CLI_EXIT_BUSY && options->conflict_exit_code != CLI_NOT_GIVEN)
         code = (int)options->conflict_exit_code;
+    bool ask = options->wait_ms <= 0 || answers_soon(report); /* it waited: no longer than it wanted to */
     if (busy)
-        return say_busy(session, name, report, code);
-    redlock_report now = look_again(session, name, report);
+        return say_busy(session, name, report, ask, code);
+    redlock_report now = ask ? look_again(session, name, report) : *report;
     int usual = cli_failure_asking(name, &now);
     return usual == CLI_EXIT_BUSY ? code : usual;
 }

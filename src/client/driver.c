@@ -192,7 +192,7 @@ static void take_turn(redlock_client *client, struct rl_time until)
 }
 
 /* A new client gives the slower nodes a moment too, so that its first lock is not on a bare quorum. */
-void rl_driver_settle(redlock_client *client, uint32_t wanted)
+void rl_driver_settle(redlock_client *client, uint32_t wanted, struct rl_time until)
 {
     struct rl_time moment = RL_TIME_NEVER;
     uint32_t on_the_way, ready;
@@ -200,7 +200,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
     rl_driver_refresh(client);
     rl_driver_flush(client); /* which may fail: a node that is lost by that is not waited for */
     while ((ready = rl_nodes_arrived(&client->engine, &on_the_way)) < client->engine.node_count &&
-           on_the_way > 0 && !client->engine.closing) {
+           on_the_way > 0 && !client->engine.closing && rl_time_before(client->engine.now, until)) {
         if (ready >= wanted && client->engine.settled)
             break;
         if (ready >= wanted && moment.us == RL_TIME_NEVER.us)
@@ -208,7 +208,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
                 rl_time_add(client->engine.now, rl_span_us(client->engine.config.connect_timeout.us / 10));
         if (ready >= wanted && !rl_time_before(client->engine.now, moment))
             break;
-        take_turn(client, moment);
+        take_turn(client, rl_time_min(moment, until));
         rl_driver_flush(client);
     }
     client->engine.settled = true;

@@ -133,4 +133,31 @@ restart_nodes 1 2 3
 finish
 is 'and goes on when the nodes are back and admitted' "$code/$out" 0/ran
 
+# ---- nodes that take no packets: what is still under way when the wait is over does not make it longer
+python3 - >"$work/holes" <<'END' &
+import socket, threading
+listeners, clients = [], []
+for node in range(5):
+    listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+    listeners.append(listener)
+    for _ in range(3):  # more than it has room for: those that come now are not even refused
+        client = socket.socket()
+        client.setblocking(False)
+        client.connect_ex(listener.getsockname())
+        clients.append(client)
+print(",".join("redis://127.0.0.1:%d" % one.getsockname()[1] for one in listeners), flush=True)
+threading.Event().wait()
+END
+holes=$!
+started_pids+=("$holes")
+until_true has_content "$work/holes"
+printf 'nodes = %s\nconnect_timeout = 60s\nnode_timeout = 200ms\n' "$(<"$work/holes")" >"$work/holes.conf"
+for wait in 1ms 700ms; do
+    try run --config "$work/holes.conf" --json -w "$wait" hole -- true
+    is "a wait of $wait at black holes is no quorum" "$code" 69
+    ok "and is over before they are given up" below "$(jq .waited_ms <<<"$err")" 50000
+    ok 'and says that they are not connected' has "$err" 'no connection yet'
+done
+kill "$holes"
+
 done_testing
