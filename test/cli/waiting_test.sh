@@ -151,11 +151,11 @@ END
 holes=$!
 started_pids+=("$holes")
 until_true has_content "$work/holes"
-printf 'nodes = %s\nconnect_timeout = 60s\nnode_timeout = 200ms\n' "$(<"$work/holes")" >"$work/holes.conf"
+printf 'connect_timeout = 60s\nnode_timeout = 200ms\n' >"$work/holes.conf"
 for wait in 1ms 700ms; do
-    try run --config "$work/holes.conf" --json -w "$wait" hole -- true
+    REDLOCK_NODES=$(<"$work/holes") try run --config "$work/holes.conf" --json -w "$wait" hole -- true
     is "a wait of $wait at black holes is no quorum" "$code" 69
-    ok "and is over before they are given up" below "$(jq .waited_ms <<<"$err")" 50000
+    ok "and is over before they are given up" matches "$err" '"waited_ms":[0-9]{1,4}[,}]'
     ok 'and says that they are not connected' has "$err" 'no connection yet'
 done
 kill "$holes"
