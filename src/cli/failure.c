@@ -245,11 +245,32 @@ static bool some_are_quarantined(const redlock_report *report)
     return false;
 }
 
+bool cli_failure_describe_full(const redlock_report *report, char *text, size_t size)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    uint32_t count = 0, listed = 0;
+    char list[160] = "";
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        count += node.cause == REDLOCK_CAUSE_MEMORY;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        if (node.cause != REDLOCK_CAUSE_MEMORY)
+            continue;
+        const char *separator = listed == 0 ? "" : listed + 1 == count ? " and " : ", ";
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%u", separator, i + 1);
+        listed++;
+    }
+    snprintf(text, size, "node%s %s %s out of memory: raise maxmemory there, or remove data",
+             count == 1 ? "" : "s", list, count == 1 ? "is" : "are");
+    return count > 0;
+}
+
 /* A round that is decided early knows nothing of the nodes that had not answered. */
 static void say_no_quorum(const char *subject, const redlock_report *report, json_t *more)
 {
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     bool decided_early = false;
+    char full[240];
 
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
         decided_early = decided_early || node.verdict == REDLOCK_VERDICT_PENDING;
@@ -257,6 +278,8 @@ static void say_no_quorum(const char *subject, const redlock_report *report, jso
                          decided_early ? report->granted : count_answers(report), report->node_count,
                          decided_early ? "agreed" : "answered", report->quorum, waited(report).text);
     say_nodes(report);
+    if (cli_failure_describe_full(report, full, sizeof full))
+        cli_output_hint("fix", "%s", full);
     cli_output_hint("see", "redlock status");
 }
 

@@ -64,9 +64,14 @@ static bool describe_ineligible(const struct cli_waiting *waiting, char *text, s
 {
     const redlock_report *report = &waiting->report;
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    char full[240];
 
     if (report->eligible >= report->quorum)
         return false;
+    if (cli_failure_describe_full(report, full, sizeof full)) {
+        snprintf(text, size, "%s: %s", waiting->name, full);
+        return true;
+    }
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
         if (node.eligible || node.detail[0] == '\0')
             continue;

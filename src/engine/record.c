@@ -173,6 +173,19 @@ void rl_record_line(redlock_lock *lock, const char *bytes, size_t length)
     record->waiter_count = record->details->waiter_count;
 }
 
+void rl_record_inability(struct rl_engine *engine, uint32_t node, const struct rl_lock_reply *reply)
+{
+    struct rl_node_guard *guard = &engine->guards[node];
+    struct rl_text text = rl_text_on(guard->refusal, sizeof guard->refusal);
+
+    guard->refused = RL_CAUSE_NONE;
+    if (reply->answer.cause != RL_CAUSE_MEMORY && reply->answer.cause != RL_CAUSE_DISK)
+        return;
+    guard->refused = reply->answer.cause;
+    if (reply->error != NULL)
+        rl_text_add_printable(&text, reply->error, reply->error_length);
+}
+
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)
 {
     rl_node_set silent = rl_node_set_all(tally->node_count) & ~rl_tally_answered(tally);

@@ -68,9 +68,10 @@ unset REDLOCK_FENCE
 exits 'acquire likewise' 0 acquire -n --plain --ttl 60s plain
 is 'its lease has no fence' "$(value fence)" ''
 exits 'extend likewise' 0 extend plain --plain --owner-token "$(value owner)" --ttl 120s
-exits '--json has none either' 0 acquire -n --plain --ttl 3s --json plain2
+exits '--json has none either' 0 acquire -n --plain --ttl 60s --json plain2
 ok 'indeed' lacks "$out" fence
 vacate plain
+vacate plain2
 exits 'status --plain' 0 status --plain
 says_mode 'names the mode' plain
 is 'and has nothing to complain of' "$(grep -c ' up ' "$work/out")" 5

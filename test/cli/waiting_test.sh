@@ -133,6 +133,24 @@ restart_nodes 1 2 3
 finish
 is 'and goes on when the nodes are back and admitted' "$code/$out" 0/ran
 
+# ---- nodes that are full
+for words in guarded plain; do
+    mode=()
+    [ "$words" = guarded ] || mode=(--plain)
+    for number in 1 2 3; do
+        node "$number" CONFIG SET maxmemory 1 >/dev/null
+    done
+    start run --status-fd 3 "${mode[@]}" full -- echo ran
+    until_true has_content "$work/err"
+    ok "one that waits for full nodes is told so, $words" has "$(<"$work/err")" \
+        'full: nodes 1, 2 and 3 are out of memory: raise maxmemory there, or remove data; waiting'
+    for number in 1 2 3; do
+        node "$number" CONFIG SET maxmemory 0 >/dev/null
+    done
+    finish
+    is 'and goes on when there is room' "$code/$out" 0/ran
+done
+
 # ---- nodes that take no packets: what is still under way when the wait is over does not make it longer
 python3 - >"$work/holes" <<'END' &
 import socket, threading
