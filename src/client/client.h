@@ -50,6 +50,7 @@ struct redlock_client {
     pthread_t driver;           /* while driving: who */
     bool rung;                  /* the poller was rung to have something written */
     bool driving;               /* a thread waits on the poller */
+    bool broke;                 /* a connection could not be made or written to: see rl_driver_turn() */
     uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
     struct rl_time last_turn;
