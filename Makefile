@@ -23,7 +23,12 @@ help:
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
+	@echo 'make wheel                 the Python package with the library in it, below build/python/wheels'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
+	@echo 'make deb                   Debian packages of the last commit, below build/deb'
+	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
+	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
+	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
 	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
@@ -55,6 +60,25 @@ install uninstall:
 
 dist:
 	@tools/make-dist $(BUILD)/dist
+
+wheel: all
+	@tools/setup wheel
+	@tools/make-wheel $(BUILD)
+
+deb:
+	@tools/setup deb
+	@tools/make-deb $(BUILD)/deb
+
+deb-test: deb
+	@tools/try-deb $(BUILD)/deb $(BUILD)/roots $(SUITES)
+
+builds:
+	@tools/setup builds
+	@tools/try-builds $(BUILD) $(ONLY)
+
+coverage:
+	@tools/setup builds
+	@tools/measure-coverage $(BUILD)/coverage
 
 lint:
 	@tools/setup test
@@ -124,15 +148,15 @@ bench-serve:
 
 serve-peers: all
 	@tools/setup demo
-	@tools/setup python
+	@tools/setup wheel
 	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/peers/run $(BUILD)/peers/serve
 
 serve-contract: all
 	@tools/setup demo
-	@tools/setup python
+	@tools/setup wheel
 	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/contract $(BUILD)/peers/schemathesis
 
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo install uninstall dist wheel deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean

@@ -22,7 +22,7 @@ class Peer:
     folder: str
     name: str
     fleet: str = "tcp 5"
-    is_redlock: bool = True  # the algorithm, on as many independent nodes as we
+    is_redlock: bool = True  # somebody else's, with the same algorithm on as many independent nodes as ours
 
 
 PEERS = [
@@ -30,6 +30,7 @@ PEERS = [
     Peer("rslock", "rslock 0.10.0 (Rust)"),
     Peer("node-redlock-4", "node-redlock 4.2.0"),
     Peer("node-redlock-5", "node-redlock 5.0.0-beta.2"),
+    Peer("libredlock-python", "libredlock (our Python package)", is_redlock=False),
     Peer("redlock-py", "redlock-py 1.0.8"),
     Peer("pottery", "pottery 3.0.1 (Python)"),
     Peer("redisson", "Redisson 3.52.0 RedLock (Java)"),

@@ -21,7 +21,7 @@ static void set_owner(json_t *lease, const char *owner)
 
     if (json_object_set_new(lease, "owner", json_string(owner)) == 0)
         return;
-    for (size_t i = 0; owner[i] != '\0' && i < REDLOCK_OWNER_MAX; i++)
+    for (size_t i = 0; i < REDLOCK_OWNER_MAX && owner[i] != '\0'; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned)(unsigned char)owner[i]);
     json_object_set_new(lease, "owner", cli_output_string(owner));
     json_object_set_new(lease, "owner_hex", json_string(hex));

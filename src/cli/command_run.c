@@ -63,10 +63,14 @@ static int check_command(struct run *run)
     }
     run->plan.child.argv = options->words + 1;
     if (options->shell != NULL) {
+        /* Lives as long as the process; cppcheck does not see that argv is copied. */
         char *text = strdup(options->shell);
+        if (text == NULL)
+            return cli_output_fail(CLI_EXIT_SYSTEM, "out of memory");
         char *argv[] = {shell == NULL || *shell == '\0' ? sh : shell, dash_c, text, NULL};
         memcpy(run->shell_argv, argv, sizeof argv);
         run->plan.child.argv = run->shell_argv;
+        // cppcheck-suppress memleak
     }
     return 0;
 }

@@ -308,6 +308,7 @@ static int read_lines(const struct file *file, char *bytes, size_t length)
 int cli_config_file_read(const char *path, const char *bytes, size_t length, struct cli_config *config,
                          struct cli_config_notes *notes)
 {
+    // cppcheck-suppress ctuuninitvar ; notes are filled in here
     const struct file file = {path, config, notes};
     char *copy = malloc(length + 1);
     int code;

@@ -88,7 +88,7 @@ struct rl_host rl_client_host(redlock_client *client, const struct rl_config *co
 /* Stands first in every call of the API that may write, wait or wake: none of them is a cancellation point. A thread that ended
  * in the middle of one would keep the mutex, or be waited for by the close for ever. */
 #define RL_NO_CANCELLATION \
-    int cancellation __attribute__((cleanup(rl_cancellation_restore))) = rl_cancellation_stop()
+    int cancellation __attribute__((cleanup(rl_cancellation_restore), unused)) = rl_cancellation_stop()
 
 static inline int rl_cancellation_stop(void)
 {

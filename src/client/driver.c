@@ -230,8 +230,8 @@ struct timespec rl_driver_wake_time(redlock_client *client, struct rl_time until
     left = rest_us(client, left);
     clock_gettime(CLOCK_MONOTONIC, &at);
     left = left > 0 ? left : 0;
-    at.tv_sec += left / 1000000;
-    at.tv_nsec += left % 1000000 * 1000;
+    at.tv_sec += (time_t)(left / 1000000);
+    at.tv_nsec += (long)(left % 1000000 * 1000);
     if (at.tv_nsec >= 1000000000) {
         at.tv_nsec -= 1000000000;
         at.tv_sec++;
@@ -377,8 +377,8 @@ static void set_timer_fd(redlock_client *client)
     if (due.us != RL_TIME_NEVER.us) {
         left = rl_time_since(due, client->engine.now).us;
         left = left > 0 ? left : 1;
-        at.it_value.tv_sec = left / 1000000;
-        at.it_value.tv_nsec = left % 1000000 * 1000;
+        at.it_value.tv_sec = (time_t)(left / 1000000);
+        at.it_value.tv_nsec = (long)(left % 1000000 * 1000);
     }
     timerfd_settime(client->timer_fd, 0, &at, NULL);
 }

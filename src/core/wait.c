@@ -90,6 +90,7 @@ struct rl_time rl_wait_free_at(const struct rl_wait *wait)
 
     /* Insertion into sorted order; there are at most 31 nodes. */
     for (uint32_t node = 0; node < wait->node_count; node++) {
+        // cppcheck-suppress internalAstError ; it does not know this form of a literal
         struct rl_time at = rl_node_set_has(wait->freed, node) ? (struct rl_time){0} : wait->ends[node];
         uint32_t place = count++;
 

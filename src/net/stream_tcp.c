@@ -48,7 +48,12 @@ void rl_stream_errno_words(int error_number, char *words, size_t size)
         }
     }
     char buffer[128];
+#ifdef __GLIBC__
     snprintf(words, size, "%s", strerror_r(error_number, buffer, sizeof buffer));
+#else /* the one of POSIX, as in musl */
+    snprintf(words, size, "%s",
+             strerror_r(error_number, buffer, sizeof buffer) == 0 ? buffer : "unknown error");
+#endif
     words[0] = (char)tolower((unsigned char)words[0]);
 }
 

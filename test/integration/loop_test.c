@@ -56,6 +56,12 @@ static long script_calls(struct fleet *fleet, int node)
     return traffic_calls(fleet, node, "evalsha") + traffic_calls(fleet, node, "eval");
 }
 
+/* Redis from 8.4 and Valkey from 9.0 have a command for a release, which needs no company. */
+static bool releases_by_script(struct fleet *fleet)
+{
+    return traffic_calls(fleet, 0, "delex") <= 0 && traffic_calls(fleet, 0, "delifeq") <= 0;
+}
+
 /* An acquire that is followed by the question whether the node is still the same master, at most one every 10 ms, goes by itself
  * and parts those before it from those behind it. INFO is that question, and ours, which is not counted in its own answer. */
 static void assert_together(struct fleet *fleet, long apart)
@@ -108,7 +114,8 @@ static void what_is_asked_for_in_one_turn_is_one_command_per_node(void **state)
     for (int i = 0; i < TOGETHER; i++)
         assert_result(REDLOCK_OK, redlock_release_async(turn.locks[i], note_released, &released, NULL), NULL);
     run_loop_until(client, fd, &released, TOGETHER);
-    assert_together(fleet, 0);
+    if (releases_by_script(fleet))
+        assert_together(fleet, 0);
     for (int i = 0; i < TOGETHER; i++)
         redlock_lock_free(turn.locks[i]);
     redlock_client_close(client);

@@ -161,6 +161,9 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
     case SIM_FAULT_SCRIPTS:
         node->loaded = 0;
         return;
+    case SIM_FAULT_HALF:
+        node->half = true;
+        return;
     case SIM_FAULT_STEP_BACK:
         step_clock(world, node, sim_chance(world, 80) ? -200000 : -3000000, -1000);
         return;
@@ -178,10 +181,37 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
     }
 }
 
+static bool is_anybody_holding(const struct sim_world *world)
+{
+    for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++)
+        if (world->holdings[i].active)
+            return true;
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t j = 0; j < world->plan.worker_count; j++)
+            if (world->clients[i].workers[j].stage == SIM_WON || world->clients[i].workers[j].adopts)
+                return true;
+    return false;
+}
+
+/* Only when nobody holds anything, for that is what the operator vouches for. */
+static void begin_anew(struct sim_world *world)
+{
+    if (is_anybody_holding(world) || world->init_due)
+        return;
+    sim_say(world, "all nodes begin anew, and the operator vouches for them");
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        crash(world, node, SIM_FAULT_WIPE);
+    world->init_due = true;
+}
+
+/* What is drawn has a statement of its own: a compiler may work out arguments in any order, and a seed has to mean the same run
+ * everywhere. */
 static void strike(struct sim_world *world, enum sim_fault fault)
 {
     uint32_t node = any_node(world);
     struct sim_client *client;
+    int64_t duration_us;
+    int way;
 
     world->stats.faults[fault]++;
     switch (fault) {
@@ -193,14 +223,19 @@ static void strike(struct sim_world *world, enum sim_fault fault)
         return;
     case SIM_FAULT_CUT:
     case SIM_FAULT_CUT_ONE:
-        cut(&any_client(world)->connections[node], any_way(world, fault == SIM_FAULT_CUT),
-            a_while(world, 8000000));
+        duration_us = a_while(world, 8000000);
+        way = any_way(world, fault == SIM_FAULT_CUT);
+        cut(&any_client(world)->connections[node], way, duration_us);
         return;
     case SIM_FAULT_PARTITION:
         partition(world);
         return;
+    case SIM_FAULT_ANEW:
+        begin_anew(world);
+        return;
     case SIM_FAULT_MEMORY:
-        lengthen(&any_client(world)->starved_until_us, a_while(world, 3000000));
+        duration_us = a_while(world, 3000000);
+        lengthen(&any_client(world)->starved_until_us, duration_us);
         return;
     case SIM_FAULT_PAUSE:
     case SIM_FAULT_SUSPEND:

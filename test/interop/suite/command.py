@@ -127,7 +127,7 @@ class Redlock:
         return re.search(r"^owner (.*)$", out, re.M)[1]
 
     def admit_nodes(self):
-        done = subprocess.run([self.program, "init", "--yes", "-q"], env=self.environment, capture_output=True, text=True)
+        done = subprocess.run([self.program, "init", "--yes", "--force", "-q"], env=self.environment, capture_output=True, text=True)
         if done.returncode != 0:
             raise Failed(f"redlock init: {done.stderr.strip()}")
 

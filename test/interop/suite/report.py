@@ -35,7 +35,9 @@ def count(row, mode):
 
 def tests_cell(row):
     tests = row.get("tests")
-    return f"{tests['total'] - len(tests['failed'])} of {tests['total']}" if tests else ""
+    if not tests:
+        return ""
+    return f"{tests['total'] - len(tests['failed'])} of {tests['total']}" + ("" if tests["has_tls"] else ", built without TLS")
 
 
 def server_table(document):
@@ -48,17 +50,24 @@ def server_table(document):
 
 
 def problems(document):
-    """Every cell that is not a yes and why; the same reason once."""
+    """Every cell that is not a yes and why; those who share both share a line."""
     found = {}
     for row in document["peers"] + document["servers"]:
-        who = row.get("title", row["name"])
-        for mode, cells in row.get("modes", {}).items():
-            for name, cell in cells.items():
-                if cell["outcome"] in ("no", "known"):
-                    found.setdefault((who, cell["why"]), {}).setdefault(name, []).append(mode)
-        if row.get("tests", {}).get("failed"):
-            found[(who, "these tests fail with it")] = {test: [] for test in row["tests"]["failed"]}
-    return [f"{who}, {why}: {'; '.join(in_words(name, modes) for name, modes in what.items())}" for (who, why), what in found.items()]
+        for why, what in problems_of(row).items():
+            words = "; ".join(in_words(name, modes) for name, modes in what.items())
+            found.setdefault((why, words), []).append(row.get("title", row["name"]))
+    return [f"{', '.join(who)}: {words}: {why}" for (why, words), who in found.items()]
+
+
+def problems_of(row):
+    """By reason, and by behaviour: in which modes."""
+    found = {}
+    for mode, cells in row.get("modes", {}).items():
+        for name, cell in cells.items():
+            if cell["outcome"] in ("no", "known"):
+                found.setdefault(cell["why"], {}).setdefault(name, []).append(mode)
+    failed = row.get("tests", {}).get("failed")
+    return found | ({"these tests fail with it": {test: [] for test in failed}} if failed else {})
 
 
 def in_words(name, modes):

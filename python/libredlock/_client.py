@@ -1,0 +1,167 @@
+"""A client of a fleet of nodes: options, opening and closing, over forks and at the end of the interpreter."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+import weakref
+from typing import Iterable, Optional, Union
+
+from ._errors import Result, error
+from ._library import Options, Stats, lib, sized
+from ._lock import Lock, milliseconds, reporter, to_bytes
+
+MODES = {"guarded": 0, "plain": 1}
+open_clients: "weakref.WeakSet[Opened]" = weakref.WeakSet()
+
+
+class Opened:
+    """The C client of one process. It closes with its last user, and before the interpreter ends."""
+
+    def __init__(self, options: Options):
+        pointer = ctypes.c_void_p()
+        report = reporter().raw
+        code = lib.redlock_client_open(ctypes.byref(options), ctypes.byref(pointer), ctypes.byref(report))
+        if code != 0:
+            raise error(code, report)
+        self.pointer: Optional[int] = pointer.value
+        self.pid = os.getpid()
+        open_clients.add(self)
+
+    def close(self) -> None:
+        pointer, self.pointer = getattr(self, "pointer", None), None
+        if pointer is not None:
+            lib.redlock_client_close(pointer)
+
+    def __del__(self):
+        self.close()
+
+
+@atexit.register
+def close_all() -> None:
+    """The library's threads must not call Python any more once the interpreter is taken apart."""
+    for opened in list(open_clients):
+        opened.close()
+
+
+class Client:
+    """Locks on the given nodes; may be shared by any number of threads. A forked child opens its own connections at first use."""
+
+    def __init__(self, nodes: Union[str, Iterable[str], None] = None, *, mode: str = "guarded", prefix: str = "",
+                 user: Optional[str] = None, password: Optional[str] = None, max_ttl: float = 60.0,
+                 connect_timeout: float = 1.0, node_timeout: float = 0.5, drift_ppm: int = 0, tls_ca_file: Optional[str] = None,
+                 tls_cert_file: Optional[str] = None, tls_key_file: Optional[str] = None, client_name: Optional[str] = None,
+                 anonymous: bool = False):
+        if nodes is None:
+            nodes = os.environ.get("REDLOCK_NODES", "")
+        urls = nodes if isinstance(nodes, str) else " ".join(nodes)
+        if not urls.strip():
+            raise ValueError("no nodes: give their URLs, or set REDLOCK_NODES to them")
+        if mode not in MODES:
+            raise ValueError(f"unknown mode {mode!r}; there are {', '.join(MODES)}")
+        options = self._options = sized(Options)
+        texts = {"nodes": urls, "key_prefix": prefix, "user": user, "password": password, "tls_ca_file": tls_ca_file,
+                 "tls_cert_file": tls_cert_file, "tls_key_file": tls_key_file, "client_name": client_name}
+        for field, value in texts.items():
+            setattr(options, field, value.encode() if value else None)
+        options.mode = MODES[mode]
+        options.max_ttl_ms = milliseconds(max_ttl, "max_ttl")
+        options.connect_timeout_ms = milliseconds(connect_timeout, "connect_timeout")
+        options.node_timeout_ms = milliseconds(node_timeout, "node_timeout")
+        options.drift_ppm = drift_ppm
+        options.anonymous = int(anonymous)
+        self._closed = False
+        self._mutex = threading.Lock()
+        self._opened: Optional[Opened] = Opened(options)
+        os.register_at_fork(after_in_child=_forked(weakref.ref(self)))
+
+    def _after_fork(self) -> None:
+        self._mutex = threading.Lock()  # another thread may have had it
+
+    def opened(self) -> Opened:
+        """This process's C client."""
+        opened = self._opened
+        if opened is not None and opened.pid == os.getpid() and opened.pointer is not None:
+            return opened
+        with self._mutex:
+            if self._closed:
+                raise RuntimeError("this client is closed")
+            if self._opened is None or self._opened.pid != os.getpid():
+                self._opened = Opened(self._options)
+            return self._opened
+
+    # ---- locks ----
+
+    def lock(self, name, **settings) -> Lock:
+        """A lock of that name, not taken yet; see Lock for the settings."""
+        return Lock(self, name, **settings)
+
+    def release_owner(self, name, owner: bytes) -> None:
+        """Releases a lock of which only name and owner value are known."""
+        name = to_bytes(name)
+        report = reporter().raw
+        code = lib.redlock_release_owner(self.opened().pointer, name, len(name), owner, len(owner), ctypes.byref(report))
+        if code != 0:
+            raise error(code, report)
+
+    def inspect(self, name=None) -> Result:
+        """Who holds a name, who waits for it, and what each node says; takes nothing."""
+        name = None if name is None else to_bytes(name)
+        report = reporter().raw
+        code = lib.redlock_inspect(self.opened().pointer, name, len(name or b""), ctypes.byref(report))
+        if code != 0:
+            raise error(code, report)
+        return Result.read(report)
+
+    def stats(self) -> "dict[str, int]":
+        """Counts since the client was opened, by the names in redlock_client_stats(3)."""
+        raw = sized(Stats)
+        code = lib.redlock_client_stats(self.opened().pointer, ctypes.byref(raw))
+        if code != 0:
+            raise error(code, reporter().raw)
+        return {name: getattr(raw, name) for name, kind in Stats._fields_ if kind in (ctypes.c_uint64, ctypes.c_int64)}
+
+    # ---- the end ----
+
+    def close(self) -> None:
+        """Cancels what waits and closes the connections. Locks still held are not renewed any more, and expire."""
+        with self._mutex:
+            self._closed = True
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+
+def _forked(reference):
+    """What a forked child does for a client, as long as there is one."""
+    def reset():
+        client = reference()
+        if client is not None:
+            client._after_fork()
+    return reset
+
+
+_default: Optional[Client] = None
+_default_mutex = threading.Lock()
+
+
+def default_client() -> Client:
+    """The client of the nodes in REDLOCK_NODES, opened at first use."""
+    global _default
+    with _default_mutex:
+        if _default is None or _default._closed:
+            _default = Client()
+        return _default
+
+
+def lock(name, **settings) -> Lock:
+    """A lock of that name on the nodes in REDLOCK_NODES: with libredlock.lock("nightly") as lock: ..."""
+    return default_client().lock(name, **settings)

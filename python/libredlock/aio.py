@@ -1,0 +1,225 @@
+"""Locks for asyncio: the library's descriptor is in the loop, and no call leaves its thread.
+
+    async with libredlock.aio.Client() as client:
+        async with client.lock("nightly") as lock:
+            await work(lock.fence)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import itertools
+import os
+from typing import Callable, Optional
+
+from . import _client
+from ._errors import Busy, Lost, NotHeld, Reporter, Result, error
+from ._library import ACQUIRED, DONE, lib
+from ._lock import Handle, check_settings, make_spec, milliseconds, to_bytes, wait_ms
+
+_numbers = itertools.count(1)
+_pending: "dict[int, _Request]" = {}
+
+
+class _Request:
+    """A call under way. Its callback runs exactly once, inside the loop."""
+
+    def __init__(self, loop, handle: Optional[Handle] = None, client=None):
+        self.number = next(_numbers)
+        self.done = loop.create_future()
+        self.handle = handle
+        self.client = client
+        self.id = ctypes.c_uint64()
+        _pending[self.number] = self
+
+    def end(self, code: int, report) -> None:
+        problem = error(code, report.contents) if code != 0 else None
+        if not self.done.done():
+            self.done.set_result(problem)
+
+
+@ACQUIRED
+def _acquired(context, code, lock, report):
+    request = _pending.pop(context)
+    if code == 0:
+        request.handle.take(lock, request.client)
+    request.end(code, report)
+
+
+@DONE
+def _done(context, code, report):
+    _pending.pop(context).end(code, report)
+
+
+class Client:
+    """Locks on the given nodes for the event loop it is first used in. Takes the same options as libredlock.Client."""
+
+    def __init__(self, nodes=None, **options):
+        self._client = _client.Client(nodes, **options)
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._pid = os.getpid()
+        self._fd = -1
+
+    def _attach(self):
+        loop = asyncio.get_running_loop()
+        opened = self._client.opened()
+        if self._loop is loop and self._fd >= 0 and self._pid == os.getpid():
+            return opened
+        if self._loop is not None and self._loop is not loop and not self._loop.is_closed():
+            raise RuntimeError("this client belongs to another event loop; make one for each")
+        self._loop, self._pid = loop, os.getpid()
+        self._fd = lib.redlock_client_fd(opened.pointer)
+        if self._fd < 0:
+            raise OSError("libredlock: the system refused a descriptor for the event loop")
+        loop.add_reader(self._fd, lib.redlock_client_process, opened.pointer)
+        return opened
+
+    def lock(self, name, **settings) -> "Lock":
+        """A lock of that name, not taken yet; the settings are those of libredlock.Lock."""
+        return Lock(self, name, **settings)
+
+    async def aclose(self) -> None:
+        """Cancels what waits and closes the connections; at most a node timeout long."""
+        if self._loop is not None and self._fd >= 0:
+            self._loop.remove_reader(self._fd)
+            self._fd = -1
+        self._client.close()
+
+    async def __aenter__(self) -> "Client":
+        return self
+
+    async def __aexit__(self, *_) -> None:
+        await self.aclose()
+
+
+async def _finish(request: _Request, opened, cancel: bool) -> None:
+    """Waits for the callback, also when the task is cancelled: then the request is, and what it got is given back."""
+    try:
+        problem = await asyncio.shield(request.done)
+    except asyncio.CancelledError:
+        if cancel and opened.pointer is not None:
+            lib.redlock_cancel(opened.pointer, request.id.value)
+        problem = await request.done
+        if problem is None and request.handle is not None and request.handle.pointer is not None:
+            await _release(request.handle, asyncio.get_running_loop())
+        raise
+    if problem is not None:
+        raise problem
+
+
+async def _release(handle: Handle, loop) -> Optional[Exception]:
+    request = _Request(loop)
+    code = lib.redlock_release_async(handle.pointer, _done, request.number, ctypes.byref(request.id))
+    if code != 0:
+        _pending.pop(request.number)
+        handle.free()
+        return error_of(code)
+    try:
+        return await asyncio.shield(request.done)
+    finally:
+        if not request.done.done():
+            await request.done
+        handle.free()
+
+
+class Lock:
+    """As libredlock.Lock, awaited: `async with`, or acquire() and release()."""
+
+    def __init__(self, client: Client, name, *, ttl: float = 15.0, wait: Optional[float] = None, renew: bool = True,
+                 why: str = "", kind: str = "exclusive", tag: bytes = b"",
+                 on_lost: Optional[Callable[[Result], None]] = None):
+        self._settings = check_settings(name, ttl, renew, why, kind, tag)
+        self._client = client
+        self._wait = wait
+        self._on_lost = on_lost
+        self._handle: Optional[Handle] = None
+        self.name = name
+
+    async def acquire(self, *, wait=...) -> "Lock":
+        """Takes it; see libredlock.Lock.acquire(). Cancelling the task leaves nothing behind at the nodes."""
+        if self._handle is not None and self._handle.ours:
+            raise RuntimeError(f"{self.name!r} is held already by this object; it is not reentrant")
+        opened = self._client._attach()
+        loop = asyncio.get_running_loop()
+        told = self._on_lost
+        handle = Handle(None if told is None else lambda report: loop.call_soon_threadsafe(told, report))
+        request = _Request(loop, handle, opened)
+        spec = make_spec(to_bytes(self.name), handle, self._settings)
+        code = lib.redlock_acquire_async(opened.pointer, ctypes.byref(spec), wait_ms(self._wait if wait is ... else wait),
+                                         _acquired, request.number, ctypes.byref(request.id))
+        if code != 0:
+            _pending.pop(request.number)
+            raise error_of(code)
+        await _finish(request, opened, cancel=True)
+        self._handle = handle
+        return self
+
+    async def try_acquire(self) -> bool:
+        try:
+            await self.acquire(wait=0)
+        except Busy:
+            return False
+        return True
+
+    async def extend(self, ttl: Optional[float] = None) -> None:
+        handle = self._held_handle()
+        request = _Request(asyncio.get_running_loop())
+        code = lib.redlock_extend_async(handle.pointer, 0 if ttl is None else milliseconds(ttl, "ttl"), _done, request.number,
+                                        ctypes.byref(request.id))
+        if code != 0:
+            _pending.pop(request.number)
+            raise error_of(code)
+        await _finish(request, handle.client, cancel=True)
+
+    async def release(self) -> None:
+        """Releases it. Raises Lost when its validity had ended before."""
+        handle, self._handle = self._held_handle(), None
+        problem = await _release(handle, asyncio.get_running_loop())
+        if problem is not None:
+            raise problem
+
+    def _held_handle(self) -> Handle:
+        if self._handle is None or not self._handle.ours:
+            raise NotHeld(f"{self.name!r} is not held by this object")
+        return self._handle
+
+    @property
+    def held(self) -> bool:
+        return self.validity > 0
+
+    @property
+    def validity(self) -> float:
+        return self._handle.validity() if self._handle is not None else 0.0
+
+    @property
+    def fence(self) -> int:
+        return self._handle.fence if self._handle is not None else 0
+
+    @property
+    def owner(self) -> bytes:
+        return self._handle.owner if self._handle is not None else b""
+
+    @property
+    def lost(self) -> bool:
+        return self._handle is not None and self._handle.lost.is_set()
+
+    async def __aenter__(self) -> "Lock":
+        return await self.acquire()
+
+    async def __aexit__(self, kind, value, trace) -> None:
+        if self._handle is None or not self._handle.ours:
+            return
+        try:
+            await self.release()
+        except (Lost, NotHeld):
+            if value is None:
+                raise
+
+
+def error_of(code: int) -> Exception:
+    """A call that did not begin has no report."""
+    return error(code, Reporter().raw)
+
+
+__all__ = ["Client", "Lock"]

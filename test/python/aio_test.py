@@ -1,0 +1,110 @@
+"""Locks from asyncio: many tasks, cancelled ones, losses. On five real nodes."""
+
+import asyncio
+import os
+import threading
+
+from nodes import Fleet, add_one, equal, main, test, until, work
+
+import libredlock
+import libredlock.aio
+
+fleet = Fleet()
+os.environ["REDLOCK_NODES"] = fleet.nodes
+
+
+async def until_free(name):
+    await asyncio.to_thread(until, lambda: fleet.copies(name) == 0, "a name that is free on all nodes")
+
+
+@test
+def two_hundred_tasks_lose_no_count_and_need_no_thread():
+    path = work / "tasks"
+    path.write_text("0")
+
+    async def count(client):
+        async with client.lock("tasks") as lock:
+            equal(lock.held, True)
+            add_one(path)
+            return threading.get_ident()
+
+    async def run():
+        async with libredlock.aio.Client() as client:
+            return await asyncio.gather(*(count(client) for _ in range(200)))
+
+    equal(set(asyncio.run(run())), {threading.get_ident()})
+    equal(path.read_text(), "200")
+
+
+@test
+def a_cancelled_task_leaves_nothing_behind():
+    async def run():
+        async with libredlock.aio.Client() as client:
+            async with client.lock("cancelled"):
+                waiter = asyncio.create_task(client.lock("cancelled").acquire())
+                await asyncio.sleep(0)
+                waiter.cancel()
+                try:
+                    await waiter
+                except asyncio.CancelledError:
+                    pass
+            await until_free("cancelled")
+            tasks = [asyncio.create_task(client.lock("cancelled", ttl=30).acquire()) for _ in range(20)]
+            await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await until_free("cancelled")
+            equal(await client.lock("cancelled", wait=10).try_acquire(), True)
+
+    asyncio.run(run())
+
+
+@test
+def waits_end_and_errors_carry_the_report():
+    async def run():
+        async with libredlock.aio.Client() as client:
+            async with client.lock("busy", why="first"):
+                try:
+                    await client.lock("busy").acquire(wait=0.05)
+                except libredlock.Timeout as problem:
+                    equal(problem.report.holder.why, "first")
+                else:
+                    raise AssertionError("a timeout was expected")
+                equal(await client.lock("busy").try_acquire(), False)
+
+    asyncio.run(run())
+
+
+@test
+def a_loss_is_told_in_the_loop_and_at_the_end_of_the_block():
+    async def run():
+        told = asyncio.Event()
+        async with libredlock.aio.Client() as client:
+            async with client.lock("removed", ttl=0.6, on_lost=lambda report: told.set()) as lock:
+                for number in range(5):
+                    fleet.ask(number, "SET", "removed", "another")
+                await asyncio.wait_for(told.wait(), 60)
+                equal(lock.lost, True)
+
+    try:
+        asyncio.run(run())
+    except libredlock.Lost:
+        return
+    raise AssertionError("Lost was expected")
+
+
+@test
+def extend_and_release_are_awaited():
+    async def run():
+        async with libredlock.aio.Client() as client:
+            lock = await client.lock("extended", ttl=1, renew=False).acquire()
+            await lock.extend(30)
+            equal(lock.validity > 20, True)
+            await lock.release()
+            await until_free("extended")
+
+    asyncio.run(run())
+
+
+main()
