@@ -232,7 +232,8 @@ bool cli_output_flush(void)
 void cli_output_log(void *context, redlock_log_level level, const char *line)
 {
     (void)context;
-    if (level == REDLOCK_LOG_ERROR) /* a fleet that is not what it seems: that may come up long after the start */
+    if (level ==
+        REDLOCK_LOG_ERROR) /* a fleet that is not what it seems: that may come up long after the start */
         cli_output_warn("%s", line);
     else
         cli_output_detail("%s", line);

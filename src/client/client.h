@@ -214,9 +214,9 @@ redlock_result rl_blocking_misuse(redlock_report *report);
 
 /* As those of engine/calls.h. The threads that a lock with callbacks, or an asynchronous call, needs are there before it is asked
  * for; else the result is REDLOCK_SYSTEM. */
-struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec,
-                                      struct rl_time began, int64_t wait_ms, redlock_request request,
-                                      redlock_result *result, redlock_report *report);
+struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, struct rl_time began,
+                                      int64_t wait_ms, redlock_request request, redlock_result *result,
+                                      redlock_report *report);
 struct rl_operation *rl_begin_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
                                      redlock_result *result, redlock_report *report);
 struct rl_operation *rl_begin_release(redlock_lock *lock, redlock_request request, redlock_result *result,

@@ -456,7 +456,7 @@ static void a_write_that_fails_keeps_nobody_waiting(void **state)
     (void)state;
     options.mode = REDLOCK_GUARDED;
     options.connect_timeout_ms = 600 * 1000; /* so that nothing but the failure itself can end it */
-    fake_node_cut(fake, "INFO", 4096);        /* more than there is of it */
+    fake_node_cut(fake, "INFO", 4096);       /* more than there is of it */
     for (int i = 0; i < 20; i++) {
         redlock_client *client = open_with(&options);
 
