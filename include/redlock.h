@@ -247,8 +247,8 @@ typedef struct redlock_options {
     const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
     const char *key_prefix; /* put before every name; default none */
     redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
-    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. The same for all clients of
-     * a fleet: a lower one may end another's quarantine early. Default 60000. */
+    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. Clients may differ: nodes are told,
+     * and one that was wiped learns the longest one in use from a quorum of the others. Default 60000. */
     uint32_t max_ttl_ms;
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
     const char *user;        /* with password, for URLs that carry no credentials; default none */

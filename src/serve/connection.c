@@ -63,8 +63,7 @@ static void linger(struct serve_connection *connection)
 {
     connection->state = SERVE_LINGERING;
     connection->deadline_ms = connection->server->now_ms + LINGER_MS;
-    if (serve_tls_of(connection->buffer) != NULL ||
-        shutdown(bufferevent_getfd(connection->buffer), SHUT_WR) != 0)
+    if (connection->tls || shutdown(bufferevent_getfd(connection->buffer), SHUT_WR) != 0)
         serve_connection_close(connection);
 }
 
@@ -84,6 +83,18 @@ static size_t input_length(const struct serve_connection *connection)
 static size_t output_length(const struct serve_connection *connection)
 {
     return evbuffer_get_length(bufferevent_get_output(connection->buffer));
+}
+
+void serve_connection_write(struct serve_connection *connection, const char *bytes, size_t length)
+{
+    ssize_t written = 0;
+
+    if (output_length(connection) == 0 && !connection->tls)
+        written = send(bufferevent_getfd(connection->buffer), bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (written < 0)
+        written = 0; /* what is wrong will be noticed when the rest is written */
+    if ((size_t)written < length)
+        bufferevent_write(connection->buffer, bytes + written, length - (size_t)written);
 }
 
 /* Ends what has been written, drops what is not wanted, refuses what is too much. The connection may be gone after it. */
@@ -229,6 +240,7 @@ void serve_connection_open(struct serve_listener *listener, evutil_socket_t sock
     connection->server = server;
     connection->listener = listener;
     connection->buffer = buffer;
+    connection->tls = serve_tls_of(buffer) != NULL;
     connection->state = SERVE_READING;
     connection->principal = find_principal(listener, socket);
     connection->deadline_ms = serve_now(server) + GREETING_MS;

@@ -40,7 +40,7 @@ struct serve_connection {
     const struct serve_listener *listener;
     struct bufferevent *buffer;
     enum serve_state state;
-    bool keep_alive, in_turn, begun;         /* begun: within a request */
+    bool keep_alive, in_turn, begun, tls;    /* begun: within a request */
     const struct serve_principal *principal; /* by its socket or its certificate; NULL: nobody yet */
     struct serve_call *call;                 /* while SERVE_WAITING */
     void *attachment;                        /* of the protocol: a stream, a hold, a RESP client */
@@ -62,6 +62,9 @@ void serve_connection_finish(struct serve_connection *connection);
 
 /* The answer to what it waited for, or to what it read, is written: goes on with its next request. */
 void serve_connection_go_on(struct serve_connection *connection);
+
+/* Writes bytes: at once as far as the socket takes them, which spares a turn of the loop, and the rest when it can. */
+void serve_connection_write(struct serve_connection *connection, const char *bytes, size_t length);
 
 /* Ends those whose time is up. Called once a second. */
 void serve_connections_sweep(struct serve_server *server);

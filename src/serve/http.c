@@ -22,6 +22,23 @@ static void count(struct serve_connection *connection, int status)
         connection->server->counts.requests[status / 100]++;
 }
 
+/* One write for both parts where they are small: each is a packet, and a wake-up of the client. */
+static void write_parts(struct serve_connection *connection, const char *head, size_t head_length,
+                        const char *body, size_t body_length)
+{
+    char together[4096];
+
+    if (head_length + body_length > sizeof together) {
+        serve_connection_write(connection, head, head_length);
+        serve_connection_write(connection, body, body_length);
+        return;
+    }
+    memcpy(together, head, head_length);
+    if (body_length > 0)
+        memcpy(together + head_length, body, body_length);
+    serve_connection_write(connection, together, head_length + body_length);
+}
+
 void serve_answer_bytes(struct serve_connection *connection, int status, const char *type, const char *bytes,
                         size_t length, const char *fields)
 {
@@ -31,15 +48,12 @@ void serve_answer_bytes(struct serve_connection *connection, int status, const c
     connection->keep_alive = connection->keep_alive && !connection->server->stopping;
     if (status != 204)
         snprintf(content, sizeof content, "Content-Type: %s\r\nContent-Length: %zu\r\n", type, length);
-    int head_length =
-        snprintf(head, sizeof head,
-                 "HTTP/1.1 %d %s\r\nDate: %s\r\nCache-Control: no-store\r\n"
-                 "X-Content-Type-Options: nosniff\r\n%s%s%s\r\n",
-                 status, serve_status_words(status), connection->server->date, content,
-                 fields == NULL ? "" : fields, connection->keep_alive ? "" : "Connection: close\r\n");
-    bufferevent_write(connection->buffer, head, (size_t)head_length);
-    if (status != 204)
-        bufferevent_write(connection->buffer, bytes, length);
+    int head_length = snprintf(
+        head, sizeof head,
+        "HTTP/1.1 %d %s\r\nDate: %s\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s%s\r\n",
+        status, serve_status_words(status), connection->server->date, content, fields == NULL ? "" : fields,
+        connection->keep_alive ? "" : "Connection: close\r\n");
+    write_parts(connection, head, (size_t)head_length, bytes, status == 204 ? 0 : length);
     count(connection, status);
     if (!connection->keep_alive)
         serve_connection_finish(connection);

@@ -179,6 +179,16 @@ bool serve_body_number(struct serve_exchange *exchange, const char *key, int64_t
     return false;
 }
 
+/* How many characters a clean text has. */
+static size_t count_characters(struct serve_text text)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < text.length; i++)
+        count += ((unsigned char)text.bytes[i] & 0xc0) != 0x80;
+    return count;
+}
+
 bool serve_body_text(struct serve_exchange *exchange, const char *key, size_t most, const char **text)
 {
     json_t *value = json_object_get(exchange->body, key);
@@ -188,10 +198,10 @@ bool serve_body_text(struct serve_exchange *exchange, const char *key, size_t mo
     if (value == NULL)
         return true;
     struct serve_text bytes = {*text, json_string_length(value)};
-    if (*text != NULL && bytes.length <= most && serve_text_is_clean(bytes))
+    if (*text != NULL && serve_text_is_clean(bytes) && count_characters(bytes) <= most)
         return true;
-    snprintf(detail, sizeof detail, "%s is not a text of at most %zu bytes without control characters", key,
-             most);
+    snprintf(detail, sizeof detail, "%s is not a text of at most %zu characters without control characters",
+             key, most);
     serve_answer_problem(exchange->connection, SERVE_INVALID, detail, NULL);
     return false;
 }

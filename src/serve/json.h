@@ -30,7 +30,7 @@ void serve_token_write(const char *owner, size_t length, char token[SERVE_TOKEN_
 bool serve_token_read(const char *token, size_t length, char owner[REDLOCK_OWNER_MAX + 1],
                       size_t *owner_length);
 
-/* Members of the body, or their default when they are missing. False after having refused the request. */
+/* Members of the body, or their default when they are missing. A text has at most `most` characters of up to four bytes. False after having refused the request. */
 bool serve_body_number(struct serve_exchange *exchange, const char *key, int64_t least, int64_t most,
                        int64_t missing, int64_t *number);
 bool serve_body_text(struct serve_exchange *exchange, const char *key, size_t most, const char **text);

@@ -20,6 +20,7 @@
 
 #define DEFAULT_TTL_MS 15000
 #define KEY_MAX 255
+#define WORDS_SIZE 600
 
 /* ---- names and wishes ------------------------------------------------------------------------------------ */
 
@@ -508,14 +509,27 @@ static bool read_wish(struct serve_exchange *exchange, struct serve_wish *wish, 
     return true;
 }
 
+/* What others are shown: whom its session is for, and what for. */
+static const char *words_of(const struct serve_exchange *exchange, const char *session, const char *why,
+                            char words[WORDS_SIZE])
+{
+    const char *who = session == NULL ? "" : serve_sessions_who(exchange, session);
+
+    snprintf(words, WORDS_SIZE, "%s%s%s", who, *who == '\0' || why == NULL ? "" : ": ",
+             why == NULL ? "" : why);
+    return words[0] == '\0' ? NULL : words;
+}
+
 void serve_locks_take(struct serve_exchange *exchange)
 {
     const char *why = NULL, *session = NULL;
     struct taking *taking;
+    char words[WORDS_SIZE];
 
     if (!serve_locks_check_name(exchange, exchange->name) || !serve_body_text(exchange, "why", 100, &why) ||
         !serve_body_text(exchange, "session", 32, &session))
         return;
+    why = words_of(exchange, session, why, words);
     taking = serve_wish_new(exchange, why, sizeof *taking, offsetof(struct taking, wish));
     if (taking == NULL)
         return;

@@ -5,6 +5,7 @@
 #include "serve/resp_locks.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,36 +19,49 @@ struct deed {
 
 /* ---- answers --------------------------------------------------------------------------------------------- */
 
+static void write_line(struct serve_connection *connection, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void write_line(struct serve_connection *connection, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line - 2, format, arguments);
+    va_end(arguments);
+    size_t used = (size_t)length < sizeof line - 2 ? (size_t)length : sizeof line - 3;
+    memcpy(line + used, "\r\n", 2);
+    serve_connection_write(connection, line, used + 2);
+}
+
 void serve_resp_error(struct serve_connection *connection, const char *words)
 {
-    evbuffer_add_printf(bufferevent_get_output(connection->buffer), "-%s\r\n", words);
+    write_line(connection, "-%s", words);
 }
 
 void serve_resp_number(struct serve_connection *connection, int64_t number)
 {
-    evbuffer_add_printf(bufferevent_get_output(connection->buffer), ":%" PRId64 "\r\n", number);
+    write_line(connection, ":%" PRId64, number);
 }
 
 void serve_resp_nil(struct serve_connection *connection)
 {
     const struct serve_resp_client *client = connection->attachment;
 
-    evbuffer_add_printf(bufferevent_get_output(connection->buffer),
-                        client != NULL && client->version == 3 ? "_\r\n" : "$-1\r\n");
+    write_line(connection, "%s", client != NULL && client->version == 3 ? "_" : "$-1");
 }
 
 void serve_resp_status(struct serve_connection *connection, const char *words)
 {
-    evbuffer_add_printf(bufferevent_get_output(connection->buffer), "+%s\r\n", words);
+    write_line(connection, "+%s", words);
 }
 
 void serve_resp_text(struct serve_connection *connection, const char *bytes, size_t length)
 {
-    struct evbuffer *output = bufferevent_get_output(connection->buffer);
-
-    evbuffer_add_printf(output, "$%zu\r\n", length);
-    evbuffer_add(output, bytes, length);
-    evbuffer_add(output, "\r\n", 2);
+    write_line(connection, "$%zu", length);
+    serve_connection_write(connection, bytes, length);
+    serve_connection_write(connection, "\r\n", 2);
 }
 
 /* The answer when it was done, or when it could not be: `found` is what the nodes have, if anything. */

@@ -6,6 +6,7 @@
 #include "serve/http.h"
 #include "serve/info.h"
 #include "serve/locks.h"
+#include "serve/metrics.h"
 #include "serve/sessions.h"
 
 const struct serve_route serve_routes[] = {
@@ -14,13 +15,14 @@ const struct serve_route serve_routes[] = {
     {SERVE_DELETE, "/v1/locks/{}", SERVE_LOCKER, "", NULL, serve_locks_release},
     {SERVE_GET, "/v1/locks/{}", SERVE_READER, "", NULL, serve_locks_show},
     {SERVE_GET, "/v1/locks/{}/hold", SERVE_LOCKER, "ttl_ms wait_ms max_hold_ms why", NULL, serve_hold_open},
-    {SERVE_POST, "/v1/sessions", SERVE_LOCKER, "", "ttl_ms", serve_sessions_open},
+    {SERVE_POST, "/v1/sessions", SERVE_LOCKER, "", "ttl_ms who", serve_sessions_open},
     {SERVE_POST, "/v1/sessions/{}/keepalive", SERVE_LOCKER, "", "ttl_ms locks", serve_sessions_keep_alive},
     {SERVE_DELETE, "/v1/sessions/{}", SERVE_LOCKER, "", NULL, serve_sessions_close},
     {SERVE_GET, "/v1/events", SERVE_READER, "name session", NULL, serve_events_listen},
     {SERVE_GET, "/v1/nodes", SERVE_READER, "", NULL, serve_info_nodes},
     {SERVE_GET, "/v1/openapi.json", SERVE_NOBODY, "", NULL, serve_info_openapi},
     {SERVE_GET, "/v1/problems/{}", SERVE_NOBODY, "", NULL, serve_info_problem},
+    {SERVE_GET, "/metrics", SERVE_READER, "", NULL, serve_metrics_show},
     {SERVE_GET, "/livez", SERVE_NOBODY, "", NULL, serve_info_alive},
     {SERVE_GET, "/readyz", SERVE_NOBODY, "", NULL, serve_info_ready},
 };

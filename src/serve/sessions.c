@@ -17,6 +17,7 @@
 #define LOCKS_MAX 1000 /* of one session */
 #define CLAIMS_MAX 100 /* of one keep-alive */
 #define ID_LENGTH 32
+#define WHO_MAX 32
 
 struct held {
     struct held *next;
@@ -29,6 +30,7 @@ struct serve_session {
     struct serve_session *next;
     char id[ID_LENGTH + 1];
     char principal[65];
+    char who[4 * WHO_MAX + 1];
     uint32_t ttl_ms;
     int64_t ends_ms; /* unless it is kept alive */
     struct held *held;
@@ -204,6 +206,13 @@ bool serve_sessions_find(struct serve_exchange *exchange, const char *id, int64_
     return true;
 }
 
+const char *serve_sessions_who(const struct serve_exchange *exchange, const char *id)
+{
+    const struct serve_session *session = find_own(exchange, id, strlen(id));
+
+    return session == NULL ? "" : session->who;
+}
+
 static bool read_ttl(struct serve_exchange *exchange, uint32_t missing, uint32_t *ttl_ms)
 {
     uint32_t most = exchange->server->settings->max_ttl_ms;
@@ -225,9 +234,10 @@ void serve_sessions_open(struct serve_exchange *exchange)
 {
     unsigned char random[ID_LENGTH / 2];
     struct serve_session *session;
+    const char *who = NULL;
     uint32_t ttl_ms = 0;
 
-    if (!read_ttl(exchange, DEFAULT_TTL_MS, &ttl_ms))
+    if (!read_ttl(exchange, DEFAULT_TTL_MS, &ttl_ms) || !serve_body_text(exchange, "who", WHO_MAX, &who))
         return;
     session = RAND_bytes(random, sizeof random) == 1
                   ? add(exchange->server, exchange->principal->name, ttl_ms)
@@ -236,6 +246,7 @@ void serve_sessions_open(struct serve_exchange *exchange)
         refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for a session");
         return;
     }
+    snprintf(session->who, sizeof session->who, "%s", who == NULL ? "" : who);
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(session->id + 2 * i, 3, "%02x", random[i]);
     serve_answer_json(exchange->connection, 201, json_session(session, json_array()), NULL);

@@ -14,6 +14,9 @@ void serve_sessions_close(struct serve_exchange *exchange);      /* DELETE /v1/s
 /* True when the principal has such a session; *ttl_ms is that of its locks. False after having refused the request. */
 bool serve_sessions_find(struct serve_exchange *exchange, const char *id, int64_t *ttl_ms);
 
+/* Whom a session of the principal is for, in its own words; empty when it did not say, or when there is no such session. */
+const char *serve_sessions_who(const struct serve_exchange *exchange, const char *id);
+
 /* Keeps a lock that was taken within a session. False when the session has ended meanwhile: the lock is still the caller's. */
 bool serve_sessions_keep(struct serve_server *server, const char *id, redlock_lock *lock);
 

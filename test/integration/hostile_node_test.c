@@ -14,6 +14,7 @@ struct hostility {
     void (*instruct)(struct fake_node *fake);
     redlock_result result;
     redlock_verdict verdict;
+    redlock_cause cause;
     const char *detail; /* words that must be in it */
 };
 
@@ -176,39 +177,59 @@ static void fail_with_control_characters(struct fake_node *fake)
 }
 
 static const struct hostility hostilities[] = {
-    {"http", speak_http, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"garbage", speak_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"late garbage", turn_to_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"wrong shape", answer_in_the_wrong_shape, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"number", answer_with_a_number, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"wrong length", lie_about_lengths, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"endless greeting", greet_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"endless text", answer_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"endless line", answer_with_an_endless_line, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"endless depth", answer_with_endless_depth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"endless breadth", answer_with_endless_breadth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"hang up", hang_up_on_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "closed"},
-    {"half a greeting", hang_up_in_the_middle_of_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "closed"},
-    {"half an answer", hang_up_in_the_middle_of_an_answer, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+    {"http", speak_http, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_PROTOCOL, ""},
+    {"garbage", speak_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_PROTOCOL, ""},
+    {"late garbage", turn_to_garbage, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_PROTOCOL, ""},
+    {"wrong shape", answer_in_the_wrong_shape, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_PROTOCOL, ""},
+    {"number", answer_with_a_number, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_PROTOCOL, ""},
+    {"wrong length", lie_about_lengths, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_PROTOCOL,
+     ""},
+    {"endless greeting", greet_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_PROTOCOL, ""},
+    {"endless text", answer_with_an_endless_text, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_PROTOCOL, ""},
+    {"endless line", answer_with_an_endless_line, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_PROTOCOL, ""},
+    {"endless depth", answer_with_endless_depth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_PROTOCOL, ""},
+    {"endless breadth", answer_with_endless_breadth, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_PROTOCOL, ""},
+    {"hang up", hang_up_on_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_UNREACHABLE,
      "closed"},
-    {"silence", say_nothing, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "does not answer"},
-    {"late silence", fall_silent_after_the_greeting, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT, ""},
-    {"held answer", hold_back_the_answer, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT, ""},
-    {"push only", push_instead_of_answering, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT, ""},
-    {"OOM", run_out_of_memory, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "OOM"},
-    {"LOADING", still_be_loading, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "LOADING"},
-    {"LOADING at once", be_loading_from_the_start, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "LOADING"},
-    {"BUSY", be_busy_with_a_script, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "BUSY"},
-    {"READONLY", be_a_replica, REDLOCK_QUARANTINE, REDLOCK_VERDICT_INELIGIBLE, "READONLY"},
-    {"MISCONF", fail_to_persist, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "MISCONF"},
-    {"NOPERM", refuse_the_command, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, "NOPERM"},
-    {"NOAUTH", ask_for_a_password, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, "NOAUTH"},
-    {"WRONGPASS", refuse_the_password, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, "WRONGPASS"},
-    {"MOVED", be_part_of_a_cluster, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "MOVED"},
-    {"other error", fail_in_other_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+    {"half a greeting", hang_up_in_the_middle_of_hello, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_UNREACHABLE, "closed"},
+    {"half an answer", hang_up_in_the_middle_of_an_answer, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_UNREACHABLE, "closed"},
+    {"silence", say_nothing, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_TIMED_OUT,
+     "does not answer"},
+    {"late silence", fall_silent_after_the_greeting, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT,
+     REDLOCK_CAUSE_TIMED_OUT, ""},
+    {"held answer", hold_back_the_answer, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT, REDLOCK_CAUSE_TIMED_OUT,
+     ""},
+    {"push only", push_instead_of_answering, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_SILENT,
+     REDLOCK_CAUSE_TIMED_OUT, ""},
+    {"OOM", run_out_of_memory, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_MEMORY, "OOM"},
+    {"LOADING", still_be_loading, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_LOADING,
+     "LOADING"},
+    {"LOADING at once", be_loading_from_the_start, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_LOADING, "LOADING"},
+    {"BUSY", be_busy_with_a_script, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_SCRIPT, "BUSY"},
+    {"READONLY", be_a_replica, REDLOCK_QUARANTINE, REDLOCK_VERDICT_INELIGIBLE, REDLOCK_CAUSE_REPLICA,
+     "READONLY"},
+    {"MISCONF", fail_to_persist, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_DISK, "MISCONF"},
+    {"NOPERM", refuse_the_command, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_RIGHTS, "NOPERM"},
+    {"NOAUTH", ask_for_a_password, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_CREDENTIALS,
+     "NOAUTH"},
+    {"WRONGPASS", refuse_the_password, REDLOCK_FORBIDDEN, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_CREDENTIALS,
+     "WRONGPASS"},
+    {"MOVED", be_part_of_a_cluster, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_CLUSTER,
+     "MOVED"},
+    {"other error", fail_in_other_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_ERROR,
      "something else altogether"},
-    {"empty error", fail_without_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, ""},
-    {"control characters", fail_with_control_characters, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, "red"},
+    {"empty error", fail_without_words, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED, REDLOCK_CAUSE_ERROR, ""},
+    {"control characters", fail_with_control_characters, REDLOCK_NO_QUORUM, REDLOCK_VERDICT_FAILED,
+     REDLOCK_CAUSE_ERROR, "red"},
 };
 
 enum { HOSTILITIES = sizeof(hostilities) / sizeof(hostilities[0]) };
@@ -232,6 +253,9 @@ static void check_hostile_node(const struct hostility *hostility, redlock_node_r
     if (node.verdict != hostility->verdict)
         fail_msg("%s: verdict is \"%s\" (%s), expected \"%s\"", hostility->name,
                  redlock_verdict_name(node.verdict), node.detail, redlock_verdict_name(hostility->verdict));
+    if (node.cause != hostility->cause)
+        fail_msg("%s: cause is \"%s\" (%s), expected \"%s\"", hostility->name, redlock_cause_name(node.cause),
+                 node.detail, redlock_cause_name(hostility->cause));
     if (strstr(node.detail, hostility->detail) == NULL)
         fail_msg("%s: \"%s\" does not say \"%s\"", hostility->name, node.detail, hostility->detail);
     if (node.detail[0] == '\0' && node.verdict != REDLOCK_VERDICT_SILENT)

@@ -218,6 +218,26 @@ def every_problem_type_explains_itself():
 
 
 @test
+def what_happened_is_counted():
+    connection = service.connect()
+    connection.request("GET", "/metrics")
+    answer = connection.getresponse()
+    equal((answer.status, answer.getheader("Content-Type")), (200, "text/plain; version=0.0.4; charset=utf-8"))
+    text = answer.read().decode()
+    connection.close()
+    values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    equal((values["redlock_nodes"], values["redlock_quorum_size"]), ("5", "3"))
+    count = int(values['redlock_acquire_duration_seconds_count{outcome="acquired"}'])
+    assert count >= 10 and int(values["redlock_acquired_total"]) == count, text
+    equal(int(values['redlock_acquire_duration_seconds_bucket{outcome="acquired",le="+Inf"}']), count)
+    buckets = [int(value) for key, value in values.items() if key.startswith("redlock_acquire_duration_seconds_bucket{outcome=\"acquired")]
+    equal(buckets, sorted(buckets), "buckets that add up")
+    assert int(values['redlock_http_requests_total{code="2xx"}']) > 10 and int(values['redlock_http_requests_total{code="4xx"}']) > 10
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    equal(len(names), len(set(names)), "each metric is named once")
+
+
+@test
 def it_stops_when_it_is_told_to():
     equal(service.stop(), 0)
 

@@ -96,6 +96,15 @@ def a_session_goes_on_at_another_instance():
 
 
 @test
+def a_session_says_whom_it_is_for():
+    session = open_session(who="importer")
+    service.take("named", session=session, why="night")
+    equal(service.ask("GET", "/v1/locks/named")[2]["holder"]["why"], "importer: night")
+    equal(service.ask("POST", "/v1/sessions", {"who": "x" * 33})[0], 400)
+    equal(service.ask("DELETE", f"/v1/sessions/{session}")[0], 200)
+
+
+@test
 def an_unknown_session_takes_no_lock():
     status, _, problem = service.ask("POST", "/v1/locks/homeless", {"session": "0" * 32})
     equal((status, problem["type"]), (404, "/v1/problems/not-found"), problem)

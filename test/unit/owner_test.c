@@ -89,6 +89,54 @@ static void long_words_are_cut_and_all_of_it_fits(void **state)
     }
 }
 
+/* However long everything else is, and however much of it has to be encoded. */
+static void a_tag_is_never_cut_nor_is_what_stands_before_why(void **state)
+{
+    char longest[1000], owner[RL_OWNER_MAX + 1];
+    uint8_t tag[RL_OWNER_TAG_MAX], read[RL_OWNER_TAG_MAX];
+    struct rl_owner_words words = {.tag = tag,
+                                   .tag_length = sizeof tag,
+                                   .host = longest,
+                                   .user = longest,
+                                   .why = longest,
+                                   .pid = UINT32_MAX,
+                                   .since_ms = INT64_C(999999999999999999)};
+
+    (void)state;
+    memset(longest, '|', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    for (size_t i = 0; i < sizeof tag; i++)
+        tag[i] = (uint8_t)(i * 3);
+    assert_in_range(write_owner(owner, &words), RL_OWNER_HEX, RL_OWNER_MAX);
+    assert_int_equal(rl_owner_tag(owner, strlen(owner), read), sizeof tag);
+    assert_memory_equal(read, tag, sizeof tag);
+    assert_int_equal(rl_owner_number(owner, strlen(owner), "pid"), UINT32_MAX);
+    assert_int_equal(rl_owner_number(owner, strlen(owner), "since"), words.since_ms);
+    assert_non_null(strstr(owner, "|why=%7c"));
+}
+
+static size_t tag_of(const char *owner)
+{
+    uint8_t tag[RL_OWNER_TAG_MAX];
+
+    return rl_owner_tag(owner, strlen(owner), tag);
+}
+
+static void what_is_not_a_tag_is_none(void **state)
+{
+    char longer[4 * RL_OWNER_TAG_MAX] = "x|tag=";
+
+    (void)state;
+    assert_int_equal(tag_of("x"), 0);
+    assert_int_equal(tag_of("x|tag="), 0);
+    assert_int_equal(tag_of("x|tag=abc"), 0);
+    assert_int_equal(tag_of("x|tag=zz"), 0);
+    assert_int_equal(tag_of("x|tag=AB"), 0);
+    assert_int_equal(tag_of("x|tag=00ff|host=a"), 2);
+    memset(longer + strlen(longer), 'a', 2 * RL_OWNER_TAG_MAX + 2);
+    assert_int_equal(tag_of(longer), 0);
+}
+
 static void foreign_values_are_read_as_far_as_they_go(void **state)
 {
     (void)state;
@@ -111,6 +159,7 @@ static void any_bytes_can_be_looked_at(void **state)
 {
     static const char alphabet[] = "|=%%|host=pid0123abf\n\0\xff|";
     struct rl_prng prng = rl_prng_seed(11);
+    uint8_t tag[RL_OWNER_TAG_MAX];
     char text[20];
 
     (void)state;
@@ -123,6 +172,7 @@ static void any_bytes_can_be_looked_at(void **state)
         rl_owner_field(bytes, length, "host", text, sizeof text);
         assert_true(strlen(text) < sizeof text);
         assert_true(rl_owner_number(bytes, length, "pid") >= 0);
+        assert_in_range(rl_owner_tag(bytes, length, tag), 0, sizeof tag);
         test_free(bytes);
     }
 }
@@ -134,6 +184,8 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_left_out),
         cmocka_unit_test(bars_percents_and_control_bytes_survive_the_way),
         cmocka_unit_test(long_words_are_cut_and_all_of_it_fits),
+        cmocka_unit_test(a_tag_is_never_cut_nor_is_what_stands_before_why),
+        cmocka_unit_test(what_is_not_a_tag_is_none),
         cmocka_unit_test(foreign_values_are_read_as_far_as_they_go),
         cmocka_unit_test(any_bytes_can_be_looked_at),
     };

@@ -1,0 +1,458 @@
+/*
+ * The lock handed on at the nodes: waiters stand in a line at every node, and a release gives the lock to one of them in the
+ * same step, which that one learns by a message that it did not ask for. Exclusion and fences, with nodes that forget.
+ *
+ * Whom a node hands the lock to is left open: the order of a line decides nothing here. Keys outlive the validity of what they
+ * stand for (for a grant that was pushed, validity counts from no later than when the node gave it), and a node that forgot
+ * votes again only after every lock that it granted before is over, as in guard.pml. Liveness is not looked at.
+ */
+#ifndef N
+#define N 3
+#endif
+#define C 2
+#ifndef TOP
+#define TOP 2 /* the highest fence; no node grants beyond it */
+#endif
+#define QUORUM (N / 2 + 1)
+
+#define FREE 0
+#define PRESENT(c) (1 + (c))
+#define OLD 3 /* the key or the place in line of an attempt that is over */
+
+/* What a client has under way to a node, in order. */
+#define NOTHING 0
+#define ASKING 1
+#define GIVING 2      /* gives back what it has there, and stays in line */
+#define ASKING_GIVING 3
+
+/* What a node has under way to a client: NOTHING, or the number of a grant. PAST: given before the giving back was carried out. */
+#define NEW(g) (g)
+#define PAST(g) (8 + (g))
+#define IS_PAST(m) ((m) >= 8)
+#define NUMBER(m) ((m) % 8)
+#define SENT(n, c, g) (node[n].up[c] >= GIVING -> PAST(g) : NEW(g))
+
+/* What a client counts of a node. */
+#define OUT 0
+#define RAISING 1
+#define AT 2
+#define GRANTED 2 /* + number */
+
+#define REST 0
+#define WAIT 1
+#define RAISE 2
+#define HOLD 3
+
+#define FIT 0
+#define QUARANTINED 1
+#define FLOORLESS 2
+
+typedef node_type {
+    byte holder;
+    byte fence;
+    byte fitness;
+    bit owed[C];   /* an attempt that this node granted before it forgot, and that is not over */
+    bit line[C];   /* waits here */
+    byte up[C];
+    byte down[C];
+    bit deaf[C];   /* something was given back here, and the node has not said yet that it took it */
+    byte known[C];
+}
+node_type node[N];
+hidden byte i, x, y;
+byte phase[C];
+byte fence[C];
+byte watched;
+bit after[C];
+bit tried;
+#ifndef FORGETS
+#define FORGETS 1
+#endif
+byte forgotten; /* how often a node forgot: the search is bounded by that */
+
+#define VOTES(n) (node[n].fitness == FIT)
+#define COUNT(what) (what(0) + what(1) + what(2))
+#define FIT_ON(n) VOTES(n)
+#define GRANTED_BY(n) (node[n].known[me] > GRANTED)
+#define AT_ON(n) (node[n].known[me] == AT)
+
+/* Removed rules; each is explained where it is used. */
+#ifdef NO_EPOCH_IN_LINE
+#define MAY_HAND_ON(n) true
+#else
+#define MAY_HAND_ON(n) VOTES(n)
+#endif
+#ifdef RELEASE_UNOWNED
+#define MAY_GIVE(n, c) true
+#else
+#define MAY_GIVE(n, c) (node[n].holder == PRESENT(c))
+#endif
+#ifdef COUNT_GIVEN_BACK
+#define COUNTS(n, c) true
+#else
+#define COUNTS(n, c) (!node[n].deaf[c] || !IS_PAST(node[n].down[c]))
+#endif
+#ifdef VALID_FROM_ARRIVAL
+#define MAY_END(holder) ((holder) != FREE)
+#else
+#define MAY_END(holder) ((holder) == OLD)
+#endif
+
+#ifdef STORIES
+#define sort_nodes() skip
+#define tell(what, a, b) printf(what, a, b)
+#else
+#define tell(what, a, b) skip
+#define HALF(n, c) \
+    ((((((node[n].known[c] * 16 + node[n].down[c]) * 4 + node[n].up[c]) * 2 + node[n].line[c]) * 2 + node[n].owed[c]) * 2) + node[n].deaf[c])
+#define BASE(n) ((node[n].holder * 4 + node[n].fence) * 4 + node[n].fitness)
+#define ABOVE(a, b) \
+    (BASE(a) > BASE(b) || (BASE(a) == BASE(b) && (HALF(a, 0) > HALF(b, 0) || (HALF(a, 0) == HALF(b, 0) && HALF(a, 1) > HALF(b, 1)))))
+#define swap(field) x = node[i].field; node[i].field = node[i + 1].field; node[i + 1].field = x
+inline sort_nodes()
+{
+    i = 0;
+    do
+    :: i < N - 1 ->
+        if
+        :: ABOVE(i, i + 1) ->
+            swap(holder); swap(fence); swap(fitness);
+            swap(owed[0]); swap(line[0]); swap(up[0]); swap(down[0]); swap(deaf[0]); swap(known[0]);
+            swap(owed[1]); swap(line[1]); swap(up[1]); swap(down[1]); swap(deaf[1]); swap(known[1]);
+            i = 0
+        :: else -> i++
+        fi
+    :: else -> break
+    od;
+    i = 0
+}
+#endif
+
+/* ---- a client ---- */
+
+/* Given up, released, or out of time. What it left at the nodes is old from here on; each attempt has a fresh owner, so messages
+ * about an earlier one are told apart. */
+inline end_attempt(c)
+{
+    for (i : 0 .. N - 1) {
+        node[i].holder = (node[i].holder == PRESENT(c) -> OLD : node[i].holder);
+        node[i].owed[c] = 0;
+        node[i].line[c] = 0;
+        node[i].up[c] = NOTHING;
+#ifndef NO_FRESH_OWNER
+        node[i].down[c] = NOTHING;
+#endif
+        node[i].deaf[c] = 0;
+        node[i].known[c] = OUT
+    }
+    phase[c] = REST;
+    fence[c] = 0;
+    after[c] = 0;
+    tried = 1
+}
+
+inline hand_out(c)
+{
+    tell("client %d is handed out %d\n", c, fence[c]);
+    assert(fence[c] > watched);
+    assert(phase[0] != HOLD && phase[1] != HOLD);
+    if
+    :: watched == 0 -> watched = fence[c]
+    :: true
+    fi;
+    phase[c] = HOLD;
+    fence[c] = 0
+}
+
+proctype client(byte me)
+{
+    byte k;
+
+    do
+    :: d_step {
+        phase[me] == REST ->
+        tell("client %d asks all (watched fence: %d)\n", me, watched);
+        phase[me] = WAIT;
+        for (i : 0 .. N - 1) {
+            node[i].up[me] = (VOTES(i) -> ASKING : NOTHING)
+        }
+        sort_nodes()
+    }
+    /* A quorum has given it the lock, by answers and by messages that others caused. The fence is the highest of their numbers; where
+     * a node has a lower one it is raised, while the lock is ours there. */
+    :: atomic {
+        phase[me] == WAIT && COUNT(GRANTED_BY) >= QUORUM ->
+        d_step {
+            k = 0;
+            for (i : 0 .. N - 1) {
+                fence[me] = (node[i].known[me] > GRANTED && node[i].known[me] - GRANTED > fence[me] -> node[i].known[me] - GRANTED : fence[me])
+            }
+            for (i : 0 .. N - 1) {
+                if
+                :: node[i].known[me] > GRANTED ->
+                    node[i].known[me] = (node[i].known[me] - GRANTED == fence[me] -> AT : RAISING)
+                :: else
+                fi;
+                k = k + (node[i].known[me] == AT)
+            }
+#ifdef NO_SECOND_ROUND
+            k = QUORUM;
+#endif
+        }
+        if
+        :: k >= QUORUM -> hand_out(me)
+        :: else -> phase[me] = RAISE
+        fi;
+        k = 0;
+        d_step {
+            sort_nodes()
+        }
+    }
+    :: atomic {
+        phase[me] == RAISE && COUNT(AT_ON) >= QUORUM ->
+        hand_out(me);
+        d_step {
+            sort_nodes()
+        }
+    }
+    /* The lock is split, and this one gives way: what it has goes back, and it stays in line. From now on nothing of that counts,
+     * whatever is still under way. */
+    :: d_step {
+        phase[me] == WAIT && COUNT(GRANTED_BY) > 0 && COUNT(GRANTED_BY) < QUORUM ->
+        tell("client %d gives back what it has (%d)\n", me, 0);
+        for (i : 0 .. N - 1) {
+            node[i].known[me] = OUT;
+            node[i].deaf[me] = 1;
+            node[i].down[me] = (node[i].down[me] != NOTHING && !IS_PAST(node[i].down[me]) -> PAST(node[i].down[me]) : node[i].down[me]);
+            node[i].up[me] = (node[i].up[me] == ASKING || node[i].up[me] == ASKING_GIVING -> ASKING_GIVING : GIVING)
+        }
+        sort_nodes()
+    }
+    :: d_step {
+        phase[me] != REST ->
+        tell("client %d: its attempt is over (%d)\n", me, phase[me]);
+        end_attempt(me);
+        sort_nodes()
+    }
+    od
+}
+
+/* ---- a node and the wire to it ---- */
+
+inline choose_number(n)
+{
+    number = node[n].fence + 1;
+    do
+    :: number < TOP -> number++
+    :: true -> break
+    od;
+    node[n].fence = number
+}
+
+/* The node gives the lock to client c: a grant, and the message that tells it. */
+inline give(n, c)
+{
+    choose_number(n);
+    tell("node %d gives the lock", n, 0); tell(" to client %d with %d\n", c, number);
+    node[n].holder = PRESENT(c);
+    node[n].line[c] = 0;
+    node[n].down[c] = SENT(n, c, number);
+    number = 0
+}
+
+#define OTHER(c) (1 - (c))
+#define CAN_GET(n, c) (node[n].line[c] && node[n].fence < TOP && MAY_HAND_ON(n))
+
+proctype wire(byte n; byte c)
+{
+    byte number;
+
+    do
+    /* A question: granted when the lock is free, otherwise a place in line. Of its own lock it is told again. */
+    :: atomic {
+        (node[n].up[c] == ASKING || node[n].up[c] == ASKING_GIVING) ->
+        node[n].up[c] = node[n].up[c] - ASKING;
+        if
+        :: VOTES(n) && node[n].holder == FREE && node[n].fence < TOP -> give(n, c)
+        :: VOTES(n) && node[n].holder == PRESENT(c) && node[n].down[c] == NOTHING -> node[n].down[c] = SENT(n, c, node[n].fence)
+        :: MAY_HAND_ON(n) && node[n].holder != PRESENT(c) && node[n].holder != FREE -> node[n].line[c] = 1
+#ifdef NO_EPOCH_IN_LINE
+        :: !VOTES(n) -> node[n].line[c] = 1
+#endif
+        :: true
+        fi;
+        d_step {
+            sort_nodes()
+        }
+    }
+    /* Giving back: only what is this owner's. Somebody who waits gets it in the same step; the one that gives way stays in line. */
+    :: atomic {
+        node[n].up[c] == GIVING ->
+        node[n].up[c] = NOTHING;
+        if
+        :: MAY_GIVE(n, c) ->
+            node[n].holder = FREE;
+            if
+            :: CAN_GET(n, OTHER(c)) -> give(n, OTHER(c))
+            :: true
+            fi;
+            node[n].line[c] = 1
+        :: else
+        fi;
+        if
+        :: !IS_PAST(node[n].down[c]) -> node[n].deaf[c] = 0
+        :: else
+        fi;
+        d_step {
+            sort_nodes()
+        }
+    }
+    /* The lock is free, and any script that finds it so hands it on. */
+    :: atomic {
+        node[n].holder == FREE && CAN_GET(n, c) ->
+        give(n, c);
+        d_step {
+            sort_nodes()
+        }
+    }
+    /* A release, or the end of a key, and the next one has it in the same step. */
+    :: atomic {
+        node[n].holder == OLD && CAN_GET(n, c) ->
+        give(n, c);
+        d_step {
+            sort_nodes()
+        }
+    }
+    /* What an earlier attempt asked for comes late, or it is still in a line. */
+    :: atomic {
+        tried && c == 0 && node[n].holder == FREE && node[n].fence < TOP && VOTES(n) ->
+        choose_number(n);
+        tell("node %d gives the lock to an earlier attempt, with %d\n", n, number);
+        node[n].holder = OLD;
+        number = 0;
+        d_step {
+            sort_nodes()
+        }
+    }
+    /* A message arrives. */
+    :: d_step {
+        node[n].down[c] != NOTHING && phase[c] != REST ->
+        if
+        :: COUNTS(n, c) && phase[c] == WAIT ->
+            tell("client %d hears that it has node %d\n", c, n);
+            node[n].known[c] = GRANTED + NUMBER(node[n].down[c])
+        :: COUNTS(n, c) && phase[c] == RAISE && node[n].known[c] == OUT && NUMBER(node[n].down[c]) == fence[c] -> node[n].known[c] = AT
+        :: else
+        fi;
+        if
+        :: node[n].up[c] == NOTHING -> node[n].deaf[c] = 0
+        :: else
+        fi;
+        node[n].down[c] = NOTHING;
+        sort_nodes()
+    }
+    :: d_step {
+        node[n].known[c] == RAISING && VOTES(n) && node[n].holder == PRESENT(c) ->
+        node[n].fence = (fence[c] > node[n].fence -> fence[c] : node[n].fence);
+        node[n].known[c] = AT;
+        sort_nodes()
+    }
+    /* It asks a node again: one that was away, or that forgot, or whose message may have been lost. */
+    :: d_step {
+        phase[c] == WAIT && node[n].up[c] == NOTHING && node[n].known[c] == OUT && node[n].down[c] == NOTHING &&
+        !node[n].line[c] && !node[n].deaf[c] ->
+        node[n].up[c] = ASKING;
+        sort_nodes()
+    }
+    od
+}
+
+proctype keys(byte n)
+{
+    do
+    :: d_step {
+        MAY_END(node[n].holder) ->
+        tell("node %d: the lock key ends (%d)\n", n, node[n].holder);
+        node[n].holder = FREE;
+        sort_nodes()
+    }
+    od
+}
+
+/* ---- nodes that forget ---- */
+
+#ifndef REMEMBERING
+
+inline forget(n)
+{
+    for (i : 0 .. C - 1) {
+        node[n].owed[i] = node[n].owed[i] || node[n].holder == PRESENT(i);
+        node[n].line[i] = 0;
+        node[n].up[i] = NOTHING;
+        node[n].deaf[i] = 0;
+        node[n].known[i] = (node[n].known[i] == RAISING -> OUT : node[n].known[i])
+    }
+    node[n].holder = FREE;
+    node[n].fence = 0;
+    node[n].fitness = QUARANTINED
+}
+
+#ifdef NO_QUARANTINE
+#define SAT_OUT(n) true
+#else
+#define SAT_OUT(n) (!node[n].owed[0] && !node[n].owed[1])
+#endif
+
+proctype guard(byte n)
+{
+    do
+    :: d_step {
+        node[n].fitness == FIT && forgotten < FORGETS ->
+        forgotten++;
+        tell("node %d forgets (it stored %d)\n", n, node[n].fence);
+        forget(n);
+        sort_nodes()
+    }
+    :: d_step {
+        node[n].fitness == QUARANTINED && SAT_OUT(n) ->
+        for (i : 0 .. C - 1) {
+            node[n].owed[i] = 0
+        }
+        node[n].fitness = FLOORLESS;
+        sort_nodes()
+    }
+    :: d_step {
+        node[n].fitness == FLOORLESS && COUNT(FIT_ON) >= QUORUM ->
+#ifndef NO_FLOOR
+        for (i : 0 .. N - 1) {
+            node[n].fence = (FIT_ON(i) && node[i].fence > node[n].fence -> node[i].fence : node[n].fence)
+        }
+#endif
+        node[n].fitness = FIT;
+        tell("node %d is told the floor %d\n", n, node[n].fence);
+        sort_nodes()
+    }
+    od
+}
+
+#endif
+
+init {
+    byte a, b;
+
+    atomic {
+        for (b : 0 .. C - 1) {
+            run client(b)
+        }
+        for (a : 0 .. N - 1) {
+            run keys(a);
+#ifndef REMEMBERING
+            run guard(a);
+#endif
+            for (b : 0 .. C - 1) {
+                run wire(a, b)
+            }
+        }
+        a = 0; b = 0
+    }
+}

@@ -1,0 +1,11 @@
+/*
+ * GET /metrics: counts of the service and of its client, in the text format of Prometheus.
+ */
+#ifndef SERVE_METRICS_H
+#define SERVE_METRICS_H
+
+#include "serve/http.h"
+
+void serve_metrics_show(struct serve_exchange *exchange);
+
+#endif
