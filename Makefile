@@ -25,8 +25,12 @@ help:
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
 	@echo 'make wheel                 the Python package with the library in it, below build/python/wheels'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
+	@echo 'make sbom                  what the binaries are linked with, as CycloneDX, below build/dist'
+	@echo 'make abi-report            how the C interface differs from the previous version; PREVIOUS= a revision as you like'
 	@echo 'make deb                   Debian packages of the last commit, below build/deb'
 	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
+	@echo 'make image                 an OCI image of the command, made and tried without a daemon, below build/image'
+	@echo 'make kubernetes-check      the manifests of contrib/kubernetes against the schemas, which it fetches'
 	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C files by .clang-format'
@@ -42,6 +46,7 @@ help:
 	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'
 	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
+	@echo 'make chaos-mixed           the same with clients of the previous version among them; PREVIOUS= a revision as you like'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
 	@echo 'make clean                 remove build/'
@@ -61,6 +66,14 @@ install uninstall:
 dist:
 	@tools/make-dist $(BUILD)/dist
 
+sbom: all
+	@mkdir -p $(BUILD)/dist
+	@tools/make-sbom $(BUILD) >$(BUILD)/dist/redlock.cdx.json && echo $(BUILD)/dist/redlock.cdx.json
+
+abi-report: all
+	@tools/setup builds
+	@tools/report-abi $(BUILD) $(PREVIOUS)
+
 wheel: all
 	@tools/setup wheel
 	@tools/make-wheel $(BUILD)
@@ -71,6 +84,14 @@ deb:
 
 deb-test: deb
 	@tools/try-deb $(BUILD)/deb $(BUILD)/roots $(SUITES)
+
+image:
+	@tools/setup image
+	@tools/try-image $(BUILD)
+
+kubernetes-check:
+	@tools/setup peers
+	@tools/check-kubernetes $(BUILD)/kubernetes
 
 builds:
 	@tools/setup builds
@@ -117,6 +138,13 @@ chaos:
 	@ninja -C $(BUILD) $(CHAOS)
 	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
+chaos-mixed:
+	@tools/setup test
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) $(CHAOS)
+	@previous=$$(tools/build-previous $(BUILD)/previous $(PREVIOUS)) && \
+		$(WITH_SERVER) test/chaos/run $(BUILD)/test --previous $$previous --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
 soak:
 	@tools/setup test
 	@tools/configure $(BUILD)
@@ -159,4 +187,4 @@ serve-contract: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist wheel deb deb-test builds coverage lint format bench bench-peers fuzz sim chaos soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean

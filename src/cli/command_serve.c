@@ -3,6 +3,7 @@
  * been left out of the build.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/commands.h"
 #include "cli/exits.h"
@@ -50,8 +51,9 @@ static struct serve_settings settings_of(const struct cli_session *session, cons
 {
     const struct cli_config *config = &session->config;
     struct serve_settings settings = {.say = say};
+    /* Sockets that systemd opened are used in place of all of these. */
     bool chosen = options->listen != NULL || options->unix_path != NULL || config->serve.listen != NULL ||
-                  config->serve.unix_path != NULL;
+                  config->serve.unix_path != NULL || getenv("LISTEN_FDS") != NULL;
 
     settings.listen = choose(options->listen, config->serve.listen, chosen ? NULL : SERVE_DEFAULT_LISTEN);
     settings.unix_path =

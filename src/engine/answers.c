@@ -64,14 +64,15 @@ static bool may_differ_alone(enum rl_cause cause)
 }
 
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
-static bool needs_another_form(struct rl_session *session, const struct rl_ticket *ticket,
-                               enum rl_reading reading, enum rl_cause cause)
+static bool needs_another_form(const struct rl_engine *engine, struct rl_session *session,
+                               const struct rl_ticket *ticket, enum rl_reading reading, enum rl_cause cause)
 {
     if (session->exchange.refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT &&
         may_differ_alone(cause)) {
         session->apart = true;
         /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
-        return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
+        return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR ||
+               RL_PLANTED(engine, RL_PLANTED_HALF_BATCH);
     }
     if (reading == RL_READING_NO_COMMAND) {
         session->handshake.info.features = 0;
@@ -110,7 +111,7 @@ static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, con
 {
     return engine->config.guarded &&
            (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND) &&
-           engine->guards[node].fitness != RL_FITNESS_FIT;
+           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE);
 }
 
 static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
@@ -218,7 +219,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
         proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_BROKEN;
-    if (proof == RL_PROOF_SAME && needs_another_form(session, ticket, reading, reply.answer.cause)) {
+    if (proof == RL_PROOF_SAME && needs_another_form(engine, session, ticket, reading, reply.answer.cause)) {
         send_again(lock, session->node, ticket, reading != RL_READING_ANSWER);
     } else {
         if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
@@ -326,7 +327,8 @@ static void on_ready(void *context, struct rl_session *session)
     rl_reaper_pay(engine, engine->now);
     engine->changed |= rl_node_set_one(session->node);
     rl_steps_run(engine);
-    rl_pushes_node(engine, session->node, RL_EVENT_UP);
+    if (!RL_PLANTED(engine, RL_PLANTED_NOT_REARMED))
+        rl_pushes_node(engine, session->node, RL_EVENT_UP);
     rl_steps_run(engine);
 }
 

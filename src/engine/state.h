@@ -13,6 +13,7 @@
 #include "core/lease.h"
 #include "engine/config.h"
 #include "engine/host.h"
+#include "engine/planted.h"
 #include "engine/session.h"
 #include "wire/guard_command.h"
 #include "wire/owner.h"
@@ -80,7 +81,8 @@ enum {
 struct rl_engine {
     struct rl_host host;
     struct rl_config config;
-    struct rl_time now; /* of the call that is under way */
+    struct rl_time now;      /* of the call that is under way */
+    enum rl_planted planted; /* the simulator's */
     struct rl_prng prng;
     struct rl_lease_terms lease_terms;
     bool closing, closed;

@@ -25,6 +25,8 @@ static void give_the_word(struct rl_operation *operation)
     for (uint32_t node = 0; node < engine->node_count; node++)
         clocks[node] = engine->guards[node].heard;
     engine->init_floor = rl_guard_init_floor(clocks, engine->node_count);
+    if (RL_PLANTED(engine, RL_PLANTED_INIT_CLOCK))
+        engine->init_floor = rl_guard_high(rl_state_wall_us(engine), 0);
     operation->searching = false;
     ask_all(operation, RL_COMMAND_ADMIT, 2);
 }

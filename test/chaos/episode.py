@@ -65,9 +65,17 @@ class Client:
                      self.episode.folder, seed, prefix, names, MAX_TTL_MS]
         else:
             urls = ",".join(f"redis://{node.address}" + "?durable=yes" * node.durable for node in nodes)
-            words = [self.episode.programs / "chaos-client", urls, self.program, name, self.episode.folder, seed, NAMES,
+            words = [self.programs() / "chaos-client", urls, self.program, name, self.episode.folder, seed, NAMES,
                      MAX_TTL_MS]
         self.process = processes.start(words, stdin=subprocess.DEVNULL)
+
+    def programs(self):
+        """Beside a previous version every second client is of that one, and a client that is killed is followed by one of the other
+        version: an upgrade, or a roll-back, while others hold locks."""
+        if self.episode.previous is None or (self.number + self.generation) % 2 == 0:
+            return self.episode.programs
+        self.episode.counts_previous += 1
+        return self.episode.previous
 
     def __str__(self):
         return f"{self.program}{self.number}-{self.generation}"
@@ -101,8 +109,9 @@ class Client:
 
 
 class Episode:
-    def __init__(self, word, seed, folder, programs, isolated):
-        self.kind, self.seed, self.programs = KINDS[word], seed, programs
+    def __init__(self, word, seed, folder, programs, isolated, previous=None):
+        self.kind, self.seed, self.programs, self.previous = KINDS[word], seed, programs, previous
+        self.counts_previous = 0  # clients of the previous version that were started
         self.folder = folder / f"{word}-{seed}"
         self.folder.mkdir()
         self.nodes, self.clients, self.counts = [], [], collections.Counter()

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/details.h"
 #include "support/fake_node.h"
 #include "support/steps.h"
 
@@ -228,7 +229,7 @@ static void waiting_gets_the_lock_after_its_release(void **state)
     waiter = (struct waiter){.client = open_client(fleet_urls(fleet)), .wait_ms = REDLOCK_WAIT_FOREVER};
     redlock_lock *lock = take_lock(client, "wait", LONG_TTL_MS);
     assert_int_equal(pthread_create(&thread, NULL, wait_for_lock, &waiter), 0);
-    sleep_ms(200);
+    await(node_stats_of(waiter.client, 0).held > 0);
     assert_int_equal(atomic_load(&waiter.ended), 0);
     give_back(lock);
     pthread_join(thread, NULL);

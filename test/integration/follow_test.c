@@ -20,6 +20,7 @@ enum habit { RELEASES, RELEASES_BY_CALLBACK, FREES, LETS_IT_END, EXTENDS, GIVES_
 
 /* A thread that makes one call, and what became of it. */
 struct caller {
+    atomic_int calls; /* it is about to */
     redlock_client *client;
     const char *name;
     enum habit habit;
@@ -68,6 +69,7 @@ static void *call_once(void *context)
     redlock_spec spec = spec_for(caller->name, ttl_of(caller->habit));
     redlock_lock *lock = NULL;
 
+    atomic_store(&caller->calls, 1);
     caller->result = redlock_acquire(caller->client, &spec, caller->wait_ms, &lock, &caller->report);
     if (caller->result == REDLOCK_OK) {
         caller->place = atomic_fetch_add(caller->order, 1) + 1;
@@ -311,6 +313,7 @@ static void close_ends_a_call_that_waits_for_connections(void **state)
     assert_result(REDLOCK_OK, redlock_client_open(&options, &client, NULL), NULL);
     start_caller(&caller, client, WANTED, RELEASES, &order);
     assert_true(fake_node_await(fake, "HELLO", 1));
+    await(atomic_load(&caller.calls)); /* and a moment later it is in there */
     sleep_ms(200);
     redlock_client_close(client);
     pthread_join(caller.thread, NULL);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/details.h"
 #include "support/steps.h"
 
 enum { THREADS = 32 };
@@ -326,8 +327,8 @@ static void close_ends_calls_that_wait(void **state)
         patients[i] = (struct patient){.client = client};
         assert_int_equal(pthread_create(&patients[i].thread, NULL, wait_for_ever, &patients[i]), 0);
     }
-    /* All of them have asked once; whoever came too late would be using a client that is gone. */
-    sleep_ms(500);
+    /* A call that came later would use a client that is gone. */
+    await(waiting_of(client) == PATIENTS);
     redlock_client_close(client);
     for (int i = 0; i < PATIENTS; i++) {
         pthread_join(patients[i].thread, NULL);

@@ -100,6 +100,15 @@ holds "every manual page is there" has_pages
 holds "completions for bash, zsh and fish are there" has_completions
 holds "bash completes redlock ru" completes
 
+# ---- the list of what is linked
+lists_what_is_linked() {
+    "$SOURCE/tools/make-sbom" "$BUILD" >"$work/sbom.json" &&
+        readelf -dW "$BUILD/src/libredlock.so" "$BUILD/src/redlock" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p' | grep -v '^libredlock' |
+        sort -u | diff - <(python3 -c 'import json, sys
+print("\n".join(sorted(c["name"] for c in json.load(sys.stdin)["components"] if ".so" in c["name"])))' <"$work/sbom.json")
+}
+holds "the list of what is linked has every library" lists_what_is_linked
+
 # ---- make install and make uninstall, where somebody else has files in the same folders
 other=$work/other$prefix
 mkdir -p "$other/bin" "$other/lib" "$other/include" "$other/share/man/man1"

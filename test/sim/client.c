@@ -1,14 +1,166 @@
 /*
- * A client's clock and timers, and what its application does with locks: it thinks, asks, holds, extends, gives back, forgets
- * or loses patience. Everything it does follows from the seed.
+ * A client of the simulated world: a real engine, the host it needs, and its timers. What its application does is in worker.c.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "engine/report.h"
 #include "sim/world.h"
+#include "wire/node_url.h"
 
 void sim_client_look(struct sim_world *world, struct sim_client *client)
 {
-    client->now.us = sim_clock_at(&client->clock, world->now_us);
+    rl_engine_look(&client->engine, (struct rl_time){sim_clock_at(&client->clock, world->now_us)});
+}
+
+/* ---- the host ---- */
+
+/* Memory is short for a while, not for every byte. */
+static void *allocate(void *context, size_t size)
+{
+    struct sim_client *client = context;
+    void *memory;
+
+    if (client->starved_until_us > client->world->now_us && sim_chance(client->world, 50))
+        return NULL;
+    memory = malloc(size);
+    if (memory == NULL)
+        abort();
+    client->allocations++;
+    return memory;
+}
+
+static void release(void *context, void *memory, size_t size)
+{
+    (void)size;
+    ((struct sim_client *)context)->allocations--;
+    free(memory);
+}
+
+static int64_t wall_us(void *context)
+{
+    struct sim_client *client = context;
+
+    return sim_clock_at(&client->wall, client->world->now_us);
+}
+
+static uint32_t make_attempt(struct sim_client *client)
+{
+    struct sim_world *world = client->world;
+
+    if (world->attempt_count >= world->attempt_capacity) {
+        world->attempt_capacity = world->attempt_capacity == 0 ? 1024 : 2 * world->attempt_capacity;
+        world->attempts = realloc(world->attempts, world->attempt_capacity * sizeof *world->attempts);
+        if (world->attempts == NULL)
+            abort();
+    }
+    world->attempts[world->attempt_count] =
+        (struct sim_attempt){.client = client->index, .asked_us = world->now_us};
+    return world->attempt_count++;
+}
+
+/* The random part of an owner value is the number of the attempt, so that the judge knows whose it is. */
+static bool draw(void *context, uint8_t *bytes, size_t length)
+{
+    struct sim_client *client = context;
+    struct sim_world *world = client->world;
+
+    if (length != RL_OWNER_RANDOM) {
+        for (size_t i = 0; i < length; i++)
+            bytes[i] = (uint8_t)sim_draw(world, 0, 255);
+        return true;
+    }
+    if (world->plan.bug != SIM_BUG_SAME_OWNER || client->begun || client->attempt == 0)
+        client->attempt = make_attempt(client);
+    client->begun = false;
+    memset(bytes, 0, length);
+    for (uint32_t i = 0, number = client->attempt; i < 4; i++, number >>= 8)
+        bytes[length - 1 - i] = (uint8_t)number;
+    return true;
+}
+
+static void trace(void *context, const char *line)
+{
+    struct sim_client *client = context;
+
+    sim_say(client->world, "client %u | %s", client->index + 1, line);
+}
+
+static void write_log(void *context, redlock_log_level level, const char *line)
+{
+    (void)level;
+    trace(context, line);
+}
+
+static void *bind_thread(void *context)
+{
+    struct sim_client *client = context;
+
+    return client->binding;
+}
+
+static bool thread_lives(void *context, const void *thread)
+{
+    (void)context;
+    return ((const struct sim_worker *)thread)->alive;
+}
+
+static void forget_thread(void *context, void *thread)
+{
+    (void)context;
+    (void)thread;
+}
+
+/* ---- beginning and end ---- */
+
+static struct rl_config config_of(const struct sim_plan *plan, uint32_t index)
+{
+    int64_t max_ttl_ms = plan->max_ttl_ms * (plan->mixed && index % 2 == 1 ? 2 : 1);
+
+    return (struct rl_config){
+        .key_prefix = "",
+        .client_name = "sim",
+        .host = "h",
+        .login = "u",
+        .pid = index + 1,
+        .guarded = !plan->plain,
+        .max_ttl = rl_span_ms(max_ttl_ms),
+        .drift_ppm = plan->drift_ppm,
+        .connect_timeout = rl_span_ms(plan->connect_timeout_ms),
+        .node_timeout = rl_span_ms(plan->node_timeout_ms),
+        .retry_min = rl_span_ms(plan->retry_min_ms),
+        .retry_max = rl_span_ms(plan->retry_max_ms),
+    };
+}
+
+static enum rl_planted planted_in_engine(enum sim_bug bug)
+{
+    switch (bug) {
+    case SIM_BUG_NOT_REARMED:
+        return RL_PLANTED_NOT_REARMED;
+    case SIM_BUG_UNFIT_VOTE:
+        return RL_PLANTED_UNFIT_VOTE;
+    case SIM_BUG_HALF_BATCH:
+        return RL_PLANTED_HALF_BATCH;
+    case SIM_BUG_INIT_CLOCK:
+        return RL_PLANTED_INIT_CLOCK;
+    default:
+        return RL_PLANTED_NONE;
+    }
+}
+
+static void add_nodes(struct sim_world *world, struct rl_engine *engine)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        struct rl_node_url url;
+        char text[64];
+        int length = snprintf(text, sizeof text, "redis://10.0.0.%u:6379%s", node + 1,
+                              world->plan.durable ? "?durable=yes" : "");
+
+        if (rl_node_url_parse(text, (size_t)length, &url) != NULL || !rl_engine_add_node(engine, &url))
+            abort();
+    }
 }
 
 static int64_t draw_rate(struct sim_world *world)
@@ -21,130 +173,176 @@ static int64_t draw_rate(struct sim_world *world)
 void sim_client_start(struct sim_world *world, uint32_t index)
 {
     struct sim_client *client = &world->clients[index];
+    struct rl_config config = config_of(&world->plan, index);
+    struct rl_host host = {.memory = {allocate, release, client},
+                           .wall_us = wall_us,
+                           .random = draw,
+                           .log = world->transcript != NULL ? write_log : NULL,
+                           .trace = world->transcript != NULL ? trace : NULL,
+                           .thread_bind = bind_thread,
+                           .thread_lives = thread_lives,
+                           .thread_forget = forget_thread,
+                           .context = client};
     int64_t skew = world->plan.wall_skew_us;
-
-    client->index = index;
-    client->prng = rl_prng_seed(rl_prng_next(&world->prng));
-    client->lease_terms = sim_lock_terms(world, client);
     int64_t rate = draw_rate(world); /* drawn in this order by every compiler */
+
+    client->world = world;
+    client->index = index;
     sim_clock_set(&client->clock, 0, sim_draw(world, 1000000, INT64_C(1000000000000)), rate);
     sim_clock_set(&client->wall, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew), 0);
     client->wake_us = INT64_MAX;
-    sim_turns_init(client);
+    if (!rl_engine_init(&client->engine, &config, &host, world->plan.node_count))
+        abort();
+    client->engine.planted = planted_in_engine(world->plan.bug);
+    add_nodes(world, &client->engine);
+    if (!rl_engine_seed(&client->engine))
+        abort();
+    if (world->plan.bug == SIM_BUG_NO_DRIFT)
+        client->engine.lease_terms.drift_ppm = 0;
     sim_client_look(world, client);
+    rl_engine_start(&client->engine);
+    for (uint32_t i = 0; i < world->plan.worker_count; i++) {
+        client->workers[i] = (struct sim_worker){.index = i, .client = index};
+        sim_worker_start(world, &client->workers[i]);
+    }
+    sim_client_attend(world, client);
+}
+
+void sim_client_end(struct sim_world *world, struct sim_client *client)
+{
+    struct rl_engine *engine = &client->engine;
+    struct rl_link *link;
+
+    client->starved_until_us = 0;
+    rl_engine_cancel_all(engine);
+    rl_engine_leave_locks(engine);
+    while ((link = rl_list_first(&engine->ended)) != NULL)
+        rl_operation_free(engine, RL_CONTAINER(link, struct rl_operation, link));
     for (uint32_t i = 0; i < world->plan.worker_count; i++) {
         struct sim_worker *worker = &client->workers[i];
 
-        worker->index = i;
-        worker->client = index;
-        worker->act_at = rl_time_add(client->now, rl_span_us(sim_draw(world, 0, world->plan.think_max_us)));
+        if (worker->stage == SIM_WON)
+            rl_operation_free(engine, worker->operation);
+        if (worker->lock != NULL)
+            rl_engine_free_handle(worker->lock);
     }
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        sim_network_drop(world, client, node);
+    rl_engine_close(engine);
+    rl_engine_tear_down(engine);
+    rl_engine_free(engine);
+    if (client->allocations != 0 && world->failure[0] == '\0')
+        sim_fail(world, "leak: client %u has %llu pieces of memory when all is over", client->index + 1,
+                 (unsigned long long)client->allocations);
+}
+
+/* ---- what comes out ---- */
+
+static bool take_ended(struct sim_world *world, struct sim_client *client)
+{
+    struct rl_link *link = rl_list_first(&client->engine.ended);
+
+    if (link == NULL)
+        return false;
+    rl_list_remove(link);
+    sim_worker_ended(world, RL_CONTAINER(link, struct rl_operation, link)->context,
+                     RL_CONTAINER(link, struct rl_operation, link));
+    return true;
+}
+
+static bool take_notice(struct sim_world *world, struct sim_client *client)
+{
+    struct rl_link *link = rl_list_first(&client->engine.notices);
+    redlock_lock *lock;
+
+    if (link == NULL)
+        return false;
+    lock = RL_CONTAINER(link, redlock_lock, notice);
+    rl_list_remove(link);
+    lock->lost_due = lock->renewed_due = false;
+    sim_worker_look(world, lock->context);
+    return true;
+}
+
+static bool take_turned(struct sim_world *world, struct sim_client *client)
+{
+    struct rl_link *link = rl_list_first(&client->engine.turned);
+
+    if (link == NULL)
+        return false;
+    rl_list_remove(link);
+    world->stats.queued++;
+    return true;
+}
+
+static void note_ready(struct sim_world *world, struct sim_client *client)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (client->connections[node].ready_us == 0 &&
+            client->engine.sessions[node].state == RL_SESSION_READY) {
+            client->connections[node].ready_us = world->now_us;
+            sim_wakes_connected(world, client, node);
+        }
+}
+
+void sim_client_attend(struct sim_world *world, struct sim_client *client)
+{
+    do {
+        note_ready(world, client);
+        sim_network_carry(world, client);
+        for (uint32_t i = 0; i < world->plan.worker_count; i++) {
+            sim_judge_votes(world, &client->workers[i]);
+            sim_wakes_look(world, client, &client->workers[i]);
+            sim_worker_look(world, &client->workers[i]);
+        }
+    } while (take_ended(world, client) || take_notice(world, client) || take_turned(world, client) ||
+             (client->engine.wants.close | client->engine.wants.open | client->engine.wants.write) != 0);
     sim_client_plan_wake(world, client);
 }
 
-static bool due(const struct sim_client *client, struct rl_time at)
+/* ---- timers ---- */
+
+static int64_t next_due_us(const struct sim_world *world, const struct sim_client *client)
 {
-    return !rl_time_before(client->now, at);
-}
+    int64_t at_us = rl_engine_due(&client->engine).us;
 
-static bool lease_runs(const struct sim_world *world, const struct sim_worker *worker)
-{
-    return worker->stage == SIM_HELD || worker->stage == SIM_OVER ||
-           (worker->stage == SIM_WON && world->plan.bug != SIM_BUG_LATE_HAND_OUT &&
-            world->plan.bug != SIM_BUG_NO_RECHECK);
-}
-
-static struct rl_time worker_due(const struct sim_world *world, const struct sim_worker *worker)
-{
-    struct rl_time at = worker->stage == SIM_OVER ? RL_TIME_NEVER : worker->act_at;
-
-    if (worker->stage == SIM_ASKING)
-        at = rl_time_min(at, worker->acquire.wake_at);
-    if (lease_runs(world, worker))
-        at = rl_time_min(at, worker->lease.wake_at);
-    return at;
-}
-
-/* What the application does with a lock that it has. */
-static void use_lock(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
-{
-    struct rl_event event = {.kind = RL_EVENT_RELEASE, .now = client->now};
-
-    if (rl_time_before(client->now, worker->give_back_at) && !world->stopping) {
-        worker->act_at = worker->give_back_at;
-        event.kind = RL_EVENT_EXTEND;
-        event.ttl = rl_span_ms(sim_draw(world, 1, world->plan.max_ttl_ms));
-    } else if (!world->stopping && sim_chance(world, 5)) {
-        event.kind = RL_EVENT_ABANDON; /* its thread ended, nobody will give it back */
-        worker->act_at = RL_TIME_NEVER;
-    }
-    sim_lock_event(world, client, worker, &event);
-}
-
-static void act(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
-{
-    switch (worker->stage) {
-    case SIM_IDLE:
-        worker->name = (worker->name + (sim_chance(world, 70) ? 1 : 0)) % world->plan.name_count;
-        sim_lock_ask(world, client, worker, sim_chance(world, 60));
-        return;
-    case SIM_ASKING:
-        sim_lock_event(world, client, worker,
-                       &(struct rl_event){.kind = RL_EVENT_CANCEL, .now = client->now});
-        return;
-    case SIM_WON:
-        sim_lock_hand_out(world, client, worker);
-        return;
-    case SIM_HELD:
-        use_lock(world, client, worker);
-        return;
-    case SIM_OVER:
-        return;
-    }
-}
-
-static void run_worker(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
-{
-    struct rl_event timer = {.kind = RL_EVENT_TIMER, .now = client->now};
-
-    for (int turn = 0; due(client, worker_due(world, worker)); turn++) {
-        if (turn > 100) {
-            sim_fail(world, "client %u.%u: a timer does not move", client->index + 1, worker->index + 1);
-            return;
-        }
-        if (worker->stage == SIM_ASKING && due(client, worker->acquire.wake_at))
-            sim_lock_event(world, client, worker, &timer);
-        else if (lease_runs(world, worker) && due(client, worker->lease.wake_at))
-            sim_lock_event(world, client, worker, &timer);
-        else
-            act(world, client, worker);
-    }
+    for (uint32_t i = 0; i < world->plan.worker_count; i++)
+        if (client->workers[i].act_us < at_us)
+            at_us = client->workers[i].act_us;
+    return at_us;
 }
 
 void sim_client_run(struct sim_world *world, struct sim_client *client)
 {
-    for (uint32_t i = 0; i < world->plan.worker_count; i++)
-        run_worker(world, client, &client->workers[i]);
-    for (uint32_t node = 0; node < world->plan.node_count; node++)
-        if (due(client, sim_connection_due(world, client, node)))
-            sim_connection_break(world, client, node);
-    sim_reaper_pay(world, client);
+    struct rl_engine *engine = &client->engine;
+    bool burst; /* all threads that have nothing to do ask at once */
+
+    client->door = RL_EVENT_TIMER;
+    for (int turn = 0; next_due_us(world, client) <= engine->now.us && world->failure[0] == '\0'; turn++) {
+        if (turn > 100) {
+            sim_fail(world, "client %u: a timer does not move", client->index + 1);
+            return;
+        }
+        if (rl_engine_due(engine).us <= engine->now.us)
+            rl_engine_tick(engine);
+        burst = sim_chance(world, 20);
+        for (uint32_t i = 0; i < world->plan.worker_count; i++)
+            if (client->workers[i].act_us <= engine->now.us ||
+                (burst && client->workers[i].stage == SIM_IDLE && client->workers[i].act_us != INT64_MAX))
+                sim_worker_act(world, &client->workers[i]);
+        sim_client_attend(world, client);
+    }
 }
 
 void sim_client_plan_wake(struct sim_world *world, struct sim_client *client)
 {
-    struct rl_time at = sim_reaper_due(world, client);
-    int64_t wake_us;
+    int64_t due_us = next_due_us(world, client), wake_us;
 
-    for (uint32_t i = 0; i < world->plan.worker_count; i++)
-        at = rl_time_min(at, worker_due(world, &client->workers[i]));
-    for (uint32_t node = 0; node < world->plan.node_count; node++)
-        at = rl_time_min(at, sim_connection_due(world, client, node));
-    if (at.us == RL_TIME_NEVER.us) {
+    if (due_us == INT64_MAX) {
         client->wake_us = INT64_MAX;
         return;
     }
-    wake_us = sim_clock_when(&client->clock, at.us);
+    wake_us = sim_clock_when(&client->clock, due_us);
     if (wake_us <= world->now_us)
         wake_us = world->now_us + 1; /* no process runs twice in one microsecond */
     if (wake_us < client->paused_until_us)
@@ -159,17 +357,7 @@ void sim_client_plan_wake(struct sim_world *world, struct sim_client *client)
 void sim_client_stop(struct sim_world *world, struct sim_client *client)
 {
     sim_client_look(world, client);
-    for (uint32_t i = 0; i < world->plan.worker_count; i++) {
-        struct sim_worker *worker = &client->workers[i];
-        struct rl_event event = {.kind = RL_EVENT_CANCEL, .now = client->now};
-
-        worker->act_at = worker->stage == SIM_IDLE ? RL_TIME_NEVER : client->now;
-        if (worker->stage == SIM_ASKING)
-            sim_lock_event(world, client, worker, &event);
-        else if (worker->stage == SIM_WON || worker->stage == SIM_HELD)
-            act(world, client, worker);
-        if (worker->stage == SIM_HELD) /* it was won a moment ago */
-            act(world, client, worker);
-    }
-    sim_client_plan_wake(world, client);
+    for (uint32_t i = 0; i < world->plan.worker_count; i++)
+        sim_worker_stop(world, &client->workers[i]);
+    sim_client_attend(world, client);
 }

@@ -161,6 +161,9 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
     case SIM_FAULT_SCRIPTS:
         node->loaded = 0;
         return;
+    case SIM_FAULT_HALF:
+        node->half = true;
+        return;
     case SIM_FAULT_STEP_BACK:
         step_clock(world, node, sim_chance(world, 80) ? -200000 : -3000000, -1000);
         return;
@@ -176,6 +179,29 @@ static void strike_node(struct sim_world *world, enum sim_fault fault, uint32_t 
     default:
         return;
     }
+}
+
+static bool is_anybody_holding(const struct sim_world *world)
+{
+    for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++)
+        if (world->holdings[i].active)
+            return true;
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t j = 0; j < world->plan.worker_count; j++)
+            if (world->clients[i].workers[j].stage == SIM_WON || world->clients[i].workers[j].adopts)
+                return true;
+    return false;
+}
+
+/* Only when nobody holds anything, for that is what the operator vouches for. */
+static void begin_anew(struct sim_world *world)
+{
+    if (is_anybody_holding(world) || world->init_due)
+        return;
+    sim_say(world, "all nodes begin anew, and the operator vouches for them");
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        crash(world, node, SIM_FAULT_WIPE);
+    world->init_due = true;
 }
 
 /* What is drawn has a statement of its own: a compiler may work out arguments in any order, and a seed has to mean the same run
@@ -203,6 +229,9 @@ static void strike(struct sim_world *world, enum sim_fault fault)
         return;
     case SIM_FAULT_PARTITION:
         partition(world);
+        return;
+    case SIM_FAULT_ANEW:
+        begin_anew(world);
         return;
     case SIM_FAULT_MEMORY:
         duration_us = a_while(world, 3000000);

@@ -6,15 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/report.h"
 #include "sim/world.h"
 
 /* Once or twice somebody may have come at a bad moment, or all may have wanted another name for a while. */
 enum { ASKED_ENOUGH = 3 };
 
-static struct sim_holding *holding_of(struct sim_world *world, const struct sim_client *client,
-                                      const struct sim_worker *worker)
+static struct sim_holding *holding_of(struct sim_world *world, const struct sim_worker *worker)
 {
-    return &world->holdings[client->index * SIM_WORKERS_MAX + worker->index];
+    return &world->holdings[worker->client * SIM_WORKERS_MAX + worker->index];
+}
+
+uint32_t sim_attempt_of(const struct sim_world *world, const char *owner)
+{
+    uint32_t attempt = (uint32_t)strtoull(owner + 16, NULL, 16);
+
+    return attempt < world->attempt_count ? attempt : 0;
 }
 
 /* Nobody else may rely on this name now. Only the clocks of the holders themselves say how long they do. */
@@ -36,9 +43,8 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
 }
 
 /* Where this acquisition's fence is known to be stored while the lock was held. */
-static rl_node_set nodes_at_fence(const struct sim_worker *worker)
+static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
 {
-    const struct rl_acquire *acquire = &worker->acquire;
     rl_node_set at = 0;
 
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
@@ -49,15 +55,14 @@ static rl_node_set nodes_at_fence(const struct sim_worker *worker)
 
 /* What holds whatever clocks do: no fence twice; whoever asks after one was handed out gets a higher one; and on every node
  * that counted for two locks, the one that was held there first has the lower fence. */
-static void check_order(struct sim_world *world, const struct sim_worker *worker,
-                        const struct sim_grant *mine, const struct sim_grant *other)
+static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
 {
     const struct sim_attempt *a = &world->attempts[other->attempt], *b = &world->attempts[mine->attempt];
     unsigned long long lower = mine->fence, higher = other->fence;
 
     if (mine->fence == other->fence)
         sim_fail(world, "fence order: %llu was handed out twice", lower);
-    if (other->at_us < worker->asked_us && mine->fence < other->fence)
+    if (other->at_us < b->asked_us && mine->fence < other->fence)
         sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
     if (world->plan.bug == SIM_BUG_SAME_OWNER)
         return; /* it cannot be told when which of its rounds was there */
@@ -70,90 +75,190 @@ static void check_order(struct sim_world *world, const struct sim_worker *worker
     }
 }
 
-static void judge_fence(struct sim_world *world, const struct sim_worker *worker)
+static void judge_fence(struct sim_world *world, const struct sim_worker *worker,
+                        const struct rl_acquire *acquire)
 {
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
     struct sim_grant mine = {.name = worker->name,
-                             .attempt = worker->attempt,
-                             .nodes = nodes_at_fence(worker),
-                             .fence = worker->fence,
+                             .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
+                             .nodes = nodes_at_fence(acquire),
+                             .fence = worker->lock->fence,
                              .at_us = world->now_us};
 
     for (uint32_t i = 0; i < kept; i++)
         if (world->grants[i].name == mine.name)
-            check_order(world, worker, &mine, &world->grants[i]);
+            check_order(world, &mine, &world->grants[i]);
     world->grants[world->grant_count++ % SIM_GRANTS_KEPT] = mine;
     /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
-    if (worker->fence <= world->highest[worker->name] && !world->plan.beyond)
+    if (mine.fence <= world->highest[worker->name] && !world->plan.beyond)
         sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
-                 worker->client + 1, worker->index + 1, worker->fence, 'a' + (int)worker->name,
+                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name,
                  world->highest[worker->name]);
-    if (worker->fence > world->highest[worker->name])
-        world->highest[worker->name] = worker->fence;
+    if (mine.fence > world->highest[worker->name])
+        world->highest[worker->name] = mine.fence;
 }
 
-void sim_judge_handed_out(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+static int64_t end_of_validity_us(struct sim_world *world, const struct sim_worker *worker)
 {
-    struct sim_holding *holding = holding_of(world, client, worker);
-    int64_t until_us = sim_clock_when(&client->clock, worker->lease.valid_until.us);
+    return sim_clock_when(&world->clients[worker->client].clock, worker->lock->lease.valid_until.us);
+}
+
+static struct sim_holding *begin_holding(struct sim_world *world, const struct sim_worker *worker)
+{
+    struct sim_holding *holding = holding_of(world, worker);
 
     *holding = (struct sim_holding){.active = true,
-                                    .client = client->index,
+                                    .client = worker->client,
                                     .worker = worker->index,
                                     .name = worker->name,
-                                    .attempt = worker->attempt,
-                                    .until_us = until_us,
-                                    .fence = worker->fence};
+                                    .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
+                                    .until_us = end_of_validity_us(world, worker),
+                                    .fence = worker->lock->fence};
+    if (holding->until_us <= world->now_us)
+        sim_fail(world, "client %u.%u was handed out what is over", worker->client + 1, worker->index + 1);
+    check_alone(world, holding);
+    return holding;
+}
+
+void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
+                          const struct rl_acquire *acquire)
+{
+    struct sim_holding *holding = begin_holding(world, worker);
+
     world->stats.grants++;
     world->stats.hand_overs += worker->waited;
     world->granted_us[worker->name] = world->now_us;
     world->asked[worker->name] = 0;
-    sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", client->index + 1,
-            worker->index + 1, 'a' + (int)worker->name, worker->fence, until_us - world->now_us);
-    if (until_us <= world->now_us)
-        sim_fail(world, "client %u.%u was handed out what is over", client->index + 1, worker->index + 1);
-    check_alone(world, holding);
-    judge_fence(world, worker);
+    sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", worker->client + 1,
+            worker->index + 1, 'a' + (int)worker->name, holding->fence, holding->until_us - world->now_us);
+    if (!world->plan.plain)
+        judge_fence(world, worker, acquire);
 }
 
-void sim_judge_extended(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker)
 {
-    struct sim_holding *holding = holding_of(world, client, worker);
+    begin_holding(world, worker);
+    sim_say(world, "client %u.%u goes on with %c", worker->client + 1, worker->index + 1,
+            'a' + (int)worker->name);
+}
+
+void sim_judge_extended(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_holding *holding = holding_of(world, worker);
 
     world->stats.extensions++;
     if (!holding->active) {
-        sim_fail(world, "client %u.%u holds %c again after it was told that it was lost", client->index + 1,
+        sim_fail(world, "client %u.%u holds %c again after it was told that it was lost", worker->client + 1,
                  worker->index + 1, 'a' + (int)worker->name);
         return;
     }
     if (holding->until_us < world->now_us)
-        sim_fail(world, "client %u.%u extended what was over", client->index + 1, worker->index + 1);
-    holding->until_us = sim_clock_when(&client->clock, worker->lease.valid_until.us);
+        sim_fail(world, "client %u.%u extended what was over", worker->client + 1, worker->index + 1);
+    holding->until_us = end_of_validity_us(world, worker);
     check_alone(world, holding);
 }
 
-void sim_judge_ended(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 {
-    holding_of(world, client, worker)->active = false;
-    sim_say(world, "client %u.%u no longer has %c", client->index + 1, worker->index + 1,
+    holding_of(world, worker)->active = false;
+    sim_say(world, "client %u.%u no longer has %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
+}
+
+/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
+void sim_judge_votes(struct sim_world *world, struct sim_worker *worker)
+{
+    const struct sim_client *client = &world->clients[worker->client];
+    rl_node_set counted = 0;
+
+    if (worker->stage == SIM_ASKING && !worker->adopts &&
+        worker->operation->acquire.phase == RL_ACQUIRE_ASKING)
+        counted = worker->operation->acquire.tally.granted;
+    for (rl_node_set left = counted & ~worker->granted & client->unfit; left != 0 && !world->plan.plain;
+         left &= left - 1)
+        if (client->engine.guards[rl_node_set_first(left)].fitness != RL_FITNESS_FIT)
+            sim_fail(world, "client %u.%u counted the vote of node %u, which it knows to be unfit",
+                     worker->client + 1, worker->index + 1, rl_node_set_first(left) + 1);
+    worker->granted = counted;
+}
+
+/* A report says what happened, and says it in words. */
+void sim_judge_report(struct sim_world *world, const struct rl_operation *operation)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    rl_report_operation(&report, operation);
+    world->stats.reports++;
+    if (report.result != operation->result || report.node_count != world->plan.node_count ||
+        report.granted + report.held + report.free + report.not_held > report.node_count ||
+        report.line[0] == '\0')
+        sim_fail(world, "a report does not say what happened: %s", report.line);
+    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK &&
+        report.granted < report.quorum)
+        sim_fail(world, "a report has too few votes for a lock that was won: %s", report.line);
 }
 
 /* ---- what is left on nodes ---- */
 
 static bool judges_orphans(const struct sim_world *world)
 {
-    return !world->plan.beyond && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) &&
-           world->plan.bug != SIM_BUG_SAME_OWNER;
+    return !world->plan.beyond && !world->plan.plain && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) &&
+           !sim_plan_has(&world->plan, SIM_FAULT_MEMORY) && world->plan.bug != SIM_BUG_SAME_OWNER;
 }
 
-void sim_judge_settled(struct sim_world *world, uint32_t node, const struct sim_message *message)
+static bool is_of(const struct sim_world *world, const redlock_lock *lock, uint32_t attempt)
 {
-    if (message->kind == RL_COMMAND_RELEASE && message->last)
-        world->attempts[message->attempt].settled |= rl_node_set_one(node);
+    return lock != NULL && !lock->owner_fixed && sim_attempt_of(world, rl_lock_owner(lock)) == attempt;
 }
 
-/* No key of a lock without an end, none that outlives the longest TTL, none that comes back after its last release. */
+static uint32_t number_of(const uint8_t *random)
+{
+    return (uint32_t)random[12] << 24 | (uint32_t)random[13] << 16 | (uint32_t)random[14] << 8 | random[15];
+}
+
+/* Whether anybody will still see to what this attempt leaves on a node. */
+static bool looked_after(struct sim_world *world, uint32_t attempt, uint32_t node)
+{
+    struct rl_engine *engine = &world->clients[world->attempts[attempt].client].engine;
+    struct rl_exchange *exchange = &engine->sessions[node].exchange;
+
+    for (struct rl_link *link = rl_list_first(&engine->operations); link != NULL;
+         link = rl_list_next(&engine->operations, link))
+        if (is_of(world, RL_CONTAINER(link, struct rl_operation, link)->lock, attempt))
+            return true;
+    for (uint32_t i = 0; i < engine->timers.count; i++)
+        if (engine->timers.heap[i]->of_lock &&
+            is_of(world, RL_CONTAINER(engine->timers.heap[i], redlock_lock, timer), attempt))
+            return true;
+    for (uint32_t i = 0; i < RL_DEBTS_MAX && engine->debt_count > 0; i++)
+        if (engine->debts[i].lock != NULL && engine->debts[i].node == node &&
+            number_of(engine->debts[i].random) == attempt)
+            return true;
+    for (uint32_t i = 0; i < exchange->ticket_count; i++)
+        if (number_of(rl_exchange_recent(exchange, exchange->ticket_count, i)->random) == attempt)
+            return true;
+    return false;
+}
+
+/* Rule: a node is asked once for each owner value, unless it is certain that nothing was carried out. */
+void sim_judge_asked(void *context, struct sim_node *node, const char *owner)
+{
+    struct sim_world *world = context;
+    uint32_t place = (uint32_t)(node - world->nodes), attempt = sim_attempt_of(world, owner);
+
+    if (attempt != 0 && rl_node_set_has(world->attempts[attempt].asked, place) &&
+        world->plan.bug != SIM_BUG_SAME_OWNER)
+        sim_fail(world, "node %u was asked again for what it may have granted to client %u", place + 1,
+                 world->attempts[attempt].client + 1);
+    world->attempts[attempt].asked |= rl_node_set_one(place);
+}
+
+static int64_t longest_ttl_ms(const struct sim_plan *plan)
+{
+    return plan->max_ttl_ms * (plan->mixed ? 2 : 1);
+}
+
+/* No key of a lock without an end, none that outlives the longest TTL, none that comes when nobody will remove it. */
 void sim_judge_wrote(void *context, struct sim_node *node, const char *key, const char *owner)
 {
     struct sim_world *world = context;
@@ -162,18 +267,17 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
 
     if (strncmp(key, "lock-", 5) != 0)
         return;
-    attempt = (uint32_t)strtoul(owner + 16, NULL, 16);
+    attempt = sim_attempt_of(world, owner);
     if (world->attempts[attempt].held[place] == 0)
         world->attempts[attempt].held[place] = ++world->hold_count;
     left_ms = sim_node_pttl(node, now_us, key);
-    if (left_ms < 0 || left_ms > world->plan.max_ttl_ms)
+    if (left_ms < 0 || left_ms > longest_ttl_ms(&world->plan))
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
-    if (rl_node_set_has(world->attempts[attempt].settled, place)) {
+    if (attempt != 0 && !world->attempts[attempt].left && !looked_after(world, attempt, place)) {
         world->stats.orphans++;
         if (judges_orphans(world))
-            sim_fail(world, "orphan: attempt %u of client %u.%u came back to node %u after its last release",
-                     attempt, world->attempts[attempt].client + 1, world->attempts[attempt].worker + 1,
-                     place + 1);
+            sim_fail(world, "orphan: attempt %u of client %u came to node %u, and nobody will release it",
+                     attempt, world->attempts[attempt].client + 1, place + 1);
     }
 }
 
@@ -198,10 +302,10 @@ static void check_clean(struct sim_world *world)
     for (uint32_t i = 0; i < world->plan.client_count; i++) {
         const struct sim_client *client = &world->clients[i];
 
-        if (client->debt_count != 0)
-            sim_fail(world, "leak: client %u still owes %u releases", i + 1, client->debt_count);
+        if (client->engine.debt_count != 0)
+            sim_fail(world, "leak: client %u still owes %u releases", i + 1, client->engine.debt_count);
         for (uint32_t node = 0; node < world->plan.node_count; node++)
-            if (client->connections[node].ticket_count != 0)
+            if (client->engine.sessions[node].exchange.ticket_count != 0)
                 sim_fail(world, "leak: client %u still waits for node %u", i + 1, node + 1);
         for (uint32_t j = 0; j < world->plan.worker_count; j++)
             if (client->workers[j].stage != SIM_IDLE)
@@ -219,8 +323,8 @@ static bool waits_for_witness(const struct sim_world *world, const struct sim_cl
     bool bad = false;
 
     for (uint32_t node = 0; node < world->plan.node_count; node++)
-        bad = bad || client->guards[node].clock_bad;
-    return bad && client->guards[suspect].suspected.us != 0;
+        bad = bad || client->engine.guards[node].clock_bad;
+    return bad && client->engine.guards[suspect].suspected.us != 0;
 }
 
 /* Whether its clock and somebody's differ by just about what is allowed, so that looks say now this and now that. */
@@ -239,16 +343,16 @@ static bool is_at_limit(const struct sim_world *world, uint32_t node)
 
 void sim_judge_calm(struct sim_world *world)
 {
-    if (world->plan.beyond)
+    if (world->plan.beyond || world->plan.plain)
         return;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t node = 0; node < world->plan.node_count; node++) {
-            const struct sim_guard *guard = &world->clients[i].guards[node];
+            const struct rl_engine *engine = &world->clients[i].engine;
+            const struct rl_node_guard *guard = &engine->guards[node];
 
-            if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX &&
-                world->clients[i].connections[node].state == SIM_READY && !guard->asking &&
-                !guard->clock_bad && !is_at_limit(world, node) &&
-                !waits_for_witness(world, &world->clients[i], node) &&
+            if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX && engine->voting &&
+                engine->sessions[node].state == RL_SESSION_READY && !guard->asking && !guard->clock_bad &&
+                !is_at_limit(world, node) && !waits_for_witness(world, &world->clients[i], node) &&
                 (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
                 sim_fail(
                     world,

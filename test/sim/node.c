@@ -200,11 +200,18 @@ static const struct {
     const struct rl_script *script;
     void (*run)(struct sim_call *call);
 } scripts[] = {
-    {&rl_script_acquire, sim_script_acquire}, {&rl_script_raise, sim_script_raise},
-    {&rl_script_extend, sim_script_extend},   {&rl_script_release, sim_script_release},
-    {&rl_script_admit, sim_script_admit},     {&rl_script_acquire_fair, sim_script_acquire_fair},
-    {&rl_script_leave, sim_script_leave},     {&rl_script_present, sim_script_present},
-    {&rl_script_line, sim_script_line},       {&rl_script_search, sim_script_search},
+    {&rl_script_acquire, sim_script_acquire},
+    {&rl_script_raise, sim_script_raise},
+    {&rl_script_extend, sim_script_extend},
+    {&rl_script_release, sim_script_release},
+    {&rl_script_admit, sim_script_admit},
+    {&rl_script_acquire_fair, sim_script_acquire_fair},
+    {&rl_script_leave, sim_script_leave},
+    {&rl_script_present, sim_script_present},
+    {&rl_script_line, sim_script_line},
+    {&rl_script_acquire_many, sim_script_acquire_many},
+    {&rl_script_release_many, sim_script_release_many},
+    {&rl_script_search, sim_script_search},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)
@@ -230,7 +237,7 @@ static void run_script(struct sim_call *call, const struct rl_resp *items, uint3
 {
     bool full = is_text(&items[0], "EVAL", 4);
     int script = find_script(&items[1], full);
-    char texts[1024];
+    static char texts[65536];
     size_t used = 0;
 
     if (script < 0 || (!full && (call->node->loaded & 1U << script) == 0)) {
@@ -239,6 +246,7 @@ static void run_script(struct sim_call *call, const struct rl_resp *items, uint3
     }
     call->node->loaded |= 1U << script;
     call->count = count - 3;
+    call->key_count = (uint32_t)strtoul(items[2].text, NULL, 10);
     for (uint32_t i = 3; i < count; i++) {
         if (used + items[i].text_length + 1 > sizeof texts)
             abort(); /* all that a client of the simulator sends is short */
@@ -257,13 +265,62 @@ static void copy_text(char *target, size_t size, const struct rl_resp *item)
     target[length] = '\0';
 }
 
-/* INFO replication, what matters of it. */
+/* INFO, what matters of it. */
 static void run_info(struct sim_call *call)
 {
-    char text[96];
+    const struct sim_node *node = call->node;
+    int64_t up_s = call->now_us / 1000000 - node->started_us / 1000000;
+    char text[512];
+    int length = snprintf(text, sizeof text,
+                          "redis_version:7.0.15\r\nrun_id:%s\r\nuptime_in_seconds:%" PRId64
+                          "\r\nmaxmemory:0\r\nrole:master\r\nmaster_replid2:%040d\r\n",
+                          node->run_id, up_s > 0 ? up_s : 0, node->promoted ? 1 : 0);
 
-    snprintf(text, sizeof text, "role:master\r\nmaster_replid:%s\r\n", call->node->replid);
+    if (node->bug != SIM_BUG_PROMOTION_UNSEEN)
+        snprintf(text + length, sizeof text - (size_t)length, "master_replid:%s\r\n", node->replid);
     sim_reply_text(call->reply, text);
+}
+
+/* HELLO 3. An old node does not know it. */
+static void run_hello(struct sim_call *call)
+{
+    if (call->node->old)
+        reply_line(call->reply, "-ERR unknown command 'HELLO'\r\n");
+    else
+        reply_line(call->reply,
+                   "%4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3"
+                   "\r\n$4\r\nrole\r\n$6\r\nmaster\r\n");
+}
+
+/* Planted bug: what stands in for releases that travel alone. */
+static void run_noop(struct sim_call *call, const struct rl_resp *items)
+{
+    uint32_t count = (uint32_t)strtoul(items[1].text, NULL, 10);
+
+    if (count > 1)
+        sim_reply_array(call->reply, count);
+    for (uint32_t i = 0; i < count; i++)
+        sim_reply_integer(call->reply, 1);
+}
+
+/* PTTL lease, ZRANK line id. */
+static void run_line(struct sim_call *call, const struct rl_resp *items)
+{
+    char key[SIM_KEY_SIZE], id[SIM_ID_SIZE];
+    int64_t rank;
+
+    copy_text(key, sizeof key, &items[1]);
+    if (is_text(&items[0], "PTTL", 4)) {
+        sim_reply_integer(call->reply, sim_line_pttl(call, key));
+        sim_tracking_read(call->node, key);
+        return;
+    }
+    copy_text(id, sizeof id, &items[2]);
+    rank = sim_line_rank(call, key, id);
+    if (rank < 0)
+        reply_line(call->reply, call->node->old ? "$-1\r\n" : "_\r\n");
+    else
+        sim_reply_integer(call->reply, rank);
 }
 
 /* SET key value NX PX ttl, GETRANGE key 0 n, PTTL key. */
@@ -297,6 +354,10 @@ static void run_client(struct sim_call *call, const struct rl_resp *items)
     char word[16];
 
     copy_text(word, sizeof word, &items[1]);
+    if (strcmp(word, "SETNAME") == 0) {
+        reply_line(call->reply, "+OK\r\n");
+        return;
+    }
     sim_tracking_command(call->node, word, is_text(&items[2], "ON", 2), call->reply);
 }
 
@@ -310,7 +371,7 @@ void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size
         struct sim_call call = {.node = node, .now_us = now_us, .reply = reply};
 
         if (rl_resp_next(bytes, length, &offset, &head) != RL_RESP_OK || head.type != RL_RESP_ARRAY ||
-            head.element_count < 2 || head.element_count > 3 + SIM_ARGUMENTS_MAX)
+            head.element_count < 1 || head.element_count > 3 + SIM_ARGUMENTS_MAX)
             abort(); /* the client wrote something that is not a command */
         for (uint32_t i = 0; i < head.element_count; i++)
             if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
@@ -319,10 +380,19 @@ void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size
             run_client(&call, items);
             continue;
         }
+        if (is_text(&items[0], "HELLO", 5)) {
+            run_hello(&call);
+            continue;
+        }
         if (is_text(&items[0], "EVAL", 4) || is_text(&items[0], "EVALSHA", 7))
             run_script(&call, items, head.element_count);
         else if (is_text(&items[0], "INFO", 4))
             run_info(&call);
+        else if (is_text(&items[0], "NOOP", 4))
+            run_noop(&call, items);
+        else if (head.element_count > 1 && items[1].text_length > 13 &&
+                 memcmp(items[1].text, "redlock-line:", 13) == 0)
+            run_line(&call, items);
         else
             run_plain(&call, items, head.element_count);
         sim_tracking_served(node);

@@ -12,14 +12,14 @@
 #include "sim/plan.h"
 #include "wire/resp_writer.h"
 
-enum { SIM_KEYS_MAX = 13, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
+enum { SIM_KEYS_MAX = 24, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
 enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
-    SIM_WAITERS_MAX = 8,
+    SIM_WAITERS_MAX = 48,
     SIM_ID_SIZE = 33,
     SIM_WHO_SIZE = 64,
-    SIM_ARGUMENTS_MAX = 20,
-    SIM_TRACKED_MAX = 4,
+    SIM_ARGUMENTS_MAX = 336, /* of a command for 64 locks */
+    SIM_TRACKED_MAX = 64,
     SIM_NOBODY = 0 /* peers count from 1 */
 };
 
@@ -87,11 +87,18 @@ struct sim_node {
     bool up;
     int64_t frozen_until_us; /* true time; INT64_MAX: for good */
     int64_t slow_until_us;
+    bool old;                  /* it speaks RESP2 only */
+    bool half;                 /* its next command for several locks fails half-way */
+    uint64_t batches, repairs; /* commands for several locks; keys planted again for their holders */
     enum sim_bug bug;
     struct sim_tracking tracking;
     /* Told whenever a key is written, or is about to be removed; NULL nobody. */
     void (*wrote)(void *context, struct sim_node *node, const char *key, const char *owner);
     void (*removing)(void *context, struct sim_node *node, const struct sim_key *key);
+    /* Somebody asks for a lock under this owner value. */
+    void (*asked)(void *context, struct sim_node *node, const char *owner);
+    /* Planted bug: the peer is to be told of this key, but only from some time on. */
+    void (*arm_late)(void *context, struct sim_node *node, uint32_t peer, const char *key);
     /* Has a push sent to a peer: that this key has changed, or all, NULL. */
     void (*tell)(void *context, struct sim_node *node, uint32_t peer, const char *key);
     void *context;
@@ -136,6 +143,9 @@ void sim_tracking_command(struct sim_node *node, const char *word, bool on, stru
 void sim_tracking_read(struct sim_node *node, const char *key);
 void sim_tracking_served(struct sim_node *node);
 
+/* The peer is told of this key from now on. */
+void sim_tracking_arm(struct sim_node *node, uint32_t peer, const char *key);
+
 /* A key has changed or is gone; all have. Everybody who tracks it is told, once. */
 void sim_tracking_changed(struct sim_node *node, const char *key);
 void sim_tracking_flushed(struct sim_node *node);
@@ -151,7 +161,7 @@ void sim_tracking_forget_all(struct sim_node *node);
 struct sim_call {
     struct sim_node *node;
     int64_t now_us;
-    uint32_t count;
+    uint32_t count, key_count;
     const char *arguments[SIM_ARGUMENTS_MAX]; /* NUL-terminated; keys first, then the rest */
     struct rl_writer *reply;
 };
@@ -171,11 +181,17 @@ void sim_script_acquire_fair(struct sim_call *call);
 void sim_script_leave(struct sim_call *call);
 void sim_script_present(struct sim_call *call);
 void sim_script_line(struct sim_call *call);
+void sim_script_acquire_many(struct sim_call *call);
+void sim_script_release_many(struct sim_call *call);
 void sim_script_raise(struct sim_call *call);
 void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
 void sim_script_search(struct sim_call *call);
+
+/* PTTL of a waiter's lease, ZRANK in a line (-1: he is not in it). */
+int64_t sim_line_pttl(struct sim_call *call, const char *key);
+int64_t sim_line_rank(struct sim_call *call, const char *key, const char *id);
 
 void sim_reply_integer(struct rl_writer *reply, int64_t value);
 void sim_reply_text(struct rl_writer *reply, const char *text);

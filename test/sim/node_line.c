@@ -88,6 +88,17 @@ static struct sim_waiter *find_waiter(struct sim_line *line, const char *id)
     return NULL;
 }
 
+/* A real node has room for all who were lost on their way; here the one that would end first gives way. */
+static struct sim_waiter *oldest(struct sim_line *line)
+{
+    struct sim_waiter *oldest = &line->waiters[0];
+
+    for (int i = 1; i < SIM_WAITERS_MAX; i++)
+        if (line->waiters[i].lease_end_ms < oldest->lease_end_ms)
+            oldest = &line->waiters[i];
+    return oldest;
+}
+
 static struct sim_waiter *make_waiter(struct sim_line *line, const char *id)
 {
     struct sim_waiter *waiter = find_waiter(line, id);
@@ -96,10 +107,19 @@ static struct sim_waiter *make_waiter(struct sim_line *line, const char *id)
         return waiter;
     waiter = find_waiter(line, "");
     if (waiter == NULL)
-        abort(); /* there is room for everybody who may wait */
+        waiter = oldest(line);
     *waiter = (struct sim_waiter){0};
     snprintf(waiter->id, sizeof waiter->id, "%s", id);
     return waiter;
+}
+
+/* Whoever has tracked his lease hears that it was written to. */
+static void touch_lease(struct sim_call *call, const struct sim_line *line, const struct sim_waiter *waiter)
+{
+    char key[SIM_KEY_SIZE + SIM_ID_SIZE];
+
+    snprintf(key, sizeof key, "%s:%s", line->key, waiter->id);
+    sim_tracking_changed(call->node, key);
 }
 
 static void set_lease(struct sim_call *call, struct sim_waiter *waiter, int64_t lease_ms, const char *text)
@@ -143,6 +163,39 @@ static struct sim_waiter *find_first(struct sim_line *line, const char *id)
         first = at_rank(line, 0);
     }
     return first;
+}
+
+/* Who the first two are; whoever has become one of them is told. */
+struct heads {
+    char ids[2][SIM_ID_SIZE];
+};
+
+static struct heads heads_of(struct sim_line *line)
+{
+    struct heads heads = {0};
+
+    for (int rank = 0; rank < 2; rank++) {
+        const struct sim_waiter *waiter = at_rank(line, rank);
+
+        if (waiter != NULL)
+            memcpy(heads.ids[rank], waiter->id, sizeof heads.ids[rank]);
+    }
+    return heads;
+}
+
+static void wake_first_two(struct sim_call *call, struct sim_line *line, const struct heads *before,
+                           const char *id)
+{
+    struct heads heads = heads_of(line);
+
+    if (memcmp(&heads, before, sizeof heads) == 0)
+        return;
+    for (int rank = 0; rank < 2; rank++) {
+        const struct sim_waiter *waiter = at_rank(line, rank);
+
+        if (waiter != NULL && strcmp(waiter->id, id) != 0 && waiter->lease_end_ms != 0)
+            touch_lease(call, line, waiter);
+    }
 }
 
 /* ---- acquire_fair ---- */
@@ -260,7 +313,9 @@ void sim_script_acquire_fair(struct sim_call *call)
 {
     const char *const *argv = call->arguments + 7;
     struct sim_vote vote;
+    struct heads before;
     struct fair fair;
+    bool passes;
 
     if (!sim_script_fit(call, argv, &vote))
         return;
@@ -273,7 +328,10 @@ void sim_script_acquire_fair(struct sim_call *call)
                          .who = argv[9],
                          .settled = strcmp(argv[10], "1") == 0,
                          .stored = vote.stored};
-    if (pass_gate(call, &fair))
+    before = heads_of(fair.line);
+    passes = pass_gate(call, &fair);
+    wake_first_two(call, fair.line, &before, fair.id);
+    if (passes)
         sim_script_vote(call, argv, &vote);
 }
 
@@ -285,7 +343,9 @@ void sim_script_leave(struct sim_call *call)
     struct sim_line *line = find_line(call, call->arguments[0]);
     struct sim_waiter *waiter = find_waiter(line, call->arguments[3]);
     bool was_in_line = waiter != NULL && waiter->in_line;
+    struct heads before;
 
+    before = heads_of(line);
     if (was_in_line && rank_of(line, waiter) == 0)
         line->offer[0] = '\0';
     if (waiter != NULL) {
@@ -294,6 +354,7 @@ void sim_script_leave(struct sim_call *call)
     }
     if (was_in_line)
         find_first(line, call->arguments[3]);
+    wake_first_two(call, line, &before, call->arguments[3]);
     sim_reply_integer(call->reply, was_in_line);
 }
 
@@ -385,4 +446,21 @@ void sim_script_line(struct sim_call *call)
         sim_reply_integer(call->reply, strtoll(rest, &rest, 10));
         sim_reply_text(call->reply, rest + 1);
     }
+}
+
+/* ---- single commands ---- */
+
+int64_t sim_line_pttl(struct sim_call *call, const char *key)
+{
+    const struct sim_waiter *waiter = find_waiter(find_line(call, key), strrchr(key, ':') + 1);
+
+    return waiter != NULL && waiter->lease_end_ms != 0 ? waiter->lease_end_ms - ms_of(call) : -2;
+}
+
+int64_t sim_line_rank(struct sim_call *call, const char *key, const char *id)
+{
+    struct sim_line *line = find_line(call, key);
+    const struct sim_waiter *waiter = find_waiter(line, id);
+
+    return waiter != NULL && waiter->in_line ? rank_of(line, waiter) : -1;
 }

@@ -98,6 +98,8 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, const struc
     const char *lock = call->arguments[0], *fence_key = call->arguments[1];
     int64_t now = call->now_us, proposed = number(argv[2]), fence = proposed, end_ms;
 
+    if (call->node->asked != NULL)
+        call->node->asked(call->node->context, call->node, argv[0]);
     if (get(call, lock) != NULL) {
         deny(call, lock, vote->stored);
         return;
@@ -133,6 +135,49 @@ void sim_script_acquire(struct sim_call *call)
         sim_script_vote(call, call->arguments + 4, &vote);
 }
 
+/* KEYS epoch floor fences locks  ARGV epoch not_after, and for every lock owner ttl proposal */
+void sim_script_acquire_many(struct sim_call *call)
+{
+    uint32_t count = call->key_count / 2 - 1;
+    const char *const *keys = call->arguments, *const *argv = keys + call->key_count;
+    uint32_t carried_out = call->node->half ? count / 2 : count;
+    char bytes[8192];
+    struct rl_writer answers = rl_writer_on(bytes, sizeof bytes);
+
+    call->node->batches++;
+    for (uint32_t i = 0; i < carried_out; i++) {
+        const char *const *own = argv + 2 + 3 * i;
+        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 9, .reply = &answers};
+
+        memcpy(one.arguments,
+               ((const char *[]){keys[2 + count + i], keys[2 + i], keys[0], keys[1], own[0], own[1], own[2],
+                                 argv[0], argv[1]}),
+               9 * sizeof one.arguments[0]);
+        sim_script_acquire(&one);
+    }
+    if (carried_out < count) {
+        call->node->half = false;
+        rl_write_raw(call->reply, "-ERR it failed half-way\r\n", 25);
+        return;
+    }
+    sim_reply_array(call->reply, count);
+    rl_write_raw(call->reply, answers.bytes, answers.length);
+}
+
+/* KEYS locks  ARGV owners */
+void sim_script_release_many(struct sim_call *call)
+{
+    call->node->batches++;
+    sim_reply_array(call->reply, call->key_count);
+    for (uint32_t i = 0; i < call->key_count; i++) {
+        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 2, .reply = call->reply};
+
+        one.arguments[0] = call->arguments[i];
+        one.arguments[1] = call->arguments[call->key_count + i];
+        sim_script_release(&one);
+    }
+}
+
 /* KEYS lock fence epoch floor  ARGV owner fence epoch */
 void sim_script_raise(struct sim_call *call)
 {
@@ -150,6 +195,10 @@ void sim_script_raise(struct sim_call *call)
         return;
     }
     floor_number = number(floor);
+    if (call->node->bug == SIM_BUG_NO_SECOND_ROUND) {
+        sim_reply_integer(call->reply, call->now_us);
+        return;
+    }
     if (fence > number(kept != NULL ? kept : floor))
         set_number(call, at[1], fence, ms_of(call) + FENCE_LIFE_S * INT64_C(1000));
     if (fence - call->now_us > AHEAD_US && fence > floor_number)
@@ -190,6 +239,7 @@ void sim_script_extend(struct sim_call *call)
     } else if (!fit && call->node->bug != SIM_BUG_EXTEND_RECREATES) {
         sim_reply_integer(call->reply, -3);
     } else if (repair || call->node->bug == SIM_BUG_EXTEND_RECREATES) {
+        call->node->repairs++;
         sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
         sim_reply_integer(call->reply, call->node->bug == SIM_BUG_EXTEND_RECREATES ? call->now_us : -2);
     } else {

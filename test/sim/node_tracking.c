@@ -49,25 +49,13 @@ static int find(const struct sim_tracking *tracking, const char *key)
 void sim_tracking_read(struct sim_node *node, const char *key)
 {
     struct sim_tracking *tracking = &node->tracking;
-    int place;
 
     if ((tracking->next & bit(tracking->peer)) == 0)
         return;
-    place = find(tracking, key);
-    if (place < 0) {
-        place = find(tracking, "");
-        if (place < 0)
-            abort(); /* the table was born with room for every name there is */
-        rl_text_copy(tracking->keys[place].key, SIM_KEY_SIZE, key);
-        tracking->keys[place].peers = 0;
-        tracking->key_count++;
-    }
-    tracking->keys[place].peers |= bit(tracking->peer);
-}
-
-void sim_tracking_served(struct sim_node *node)
-{
-    node->tracking.next &= ~bit(node->tracking.peer);
+    if (node->bug == SIM_BUG_ARM_AFTER_LOOK && node->arm_late != NULL)
+        node->arm_late(node->context, node, tracking->peer, key);
+    else
+        sim_tracking_arm(node, tracking->peer, key);
 }
 
 static void tell(struct sim_node *node, uint32_t peers, const char *key)
@@ -85,6 +73,43 @@ static void tell(struct sim_node *node, uint32_t peers, const char *key)
             rl_text_copy(tracking->own[tracking->pending++], SIM_KEY_SIZE, key != NULL ? key : "");
         }
     }
+}
+
+/* Leases of waiters who are gone stay in the table of a real node, too, which has more room. Nobody is told of them: whoever
+ * still waits asks again after a while. */
+static int make_room(struct sim_node *node)
+{
+    struct sim_tracking *tracking = &node->tracking;
+    int place = 0;
+
+    while (place < SIM_TRACKED_MAX && strncmp(tracking->keys[place].key, "redlock-line:", 13) != 0)
+        place++;
+    if (place == SIM_TRACKED_MAX)
+        abort(); /* the table was born with room for every name there is */
+    tracking->keys[place].key[0] = '\0';
+    tracking->key_count--;
+    return place;
+}
+
+void sim_tracking_arm(struct sim_node *node, uint32_t peer, const char *key)
+{
+    struct sim_tracking *tracking = &node->tracking;
+    int place = find(tracking, key);
+
+    if (place < 0) {
+        place = find(tracking, "");
+        if (place < 0)
+            place = make_room(node);
+        rl_text_copy(tracking->keys[place].key, SIM_KEY_SIZE, key);
+        tracking->keys[place].peers = 0;
+        tracking->key_count++;
+    }
+    tracking->keys[place].peers |= bit(peer);
+}
+
+void sim_tracking_served(struct sim_node *node)
+{
+    node->tracking.next &= ~bit(node->tracking.peer);
 }
 
 void sim_tracking_changed(struct sim_node *node, const char *key)

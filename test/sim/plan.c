@@ -11,15 +11,16 @@
 #include "core/guard.h"
 
 static const char *const fault_names[SIM_FAULTS] = {
-    "break",     "stray",   "delay",     "cut",      "cut-one",    "partition", "freeze",   "slow",
-    "pause",     "suspend", "memory",    "hand-out", "restart",    "wipe",      "snapshot", "flush",
-    "guard-key", "scripts", "step-back", "wall",     "step-ahead", "rate",      "evict",
+    "break",   "stray",  "delay",     "cut",     "cut-one",    "partition", "freeze", "slow",      "pause",
+    "suspend", "memory", "hand-out",  "restart", "wipe",       "snapshot",  "flush",  "guard-key", "scripts",
+    "half",    "anew",   "step-back", "wall",    "step-ahead", "rate",      "evict",
 };
 
 static const char *const bug_names[SIM_BUGS] = {
     "none",          "no-guard",       "no-second-round", "raise-unowned",    "release-unordered",
     "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates", "fence-or-floor",
     "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",      "promotion-unseen",
+    "unfit-vote",    "half-batch",     "init-clock",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -46,8 +47,8 @@ static bool chance(struct rl_prng *prng, int percent)
 }
 
 enum {
-    FORGETTING =
-        1 << SIM_FAULT_WIPE | 1 << SIM_FAULT_SNAPSHOT | 1 << SIM_FAULT_FLUSH | 1 << SIM_FAULT_GUARD_KEY,
+    FORGETTING = 1 << SIM_FAULT_ANEW | 1 << SIM_FAULT_WIPE | 1 << SIM_FAULT_SNAPSHOT | 1 << SIM_FAULT_FLUSH |
+                 1 << SIM_FAULT_GUARD_KEY,
     BEYOND = 1 << SIM_FAULT_STEP_AHEAD | 1 << SIM_FAULT_RATE | 1 << SIM_FAULT_EVICT,
     EVERYTHING = (1 << SIM_FAULTS) - 1
 };
@@ -71,6 +72,11 @@ static void keep_promises_apart(struct sim_plan *plan)
     /* Whoever declares a node durable vouches that it does not come back with an older memory. */
     if (plan->durable)
         plan->faults &= ~(1U << SIM_FAULT_SNAPSHOT);
+    /* Nodes that forget are not promised anything without the guard. */
+    if (plan->plain) {
+        plan->faults &= ~(uint32_t)(FORGETTING | 1 << SIM_FAULT_ANEW | BEYOND);
+        plan->beyond = false;
+    }
     if (plan->wide || (plan->faults & (FORGETTING | 1U << SIM_FAULT_RESTART)) == 0)
         return;
     /* A node whose clock was set back may hold fences above what its clock now vouches for. */
@@ -142,7 +148,7 @@ static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
 
 static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
 {
-    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms));
+    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms * (plan->mixed ? 2 : 1)));
 
     plan->faults_end_us = plan->fault_every_us < 10000 ? 2000000 : PICK(prng, 2000000, 5000000, 12000000);
     /* Connections that hang are given up, nodes sit out, fetch a floor, and somebody's back-off ends. */
@@ -170,8 +176,12 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     *plan = (struct sim_plan){.seed = seed, .bug = bug, .wide = wide};
     plan->node_count = (uint32_t)PICK(&prng, 1, 2, 3, 3, 3, 3, 4, 5, 5, 7);
     plan->client_count = (uint32_t)PICK(&prng, 2, 2, 3, 4);
-    plan->worker_count = (uint32_t)PICK(&prng, 1, 1, 2);
-    plan->name_count = (uint32_t)PICK(&prng, 1, 1, 2);
+    plan->worker_count = (uint32_t)PICK(&prng, 1, 1, 2, 2, 4);
+    plan->name_count = (uint32_t)PICK(&prng, 1, 1, 2, 4);
+    plan->plain = chance(&prng, 12);
+    plan->mixed = chance(&prng, 20);
+    plan->init_by_call = chance(&prng, 30);
+    plan->fair_percent = (int)PICK(&prng, 0, 0, 20, 100);
     draw_times(plan, &prng);
     draw_faults(plan, &prng);
     draw_gone(plan, &prng);

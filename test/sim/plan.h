@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 2, SIM_NAMES_MAX = 2 };
+enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4 };
 
 /* What may go wrong; each seed switches a random part of it on. */
 enum sim_fault {
@@ -30,6 +30,8 @@ enum sim_fault {
     SIM_FAULT_FLUSH,     /* a node's keys are removed while it runs */
     SIM_FAULT_GUARD_KEY, /* one of the guard's own keys is removed */
     SIM_FAULT_SCRIPTS,   /* a node forgets its scripts */
+    SIM_FAULT_HALF,      /* a command for several locks fails half-way */
+    SIM_FAULT_ANEW,      /* all nodes forget everything, and the operator vouches that nothing is held */
     SIM_FAULT_STEP_BACK, /* a node's clock is set back */
     SIM_FAULT_WALL,      /* a client's wall clock is set anew */
     /* From here on: beyond what is promised. Only the order of fences is checked then. */
@@ -56,6 +58,9 @@ enum sim_bug {
     SIM_BUG_PUSH_DROPPED,      /* what a node tells while a reply is waited for is thrown away */
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
+    SIM_BUG_UNFIT_VOTE,        /* a vote counts although its node has been found unfit since it was asked */
+    SIM_BUG_HALF_BATCH, /* what a command for several locks granted before it failed is asked for again */
+    SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUGS
 };
 
@@ -70,6 +75,10 @@ struct sim_plan {
     bool started_by_hand; /* the operator vouched for the new fleet, so it need not sit out */
     uint32_t untold;      /* nodes that do not tell when a key changes, a bit for each */
     uint32_t old;         /* of these: nodes that speak RESP2 only */
+    bool plain;           /* plain mode: no guard, no fences */
+    bool mixed;           /* clients differ in how long their locks may be */
+    bool init_by_call;    /* the operator vouches by a call */
+    int fair_percent;     /* of acquisitions that are fair */
     bool durable;         /* nodes that restart with their memory are declared to do so */
     uint32_t gone_count;  /* nodes that are gone for good when the faults end: a minority */
     int64_t fault_every_us;

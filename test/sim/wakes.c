@@ -56,7 +56,7 @@ static int64_t undisturbed_since_us(const struct sim_world *world, const struct 
     const struct sim_node *node = &world->nodes[index];
     int64_t at_us = later(connection->ready_us, later(client->paused_until_us, client->starved_until_us));
 
-    if (connection->state != SIM_READY || !node->up || connection->boot != node->boot)
+    if (connection->ready_us == 0 || !node->up || connection->boot != node->boot)
         return INT64_MAX;
     at_us = later(at_us, later(node->frozen_until_us, node->slow_until_us));
     at_us = later(at_us, node->promoted_us); /* what it copied may have ended long before */
@@ -64,21 +64,6 @@ static int64_t undisturbed_since_us(const struct sim_world *world, const struct 
 }
 
 /* ---- the waiter ---- */
-
-void sim_wakes_waits(struct sim_world *world, struct sim_worker *worker)
-{
-    worker->waited = true;
-    worker->waits_since_us = world->now_us;
-    worker->excused = rl_node_set_all(world->plan.node_count); /* until it could be asked */
-}
-
-void sim_wakes_asked(struct sim_worker *worker, uint32_t node, bool armed)
-{
-    if (armed)
-        worker->excused &= ~rl_node_set_one(node);
-    else
-        worker->excused |= rl_node_set_one(node);
-}
 
 /* Whoever waits asks it now, or has no excuse. */
 void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uint32_t node)
@@ -107,7 +92,8 @@ static int64_t bound_us(const struct sim_plan *plan)
            (stops ? plan->node_timeout_ms * 1000 : 0);
 }
 
-void sim_wakes_ends(struct sim_world *world, const struct sim_client *client, const struct sim_worker *worker)
+static void check_end(struct sim_world *world, const struct sim_client *client,
+                      const struct sim_worker *worker)
 {
     int64_t deadline_us = world->now_us - bound_us(&world->plan), since_us = 0;
     rl_node_set slept = 0;
@@ -133,19 +119,54 @@ void sim_wakes_ends(struct sim_world *world, const struct sim_client *client, co
                  world->now_us - since_us, bound_us(&world->plan));
 }
 
-void sim_wakes_count(struct sim_world *world, const struct sim_worker *worker, const struct rl_event *event,
-                     const struct rl_effects *effects)
+static void count_end(struct sim_world *world, const struct sim_client *client,
+                      const struct rl_acquire *acquire)
 {
     struct sim_stats *stats = &world->stats;
 
-    if (worker->acquire.phase == RL_ACQUIRE_WAITING)
+    if (acquire->phase == RL_ACQUIRE_WAITING)
         stats->looks++;
-    else if (worker->acquire.woken && event->kind == RL_EVENT_CHANGED)
+    else if (acquire->woken && client->door == RL_EVENT_CHANGED)
         stats->woken_by_push++;
-    else if (worker->acquire.woken && event->kind == RL_EVENT_TIMER)
+    else if (acquire->woken && client->door == RL_EVENT_TIMER)
         stats->woken_by_timer++;
-    else if (worker->acquire.woken)
+    else if (acquire->woken)
         stats->woken_by_look++;
-    else if (effects->acquire != 0)
+    else if (acquire->phase == RL_ACQUIRE_ASKING)
         stats->polls++;
+}
+
+/* A node that tells and has been asked has no excuse any more; nor has one that was connected to meanwhile. */
+static void note_asked(const struct sim_client *client, struct sim_worker *worker,
+                       const struct rl_acquire *acquire)
+{
+    rl_node_set heard = acquire->wait.watched | acquire->wait.freed;
+
+    for (rl_node_set left = heard; left != 0; left &= left - 1)
+        if (client->engine.sessions[rl_node_set_first(left)].tracking == RL_TRACKING_ON)
+            worker->excused &= ~rl_node_set_one(rl_node_set_first(left));
+}
+
+void sim_wakes_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+{
+    const struct rl_acquire *acquire;
+    bool waits;
+
+    if (worker->stage != SIM_ASKING || worker->adopts || worker->fair)
+        return;
+    acquire = &worker->operation->acquire;
+    waits = acquire->phase == RL_ACQUIRE_WAITING;
+    if (worker->waits && (!waits || acquire->question != worker->question)) {
+        check_end(world, client, worker);
+        count_end(world, client, acquire);
+    }
+    if (waits && (!worker->waits || acquire->question != worker->question)) {
+        worker->waited = true;
+        worker->waits_since_us = world->now_us;
+        worker->excused = rl_node_set_all(world->plan.node_count); /* until it could be asked */
+    }
+    worker->waits = waits;
+    worker->question = acquire->question;
+    if (waits)
+        note_asked(client, worker, acquire);
 }

@@ -64,13 +64,16 @@ static void start_node(struct sim_world *world, uint32_t index)
     node->bug = world->plan.bug;
     node->wrote = sim_judge_wrote;
     node->removing = sim_wakes_removing;
+    node->asked = sim_judge_asked;
     node->tell = sim_network_tell;
+    node->arm_late = sim_network_arm_late;
+    node->old = rl_node_set_has(world->plan.old, index);
     node->tracking.refused = rl_node_set_has(world->plan.untold, index);
     node->context = world;
     int64_t rate = sim_draw(world, -most, most); /* drawn in this order by every compiler */
     sim_clock_set(&node->clock, 0, INT64_C(1700000000000000) + sim_draw(world, -skew, skew), rate);
     sim_node_start(node, ++world->serial, 0);
-    if (world->plan.started_by_hand)
+    if (world->plan.started_by_hand && !world->plan.plain && !world->plan.init_by_call)
         vouch(world, node);
 }
 
@@ -122,6 +125,7 @@ static void begin(struct sim_world *world, const struct sim_plan *plan, FILE *tr
     struct sim_attempt *attempts = world->attempts;
     uint32_t attempt_capacity = world->attempt_capacity;
     struct sim_stats stats = world->stats;
+    redlock_details *details = world->details;
 
     memset(world, 0, sizeof *world);
     world->queue = queue;
@@ -131,6 +135,8 @@ static void begin(struct sim_world *world, const struct sim_plan *plan, FILE *tr
     world->attempt_capacity = attempt_capacity;
     world->attempt_count = 1; /* 0 is nobody's */
     world->stats = stats;
+    world->stats.plain_seeds += plan->plain;
+    world->details = details;
     world->transcript = transcript;
     world->plan = *plan;
     world->prng = rl_prng_seed(plan->seed ^ UINT64_C(0x5eed));
@@ -141,13 +147,13 @@ static void end(struct sim_world *world)
 {
     struct sim_event event;
 
-    while (sim_queue_pop(&world->queue, &event))
-        if (event.kind == SIM_STRAY)
-            sim_network_free(world, event.message);
     world->plan.faults &= ~(1U << SIM_FAULT_STRAY);
+    world->stopping = true;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
-        for (uint32_t node = 0; node < world->plan.node_count; node++)
-            sim_network_drop(world, &world->clients[i], node);
+        sim_client_end(world, &world->clients[i]);
+    while (sim_queue_pop(&world->queue, &event))
+        if (event.kind == SIM_STRAY || event.kind == SIM_ARM)
+            sim_network_free(world, event.message);
 }
 
 bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcript)
@@ -155,6 +161,7 @@ bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcr
     begin(world, plan, transcript);
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         start_node(world, node);
+    world->init_due = world->plan.started_by_hand && world->plan.init_by_call && !world->plan.plain;
     for (uint32_t client = 0; client < world->plan.client_count; client++)
         sim_client_start(world, client);
     sim_faults_start(world);
@@ -170,6 +177,10 @@ bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcr
         sim_client_stop(world, &world->clients[client]);
     run_until(world, world->plan.end_us);
     world->stats.virtual_us += (uint64_t)world->now_us;
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        world->stats.batches += world->nodes[node].batches;
+        world->stats.mends += world->nodes[node].repairs;
+    }
     if (world->failure[0] == '\0')
         sim_judge_end(world);
     end(world);

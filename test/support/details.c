@@ -57,3 +57,11 @@ redlock_node_stats node_stats_of(redlock_client *client, uint32_t node)
     assert_int_equal(redlock_client_node_stats(client, node, &stats), REDLOCK_OK);
     return stats;
 }
+
+uint64_t waiting_of(redlock_client *client)
+{
+    redlock_stats stats = REDLOCK_STATS_INIT;
+
+    assert_int_equal(redlock_client_stats(client, &stats), REDLOCK_OK);
+    return stats.waiting;
+}

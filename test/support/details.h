@@ -16,4 +16,7 @@ redlock_waiter waiter_of(const redlock_report *report, uint32_t waiter);
 /* What a client has counted of a node. */
 redlock_node_stats node_stats_of(redlock_client *client, uint32_t node);
 
+/* How many of its calls wait at the moment, for another holder or for nodes. */
+uint64_t waiting_of(redlock_client *client);
+
 #endif
