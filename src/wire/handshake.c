@@ -8,7 +8,6 @@
 
 #include "base/bytes.h"
 #include "wire/error_reply.h"
-#include "wire/lock_command.h"
 #include "wire/resp_reader.h"
 
 void rl_handshake_start(struct rl_handshake *handshake, const struct rl_greeting *greeting)

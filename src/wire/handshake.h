@@ -19,6 +19,12 @@ struct rl_greeting {
     uint32_t db;
 };
 
+/* What a node can do beyond what all nodes can. */
+enum {
+    RL_FEATURE_DELEX = 1,  /* DELEX key IFEQ owner: Redis from 8.4 */
+    RL_FEATURE_DELIFEQ = 2 /* DELIFEQ key owner: Valkey from 9.0 */
+};
+
 /* What a node told about itself. */
 struct rl_node_info {
     bool resp3;

@@ -6,6 +6,7 @@
 #define RL_WIRE_LOCK_COMMAND_H
 
 #include "core/event.h"
+#include "wire/handshake.h"
 #include "wire/line_command.h"
 #include "wire/resp_writer.h"
 
@@ -23,12 +24,6 @@ enum rl_command_kind {
     RL_COMMAND_PRESENT, /* somebody waits, or no longer: for people to see */
     RL_COMMAND_LINE,    /* who waits: answers granted, and rl_line_read has the rest */
     RL_COMMAND_SEARCH /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
-};
-
-/* What a node can do beyond what all nodes can. */
-enum {
-    RL_FEATURE_DELEX = 1,  /* DELEX key IFEQ owner: Redis from 8.4 */
-    RL_FEATURE_DELIFEQ = 2 /* DELIFEQ key owner: Valkey from 9.0 */
 };
 
 struct rl_lock_command {
