@@ -72,6 +72,7 @@ exits '--json has none either' 0 acquire -n --plain --ttl 60s --json plain2
 ok 'indeed' lacks "$out" fence
 vacate plain2
 vacate plain
+vacate plain2
 exits 'status --plain' 0 status --plain
 says_mode 'names the mode' plain
 is 'and has nothing to complain of' "$(grep -c ' up ' "$work/out")" 5
