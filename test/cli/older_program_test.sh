@@ -6,7 +6,7 @@
 
 start_nodes
 older=$SOURCE/test/abi/older
-library=$(dirname "$(find "$BUILD" -name 'libredlock.so' | head -n 1)")
+library=$BUILD/src
 compiles() { cc -std=c11 -Wall -Wextra -Werror -I"$older" "$older/program.c" -o "$work/program" -L"$library" -lredlock; }
 smaller() {
     ! diff -q <(sed -n "/^typedef struct $1 {/,/^}/p" "$older/redlock.h") \
