@@ -355,7 +355,8 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_try_acquire(redlock_client
                                                                   redlock_report *report);
 
 /* The same, waiting up to wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both for other
- * holders, whose release the nodes notify it of, and for nodes to come back; what was missing in the end is the result. */
+ * holders, whose release the nodes notify it of, and for nodes to come back; what was missing in the end is the result. wait_ms bounds all of it, the
+ * first connections too; only one below node_timeout_ms may take that long, for one question. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_acquire(redlock_client *client,
                                                               const redlock_spec *spec, int64_t wait_ms,
                                                               redlock_lock **lock, redlock_report *report);

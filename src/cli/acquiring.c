@@ -84,7 +84,7 @@ static void wait_for_result(struct attempt *attempt, struct cli_waiting *waiting
         (void)!poll(polled, 2, cli_clock_timeout(due, cli_clock_now()));
         redlock_client_process(acquiring->session->client);
         heed_signals(attempt);
-        if (!attempt->done && acquiring->signal == 0 && waits && cli_clock_now() >= due)
+        if (!attempt->done && acquiring->signal == 0 && waits && cli_clock_now() >= cli_waiting_due(waiting))
             cli_waiting_tick(waiting);
     }
     /* One that came together with the lock still counts: CMD has not started. */

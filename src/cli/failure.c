@@ -177,6 +177,21 @@ static json_t *describe(const char *name, const redlock_report *report)
     return object;
 }
 
+/* Whether asking the nodes once more takes no longer than their answers: all of them are connected, or said why not. A caller that
+ * has waited as long as it wanted is not to wait for the others on top of that. */
+static bool answers_soon(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        if (!node.eligible &&
+            (node.verdict == REDLOCK_VERDICT_SILENT || node.verdict == REDLOCK_VERDICT_PENDING ||
+             node.cause == REDLOCK_CAUSE_CONNECTING || node.cause == REDLOCK_CAUSE_TIMED_OUT ||
+             node.cause == REDLOCK_CAUSE_SILENT || node.cause == REDLOCK_CAUSE_RESOLVE))
+            return false;
+    return true;
+}
+
 /* The round that was lost stopped at the first nodes that said no; whose keys are where is asked anew. False when they cannot
  * be asked, or it is free by now: then all that is known is what the round came to. */
 static bool look_for_owners(const struct cli_session *session, const char *name, redlock_report *now,
@@ -189,11 +204,11 @@ static bool look_for_owners(const struct cli_session *session, const char *name,
 }
 
 static int say_busy(const struct cli_session *session, const char *name, const redlock_report *report,
-                    int code)
+                    bool ask, int code)
 {
     redlock_report now = cli_session_second_report(session);
     struct cli_owners owners;
-    bool seen = look_for_owners(session, name, &now, &owners);
+    bool seen = ask && look_for_owners(session, name, &now, &owners);
     bool held = seen && owners.possession == CLI_POSSESSION_HELD;
 
     if (!seen)
@@ -230,11 +245,32 @@ static bool some_are_quarantined(const redlock_report *report)
     return false;
 }
 
+bool cli_failure_describe_full(const redlock_report *report, char *text, size_t size)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    uint32_t count = 0, listed = 0;
+    char list[160] = "";
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        count += node.cause == REDLOCK_CAUSE_MEMORY;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        if (node.cause != REDLOCK_CAUSE_MEMORY)
+            continue;
+        const char *separator = listed == 0 ? "" : listed + 1 == count ? " and " : ", ";
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%u", separator, i + 1);
+        listed++;
+    }
+    snprintf(text, size, "node%s %s %s out of memory: raise maxmemory there, or remove data",
+             count == 1 ? "" : "s", list, count == 1 ? "is" : "are");
+    return count > 0;
+}
+
 /* A round that is decided early knows nothing of the nodes that had not answered. */
 static void say_no_quorum(const char *subject, const redlock_report *report, json_t *more)
 {
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     bool decided_early = false;
+    char full[240];
 
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
         decided_early = decided_early || node.verdict == REDLOCK_VERDICT_PENDING;
@@ -242,6 +278,8 @@ static void say_no_quorum(const char *subject, const redlock_report *report, jso
                          decided_early ? report->granted : count_answers(report), report->node_count,
                          decided_early ? "agreed" : "answered", report->quorum, waited(report).text);
     say_nodes(report);
+    if (cli_failure_describe_full(report, full, sizeof full))
+        cli_output_hint("fix", "%s", full);
     cli_output_hint("see", "redlock status");
 }
 
@@ -327,9 +365,10 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
         return CLI_EXIT_OK;
     if (code == CLI_EXIT_BUSY && options->conflict_exit_code != CLI_NOT_GIVEN)
         code = (int)options->conflict_exit_code;
+    bool ask = options->wait_ms <= 0 || answers_soon(report); /* it waited: no longer than it wanted to */
     if (busy)
-        return say_busy(session, name, report, code);
-    redlock_report now = look_again(session, name, report);
+        return say_busy(session, name, report, ask, code);
+    redlock_report now = ask ? look_again(session, name, report) : *report;
     int usual = cli_failure_asking(name, &now);
     return usual == CLI_EXIT_BUSY ? code : usual;
 }

@@ -18,6 +18,9 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
                        const redlock_report *report);
 
 /* The same for anything else that was asked of the nodes about a name (NULL: about none). */
+/* "nodes 1, 2 and 3 are out of memory: raise maxmemory there, or remove data"; false when none is. */
+bool cli_failure_describe_full(const redlock_report *report, char *text, size_t size);
+
 int cli_failure_asking(const char *name, const redlock_report *report);
 
 /* "web-3 (pid 4242, user deploy, "pg_dump prod")", as far as it is known. */

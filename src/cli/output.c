@@ -232,8 +232,11 @@ bool cli_output_flush(void)
 void cli_output_log(void *context, redlock_log_level level, const char *line)
 {
     (void)context;
-    (void)level;
-    cli_output_detail("%s", line);
+    if (level ==
+        REDLOCK_LOG_ERROR) /* a fleet that is not what it seems: that may come up long after the start */
+        cli_output_warn("%s", line);
+    else
+        cli_output_detail("%s", line);
 }
 
 void cli_output_trace(void *context, const char *line)

@@ -77,10 +77,9 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
     settings.drift_ppm = config->drift_ppm;
     settings.max_ttl_ms = config->max_ttl_ms;
     settings.mode = config->plain ? REDLOCK_PLAIN : REDLOCK_GUARDED;
-    if (options->verbose) {
-        settings.log = cli_output_log;
+    settings.log = cli_output_log;
+    if (options->verbose)
         settings.trace = cli_output_trace;
-    }
     redlock_result result = redlock_client_open(&settings, &session->client, &report);
     session->details = redlock_details_new(NULL);
     session->more_details = redlock_details_new(NULL);

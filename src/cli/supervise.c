@@ -67,7 +67,9 @@ static struct loss_words loss_words(const struct cli_lease_news *news)
 {
     struct loss_words words;
 
-    if (news->not_held > 0)
+    if (news->granted >= news->quorum) /* by an earlier renewal, or by one that was too late */
+        snprintf(words.text, sizeof words.text, "it was not renewed in time, its validity has ended");
+    else if (news->not_held > 0)
         snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->not_held,
                  news->node_count);
     else

@@ -35,6 +35,8 @@ void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *se
 
 int64_t cli_waiting_due(const struct cli_waiting *waiting)
 {
+    if (waiting->answered)
+        return 0;
     return waiting->next_ask_ms < waiting->next_draw_ms ? waiting->next_ask_ms : waiting->next_draw_ms;
 }
 
@@ -62,9 +64,14 @@ static bool describe_ineligible(const struct cli_waiting *waiting, char *text, s
 {
     const redlock_report *report = &waiting->report;
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    char full[240];
 
     if (report->eligible >= report->quorum)
         return false;
+    if (cli_failure_describe_full(report, full, sizeof full)) {
+        snprintf(text, size, "%s: %s", waiting->name, full);
+        return true;
+    }
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
         if (node.eligible || node.detail[0] == '\0')
             continue;
@@ -176,19 +183,40 @@ static bool sees_ourselves(const redlock_report *report)
     return false;
 }
 
-static void ask(struct cli_waiting *waiting, int64_t now)
+/* Runs inside redlock_client_process(). */
+static void take_answer(void *context, redlock_result result, const redlock_report *report)
 {
+    struct cli_waiting *waiting = context;
     int64_t before = waiting->report.holder_ttl_left_ms;
     char id[sizeof waiting->report.holder.id];
 
     memcpy(id, waiting->report.holder.id, sizeof id);
     waiting->report = cli_session_second_report(waiting->session);
-    redlock_inspect(waiting->session->client, waiting->name, 0, &waiting->report);
+    if (redlock_report_copy(&waiting->report, report) != REDLOCK_OK)
+        waiting->report.node_count = 0;
+    waiting->report.result = result;
     if (strcmp(id, waiting->report.holder.id) != 0)
         waiting->renewing = false;
     else if (waiting->report.holder_ttl_left_ms > before)
         waiting->renewing = true;
-    waiting->next_ask_ms = now + (cli_output_is_live() ? ASK_LIVE_MS : ASK_LOG_MS);
+    waiting->asking = false;
+    waiting->answered = true;
+}
+
+/* The answer comes later: nodes that take their time must not hold up the end of the wait. */
+static void ask(struct cli_waiting *waiting, int64_t now)
+{
+    waiting->asking = redlock_inspect_async(waiting->session->client, waiting->name, 0, take_answer, waiting,
+                                            &waiting->request) == REDLOCK_OK;
+    waiting->next_ask_ms = waiting->asking ? CLI_NEVER : now + ASK_LIVE_MS;
+}
+
+static void stop_asking(struct cli_waiting *waiting)
+{
+    if (waiting->asking)
+        redlock_cancel(waiting->session->client, waiting->request);
+    while (waiting->asking)
+        redlock_client_process(waiting->session->client);
 }
 
 static void tell_program(struct cli_waiting *waiting)
@@ -206,20 +234,25 @@ static void tell_program(struct cli_waiting *waiting)
 void cli_waiting_tick(struct cli_waiting *waiting)
 {
     int64_t now = cli_clock_now();
-    bool asked = now >= waiting->next_ask_ms;
+    bool answered = waiting->answered;
     char text[800];
 
-    if (asked)
+    waiting->answered = false;
+    if (!answered && now >= waiting->next_ask_ms)
         ask(waiting, now);
-    if (asked && sees_ourselves(&waiting->report)) { /* nobody to tell about */
+    if (answered && sees_ourselves(&waiting->report)) { /* nobody to tell about */
         waiting->next_ask_ms = now + PATIENCE_MS;
         return;
     }
-    if (asked && !waiting->shown)
+    if (answered)
+        waiting->next_ask_ms = now + (cli_output_is_live() ? ASK_LIVE_MS : ASK_LOG_MS);
+    if (!answered && !waiting->shown) /* nothing is known yet */
+        return;
+    if (!waiting->shown)
         tell_program(waiting);
     if (cli_output_is_live()) {
         draw(waiting, now);
-    } else if (asked) {
+    } else if (answered) {
         describe(waiting, ", ", text, sizeof text);
         if (waiting->shown)
             cli_output_note("%s; waited %s", text, cli_text_span(now - waiting->started_ms).text);
@@ -231,6 +264,7 @@ void cli_waiting_tick(struct cli_waiting *waiting)
 
 void cli_waiting_end(struct cli_waiting *waiting, bool acquired)
 {
+    stop_asking(waiting);
     cli_output_draw("");
     if (acquired && waiting->shown)
         cli_output_note("%s acquired after %s", waiting->name,

@@ -21,7 +21,9 @@ struct cli_waiting {
     bool shown;    /* somebody was told that we wait */
     bool renewing; /* the holder's time left went up since it was last asked for */
     unsigned frame;
-    redlock_report report; /* of the last question */
+    redlock_report report;   /* of the last question */
+    redlock_request request; /* the one that is under way, if `asking` */
+    bool asking, answered;
 };
 
 void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *session, const char *name,

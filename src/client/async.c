@@ -57,7 +57,8 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
     result = rl_call_check_spec(&client->engine, rl_spec_accept(spec, &copy), &checked, NULL);
     if (result == REDLOCK_OK) {
         rl_driver_refresh(client);
-        operation = rl_begin_acquire(client, &checked, wait_ms, next_request(client), &result, NULL);
+        operation = rl_begin_acquire(client, &checked, client->engine.now, wait_ms, next_request(client),
+                                     &result, NULL);
     }
     if (operation != NULL)
         set_callback(operation, done, NULL, context, request);

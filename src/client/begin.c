@@ -39,12 +39,14 @@ static struct rl_operation *count(redlock_client *client, struct rl_operation *o
     return operation;
 }
 
-struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
-                                      redlock_request request, redlock_result *result, redlock_report *report)
+struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, struct rl_time began,
+                                      int64_t wait_ms, redlock_request request, redlock_result *result,
+                                      redlock_report *report)
 {
     if (!start_for_spec(client, spec, request))
         return refuse(result, report);
-    return count(client, rl_call_acquire(&client->engine, spec, wait_ms, request, result, report));
+    return count(client,
+                 rl_call_acquire_since(&client->engine, spec, began, wait_ms, request, result, report));
 }
 
 struct rl_operation *rl_begin_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,

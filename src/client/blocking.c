@@ -48,23 +48,34 @@ static redlock_result finish(redlock_client *client, struct rl_operation *operat
 
 /* ---- acquire and release: on this thread, or by whoever stands at the connections in a crowd ---- */
 
+/* Until when a new client may wait for its connections: it tries once at least. */
+static struct rl_time settle_by(const redlock_client *client, const struct rl_call *call)
+{
+    struct rl_span wait = rl_span_ms(call->wait_ms), once = client->engine.config.node_timeout;
+
+    if (call->wait_ms <= 0)
+        return RL_TIME_NEVER;
+    return rl_time_add(client->engine.now, wait.us > once.us ? wait : once);
+}
+
 static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call *call, bool alone)
 {
     redlock_spec checked;
+    struct rl_time began = rl_client_now(client);
 
     call->result = rl_call_check_spec(&client->engine, call->spec, &checked, call->report);
     if (call->result != REDLOCK_OK)
         return NULL;
     if (alone) {
         rl_guard_begin(&client->engine);
-        rl_driver_settle(client, rl_quorum(client->engine.node_count));
+        rl_driver_settle(client, rl_quorum(client->engine.node_count), settle_by(client, call));
     }
     if (client->engine.closing) { /* meanwhile: what is under way was cancelled already */
         call->result = REDLOCK_CANCELED;
         rl_report_error(call->report, call->result, "the client was closed");
         return NULL;
     }
-    return rl_begin_acquire(client, &checked, call->wait_ms, 0, &call->result, call->report);
+    return rl_begin_acquire(client, &checked, began, call->wait_ms, 0, &call->result, call->report);
 }
 
 struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call)

@@ -50,6 +50,7 @@ struct redlock_client {
     pthread_t driver;           /* while driving: who */
     bool rung;                  /* the poller was rung to have something written */
     bool driving;               /* a thread waits on the poller */
+    bool broke;                 /* a connection could not be made or written to: see rl_driver_turn() */
     uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
     struct rl_time last_turn;
@@ -149,8 +150,8 @@ void rl_driver_turn(redlock_client *client, struct rl_time until);
 /* Sees what happened while nobody drove, so that a question is not put to a connection that is known to be dead. */
 void rl_driver_refresh(redlock_client *client);
 
-/* Before a question is put: waits until so many nodes are connected, or those that are not have failed to. */
-void rl_driver_settle(redlock_client *client, uint32_t wanted);
+/* Before a question is put: waits until so many nodes are connected, or those that are not have failed to, or it is too late. */
+void rl_driver_settle(redlock_client *client, uint32_t wanted, struct rl_time until);
 
 void rl_driver_flush(redlock_client *client);
 void rl_driver_run_timers(redlock_client *client);
@@ -213,8 +214,8 @@ redlock_result rl_blocking_misuse(redlock_report *report);
 
 /* As those of engine/calls.h. The threads that a lock with callbacks, or an asynchronous call, needs are there before it is asked
  * for; else the result is REDLOCK_SYSTEM. */
-struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
-                                      redlock_request request, redlock_result *result,
+struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, struct rl_time began,
+                                      int64_t wait_ms, redlock_request request, redlock_result *result,
                                       redlock_report *report);
 struct rl_operation *rl_begin_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
                                      redlock_result *result, redlock_report *report);

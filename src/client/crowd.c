@@ -174,9 +174,8 @@ static void begin(redlock_client *client, struct rl_call *call)
     client->crowd.lonely++;
     if (++client->crowd.under_way >= RL_CROWD + client->engine.queues.blocked)
         client->crowd.lonely = 0;
-    operation->call = call;
-    if (operation->done)
-        rl_list_append(&client->crowd.ended, &operation->following);
+    operation->call =
+        call; /* should it have ended already, it is in engine->ended, and end_all() looks there */
 }
 
 static void let_go(redlock_client *client, redlock_lock *lock)

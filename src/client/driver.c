@@ -120,15 +120,18 @@ static int64_t rest_us(const redlock_client *client, int64_t left_us)
     return left_us < most_us ? left_us : most_us;
 }
 
+/* Rule: nobody sleeps without a deadline for something that is not under way. A connection that breaks while this turn sends may
+ * have been all that its caller waits for; so then it only looks, and the caller decides anew. */
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_ready ready[READY_MAX];
     struct rl_call *calls;
     struct rl_span timeout, unseen = unseen_since(client);
-    bool standing = stands(client);
+    bool broke, standing = stands(client);
     struct rl_time awake_at;
     int count;
 
+    client->broke = false;
     do { /* what is sent or handed out may fail, and end calls of others */
         if (standing)
             rl_crowd_serve(client);
@@ -139,11 +142,14 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     until = rl_time_min(until, next_due(client));
     timeout = rl_span_us(rest_us(client, rl_time_since(until, client->engine.now).us));
     awake_at = rl_time_max(until, client->engine.now);
+    broke = client->broke;
     /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     rl_follow_unlock(client);
     rl_crowd_wake(client, calls);
     if (standing && !rl_crowd_doze(client))
+        timeout = rl_span_us(0);
+    if (broke)
         timeout = rl_span_us(0);
     count = rl_poller_wait(&client->poller, timeout, ready, READY_MAX);
     if (standing)
@@ -192,15 +198,17 @@ static void take_turn(redlock_client *client, struct rl_time until)
 }
 
 /* A new client gives the slower nodes a moment too, so that its first lock is not on a bare quorum. */
-void rl_driver_settle(redlock_client *client, uint32_t wanted)
+void rl_driver_settle(redlock_client *client, uint32_t wanted, struct rl_time until)
 {
-    struct rl_time moment = RL_TIME_NEVER;
+    struct rl_time moment = RL_TIME_NEVER, most;
     uint32_t on_the_way, ready;
 
     rl_driver_refresh(client);
     rl_driver_flush(client); /* which may fail: a node that is lost by that is not waited for */
+    most = rl_time_add(client->engine.now, client->engine.config.connect_timeout);
+    until = rl_time_min(until, rl_time_add(most, client->engine.config.node_timeout));
     while ((ready = rl_nodes_arrived(&client->engine, &on_the_way)) < client->engine.node_count &&
-           on_the_way > 0 && !client->engine.closing) {
+           on_the_way > 0 && !client->engine.closing && rl_time_before(client->engine.now, until)) {
         if (ready >= wanted && client->engine.settled)
             break;
         if (ready >= wanted && moment.us == RL_TIME_NEVER.us)
@@ -208,7 +216,7 @@ void rl_driver_settle(redlock_client *client, uint32_t wanted)
                 rl_time_add(client->engine.now, rl_span_us(client->engine.config.connect_timeout.us / 10));
         if (ready >= wanted && !rl_time_before(client->engine.now, moment))
             break;
-        take_turn(client, moment);
+        take_turn(client, rl_time_min(moment, until));
         rl_driver_flush(client);
     }
     client->engine.settled = true;

@@ -16,6 +16,12 @@ static rl_node_set take(rl_node_set *nodes)
     return taken;
 }
 
+static void lose(redlock_client *client, const struct rl_connection *connection)
+{
+    client->broke = true;
+    rl_engine_down(&client->engine, connection->node, connection->cause, connection->error);
+}
+
 /* Tells the engine how far a connection has got. */
 static void report(redlock_client *client, const struct rl_connection *connection)
 {
@@ -25,7 +31,7 @@ static void report(redlock_client *client, const struct rl_connection *connectio
     if (connection->state == RL_CONNECTION_OPEN)
         rl_engine_up(engine, connection->node);
     else if (connection->state == RL_CONNECTION_FAILED)
-        rl_engine_down(engine, connection->node, connection->cause, connection->error);
+        lose(client, connection);
 }
 
 static void close_connections(redlock_client *client)
@@ -64,7 +70,7 @@ static void write_node(redlock_client *client, struct rl_connection *connection)
     if (connection->state != RL_CONNECTION_OPEN)
         return;
     if (length > 0 && !rl_connection_write(connection, bytes, length, &put)) {
-        rl_engine_down(engine, connection->node, connection->cause, connection->error);
+        lose(client, connection);
         return;
     }
     rl_engine_sent(engine, connection->node, put);
@@ -103,7 +109,7 @@ static void read_node(redlock_client *client, struct rl_connection *connection)
         if (is_unwanted(client, connection))
             return;
         if (!fine) {
-            rl_engine_down(engine, connection->node, connection->cause, connection->error);
+            lose(client, connection);
             return;
         }
     } while (more && (total < READ_AT_ONCE || rl_connection_pending(connection)));

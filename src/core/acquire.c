@@ -58,6 +58,17 @@ static rl_node_set all_nodes(const struct rl_acquire *acquire)
     return rl_node_set_all(acquire->config.node_count);
 }
 
+/* The caller's wait bounds every question, too. One that wants to wait for less than a single question takes gets that one. */
+static struct rl_time within_wait(const struct rl_acquire *acquire, struct rl_time at)
+{
+    struct rl_time give_up_at = acquire->config.give_up_at;
+    struct rl_time once = rl_time_add(acquire->started, acquire->config.node_timeout);
+
+    if (!rl_time_before(acquire->started, give_up_at)) /* it does not wait, but tries once */
+        return at;
+    return rl_time_min(at, rl_time_max(give_up_at, once));
+}
+
 void rl_acquire_begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     acquire->phase = RL_ACQUIRE_ASKING;
@@ -66,6 +77,7 @@ void rl_acquire_begin_round(struct rl_acquire *acquire, struct rl_time now, stru
     acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
     if (acquire->round == 1)
         acquire->wake_at = rl_time_add(acquire->wake_at, acquire->config.first_wait);
+    acquire->wake_at = within_wait(acquire, acquire->wake_at);
     acquire->round_question = ++acquire->question;
     acquire->tally = rl_tally_start(acquire->config.node_count);
     acquire->raising = 0;
@@ -143,10 +155,19 @@ void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, stru
     effects->rest = rl_time_since(acquire->wake_at, now);
 }
 
+/* Whether it is worth asking who holds it: once, by a caller that is not going to learn it while it waits, and has time. */
+static bool may_peek(const struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now)
+{
+    bool waits = acquire->config.watch && rl_time_before(now, acquire->config.give_up_at);
+
+    return acquire->config.peek && !waits && acquire->round == 1 && outcome == RL_OUTCOME_BUSY &&
+           rl_time_before(now, within_wait(acquire, RL_TIME_NEVER));
+}
+
 static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     acquire->phase = RL_ACQUIRE_PEEKING;
-    acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
+    acquire->wake_at = within_wait(acquire, rl_time_add(now, acquire->config.node_timeout));
     acquire->second = rl_tally_start(acquire->config.node_count);
     effects->peek = acquire->tally.granted | acquire->tally.denied;
     effects->question = ++acquire->question;
@@ -169,14 +190,12 @@ static void note_missed_wake(struct rl_acquire *acquire)
 static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now,
                        struct rl_effects *effects)
 {
-    bool waits = acquire->config.watch && rl_time_before(now, acquire->config.give_up_at);
-
     acquire->outcome = outcome;
     effects->lost = true;
     effects->release = all_nodes(acquire) & ~acquire->tally.denied;
     if (outcome == RL_OUTCOME_BUSY && acquire->woken)
         note_missed_wake(acquire);
-    if (acquire->config.peek && !waits && acquire->round == 1 && outcome == RL_OUTCOME_BUSY)
+    if (may_peek(acquire, outcome, now))
         begin_peek(acquire, now, effects);
     else
         rl_acquire_rest_or_end(acquire, now, effects);
@@ -219,7 +238,7 @@ static void agree_on_fence(struct rl_acquire *acquire, struct rl_time now, struc
         return;
     }
     acquire->phase = RL_ACQUIRE_RAISING;
-    acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
+    acquire->wake_at = within_wait(acquire, rl_time_add(now, acquire->config.node_timeout));
     acquire->second = rl_tally_start(acquire->config.node_count);
     acquire->raising = acquire->tally.granted & ~at;
     effects->raise = acquire->raising;
@@ -359,7 +378,7 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         rl_acquire_wait_on(acquire, now, effects);
         return;
     case RL_ACQUIRE_RESTING:
-        if (acquire->round > 0 && !rl_time_before(now, acquire->config.give_up_at))
+        if (!rl_time_before(now, acquire->config.give_up_at))
             rl_acquire_rest_or_end(acquire, now, effects);
         else if (acquire->dozes)
             rl_acquire_return(acquire, now, effects);
@@ -389,7 +408,7 @@ static void begin(struct rl_acquire *acquire, struct rl_time now, bool courtesy,
 static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     assert(acquire->round == 0);
-    acquire->started = now;
+    acquire->started = acquire->config.began.us != 0 ? acquire->config.began : now;
     if (!acquire->config.fair)
         acquire->show_at = rl_time_add(now, rl_span_ms(SHOW_AFTER_MS));
     if (acquire->config.queued)

@@ -33,7 +33,8 @@ struct rl_acquire_config {
     uint32_t drift_ppm;
     struct rl_span node_timeout; /* a node that has not answered by then is silent */
     struct rl_span first_wait;   /* added to it in the first round, while connections are still being made */
-    struct rl_time give_up_at;   /* no new round after this; the time of the start means: try once */
+    struct rl_time began;        /* when the caller came; 0 with the start */
+    struct rl_time give_up_at;   /* ends by then, won or not; the time when the caller came means: try once */
     struct rl_span retry_min;
     struct rl_span retry_max;
     struct rl_span trip; /* how long a round takes, as far as is known */

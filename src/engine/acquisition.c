@@ -165,7 +165,7 @@ void rl_acquisition_event(struct rl_operation *operation, const struct rl_event 
 void rl_acquisition_start(struct rl_operation *operation, const struct rl_acquire_config *config)
 {
     struct rl_engine *engine = operation->lock->engine;
-    struct rl_event event = {.kind = RL_EVENT_START, .now = operation->started};
+    struct rl_event event = {.kind = RL_EVENT_START, .now = engine->now};
 
     operation->lock->asking = operation;
     rl_acquire_init(&operation->acquire, config, &engine->prng);

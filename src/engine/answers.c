@@ -199,6 +199,8 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticke
     if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_BROKEN)
         rl_debts_add(lock, node, ticket->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
     rl_record_count(lock->engine, node, (enum rl_command_kind)ticket->kind, reply->answer);
+    if (ticket->kind == RL_COMMAND_ACQUIRE)
+        rl_record_inability(lock->engine, node, reply);
     if (is_reported(lock, ticket))
         rl_record_reply(lock, node, (enum rl_command_kind)ticket->kind, latency.us, reply);
     take_late_vote(lock, node, ticket, reply->answer.verdict);
@@ -306,11 +308,14 @@ static void refuse_duplicates(struct rl_engine *engine, struct rl_session *sessi
         why = rl_text_on(session->error, sizeof session->error);
         rl_text_add(&why, "the same server as ");
         rl_text_add(&why, other->url.display);
-        rl_state_log(engine, REDLOCK_LOG_ERROR,
-                     "node %u %s is the same server as node %u %s: name each node once", session->node + 1,
-                     session->url.display, node + 1, other->url.display);
+        if (!rl_node_set_has(engine->duplicates, session->node)) /* it is greeted again and again */
+            rl_state_log(engine, REDLOCK_LOG_ERROR,
+                         "node %u %s is the same server as node %u %s: name each node once",
+                         session->node + 1, session->url.display, node + 1, other->url.display);
+        engine->duplicates |= rl_node_set_one(session->node);
         return;
     }
+    engine->duplicates &= ~rl_node_set_one(session->node);
 }
 
 static void on_ready(void *context, struct rl_session *session)
@@ -338,6 +343,7 @@ static void on_down(void *context, struct rl_session *session)
 
     engine->node_stats[session->node].disconnects = session->disconnects;
     session->unfit = RL_CAUSE_NONE;
+    engine->guards[session->node].refused = RL_CAUSE_NONE;
     rl_guard_down(engine, session->node);
     rl_state_log(engine, REDLOCK_LOG_INFO, "node %u %s: %s", session->node + 1, session->url.display,
                  session->error);

@@ -143,17 +143,16 @@ redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *sp
 }
 
 static struct rl_acquire_config acquire_config(struct rl_engine *engine, const redlock_spec *spec,
-                                               int64_t wait_ms, bool peek)
+                                               struct rl_time began, int64_t wait_ms, bool peek)
 {
-    struct rl_time now = engine->now;
-
     return (struct rl_acquire_config){
         .node_count = engine->node_count,
         .ttl = rl_span_ms(spec->ttl_ms),
         .drift_ppm = engine->config.drift_ppm,
         .node_timeout = engine->config.node_timeout,
         .first_wait = rl_nodes_connecting(engine) ? engine->config.connect_timeout : rl_span_us(0),
-        .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(now, rl_span_ms(wait_ms)),
+        .began = began,
+        .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(began, rl_span_ms(wait_ms)),
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
         .fenced = engine->config.guarded,
@@ -183,6 +182,13 @@ static bool has_duplicate(const struct rl_engine *engine, redlock_report *report
 struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spec *spec, int64_t wait_ms,
                                      redlock_request request, redlock_result *result, redlock_report *report)
 {
+    return rl_call_acquire_since(engine, spec, engine->now, wait_ms, request, result, report);
+}
+
+struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlock_spec *spec,
+                                           struct rl_time began, int64_t wait_ms, redlock_request request,
+                                           redlock_result *result, redlock_report *report)
+{
     struct rl_acquire_config config;
     struct rl_operation *operation = NULL;
     redlock_lock *lock;
@@ -204,8 +210,8 @@ struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spe
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
     }
     operation->request = request;
-    config = acquire_config(engine, spec, wait_ms, report != NULL || request != 0);
-    operation->started = engine->now;
+    config = acquire_config(engine, spec, began, wait_ms, report != NULL || request != 0);
+    operation->started = began;
     if (spec->kind == REDLOCK_FAIR) {
         rl_place_begin(operation);
         config.fair = config.watch = true;

@@ -18,6 +18,11 @@ redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *sp
 /* Begin an operation; NULL: *result says why, and the report too. request: 0 somebody blocks on it. */
 struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spec *spec, int64_t wait_ms,
                                      redlock_request request, redlock_result *result, redlock_report *report);
+
+/* The same for a caller that came at `began`, and has waited for connections since: its wait counts from then on. */
+struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlock_spec *spec,
+                                           struct rl_time began, int64_t wait_ms, redlock_request request,
+                                           redlock_result *result, redlock_report *report);
 struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
                                     redlock_result *result, redlock_report *report);
 struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,

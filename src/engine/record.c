@@ -173,13 +173,31 @@ void rl_record_line(redlock_lock *lock, const char *bytes, size_t length)
     record->waiter_count = record->details->waiter_count;
 }
 
+void rl_record_inability(struct rl_engine *engine, uint32_t node, const struct rl_lock_reply *reply)
+{
+    struct rl_node_guard *guard = &engine->guards[node];
+    struct rl_text text = rl_text_on(guard->refusal, sizeof guard->refusal);
+
+    guard->refused = RL_CAUSE_NONE;
+    if (reply->answer.cause != RL_CAUSE_MEMORY && reply->answer.cause != RL_CAUSE_DISK)
+        return;
+    guard->refused = reply->answer.cause;
+    if (reply->error != NULL)
+        rl_text_add_printable(&text, reply->error, reply->error_length);
+}
+
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally)
 {
     rl_node_set silent = rl_node_set_all(tally->node_count) & ~rl_tally_answered(tally);
     struct rl_record *record = find_record(lock);
 
-    for (rl_node_set left = silent; left != 0; left &= left - 1)
-        rl_stats_verdict(lock->engine, rl_node_set_first(left), REDLOCK_VERDICT_SILENT, RL_CAUSE_TIMED_OUT);
+    for (rl_node_set left = silent; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+
+        rl_stats_verdict(lock->engine, node, REDLOCK_VERDICT_SILENT, RL_CAUSE_TIMED_OUT);
+        if (record != NULL && lock->engine->sessions[node].state != RL_SESSION_READY)
+            rl_text_copy(record->nodes[node].detail, sizeof record->nodes[node].detail, "no connection yet");
+    }
     if (record != NULL)
         record->timed_out = true;
 }

@@ -14,6 +14,10 @@ void rl_record_refusal(redlock_lock *lock, uint32_t node);
 void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
                      const struct rl_lock_reply *reply);
 
+/* A node that cannot write, for want of memory or of a disk, is known as such until it grants or denies a lock again:
+ * somebody who waits has no other way to learn why. */
+void rl_record_inability(struct rl_engine *engine, uint32_t node, const struct rl_lock_reply *reply);
+
 /* A round ended because time did: those who have not answered were silent. */
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
 void rl_record_line(redlock_lock *lock, const char *bytes, size_t length); /* who waits, for an inspection */

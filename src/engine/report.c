@@ -78,7 +78,10 @@ static enum rl_cause obstacle(const struct rl_engine *engine, uint32_t node)
 
     if (session->state != RL_SESSION_READY)
         return session->cause != RL_CAUSE_NONE ? session->cause : RL_CAUSE_CONNECTING;
-    return session->unfit != RL_CAUSE_NONE ? session->unfit : engine->guards[node].cause;
+    if (session->unfit != RL_CAUSE_NONE)
+        return session->unfit;
+    return engine->guards[node].cause != RL_CAUSE_NONE ? engine->guards[node].cause
+                                                       : engine->guards[node].refused;
 }
 
 static const char *obstacle_words(const struct rl_engine *engine, uint32_t node)
@@ -87,7 +90,9 @@ static const char *obstacle_words(const struct rl_engine *engine, uint32_t node)
 
     if (session->state != RL_SESSION_READY || session->unfit != RL_CAUSE_NONE)
         return session->error;
-    return engine->guards[node].cause != RL_CAUSE_NONE ? engine->guards[node].why : "";
+    if (engine->guards[node].cause != RL_CAUSE_NONE)
+        return engine->guards[node].why;
+    return engine->guards[node].refused != RL_CAUSE_NONE ? engine->guards[node].refusal : "";
 }
 
 bool rl_report_eligible(const struct rl_engine *engine, uint32_t node)
@@ -322,6 +327,14 @@ static const char *granted_words(enum rl_operation_kind kind)
     return "granted it";
 }
 
+/* A lock that was lost by the clock alone: enough nodes renewed it, but that was too late or long ago, or none was asked to. */
+static bool ended_by_time(const redlock_report *report, const struct views *views)
+{
+    return report->result == REDLOCK_LOST &&
+           (report->granted >= report->quorum ||
+            count_nodes(views, REDLOCK_VERDICT_PENDING) == report->node_count);
+}
+
 static void write_line(redlock_report *report, const redlock_lock *lock, const struct views *views,
                        enum rl_operation_kind kind, bool split)
 {
@@ -336,7 +349,9 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const s
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
         add_holder(&text, report, split);
     rl_text_add(&text, ": ");
-    if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
+    if (ended_by_time(report, views))
+        rl_text_add(&text, "it was not renewed in time, its validity has ended");
+    else if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
         add_counts(&text, report, report->held, "have a lock that is held");
     else
         add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,

@@ -49,6 +49,8 @@ struct rl_node_guard {
     struct rl_terms terms;    /* which terms it knew when it was last heard */
     struct rl_guard_clock heard; /* by the latest search for held locks */
     char why[160];               /* in words */
+    enum rl_cause refused; /* why it could not write, when it was last asked for a lock; NONE it could */
+    char refusal[160];     /* in its own words */
 };
 
 /* A release that is still owed to a node whose connection broke; see debts.c and reaper.c. */
@@ -102,7 +104,8 @@ struct rl_engine {
     uint32_t sweep;      /* number of the latest sweep for a floor */
     struct rl_time sweep_began;
     bool sweeping;
-    bool stepping; /* see steps.c */
+    bool stepping;          /* see steps.c */
+    rl_node_set duplicates; /* the log was told that they are servers that stand in the list twice */
     rl_node_set
         changed; /* nodes that became ready or fit, or will not: whoever waits for them is to be told */
 

@@ -6,7 +6,7 @@
 
 start_nodes
 older=$SOURCE/test/abi/older
-library=$(dirname "$(find "$BUILD" -name 'libredlock.so' | head -n 1)")
+library=$BUILD/src
 compiles() { cc -std=c11 -Wall -Wextra -Werror -I"$older" "$older/program.c" -o "$work/program" -L"$library" -lredlock; }
 smaller() {
     ! diff -q <(sed -n "/^typedef struct $1 {/,/^}/p" "$older/redlock.h") \
@@ -16,6 +16,10 @@ smaller() {
 for struct in redlock_options redlock_spec redlock_report redlock_node_report redlock_stats redlock_node_stats; do
     ok "$struct has grown since" smaller "$struct"
 done
+if nm -D "$library/libredlock.so" | grep -q ' U __[at]san_init'; then
+    ok 'a program compiled with the older header # SKIP it would need the run-time library of the sanitizer' true
+    done_testing
+fi
 ok 'a program compiles with the older header' compiles
 out=$(LD_LIBRARY_PATH=$library "$work/program" "$REDLOCK_NODES")
 code=$?

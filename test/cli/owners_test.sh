@@ -64,6 +64,19 @@ ok 'that nobody holds it' matches "$err" 'redlock: five is held by nobody at the
 ok 'and nothing ran' test ! -e "$work/ran"
 is 'nothing of it was touched' "$(node 4 GET five)" owner4-d
 
+# ---- bytes that nobody can read
+for number in 1 2 3 4 5; do
+    printf 'a\0b\001\033[31m\377z|host=h\0\a|why=\0x' | redis-cli -s "$work/n$number.sock" -x SET bytes >/dev/null
+    node "$number" PEXPIRE bytes 600000 >/dev/null
+done
+exits 'an owner value of any bytes: status' 0 status bytes
+ok 'prints none of those that do harm' equals "$(LC_ALL=C tr -d '\n[:print:]' <"$work/out" | wc -c)" 0
+exits 'in JSON' 0 status bytes --json
+is 'it is one owner, under one printable id' "$(json "$out" 'len({n["id"] for n in j["nodes"]} | {j["holder"]["id"]}), j["holder"]["id"].isprintable(), j["holder"]["id"][:4]')" "(1, True, 'a?b?')"
+exits 'and one that finds it busy' 75 run -n --json bytes -- true
+is 'is told the same' "$(json "$err" 'j["holder"]["id"].isprintable(), j["holder"]["id"][:4]')" "(True, 'a?b?')"
+vacate bytes
+
 # ---- two, two and one
 plant split 'aaaa1111|host=web-1|pid=11|user=ann' 'bbbb2222|host=web-2|pid=22|user=bob' \
     'aaaa1111|host=web-1|pid=11|user=ann' 'bbbb2222|host=web-2|pid=22|user=bob' cccc3333

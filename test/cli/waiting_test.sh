@@ -133,4 +133,49 @@ restart_nodes 1 2 3
 finish
 is 'and goes on when the nodes are back and admitted' "$code/$out" 0/ran
 
+# ---- nodes that are full
+for words in guarded plain; do
+    mode=()
+    [ "$words" = guarded ] || mode=(--plain)
+    for number in 1 2 3; do
+        node "$number" CONFIG SET maxmemory 1 >/dev/null
+    done
+    start run --status-fd 3 "${mode[@]}" full -- echo ran
+    until_true has_content "$work/err"
+    ok "one that waits for full nodes is told so, $words" has "$(<"$work/err")" \
+        'full: nodes 1, 2 and 3 are out of memory: raise maxmemory there, or remove data; waiting'
+    for number in 1 2 3; do
+        node "$number" CONFIG SET maxmemory 0 >/dev/null
+    done
+    finish
+    is 'and goes on when there is room' "$code/$out" 0/ran
+done
+
+# ---- nodes that take no packets: what is still under way when the wait is over does not make it longer
+python3 - >"$work/holes" <<'END' &
+import socket, threading
+listeners, clients = [], []
+for node in range(5):
+    listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+    listeners.append(listener)
+    for _ in range(3):  # more than it has room for: those that come now are not even refused
+        client = socket.socket()
+        client.setblocking(False)
+        client.connect_ex(listener.getsockname())
+        clients.append(client)
+print(",".join("redis://127.0.0.1:%d" % one.getsockname()[1] for one in listeners), flush=True)
+threading.Event().wait()
+END
+holes=$!
+started_pids+=("$holes")
+until_true has_content "$work/holes"
+printf 'connect_timeout = 60s\nnode_timeout = 200ms\n' >"$work/holes.conf"
+for wait in 1ms 700ms; do
+    REDLOCK_NODES=$(<"$work/holes") try run --config "$work/holes.conf" --json -w "$wait" hole -- true
+    is "a wait of $wait at black holes is no quorum" "$code" 69
+    ok "and is over before they are given up" matches "$err" '"waited_ms":[0-9]{1,4}[,}]'
+    ok 'and says that they are not connected' has "$err" 'no connection yet'
+done
+kill "$holes"
+
 done_testing

@@ -445,6 +445,30 @@ static void an_answer_too_many_meets_nothing_that_was_not_sent(void **state)
     stop_fakes(fakes);
 }
 
+/* A node that greets us and is gone before it is asked for its vote: what is to be written then fails while the caller is about to wait
+ * for the last node on its way. It must not wait for nothing. */
+static void a_write_that_fails_keeps_nobody_waiting(void **state)
+{
+    struct fake_node *fake = fake_node_start(FAKE_UNIX);
+    redlock_options options = options_for(fake_node_url(fake));
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_spec spec = spec_for("lock", LONG_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    (void)state;
+    options.mode = REDLOCK_GUARDED;
+    options.connect_timeout_ms = 600 * 1000; /* so that nothing but the failure itself can end it */
+    for (int i = 0; i < 50; i++) {
+        redlock_client *client = open_with(&options);
+
+        redlock_inspect(client, "lock", 0, &report); /* now it is greeted, and not yet asked for its vote */
+        fake_node_hang_up(fake);
+        assert_int_not_equal(redlock_try_acquire(client, &spec, &lock, &report), REDLOCK_OK);
+        redlock_client_close(client);
+    }
+    fake_node_stop(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +480,7 @@ int main(void)
         cmocka_unit_test(unasked_pushes_are_passed_over),
         cmocka_unit_test(unasked_answer_is_not_taken_for_the_next_one),
         cmocka_unit_test(an_answer_too_many_meets_nothing_that_was_not_sent),
+        cmocka_unit_test(a_write_that_fails_keeps_nobody_waiting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,11 +103,37 @@ static void a_connection_that_breaks_while_it_is_read_is_not_read_on(void **stat
     fake_node_stop(fake);
 }
 
+/* Nodes that take no packets: the wait is over long before their connections are given up, and counts from the call on. */
+static void a_wait_bounds_the_first_connections_too(void **state)
+{
+    enum { CONNECT_MS = 60000 };
+    struct fake_node *fake = fake_node_start(FAKE_TCP);
+    redlock_options options = options_for(fake_node_url(fake));
+    redlock_spec spec = spec_for("lock", TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    redlock_lock *lock = NULL;
+    redlock_client *client;
+
+    (void)state;
+    fake_node_shut(fake);
+    options.mode = REDLOCK_PLAIN;
+    options.connect_timeout_ms = CONNECT_MS;
+    options.node_timeout_ms = 100;
+    client = open_with(&options);
+    for (int64_t wait_ms = 1; wait_ms < 1000; wait_ms += 500) {
+        assert_result(REDLOCK_NO_QUORUM, redlock_acquire(client, &spec, wait_ms, &lock, &report), &report);
+        assert_in_range(report.waited_ms, wait_ms, CONNECT_MS / 2);
+    }
+    redlock_client_close(client);
+    fake_node_stop(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flood_of_pushes_keeps_no_lock_from_being_renewed),
         cmocka_unit_test(a_connection_that_breaks_while_it_is_read_is_not_read_on),
+        cmocka_unit_test(a_wait_bounds_the_first_connections_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

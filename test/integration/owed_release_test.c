@@ -227,28 +227,30 @@ static void close_insists_while_a_node_is_loading(void **state)
 
 /* ---- commands that a user may not say --------------------------------------------------------------------- */
 
-static const char new_redis[] = "redis_version:8.4.0\r\nrun_id:%040d\r\nrole:master\r\n";
+/* A server that has a command for it, and a user who may not use that. */
+struct native {
+    const char *info, *command, *refusal;
+};
 
-static void pretend_to_be_new(struct fake_node *fake, int number)
+static void pretend_to_be(struct fake_node *fake, const struct native *native, int number)
 {
     char text[256], reply[300];
 
-    snprintf(text, sizeof text, new_redis, number);
+    snprintf(text, sizeof text, "%srun_id:%040d\r\nrole:master\r\n", native->info, number);
     snprintf(reply, sizeof reply, "$%zu\r\n%s\r\n", strlen(text), text);
     fake_node_reply(fake, "INFO", reply);
-    fake_node_fail(fake, "DELEX", "NOPERM User locker has no permissions to run the 'delex' command");
+    fake_node_fail(fake, native->command, native->refusal);
 }
 
 /* The documented rights do not name the commands of the latest servers: the script does the same. */
-static void a_native_release_that_is_not_allowed_gives_way_to_the_script(void **state)
+static void assert_gives_way_to_the_script(const struct native *native)
 {
     struct fake_node *fakes[FAKES];
     redlock_client *client;
 
-    (void)state;
     start_fakes(fakes);
     for (int i = 0; i < FAKES; i++)
-        pretend_to_be_new(fakes[i], i + 1);
+        pretend_to_be(fakes[i], native, i + 1);
     client = open_warm_client(fake_urls(fakes));
     for (int round = 0; round < 2; round++) {
         give_back(take_lock(client, "native", LONG_TTL_MS));
@@ -256,10 +258,26 @@ static void a_native_release_that_is_not_allowed_gives_way_to_the_script(void **
     }
     redlock_client_close(client);
     for (int i = 0; i < FAKES; i++) {
-        assert_int_equal(fake_node_received(fakes[i], "DELEX"), 1);
+        assert_int_equal(fake_node_received(fakes[i], native->command), 1);
         assert_int_equal(releases_of(fakes[i]), 2);
     }
     stop_fakes(fakes);
+}
+
+static void a_delex_that_is_not_allowed_gives_way_to_the_script(void **state)
+{
+    (void)state;
+    assert_gives_way_to_the_script(
+        &(struct native){"redis_version:8.4.0\r\n", "DELEX",
+                         "NOPERM User locker has no permissions to run the 'delex' command"});
+}
+
+static void a_delifeq_that_is_not_allowed_gives_way_to_the_script(void **state)
+{
+    (void)state;
+    assert_gives_way_to_the_script(
+        &(struct native){"redis_version:7.2.4\r\nvalkey_version:9.0.0\r\n", "DELIFEQ",
+                         "NOPERM User locker has no permissions to run the 'delifeq' command"});
 }
 
 int main(void)
@@ -272,7 +290,8 @@ int main(void)
         cmocka_unit_test(close_pays_what_is_owed_to_a_node_that_is_coming_back),
         cmocka_unit_test(release_that_a_node_was_not_ready_for_is_sent_again),
         cmocka_unit_test(close_insists_while_a_node_is_loading),
-        cmocka_unit_test(a_native_release_that_is_not_allowed_gives_way_to_the_script),
+        cmocka_unit_test(a_delex_that_is_not_allowed_gives_way_to_the_script),
+        cmocka_unit_test(a_delifeq_that_is_not_allowed_gives_way_to_the_script),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

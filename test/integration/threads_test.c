@@ -199,6 +199,60 @@ static void one_lock_in_many_hands_is_released_once(void **state)
     redlock_client_close(sharer.client);
 }
 
+/* ---- calls that end as soon as they begin ---------------------------------------------------------------- */
+
+struct hopeful {
+    redlock_client *client;
+    atomic_int held; /* threads that have had a lock while the nodes were there */
+    atomic_bool gone;
+    atomic_int odd;
+};
+
+/* First with the nodes, until they are gone, and then for a while without: most of these calls are over at once. */
+static void *keep_trying(void *context)
+{
+    struct hopeful *hopeful = context;
+    redlock_spec spec = spec_for("hopeful", LONG_TTL_MS);
+    bool had = false;
+
+    for (int tries = 0; tries < 200; tries += atomic_load(&hopeful->gone)) {
+        redlock_lock *lock = NULL;
+        redlock_result result = redlock_try_acquire(hopeful->client, &spec, &lock, NULL);
+
+        if (result == REDLOCK_OK) {
+            redlock_release(lock, NULL);
+            redlock_lock_free(lock);
+        } else if (result != REDLOCK_BUSY && !had && !atomic_load(&hopeful->gone)) {
+            atomic_store(&hopeful->odd, (int)result);
+        }
+        if (!had) {
+            had = true;
+            atomic_fetch_add(&hopeful->held, 1);
+        }
+    }
+    return NULL;
+}
+
+/* Nodes that are known to be away answer for themselves: then a call ends before its thread sleeps. It must be ended once. */
+static void calls_of_a_crowd_that_end_at_once_end_once(void **state)
+{
+    struct fleet *fleet = *state;
+    struct hopeful hopeful = {.client = open_patient_client(fleet)};
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, keep_trying, &hopeful), 0);
+    while (atomic_load(&hopeful.held) < THREADS)
+        sched_yield();
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_kill(fleet, node);
+    atomic_store(&hopeful.gone, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&hopeful.odd), 0);
+    redlock_client_close(hopeful.client);
+}
+
 /* While there is a crowd another thread does its I/O; a lone caller does its own again. Both ways, twice. */
 static void a_crowd_dissolves_and_forms_again(void **state)
 {
@@ -292,6 +346,7 @@ int main(void)
         ON_1_3_5_NODES(threads_with_one_name_take_turns),
         ON_NODES(threads_of_two_clients_take_turns, start_three_nodes),
         ON_NODES(one_lock_in_many_hands_is_released_once, start_three_nodes),
+        ON_NODES(calls_of_a_crowd_that_end_at_once_end_once, start_three_nodes),
         ON_NODES(a_crowd_dissolves_and_forms_again, start_three_nodes),
         ON_NODES(threads_come_and_go_while_others_wait, start_three_nodes),
         ON_NODES(close_ends_calls_that_wait, start_three_nodes),

@@ -347,6 +347,48 @@ static void the_rest_ends_with_the_wait(void **state)
     assert_ended_with_nothing_to_undo(&attempt, RL_OUTCOME_TIMEOUT);
 }
 
+/* Nodes that take no packets: a round that begins just before the wait is over must not outlive it. */
+static void a_round_ends_with_the_wait(void **state)
+{
+    struct attempt attempt;
+
+    (void)state;
+    start_waiting(&attempt, 3);
+    lose_a_round(&attempt, WAIT_MS - 2);
+    assert_int_equal(attempt.acquire.wake_at.us <= at(WAIT_MS).us, true);
+    attempt.acquire.wake_at = at(WAIT_MS - 1); /* it rested as briefly as that */
+    tell(&attempt, RL_EVENT_TIMER, WAIT_MS - 1);
+    assert_int_equal(attempt.effects.acquire, 7);
+    assert_int_equal(attempt.acquire.wake_at.us, at(WAIT_MS).us);
+    tell(&attempt, RL_EVENT_TIMER, WAIT_MS);
+    assert_ended_undone(&attempt, RL_OUTCOME_NO_QUORUM);
+}
+
+static void the_time_to_connect_ends_with_the_wait(void **state)
+{
+    struct rl_acquire_config config = config_for(3);
+    struct attempt attempt;
+
+    (void)state;
+    config.give_up_at = at(WAIT_MS);
+    config.first_wait = rl_span_ms(2 * WAIT_MS);
+    start(&attempt, &config);
+    assert_int_equal(attempt.acquire.wake_at.us, at(WAIT_MS).us);
+}
+
+/* One that waits for a moment only is at least as well off as one that does not wait. */
+static void a_wait_shorter_than_a_question_has_time_for_one(void **state)
+{
+    struct rl_acquire_config config = config_for(3);
+    struct attempt attempt;
+
+    (void)state;
+    config.give_up_at = at(1);
+    config.first_wait = rl_span_ms(WAIT_MS);
+    start(&attempt, &config);
+    assert_int_equal(attempt.acquire.wake_at.us, at(TIMEOUT_MS).us);
+}
+
 static void what_waiting_cannot_mend_ends_at_once(void **state)
 {
     static const struct {
@@ -454,6 +496,9 @@ int main(void)
         cmocka_unit_test(a_wait_that_runs_out_is_a_timeout),
         cmocka_unit_test(a_wait_without_a_quorum_ends_as_no_quorum),
         cmocka_unit_test(the_rest_ends_with_the_wait),
+        cmocka_unit_test(a_round_ends_with_the_wait),
+        cmocka_unit_test(the_time_to_connect_ends_with_the_wait),
+        cmocka_unit_test(a_wait_shorter_than_a_question_has_time_for_one),
         cmocka_unit_test(what_waiting_cannot_mend_ends_at_once),
         cmocka_unit_test(quarantine_is_waited_for),
         cmocka_unit_test(a_cancel_while_asking_is_undone_everywhere),
