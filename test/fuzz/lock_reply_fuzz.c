@@ -64,7 +64,7 @@ static void read_admission(const char *bytes, size_t length)
 
     rl_guard_read_admit(bytes, length, &admitted);
     CHECK(admitted.fitness <= RL_FITNESS_FLOORLESS);
-    CHECK(memchr(admitted.epoch, '\0', sizeof admitted.epoch) != NULL);
+    CHECK(memchr(admitted.record, '\0', sizeof admitted.record) != NULL);
     CHECK(admitted.fitness != RL_FITNESS_UNKNOWN || admitted.error != NULL);
 }
 

@@ -31,6 +31,7 @@ void sim_world_free(struct sim_world *world)
 {
     free(world->queue.heap);
     free(world->attempts);
+    free(world->details);
     free(world);
 }
 

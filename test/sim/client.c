@@ -214,6 +214,8 @@ void sim_client_end(struct sim_world *world, struct sim_client *client)
     struct rl_link *link;
 
     client->starved_until_us = 0;
+    for (uint32_t i = 0; i < world->plan.worker_count; i++)
+        sim_worker_unhide(world, &client->workers[i]);
     rl_engine_cancel_all(engine);
     rl_engine_leave_locks(engine);
     while ((link = rl_list_first(&engine->ended)) != NULL)
@@ -358,6 +360,6 @@ void sim_client_stop(struct sim_world *world, struct sim_client *client)
 {
     sim_client_look(world, client);
     for (uint32_t i = 0; i < world->plan.worker_count; i++)
-        sim_worker_stop(world, &client->workers[i]);
+        sim_worker_unhide(world, &client->workers[i]);
     sim_client_attend(world, client);
 }

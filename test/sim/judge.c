@@ -341,6 +341,27 @@ static bool is_at_limit(const struct sim_world *world, uint32_t node)
     return 2 * most * 10 >= (int64_t)world->plan.drift_ppm * 9;
 }
 
+/* Whether a node that lacks a floor cannot be told one: nodes that are gone for good took what they knew of fences with them. */
+static bool lacks_tellers(const struct sim_world *world, const struct rl_engine *engine, uint32_t node)
+{
+    uint32_t tellers = 0;
+
+    if (engine->guards[node].cause != RL_CAUSE_FLOOR || world->plan.gone_count == 0)
+        return false;
+    for (uint32_t i = 0; i < world->plan.node_count; i++)
+        tellers += engine->guards[i].fitness == RL_FITNESS_FIT;
+    return tellers < rl_quorum(world->plan.node_count);
+}
+
+static bool is_anybody_without_tellers(const struct sim_world *world)
+{
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t node = 0; node < world->plan.node_count; node++)
+            if (lacks_tellers(world, &world->clients[i].engine, node))
+                return true;
+    return false;
+}
+
 void sim_judge_calm(struct sim_world *world)
 {
     if (world->plan.beyond || world->plan.plain)
@@ -353,6 +374,7 @@ void sim_judge_calm(struct sim_world *world)
             if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX && engine->voting &&
                 engine->sessions[node].state == RL_SESSION_READY && !guard->asking && !guard->clock_bad &&
                 !is_at_limit(world, node) && !waits_for_witness(world, &world->clients[i], node) &&
+                !lacks_tellers(world, engine, node) &&
                 (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
                 sim_fail(
                     world,
@@ -368,7 +390,8 @@ void sim_judge_end(struct sim_world *world)
     if (world->plan.beyond)
         return;
     for (uint32_t name = 0; name < world->plan.name_count; name++)
-        if (world->granted_us[name] < calm_us && world->asked[name] >= ASKED_ENOUGH)
+        if (world->granted_us[name] < calm_us && world->asked[name] >= ASKED_ENOUGH &&
+            !is_anybody_without_tellers(world))
             sim_fail(world,
                      "liveness: all was well since %" PRId64 " ms, and nobody got %c after %" PRId64 " ms",
                      world->plan.faults_end_us / 1000, 'a' + (int)name, world->granted_us[name] / 1000);

@@ -199,6 +199,12 @@ static bool hides_validity(const struct sim_world *world)
     return world->plan.bug == SIM_BUG_LATE_HAND_OUT || world->plan.bug == SIM_BUG_NO_RECHECK;
 }
 
+void sim_worker_unhide(struct sim_world *world, struct sim_worker *worker)
+{
+    if (worker->stage == SIM_WON && hides_validity(world))
+        show_validity(world, worker);
+}
+
 /* It was won, and its caller gets to run. */
 static void hand_out(struct sim_world *world, struct sim_worker *worker)
 {
@@ -335,7 +341,7 @@ void sim_worker_act(struct sim_world *world, struct sim_worker *worker)
     worker->act_us = INT64_MAX;
     switch (worker->stage) {
     case SIM_IDLE:
-        if (world->init_due && sim_chance(world, 50)) {
+        if (world->init_due && !sim_faults_anybody_holds(world)) {
             world->init_due = false;
             init(world, worker);
         } else if (sim_chance(world, 3)) {
@@ -405,6 +411,8 @@ void sim_worker_ended(struct sim_world *world, struct sim_worker *worker, struct
         win(world, worker);
         return;
     }
+    if (operation->kind == RL_OPERATION_INIT && operation->result != REDLOCK_OK)
+        world->init_due = true; /* too few nodes heard it: the operator says it again */
     if (operation == worker->operation && operation->kind == RL_OPERATION_ADOPT)
         end_adoption(world, worker, operation);
     else if (operation == worker->operation && operation->kind == RL_OPERATION_RELEASE)

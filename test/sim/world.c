@@ -4,6 +4,7 @@
  */
 #include "sim/world.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -58,6 +59,7 @@ static void vouch(struct sim_world *world, struct sim_node *node)
 
 static void start_node(struct sim_world *world, uint32_t index)
 {
+    assert(index < SIM_NODES_MAX);
     struct sim_node *node = &world->nodes[index];
     int64_t skew = world->plan.node_skew_us, most = world->plan.rate_max_ppm;
 

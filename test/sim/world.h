@@ -223,6 +223,7 @@ void sim_network_free(struct sim_world *world, struct sim_message *message);
 void sim_faults_start(struct sim_world *world);
 void sim_faults_event(struct sim_world *world);
 void sim_faults_end(struct sim_world *world); /* everything is well again */
+bool sim_faults_anybody_holds(const struct sim_world *world);
 
 /* ---- judge.c: what must hold ---- */
 
@@ -265,6 +266,8 @@ void sim_client_end(struct sim_world *world, struct sim_client *client);
 /* ---- worker.c: what the application does ---- */
 
 void sim_worker_start(struct sim_world *world, struct sim_worker *worker);
+/* Planted bugs that hide how long a lock is valid show it again, for the run is over. */
+void sim_worker_unhide(struct sim_world *world, struct sim_worker *worker);
 void sim_worker_act(struct sim_world *world, struct sim_worker *worker);
 void sim_worker_stop(struct sim_world *world, struct sim_worker *worker);
 
