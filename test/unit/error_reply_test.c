@@ -38,7 +38,10 @@ static const struct {
     /* From inside a script, as older nodes say it. */
     {"ERR Error running script (call to f_0c): @user_script:9: WRONGTYPE Operation against",
      RL_CAUSE_FOREIGN_TYPE, RL_DENIED},
-    {"ERR @user_script: 3: -READONLY You can't", RL_CAUSE_ERROR, RL_BROKEN},
+    {"ERR Error running script (call to f_bf): @user_script:1: @user_script: 1: -OOM command not allowed when",
+     RL_CAUSE_MEMORY, RL_BROKEN},
+    {"ERR @user_script: 3: -READONLY You can't", RL_CAUSE_REPLICA, RL_UNFIT},
+    {"ERR @user_script: 3: -", RL_CAUSE_ERROR, RL_BROKEN},
     /* Others, and words that only look like one. */
     {"ERR unknown command 'SET'", RL_CAUSE_ERROR, RL_BROKEN},
     {"OOMPH", RL_CAUSE_ERROR, RL_BROKEN},

@@ -13,7 +13,8 @@ from suite.nodes import Fleet
 
 SHARED_MODES = ("plain", "guarded")
 TESTS_S = 1800
-NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "integration/idle_guarded", "cli/config"}
+NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "integration/idle_guarded",
+            "integration/wrong_server", "cli/config"}
 
 
 def attempt(function, stage):
