@@ -231,7 +231,7 @@ ok 'a redlock that is stopped does not keep CMD alive' until_true is_dead "$(<"$
 kill -CONT "$started"
 finish
 is 'and says so when it goes on' "$code" 79
-ok 'with the true reason' matches "$err" '\(it (was not|could not be) renewed in time'
+ok 'with the true reason' matches "$err" '\((it (was not|could not be) renewed in time|[0-2] of 5 nodes renewed it)'
 
 # ---- redlock does not run between getting the lock and starting CMD
 # A pipe that is full holds it there; then it is stopped until the lock is gone.

@@ -32,12 +32,13 @@ void sim_network_free(struct sim_world *world, struct sim_message *message)
 
 static struct sim_message *make_message(struct sim_world *world, const char *bytes, size_t length)
 {
-    struct sim_message *message = malloc(sizeof *message + length);
+    struct sim_message *message = malloc(sizeof *message + length + 1); /* and a NUL, for who reads numbers */
 
     if (message == NULL)
         abort();
     *message = (struct sim_message){.length = (uint32_t)length};
     memcpy(message->bytes, bytes, length);
+    message->bytes[length] = '\0';
     world->messages_alive++;
     world->stats.messages++;
     return message;
