@@ -127,7 +127,7 @@ static void write_peek(struct rl_writer *writer, const struct rl_lock_command *c
     rl_write_text(writer, "GETRANGE");
     rl_write_bytes(writer, command->key, command->key_length);
     rl_write_text(writer, "0");
-    rl_write_integer(writer, RL_OWNER_MAX - 1);
+    rl_write_integer(writer, RL_OWNER_MARK_LENGTH + RL_OWNER_MAX - 1);
     if (command->kind == RL_COMMAND_WATCH)
         rl_write_track_next(writer);
     rl_write_command(writer, 2);
@@ -169,6 +169,14 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         rl_write_script(writer, &rl_script_search, full);
         rl_write_text(writer, "1");
         rl_write_text(writer, RL_KEY_FLOOR);
+        break;
+    case RL_COMMAND_BREAK:
+        open_script(writer, &rl_script_break, full, command, 1, 2);
+        rl_write_bytes(writer, command->owner, command->owner_length);
+        rl_write_integer(writer, command->ttl_ms);
+        break;
+    case RL_COMMAND_PAGE:
+        rl_page_write(writer, command->page, full);
         break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_TRACK:
@@ -219,6 +227,16 @@ static bool is_time(const struct rl_resp *item)
     return is_fence(item) && item->integer > 0;
 }
 
+/* Whose key is there. The mark of a hold that was broken is no part of its owner's value. */
+static void name_owner(struct rl_lock_reply *reply, const struct rl_resp *value)
+{
+    reply->owner = value->text;
+    reply->owner_length = value->text_length;
+    reply->answer.marked = rl_owner_unmark(&reply->owner, &reply->owner_length);
+    if (reply->owner_length > RL_OWNER_MAX)
+        reply->owner_length = RL_OWNER_MAX;
+}
+
 /* {0, now, fence, pttl, owner}: the items after the first two. */
 static bool read_denied(const struct rl_resp *items, struct rl_lock_reply *reply)
 {
@@ -227,8 +245,7 @@ static bool read_denied(const struct rl_resp *items, struct rl_lock_reply *reply
     reply->answer.verdict = RL_DENIED;
     reply->answer.fence = (uint64_t)items[2].integer;
     reply->answer.ttl_left_ms = items[3].integer;
-    reply->owner = items[4].text;
-    reply->owner_length = items[4].text_length;
+    name_owner(reply, &items[4]);
     return true;
 }
 
@@ -316,14 +333,26 @@ static void read_acquire(const struct rl_resp *item, uint64_t proposal, const ch
     }
 }
 
+static void answer_mark(struct rl_lock_reply *reply)
+{
+    static const char words[] = "an operator has broken the lock";
+
+    reply->answer.verdict = RL_DENIED;
+    reply->answer.cause = RL_CAUSE_BROKEN;
+    reply->error = words;
+    reply->error_length = sizeof words - 1;
+}
+
 /* Extend, raise and release: above 0 done (1, or the node's time), 0 another's, -1 not there, -2 was not there and is
- * planted again, which tells nobody that it was ours all the time. */
+ * planted again, which tells nobody that it was ours all the time, -5 broken. */
 static void read_compared(const struct rl_resp *item, struct rl_lock_reply *reply)
 {
     static const char planted[] = "it had lost the lock, and was given it again";
 
-    if (item->type != RL_RESP_INTEGER || item->integer < -4 || item->integer > RL_FENCE_MAX) {
+    if (item->type != RL_RESP_INTEGER || item->integer < -5 || item->integer > RL_FENCE_MAX) {
         answer_protocol(reply);
+    } else if (item->integer == -5) {
+        answer_mark(reply);
     } else if (item->integer <= -3) {
         answer_code(reply, item->integer);
     } else if (item->integer == -2) {
@@ -368,9 +397,8 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
     if (reply->answer.verdict == RL_DENIED)
         reply->answer.ttl_left_ms = ttl->integer;
     if (reply->answer.verdict == RL_DENIED && value->type == RL_RESP_STRING) {
-        reply->owner = value->text;
-        reply->owner_length = value->text_length;
-        reply->answer.holder = rl_hash_bytes(0, value->text, value->text_length);
+        name_owner(reply, value);
+        reply->answer.holder = rl_hash_bytes(0, reply->owner, reply->owner_length);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "core/event.h"
 #include "wire/handshake.h"
 #include "wire/line_command.h"
+#include "wire/page_command.h"
 #include "wire/resp_writer.h"
 
 enum rl_command_kind {
@@ -23,7 +24,9 @@ enum rl_command_kind {
     RL_COMMAND_LEAVE,   /* give up the place in the line: answers denied for "was not in it" */
     RL_COMMAND_PRESENT, /* somebody waits, or no longer: for people to see */
     RL_COMMAND_LINE,    /* who waits: answers granted, and rl_line_read has the rest */
-    RL_COMMAND_SEARCH /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
+    RL_COMMAND_SEARCH, /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
+    RL_COMMAND_BREAK, /* end somebody's hold by an operator's order; ttl_ms: how long others are kept out */
+    RL_COMMAND_PAGE   /* one page of all locks of a node: see page_command.h for the answer */
 };
 
 struct rl_lock_command {
@@ -41,6 +44,7 @@ struct rl_lock_command {
     bool prove;           /* ACQUIRE: ask behind it which master it was that answered */
     /* ACQUIRE: a fair one, on guarded nodes only; NULL: an ordinary one. LEAVE, PRESENT: whose place. */
     const struct rl_place *place;
+    const struct rl_page *page; /* LIST: which page */
 };
 
 /* Replies such a command gets. */

@@ -28,7 +28,7 @@ static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char 
 
     rl_lock_command_read(kind, proposal != 0, proposal, bytes, length, &reply);
     CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
-    CHECK(reply.answer.cause <= RL_CAUSE_CLOCK_RATE);
+    CHECK(reply.answer.cause <= RL_CAUSE_BROKEN);
     CHECK(reply.owner == NULL || reply.owner == rl_foreign_owner ||
           (reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length));
     /* A plain node knows no fences, and a guarded one does not grant without. */

@@ -430,7 +430,7 @@ static void check_reply(const char *bytes, size_t length, enum rl_command_kind k
 
     assert_in_range(reading, RL_READING_ANSWER, RL_READING_NO_COMMAND);
     assert_in_range(reply.answer.verdict, RL_GRANTED, RL_BROKEN);
-    assert_in_range(reply.answer.cause, RL_CAUSE_NONE, RL_CAUSE_CLOCK_RATE);
+    assert_in_range(reply.answer.cause, RL_CAUSE_NONE, RL_CAUSE_BROKEN);
     if (reply.owner != NULL && reply.owner != rl_foreign_owner)
         assert_true(reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length);
 }
