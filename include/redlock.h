@@ -160,9 +160,7 @@ typedef struct redlock_holder {
     uint32_t tag_length;
     int64_t since_ms;                   /* wall clock, milliseconds since 1970 */
     unsigned char tag[REDLOCK_TAG_MAX]; /* redlock_spec.tag, tag_length bytes */
-    uint32_t
-        broken; /* 1: an operator has broken it; others are kept out until it was told, or for a moment */
-    uint32_t reserved_half;
+    uint64_t broken; /* 1: an operator has broken it, and it may not know that yet: see redlock_break() */
     uint64_t reserved[7]; /* 0 */
 } redlock_holder;
 
@@ -483,7 +481,6 @@ typedef enum redlock_change {
 typedef struct redlock_event {
     size_t size; /* sizeof(redlock_event) */
     redlock_change change;
-    uint32_t reserved;
     int64_t at_ms;         /* when it was seen: wall clock, milliseconds since 1970 */
     redlock_listed lock;   /* as it is now; the holder is empty when nobody has it */
     redlock_holder before; /* who had it before, if it was somebody else */
