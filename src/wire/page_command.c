@@ -97,10 +97,11 @@ bool rl_page_next(struct rl_page_answer *answer, struct rl_page_entry *entry)
 
 size_t rl_page_literal(char *pattern, const char *bytes, size_t length)
 {
+    static const char special[] = {'*', '?', '[', ']', '\\', '^', '-'};
     size_t written = 0;
 
     for (size_t i = 0; i < length; i++) {
-        if (bytes[i] != '\0' && strchr("*?[]\\^-", bytes[i]) != NULL)
+        if (memchr(special, bytes[i], sizeof special) != NULL)
             pattern[written++] = '\\';
         pattern[written++] = bytes[i];
     }
