@@ -15,6 +15,8 @@
 #include "wire/script.h"
 #include "wire/tracking.h"
 
+enum { FENCE_DIGITS_MAX = 16 }; /* as many as RL_FENCE_MAX has */
+
 /* Opens the call of a script whose first key is the lock; further keys and the arguments follow. */
 static void open_script(struct rl_writer *writer, const struct rl_script *script, bool full,
                         const struct rl_lock_command *command, uint32_t key_count, uint32_t argument_count)
@@ -135,6 +137,17 @@ static void write_peek(struct rl_writer *writer, const struct rl_lock_command *c
     rl_write_bytes(writer, command->key, command->key_length);
 }
 
+static void write_fence_question(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    char fence[RL_KEY_FENCE_MAX];
+
+    rl_write_command(writer, 4);
+    rl_write_text(writer, "GETRANGE");
+    rl_write_bytes(writer, fence, rl_key_fence(fence, command->key, command->key_length));
+    rl_write_text(writer, "0");
+    rl_write_integer(writer, FENCE_DIGITS_MAX);
+}
+
 void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
                            bool full)
 {
@@ -170,7 +183,11 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         rl_write_text(writer, "1");
         rl_write_text(writer, RL_KEY_FLOOR);
         break;
+    case RL_COMMAND_FENCE:
+        write_fence_question(writer, command);
+        break;
     case RL_COMMAND_ADMIT:
+    case RL_COMMAND_EXAMINE:
     case RL_COMMAND_TRACK:
     case RL_COMMAND_PLACE:
         assert(!"written elsewhere");
@@ -460,6 +477,22 @@ enum rl_proof rl_lock_command_proof(const char *bytes, size_t length, const char
     return item.type == RL_RESP_STRING && rl_info_same_master(item.text, item.text_length, replid)
                ? RL_PROOF_SAME
                : RL_PROOF_ANOTHER;
+}
+
+uint64_t rl_lock_command_fence(const char *bytes, size_t length)
+{
+    size_t offset = 0;
+    struct rl_resp item = next_item(bytes, length, &offset);
+    uint64_t fence = 0;
+
+    if (item.type != RL_RESP_STRING || item.text_length > FENCE_DIGITS_MAX)
+        return 0;
+    for (size_t i = 0; i < item.text_length; i++) {
+        if (item.text[i] < '0' || item.text[i] > '9')
+            return 0;
+        fence = fence * 10 + (uint64_t)(item.text[i] - '0');
+    }
+    return fence <= (uint64_t)RL_FENCE_MAX ? fence : 0;
 }
 
 void rl_lock_command_refuse(struct rl_lock_reply *reply)

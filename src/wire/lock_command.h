@@ -23,6 +23,8 @@ enum rl_command_kind {
     RL_COMMAND_LEAVE,   /* give up the place in the line: answers denied for "was not in it" */
     RL_COMMAND_PRESENT, /* somebody waits, or no longer: for people to see */
     RL_COMMAND_LINE,    /* who waits: answers granted, and rl_line_read has the rest */
+    RL_COMMAND_FENCE,   /* the highest fence of a lock: see rl_lock_command_fence */
+    RL_COMMAND_EXAMINE, /* how is this node: see examine_command.h, not here */
     RL_COMMAND_SEARCH /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
 };
 
@@ -89,6 +91,9 @@ enum rl_proof {
 };
 
 enum rl_proof rl_lock_command_proof(const char *bytes, size_t length, const char *replid);
+
+/* The reply to FENCE; 0 none is stored. */
+uint64_t rl_lock_command_fence(const char *bytes, size_t length);
 
 /* Makes of such a reply what it is worth when it is not: an epoch refusal. */
 void rl_lock_command_refuse(struct rl_lock_reply *reply);
