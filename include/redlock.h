@@ -524,24 +524,23 @@ typedef struct redlock_node_facts {
     char server[16];  /* "redis" or "valkey"; empty when it was never connected, or does not tell */
     char version[16]; /* "7.0.15" */
     redlock_role role;
-    uint32_t cluster;        /* 1: it is a node of a cluster */
-    uint32_t resp3;          /* 1: it can push */
-    int64_t uptime_s;        /* when it was greeted */
-    int64_t clock_offset_us; /* its clock less this machine's, at the last look; INT64_MIN not known */
-    int64_t
-        certificate_ends_s; /* of its TLS certificate, in seconds since 1970; 0 no TLS, or not connected */
-    int64_t longest_ttl_ms; /* the longest max_ttl_ms that it was told by clients; 0 not known */
-    uint32_t examined;      /* 1: what follows was asked for, and answered */
-    int32_t append_only;    /* 1 it keeps an append-only file, 0 it does not, -1 not known */
-    int32_t snapshots;      /* likewise: it saves snapshots by itself */
-    char append_fsync[12];  /* "always", "everysec", "no"; empty not known */
-    char memory_policy[24]; /* its maxmemory-policy; empty not known */
-    int64_t memory_used;    /* bytes; -1 not known */
-    int64_t memory_max;     /* its maxmemory: 0 no limit, -1 not known */
-    uint64_t fence_floor;   /* no fence it gives out is lower; 0 none */
-    char user[64];          /* whom it takes the client for; empty not known */
-    char missing_rights
-        [640]; /* what this client needs and may not, in the words of ACL SETUSER: "+get ~lock:*" */
+    uint32_t cluster;           /* 1: it is a node of a cluster */
+    uint32_t resp3;             /* 1: it can push */
+    int64_t uptime_s;           /* when it was greeted */
+    int64_t clock_offset_us;    /* its clock less this machine's, at the last look; INT64_MIN not known */
+    int64_t certificate_ends_s; /* of its TLS certificate, in seconds since 1970; 0 no TLS */
+    int64_t longest_ttl_ms;     /* the longest max_ttl_ms that it was told by clients; 0 not known */
+    uint32_t examined;          /* 1: what follows was asked for, and answered */
+    int32_t append_only;        /* 1 it keeps an append-only file, 0 it does not, -1 not known */
+    int32_t snapshots;          /* likewise: it saves snapshots by itself */
+    char append_fsync[12];      /* "always", "everysec", "no"; empty not known */
+    char memory_policy[24];     /* its maxmemory-policy; empty not known */
+    int64_t memory_used;        /* bytes; -1 not known */
+    int64_t memory_max;         /* its maxmemory: 0 no limit, -1 not known */
+    uint64_t fence_floor;       /* no fence it gives out is lower; 0 none */
+    char user[64];              /* whom it takes the client for; empty not known */
+    /* What this client needs and its user may not, in the words of ACL SETUSER: "+get ~lock:*". */
+    char missing_rights[640];
     char advisable_rights[80]; /* likewise, but locks work without it: notifications, and init's search */
     char foreign_keys[80];     /* keys of the guard that hold something else, with blanks between them */
 } redlock_node_facts;

@@ -28,6 +28,11 @@ script() {
 # A lock need not be on all nodes.
 is_held() { [ "$(copies "$1")" -ge 3 ]; }
 
+# ---- what nodes say of themselves
+example examine
+is 'examine asks all nodes' "$code" 0
+is 'about their versions' "$(grep -cE 'sock: (redis|valkey) [0-9.]+, append-only file: no, missing rights: none$' "$work/out")" 5
+
 # ---- init, with nodes that are new
 example hello
 is 'new nodes do not vote' "$code" 1
