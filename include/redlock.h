@@ -530,6 +530,7 @@ typedef struct redlock_node_facts {
     int64_t clock_offset_us;    /* its clock less this machine's, at the last look; INT64_MIN not known */
     int64_t certificate_ends_s; /* of its TLS certificate, in seconds since 1970; 0 no TLS */
     int64_t longest_ttl_ms;     /* the longest max_ttl_ms that it was told by clients; 0 not known */
+    uint32_t durable;           /* 1: its URL says that it keeps its memory over a restart */
     uint32_t examined;          /* 1: what follows was asked for, and answered */
     int32_t append_only;        /* 1 it keeps an append-only file, 0 it does not, -1 not known */
     int32_t snapshots;          /* likewise: it saves snapshots by itself */

@@ -42,6 +42,12 @@ static const char status_text[] =
     "With --check: 0 when a lock can be had and one more node may fail, 1 when none\n"
     "may, 69 when no lock can be had. Starts no local nodes.\n";
 
+static const char doctor_text[] =
+    "Looks at each node (version, role, rights, memory, persistence, clock, latency,\n"
+    "notifications, TLS), at the fleet and at this host. Each finding says what it\n"
+    "is, why it matters and what mends it. Takes no lock and changes nothing.\n"
+    "Exit code 0 when all is well, 1 with warnings, 69 when no lock can be had.\n";
+
 static const char init_text[] =
     "A node that was restarted or wiped does not vote until every lock it may have\n"
     "lost has ended. A new fleet has no locks: init says so and admits its nodes at\n"
@@ -77,6 +83,8 @@ const struct cli_command cli_commands[] = {
      cli_command_release},
     {"status", "[NAME]", "who holds NAME, and what each node says", status_text, CLI_STATUS, 0, 1, NULL,
      false, cli_command_status},
+    {"doctor", "", "what is wrong with nodes, fleet and host, and what mends it", doctor_text, CLI_DOCTOR, 0,
+     0, NULL, false, cli_command_doctor},
     {"init", "[--yes] [--force]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL,
      false, cli_command_init},
     {"local", "start|stop|status", "the five private nodes used when none are configured", local_text,

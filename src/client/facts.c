@@ -70,6 +70,7 @@ redlock_result redlock_client_node_facts(redlock_client *client, uint32_t node, 
         return REDLOCK_INVALID;
     }
     take_greeting(&ours, &client->engine.sessions[node]);
+    ours.durable = client->engine.sessions[node].url.durable;
     take_terms(&ours, &client->engine.guards[node].terms);
     if (client->engine.guards[node].clock_seen)
         ours.clock_offset_us = client->engine.guards[node].clock_offset_us;
