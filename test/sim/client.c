@@ -293,7 +293,6 @@ void sim_client_attend(struct sim_world *world, struct sim_client *client)
         note_ready(world, client);
         sim_network_carry(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++) {
-            sim_judge_votes(world, &client->workers[i]);
             sim_wakes_look(world, client, &client->workers[i]);
             sim_worker_look(world, &client->workers[i]);
         }

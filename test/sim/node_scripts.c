@@ -252,6 +252,8 @@ void sim_script_release(struct sim_call *call)
 {
     const char *held = get(call, call->arguments[0]);
 
+    if (call->node->released != NULL)
+        call->node->released(call->node->context, call->node, call->arguments[1]);
     if (held == NULL)
         sim_reply_integer(call->reply, -1);
     else if (strcmp(held, call->arguments[1]) != 0)

@@ -67,6 +67,7 @@ static void start_node(struct sim_world *world, uint32_t index)
     node->wrote = sim_judge_wrote;
     node->removing = sim_wakes_removing;
     node->asked = sim_judge_asked;
+    node->released = sim_judge_released;
     node->tell = sim_network_tell;
     node->arm_late = sim_network_arm_late;
     node->old = rl_node_set_has(world->plan.old, index);
