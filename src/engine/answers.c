@@ -111,7 +111,8 @@ static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, con
 {
     return engine->config.guarded &&
            (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND) &&
-           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE);
+           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
+           !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_UNFIT));
 }
 
 static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)

@@ -263,7 +263,8 @@ void sim_judge_released(void *context, struct sim_node *node, const char *owner)
 {
     struct sim_world *world = context;
 
-    world->attempts[sim_attempt_of(world, owner)].released |= rl_node_set_one((uint32_t)(node - world->nodes));
+    world->attempts[sim_attempt_of(world, owner)].released |=
+        rl_node_set_one((uint32_t)(node - world->nodes));
 }
 
 /* Rule: a node is asked once for each owner value, unless it is certain that nothing was carried out. */
@@ -279,11 +280,6 @@ void sim_judge_asked(void *context, struct sim_node *node, const char *owner)
     world->attempts[attempt].asked |= rl_node_set_one(place);
 }
 
-static int64_t longest_ttl_ms(const struct sim_plan *plan)
-{
-    return plan->max_ttl_ms * (plan->mixed ? 2 : 1);
-}
-
 /* No key of a lock without an end, none that outlives the longest TTL, none that comes when nobody will remove it. */
 void sim_judge_wrote(void *context, struct sim_node *node, const char *key, const char *owner)
 {
@@ -297,7 +293,7 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     if (world->attempts[attempt].held[place] == 0)
         world->attempts[attempt].held[place] = ++world->hold_count;
     left_ms = sim_node_pttl(node, now_us, key);
-    if (left_ms < 0 || left_ms > longest_ttl_ms(&world->plan))
+    if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
     if (attempt != 0 && !world->attempts[attempt].left && !world->straying && judges_orphans(world) &&
         rl_node_set_has(world->attempts[attempt].released, place))
@@ -415,7 +411,7 @@ void sim_judge_calm(struct sim_world *world)
 
 void sim_judge_end(struct sim_world *world)
 {
-    int64_t calm_us = world->plan.stop_us - world->plan.ttl_ms * 2000 - 7000000;
+    int64_t calm_us = world->plan.stop_us - world->plan.longest_ms * 2000 - 7000000;
 
     if (world->plan.beyond)
         return;

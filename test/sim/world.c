@@ -139,6 +139,7 @@ static void begin(struct sim_world *world, const struct sim_plan *plan, FILE *tr
     world->attempt_count = 1; /* 0 is nobody's */
     world->stats = stats;
     world->stats.plain_seeds += plan->plain;
+    world->stats.mixed_seeds += plan->longest_ms > plan->max_ttl_ms;
     world->details = details;
     world->transcript = transcript;
     world->plan = *plan;

@@ -131,6 +131,7 @@ struct sim_attempt {
     int64_t asked_us;             /* true time when its round began */
     rl_node_set asked;            /* nodes that were asked for a vote under it */
     rl_node_set released;         /* nodes that have carried out its release */
+    bool given_back;              /* a quorum has confirmed its release */
     bool left;                    /* on purpose: nobody cleans up after it */
     uint64_t held[SIM_NODES_MAX]; /* when it was first planted there, counted over all of them; 0 never */
 };
@@ -157,6 +158,7 @@ struct sim_stats {
     uint64_t steps, messages, grants, raises, extensions, mends, losses, releases, too_slow, orphans;
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
+    uint64_t mixed_seeds, stale_adoptions;
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
 };
