@@ -27,7 +27,7 @@ static void tell_renewal(struct cli_supervision *supervision, const struct cli_l
         json_pack("{s:i, s:i, s:i, s:I}", "granted", (int)news->granted, "nodes", (int)news->node_count,
                   "quorum", (int)news->quorum, "validity_ms", (json_int_t)news->validity_ms);
 
-    if (news->failed && !supervision->failing && !supervision->lost)
+    if (news->failed && !news->late && !supervision->failing && !supervision->lost)
         cli_output_warn("%s could not be renewed: %u of %u nodes agreed, %u are needed; %s left",
                         supervision->name, news->granted, news->node_count, news->quorum,
                         cli_text_span(news->validity_ms).text);
@@ -67,7 +67,7 @@ static struct loss_words loss_words(const struct cli_lease_news *news)
 {
     struct loss_words words;
 
-    if (news->granted >= news->quorum) /* by an earlier renewal, or by one that was too late */
+    if (news->late)
         snprintf(words.text, sizeof words.text, "it was not renewed in time, its validity has ended");
     else if (news->not_held > 0)
         snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->not_held,
