@@ -18,7 +18,7 @@ struct cli_config {
     bool plain, mode_given;
     char *ttl_place, *password_place; /* file and line of ttl and of password_file */
     struct {
-        char *listen, *unix_path, *resp, *access, *hosts, *tls_cert, *tls_key, *tls_client_ca;
+        char *listen, *unix_path, *resp, *access, *hosts, *metrics_name, *tls_cert, *tls_key, *tls_client_ca;
         uint32_t max_wait_ms, max_hold_ms, max_connections, max_waiters;
     } serve; /* keys that begin with serve_: of redlock serve */
 };
