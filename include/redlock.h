@@ -509,6 +509,20 @@ REDLOCK_API redlock_result redlock_client_stats(redlock_client *client, redlock_
 REDLOCK_API redlock_result redlock_client_node_stats(redlock_client *client, uint32_t node,
                                                      redlock_node_stats *stats);
 
+/* A label for every series of redlock_stats_prometheus(): which client, which job. */
+typedef struct redlock_label {
+    const char *name;  /* letters, digits and underscores; not one that a series has itself */
+    const char *value; /* any text */
+} redlock_label;
+
+/* Writes both kinds of statistics in Prometheus' text format, with a NUL behind it; which series there are depends on the nodes
+ * alone, never on the names of locks. *length is what the whole text takes, without the NUL. REDLOCK_INVALID: a label is
+ * wrong, or `size` is too small, which text NULL and size 0 is: make room for a bit more than *length, since numbers
+ * grow, and call again. REDLOCK_NOMEM: no room for a copy of the statistics. */
+REDLOCK_API redlock_result redlock_stats_prometheus(redlock_client *client, const redlock_label *labels,
+                                                    uint32_t label_count, char *text, size_t size,
+                                                    size_t *length);
+
 /* ---- nodes themselves ------------------------------------------------------------------------------------ */
 
 typedef enum redlock_role {

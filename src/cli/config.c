@@ -266,7 +266,8 @@ void cli_config_free(struct cli_config *config)
                      config->serve.hosts,
                      config->serve.tls_cert,
                      config->serve.tls_key,
-                     config->serve.tls_client_ca};
+                     config->serve.tls_client_ca,
+                     config->serve.metrics_name};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);

@@ -243,6 +243,7 @@ static int refuse_key(const struct file *file, const char *key)
                                        "serve_tls_client_ca",
                                        "serve_max_wait",
                                        "serve_max_hold",
+                                       "serve_metrics_name",
                                        "serve_max_connections",
                                        "serve_max_waiters"};
     const char *near = NULL;
@@ -281,6 +282,7 @@ static int set_key(const struct file *file, const char *key, const char *value)
                  {"serve_resp", &config->serve.resp, set_text},
                  {"serve_access", &config->serve.access, set_path},
                  {"serve_hosts", &config->serve.hosts, set_text},
+                 {"serve_metrics_name", &config->serve.metrics_name, set_text},
                  {"serve_tls_cert", &config->serve.tls_cert, set_path},
                  {"serve_tls_key", &config->serve.tls_key, set_path},
                  {"serve_tls_client_ca", &config->serve.tls_client_ca, set_path}};

@@ -19,7 +19,7 @@ struct cli_config {
     bool require_nodes, require_nodes_given;
     char *ttl_place, *password_place, *require_nodes_place; /* file and line of these */
     struct {
-        char *listen, *unix_path, *resp, *access, *hosts, *tls_cert, *tls_key, *tls_client_ca;
+        char *listen, *unix_path, *resp, *access, *hosts, *metrics_name, *tls_cert, *tls_key, *tls_client_ca;
         uint32_t max_wait_ms, max_hold_ms, max_connections, max_waiters;
     } serve; /* keys that begin with serve_: of redlock serve */
 };

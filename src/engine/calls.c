@@ -64,11 +64,16 @@ static const char *check_times(const struct rl_engine *engine, const redlock_spe
         return "ttl_ms is above max_ttl_ms of the client: shorten it and renew, or raise max_ttl_ms";
     if (spec->max_hold_ms < 0)
         return "max_hold_ms is negative";
-    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
-        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
-    if (spec->kind == REDLOCK_FAIR && !engine->config.guarded)
-        return "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line";
     return check_renewal(engine, spec);
+}
+
+static const char *check_kind(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    const struct rl_kind *kind = rl_lock_kind(spec->kind);
+
+    if (kind == NULL)
+        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
+    return engine->config.guarded ? NULL : kind->not_plain;
 }
 
 static const char *check_tag(const redlock_spec *spec)
@@ -107,6 +112,8 @@ redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *
         wrong = check_name(engine, checked);
         if (wrong == NULL)
             wrong = check_times(engine, checked);
+        if (wrong == NULL)
+            wrong = check_kind(engine, checked);
         if (wrong == NULL)
             wrong = check_tag(checked);
     }
@@ -213,9 +220,9 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
     operation->request = request;
     config = acquire_config(engine, spec, began, wait_ms, report != NULL || request != 0);
     operation->started = began;
-    if (spec->kind == REDLOCK_FAIR) {
+    if (lock->kind->stands_in_line) {
         rl_place_begin(operation);
-        config.fair = config.watch = true;
+        config.in_line = config.watch = true;
     } else {
         rl_queue_join(operation, wait_ms != 0, &config);
     }

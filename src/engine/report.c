@@ -350,12 +350,10 @@ static const char *granted_words(enum rl_operation_kind kind)
     return "granted it";
 }
 
-/* A lock that was lost by the clock alone: enough nodes renewed it, but that was too late or long ago, or none was asked to. */
-static bool ended_by_time(const redlock_report *report, const struct views *views)
+/* A lock that was lost by the clock alone: no node refused it or was silent, or enough of them answered too late. */
+static bool ended_by_time(const redlock_report *report, const redlock_lock *lock)
 {
-    return report->result == REDLOCK_LOST &&
-           (report->granted >= report->quorum ||
-            count_nodes(views, REDLOCK_VERDICT_PENDING) == report->node_count);
+    return report->result == REDLOCK_LOST && (lock->lease.late || report->granted >= report->quorum);
 }
 
 static void write_line(redlock_report *report, const redlock_lock *lock, const struct views *views,
@@ -374,7 +372,7 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const s
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
         add_holder(&text, report, split);
     rl_text_add(&text, ": ");
-    if (ended_by_time(report, views))
+    if (ended_by_time(report, lock))
         rl_text_add(&text, "it was not renewed in time, its validity has ended");
     else if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
         add_counts(&text, report, report->held, "have a lock that is held");
@@ -530,10 +528,12 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
                        const struct rl_tally *tally)
 {
     struct views views = {.engine = lock->engine};
+    bool late = result == REDLOCK_LOST && lock->lease.late; /* then what nodes said is not the reason */
 
     rl_report_clear(report);
     for (uint32_t i = 0; i < lock->engine->node_count; i++)
-        views.nodes[i] = view_tally(lock, tally, i);
+        views.nodes[i] = late ? (struct view){.verdict = REDLOCK_VERDICT_PENDING, .words = ""}
+                              : view_tally(lock, tally, i);
     rl_details_forget(report->details);
     fill_nodes(report, &views);
     report->result = result;

@@ -177,6 +177,11 @@ is 'stats counts' "$code" 0
 ok 'what it did' matches "$out" 'redlock [0-9.]+: 100 acquired, 100 released, 0 held now'
 ok 'node by node' matches "$out" 'n5.sock: [0-9]+ granted, 0 failed'
 
+# ---- metrics
+example metrics
+is 'metrics prints them' "$code" 0
+ok 'with the lock that it holds' has "$out" 'redlock_held{client="example"} 1'
+
 # ---- unlock
 try acquire parcel --ttl 60s
 owner=$(sed -n 's/^owner //p' <<<"$out")
