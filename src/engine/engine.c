@@ -382,6 +382,7 @@ void rl_engine_free(struct rl_engine *engine)
 {
     rl_state_release(engine, engine->timers.heap, engine->timers.capacity * sizeof(struct rl_timer *));
     rl_state_release(engine, engine->node_stats, engine->node_capacity * sizeof *engine->node_stats);
+    rl_state_release(engine, engine->facts, engine->node_capacity * sizeof *engine->facts);
     rl_state_release(engine, engine->guards, engine->node_capacity * sizeof *engine->guards);
     rl_state_release(engine, engine->sessions, engine->node_capacity * sizeof *engine->sessions);
 }

@@ -270,7 +270,6 @@ static bool begin_look(struct rl_listing *listing, const struct rl_page_entry *e
     }
     look->parent = listing->operation;
     look->request = listing->operation->request;
-    look->seen = entry->fence;
     look->foreign = entry->foreign;
     listing->operation->looking++;
     rl_survey_start(look, listing->alone ? RL_COMMAND_WATCH : RL_COMMAND_PEEK);
@@ -445,7 +444,7 @@ void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct
         keep_page(listing, bytes, length);
         return;
     case RL_PAGE_NO_SCRIPT:
-        engine_of(listing)->sessions[node].loaded = 0;
+        engine_of(listing)->sessions[node].carried = 0;
         if (ticket->full || !ask_page(listing, true))
             leave_node(listing, RL_CAUSE_ERROR);
         return;
@@ -712,7 +711,7 @@ static void describe(const struct rl_listing *listing, const struct rl_operation
                                .quorum = rl_quorum(engine->node_count),
                                .waiting = look->record.waiting,
                                .ttl_left_ms = picture.ttl_left_ms,
-                               .fence = look->seen};
+                               .fence = picture.fence};
     if (picture.owner != 0 || listing->partial)
         listed->holder = picture.holder;
 }

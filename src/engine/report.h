@@ -30,6 +30,7 @@ struct rl_picture {
     bool broken;         /* an operator has broken the holder's hold */
     uint32_t votes;      /* nodes that have the key of the owner that most of them named */
     uint64_t owner;      /* tells that one from others, if a quorum has it; 0 nobody holds it */
+    uint64_t fence;      /* the highest that any node has; 0 none */
     int64_t ttl_left_ms; /* -1 never expires, -2 not known */
     struct rl_time now, ends;
     redlock_holder holder; /* that owner, also when it has no quorum */

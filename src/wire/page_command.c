@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "core/event.h"
 #include "wire/error_reply.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
@@ -59,39 +58,22 @@ enum rl_page_reading rl_page_read(struct rl_page_answer *answer, const char *byt
     return RL_PAGE_WHOLE;
 }
 
-/* What is no number, or out of range, is no fence of ours. */
-static uint64_t read_fence(const struct rl_resp *item)
-{
-    uint64_t fence = 0;
-
-    if (item->text_length > 16)
-        return 0;
-    for (size_t i = 0; i < item->text_length; i++) {
-        if (item->text[i] < '0' || item->text[i] > '9')
-            return 0;
-        fence = fence * 10 + (uint64_t)(item->text[i] - '0');
-    }
-    return fence <= (uint64_t)RL_FENCE_MAX ? fence : 0;
-}
-
 bool rl_page_next(struct rl_page_answer *answer, struct rl_page_entry *entry)
 {
-    struct rl_resp name, number;
+    struct rl_resp name, foreign;
 
     if (answer->left == 0)
         return false;
     answer->left--;
     if (rl_resp_next(answer->bytes, answer->length, &answer->offset, &name) != RL_RESP_OK ||
         name.type != RL_RESP_STRING ||
-        rl_resp_next(answer->bytes, answer->length, &answer->offset, &number) != RL_RESP_OK ||
-        number.type != RL_RESP_STRING) {
+        rl_resp_next(answer->bytes, answer->length, &answer->offset, &foreign) != RL_RESP_OK ||
+        foreign.type != RL_RESP_INTEGER) {
         answer->left = 0;
         return false;
     }
-    *entry = (struct rl_page_entry){.key = name.text,
-                                    .key_length = name.text_length,
-                                    .fence = read_fence(&number),
-                                    .foreign = number.text_length == 1 && number.text[0] == '-'};
+    *entry = (struct rl_page_entry){
+        .key = name.text, .key_length = name.text_length, .foreign = foreign.integer != 0};
     return true;
 }
 

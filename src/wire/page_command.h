@@ -52,8 +52,7 @@ enum rl_page_reading rl_page_read(struct rl_page_answer *answer, const char *byt
 struct rl_page_entry {
     const char *key;
     size_t key_length;
-    uint64_t fence; /* the highest that the node knows for it; 0 none */
-    bool foreign;   /* another program made it */
+    bool foreign; /* another program made it */
 };
 
 /* The next one; false: there are no more. */

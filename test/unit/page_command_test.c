@@ -1,7 +1,6 @@
 /*
  * The question for a page of locks, and its answer: what a node may say, and what it must not be believed.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,20 +20,18 @@ static void locks_of_a_page_come_one_by_one(void **state)
 
     (void)state;
     assert_int_equal(
-        read_text(&answer,
-                  "*6\r\n:1700000000000000\r\n$2\r\n42\r\n$1\r\na\r\n$2\r\n17\r\n$3\r\nbcd\r\n$1\r\n-\r\n"),
+        read_text(&answer, "*6\r\n:1700000000000000\r\n$2\r\n42\r\n$1\r\na\r\n:0\r\n$3\r\nbcd\r\n:1\r\n"),
         RL_PAGE_WHOLE);
     assert_string_equal(answer.cursor, "42");
     assert_int_equal(answer.left, 2);
     assert_true(rl_page_next(&answer, &entry));
     assert_int_equal(entry.key_length, 1);
-    assert_int_equal(entry.fence, 17);
     assert_false(entry.foreign);
 }
 
 static void what_another_program_made_is_marked(void **state)
 {
-    static const char reply[] = "*4\r\n:1\r\n$1\r\n0\r\n$3\r\nb\0c\r\n$1\r\n-\r\n";
+    static const char reply[] = "*4\r\n:1\r\n$1\r\n0\r\n$3\r\nb\0c\r\n:1\r\n";
     struct rl_page_answer answer;
     struct rl_page_entry entry;
 
@@ -44,7 +41,6 @@ static void what_another_program_made_is_marked(void **state)
     assert_true(rl_page_next(&answer, &entry));
     assert_memory_equal(entry.key, "b\0c", 3);
     assert_true(entry.foreign);
-    assert_int_equal(entry.fence, 0);
     assert_false(rl_page_next(&answer, &entry));
 }
 
@@ -73,23 +69,6 @@ static void every_answer_has_its_meaning(void **state)
         assert_int_equal(read_text(&answer, answers[i].text), answers[i].reading);
 }
 
-static void fences_out_of_range_are_none(void **state)
-{
-    static const char *const fences[] = {"$17\r\n10000000000000000\r\n", "$16\r\n9007199254740991\r\n",
-                                         "$2\r\n1x\r\n", "$0\r\n\r\n"};
-    struct rl_page_answer answer;
-    struct rl_page_entry entry;
-    char reply[100];
-
-    (void)state;
-    for (size_t i = 0; i < sizeof fences / sizeof fences[0]; i++) {
-        snprintf(reply, sizeof reply, "*4\r\n:1\r\n$1\r\n0\r\n$1\r\na\r\n%s", fences[i]);
-        assert_int_equal(read_text(&answer, reply), RL_PAGE_WHOLE);
-        assert_true(rl_page_next(&answer, &entry));
-        assert_int_equal(entry.fence, 0);
-    }
-}
-
 static void patterns_stand_for_themselves_alone(void **state)
 {
     char pattern[64];
@@ -103,7 +82,7 @@ static void patterns_stand_for_themselves_alone(void **state)
 
 static void changed_answers_are_read_without_harm(void **state)
 {
-    static const char whole[] = "*6\r\n:17\r\n$2\r\n42\r\n$1\r\na\r\n$2\r\n17\r\n$2\r\nbc\r\n$1\r\n-\r\n";
+    static const char whole[] = "*6\r\n:17\r\n$2\r\n42\r\n$1\r\na\r\n:0\r\n$2\r\nbc\r\n:1\r\n";
     struct rl_prng prng = rl_prng_seed(1);
 
     (void)state;
@@ -128,7 +107,6 @@ int main(void)
         cmocka_unit_test(locks_of_a_page_come_one_by_one),
         cmocka_unit_test(what_another_program_made_is_marked),
         cmocka_unit_test(every_answer_has_its_meaning),
-        cmocka_unit_test(fences_out_of_range_are_none),
         cmocka_unit_test(patterns_stand_for_themselves_alone),
         cmocka_unit_test(changed_answers_are_read_without_harm),
     };
