@@ -88,6 +88,7 @@ static void hear_lease(struct cli_supervision *supervision)
         tell_renewal(supervision, &news);
     if (news.lost)
         tell_loss(supervision, loss_words(&news).text);
+    cli_metrics_file_write(supervision->metrics, supervision->client, -1);
 }
 
 /* ---- CMD -------------------------------------------------------------------------------------------------- */
@@ -225,6 +226,7 @@ void cli_supervise_run(struct cli_supervision *supervision)
 
     cli_lease_arm(supervision->lease, supervision->lock);
     cli_warden_start(supervision->warden);
+    cli_metrics_file_write(supervision->metrics, supervision->client, -1);
     while (!supervision->ended) {
         (void)!poll(polled, sizeof polled / sizeof polled[0], supervision->local != NULL ? LOOK_MS : -1);
         look_for_nodes(supervision);

@@ -112,7 +112,8 @@ static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, con
     bool votes = ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_RAISE ||
                  ticket->kind == RL_COMMAND_EXTEND;
 
-    return votes && !rl_vote_counts(engine, node) && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE);
+    return votes && !rl_vote_counts(engine, node) && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
+           !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_UNFIT));
 }
 
 static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
@@ -174,7 +175,27 @@ static bool is_reported(const redlock_lock *lock, const struct rl_ticket *ticket
 static bool is_of_lock(const struct rl_ticket *ticket)
 {
     return ticket->kind != RL_COMMAND_LEAVE && ticket->kind != RL_COMMAND_PRESENT &&
-           ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE;
+           ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE &&
+           ticket->kind != RL_COMMAND_FENCE && ticket->kind != RL_COMMAND_EXAMINE;
+}
+
+/* What a node said of itself. */
+static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                             const char *bytes, size_t length)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_examine_command command = rl_send_examine_command(lock);
+    struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
+    struct rl_span latency = rl_time_since(engine->now, ticket->sent);
+
+    rl_examine_read(&command, bytes, length, &engine->facts[node]);
+    if (engine->facts[node].node_us != 0)
+        rl_clocks_note(engine, node, latency, engine->facts[node].node_us);
+    if (!rl_steps_current(lock, ticket))
+        return;
+    lock->asking->record.nodes[node].answer = answer;
+    lock->asking->record.nodes[node].latency_us = latency.us;
+    rl_steps_deliver(lock, node, ticket, &answer);
 }
 
 /* What a node said of those who wait. */
@@ -185,6 +206,8 @@ static void take_line(redlock_lock *lock, uint32_t node, const struct rl_ticket 
 
     if (ticket->kind == RL_COMMAND_LINE)
         rl_record_line(lock, bytes, length);
+    if (ticket->kind == RL_COMMAND_FENCE && lock->asking != NULL)
+        lock->asking->record.nodes[node].fence = rl_lock_reply_fence(bytes, length);
     if (ticket->kind == RL_COMMAND_PLACE && rl_steps_current(lock, ticket) &&
         rl_place_told(lock->asking, node, ticket, bytes, length, &answer))
         rl_steps_deliver(lock, node, ticket, &answer);
@@ -242,7 +265,7 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
     struct rl_engine *engine = context;
     redlock_lock *lock = ticket->subject;
 
-    if (!engine->looked_away)
+    if (!engine->looked_away && ticket->kind != RL_COMMAND_EXAMINE)
         rl_stats_add(&engine->node_stats[session->node].latency, rl_time_since(engine->now, ticket->sent));
     if (ticket->kind == RL_COMMAND_ADMIT)
         on_admission(engine, session, ticket, bytes, length);
@@ -250,6 +273,8 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
         rl_watching_tracked(engine, session->node, bytes, length);
     else if (is_of_lock(ticket))
         take_reply(engine, session, ticket, bytes, length);
+    else if (ticket->kind == RL_COMMAND_EXAMINE)
+        take_examination(lock, session->node, ticket, bytes, length);
     else
         take_line(lock, session->node, ticket, bytes, length);
     if (lock != NULL)

@@ -11,6 +11,7 @@
 struct rl_node_record {
     struct rl_answer answer;
     int64_t latency_us; /* -1 none */
+    uint64_t fence;     /* INSPECT: the highest that it has stored for this name; 0 none */
     char detail[96];
 };
 
@@ -31,6 +32,7 @@ enum rl_operation_kind {
     RL_OPERATION_EXTEND,
     RL_OPERATION_RELEASE,
     RL_OPERATION_INSPECT,
+    RL_OPERATION_EXAMINE,
     RL_OPERATION_INIT
 };
 

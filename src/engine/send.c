@@ -183,6 +183,35 @@ static void note_key(redlock_lock *lock, enum rl_command_kind kind)
             rl_time_max(lock->kept_until, rl_time_add(lock->engine->now, rl_span_add(ttl, slow)));
 }
 
+struct rl_examine_command rl_send_examine_command(const redlock_lock *lock)
+{
+    return (struct rl_examine_command){.key = lock->text,
+                                       .key_length = lock->key_length,
+                                       .prefix_length = lock->engine->config.key_prefix_length,
+                                       .guarded = lock->engine->config.guarded};
+}
+
+static bool send_examination(redlock_lock *lock, uint32_t node, uint32_t question)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_exchange *exchange = &engine->sessions[node].exchange;
+    struct rl_examine_command command = rl_send_examine_command(lock);
+    struct rl_ticket ticket = {.subject = lock,
+                               .question = question,
+                               .kind = RL_COMMAND_EXAMINE,
+                               .replies = (uint8_t)rl_examine_replies(&command),
+                               .sent = engine->now};
+    struct rl_writer writer;
+
+    if (!rl_exchange_reserve(exchange, rl_examine_room(&command), &writer))
+        return false;
+    rl_examine_write(&writer, &command);
+    rl_exchange_commit(exchange, &writer, &ticket);
+    rl_lock_ref(lock);
+    engine->wants.write |= rl_node_set_one(node);
+    return true;
+}
+
 bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                      const uint8_t *random, bool full)
 {
@@ -201,6 +230,8 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, engine->now));
     if (kind == RL_COMMAND_ADMIT)
         return rl_admission_ask(engine, node, RL_WORD_INIT, lock, full);
+    if (kind == RL_COMMAND_EXAMINE)
+        return send_examination(lock, node, question);
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;

@@ -21,8 +21,13 @@ enum rl_command_kind {
     RL_COMMAND_LEAVE,   /* give up the place in the line: answers denied for "was not in it" */
     RL_COMMAND_PRESENT, /* somebody waits, or no longer: for people to see */
     RL_COMMAND_LINE,    /* who waits: answers granted, and rl_line_read has the rest */
+    RL_COMMAND_FENCE,   /* the highest fence of a lock: rl_lock_reply_fence reads it */
+    RL_COMMAND_EXAMINE, /* how is this node: see examine_command.h, not here */
     RL_COMMAND_SEARCH /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
 };
+
+/* As many digits as RL_FENCE_MAX has. */
+enum { RL_FENCE_DIGITS = 16 };
 
 struct rl_lock_command {
     enum rl_command_kind kind;

@@ -283,6 +283,22 @@ enum rl_proof rl_lock_reply_proof(const char *bytes, size_t length, const char *
                : RL_PROOF_ANOTHER;
 }
 
+uint64_t rl_lock_reply_fence(const char *bytes, size_t length)
+{
+    size_t offset = 0;
+    struct rl_resp item = next_item(bytes, length, &offset);
+    uint64_t fence = 0;
+
+    if (item.type != RL_RESP_STRING || item.text_length > RL_FENCE_DIGITS)
+        return 0;
+    for (size_t i = 0; i < item.text_length; i++) {
+        if (item.text[i] < '0' || item.text[i] > '9')
+            return 0;
+        fence = fence * 10 + (uint64_t)(item.text[i] - '0');
+    }
+    return fence <= (uint64_t)RL_FENCE_MAX ? fence : 0;
+}
+
 void rl_lock_reply_refuse(struct rl_lock_reply *reply)
 {
     reply->answer = (struct rl_answer){.verdict = RL_BROKEN, .ttl_left_ms = -2};
