@@ -5,7 +5,6 @@
 
 #include "base/prng.h"
 #include "core/tally.h"
-#include "core/tally.h"
 #include "support/check.h"
 
 enum { NODES = 9, VERDICTS = 5 };
