@@ -258,6 +258,7 @@ void cli_config_free(struct cli_config *config)
                      config->tls_cert,
                      config->tls_key,
                      config->ttl_place,
+                     config->require_nodes_place,
                      config->serve.listen,
                      config->serve.unix_path,
                      config->serve.resp,

@@ -65,6 +65,7 @@ static size_t make_tail(struct rl_engine *engine, const redlock_spec *spec, char
         .why = spec->why,
         .pid = engine->config.pid,
         .since_ms = rl_state_wall_us(engine) / 1000,
+        .ttl_ms = spec->ttl_ms,
     };
 
     return engine->config.anonymous ? rl_owner_tag_field(tail, spec->tag, spec->tag_length)

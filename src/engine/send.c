@@ -9,6 +9,7 @@
 #include "engine/admission.h"
 #include "engine/operation.h"
 #include "engine/proof.h"
+#include "engine/vote.h"
 #include "wire/many_command.h"
 
 /* The largest number that Lua keeps exactly. */
@@ -27,14 +28,14 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
                                                         engine->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
-    command->repair = command->repair && guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE;
+    command->repair = command->repair && rl_vote_counts(engine, node);
 }
 
 /* Rule of repair: a holder whose validity lasts may plant its key where it is missing. One that adopts a lock does not know yet
  * whether it is the holder. */
 static bool may_plant(const redlock_lock *lock)
 {
-    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed);
+    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed) && lock->broken_on == 0;
 }
 
 /* The command of a ticket; its owner value goes into `owner`. */
@@ -58,7 +59,15 @@ static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint3
         add_guard(&command, lock, node, ticket);
     if (acquisition != NULL)
         command.place = &acquisition->place;
+    if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)
+        command.page = lock->asking->page;
     return command;
+}
+
+/* Native compare-and-delete, unless the lock was broken: the mark that is there now is taken away by the script only. */
+static unsigned release_features(const struct rl_session *session, const redlock_lock *lock)
+{
+    return lock->broken_on != 0 ? 0 : session->handshake.info.features;
 }
 
 static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bool prove,
@@ -67,13 +76,14 @@ static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bo
     char owner[RL_OWNER_MAX + 1];
     struct rl_lock_command command = make_command(ticket, session->node, owner);
     const struct rl_script *script = rl_lock_command_script(&command);
+    unsigned features = release_features(session, ticket->subject);
 
     command.prove = prove;
     if (script != NULL && rl_script_first_use(&session->carried, script))
         ticket->full = true;
     ticket->replies = (uint8_t)rl_lock_command_replies(&command);
-    ticket->native = ticket->kind == RL_COMMAND_RELEASE && session->handshake.info.features != 0;
-    rl_lock_command_write(writer, &command, session->handshake.info.features, ticket->full);
+    ticket->native = ticket->kind == RL_COMMAND_RELEASE && features != 0;
+    rl_lock_command_write(writer, &command, features, ticket->full);
 }
 
 /* Of one of several requests as much as its keys need. */
@@ -182,6 +192,35 @@ static void note_key(redlock_lock *lock, enum rl_command_kind kind)
             rl_time_max(lock->kept_until, rl_time_add(lock->engine->now, rl_span_add(ttl, slow)));
 }
 
+struct rl_examine_command rl_send_examine_command(const redlock_lock *lock)
+{
+    return (struct rl_examine_command){.key = lock->text,
+                                       .key_length = lock->key_length,
+                                       .prefix_length = lock->engine->config.key_prefix_length,
+                                       .guarded = lock->engine->config.guarded};
+}
+
+static bool send_examination(redlock_lock *lock, uint32_t node, uint32_t question)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_exchange *exchange = &engine->sessions[node].exchange;
+    struct rl_examine_command command = rl_send_examine_command(lock);
+    struct rl_ticket ticket = {.subject = lock,
+                               .question = question,
+                               .kind = RL_COMMAND_EXAMINE,
+                               .replies = (uint8_t)rl_examine_replies(&command),
+                               .sent = engine->now};
+    struct rl_writer writer;
+
+    if (!rl_exchange_reserve(exchange, rl_examine_room(&command), &writer))
+        return false;
+    rl_examine_write(&writer, &command);
+    rl_exchange_commit(exchange, &writer, &ticket);
+    rl_lock_ref(lock);
+    engine->wants.write |= rl_node_set_one(node);
+    return true;
+}
+
 bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                      const uint8_t *random, bool full)
 {
@@ -200,6 +239,8 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, engine->now));
     if (kind == RL_COMMAND_ADMIT)
         return rl_admission_ask(engine, node, RL_WORD_INIT, lock, full);
+    if (kind == RL_COMMAND_EXAMINE)
+        return send_examination(lock, node, question);
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;

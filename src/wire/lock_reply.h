@@ -47,6 +47,9 @@ enum rl_proof {
 
 enum rl_proof rl_lock_reply_proof(const char *bytes, size_t length, const char *replid);
 
+/* The reply to FENCE; 0 none is stored. */
+uint64_t rl_lock_reply_fence(const char *bytes, size_t length);
+
 /* Makes of such a reply what it is worth when it is not: an epoch refusal. */
 void rl_lock_reply_refuse(struct rl_lock_reply *reply);
 
