@@ -727,7 +727,7 @@ struct looking {
     struct serve_wish wish;
 };
 
-static json_t *json_waiters(const redlock_report *report)
+json_t *serve_json_waiters(const redlock_report *report)
 {
     redlock_waiter waiter = REDLOCK_WAITER_INIT;
     json_t *list = json_array();
@@ -749,7 +749,7 @@ static json_t *json_detail(const struct looking *looking, const redlock_report *
     json_t *body = json_pack("{s:o, s:s, s:o, s:i, s:o}", "name",
                              serve_json_text(looking->wish.name, looking->wish.name_length), "state",
                              held ? "held" : "free", "nodes", serve_json_nodes(report), "waiting",
-                             (int)(report->waiting + behind), "waiters", json_waiters(report));
+                             (int)(report->waiting + behind), "waiters", serve_json_waiters(report));
 
     if (held)
         json_object_set_new(body, "holder", serve_json_holder(&report->holder));

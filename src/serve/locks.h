@@ -36,6 +36,9 @@ redlock_spec serve_wish_spec(const struct serve_wish *wish);
 /* A lease as JSON. */
 json_t *serve_json_lease(redlock_lock *lock, const redlock_report *report);
 
+/* Those who wait, in the order of the report. */
+json_t *serve_json_waiters(const redlock_report *report);
+
 /* A lock that nobody can use any more goes back to the nodes. */
 void serve_locks_give_back(struct serve_server *server, redlock_lock *lock);
 
