@@ -19,6 +19,7 @@
 #include "engine/send.h"
 #include "engine/stats.h"
 #include "engine/steps.h"
+#include "engine/vote.h"
 #include "engine/watching.h"
 
 enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
@@ -89,13 +90,12 @@ static void on_admission(struct rl_engine *engine, struct rl_session *session, c
                          const char *bytes, size_t length)
 {
     redlock_lock *lock = ticket->subject;
-    const struct rl_node_guard *guard = &engine->guards[session->node];
     struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
     bool heard = rl_guard_reply(engine, session->node, ticket, bytes, length);
 
     if (lock == NULL)
         return;
-    if (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE)
+    if (!rl_vote_counts(engine, session->node))
         answer = rl_record_refusal_answer(engine, session->node);
     if (heard && rl_steps_current(lock, ticket)) {
         rl_record_refusal(lock, session->node);
@@ -109,9 +109,10 @@ static void on_admission(struct rl_engine *engine, struct rl_session *session, c
 /* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
 static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
 {
-    return engine->config.guarded &&
-           (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND) &&
-           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
+    bool votes = ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_RAISE ||
+                 ticket->kind == RL_COMMAND_EXTEND;
+
+    return votes && !rl_vote_counts(engine, node) && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
            !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_UNFIT));
 }
 

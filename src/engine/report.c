@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "engine/vote.h"
 
 /* What there is to say of one node, before anybody decides where it goes. */
 struct view {
@@ -71,26 +72,19 @@ redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer 
     return REDLOCK_VERDICT_SILENT;
 }
 
-/* What keeps a node from voting now; NONE when nothing is known to. */
+/* What keeps a node from voting now, be it that it cannot write; NONE when nothing is known to. */
 static enum rl_cause obstacle(const struct rl_engine *engine, uint32_t node)
 {
-    const struct rl_session *session = &engine->sessions[node];
+    enum rl_cause cause = rl_vote_obstacle(engine, node);
 
-    if (session->state != RL_SESSION_READY)
-        return session->cause != RL_CAUSE_NONE ? session->cause : RL_CAUSE_CONNECTING;
-    if (session->unfit != RL_CAUSE_NONE)
-        return session->unfit;
-    return engine->guards[node].cause != RL_CAUSE_NONE ? engine->guards[node].cause
-                                                       : engine->guards[node].refused;
+    return cause != RL_CAUSE_NONE ? cause : engine->guards[node].refused;
 }
 
 static const char *obstacle_words(const struct rl_engine *engine, uint32_t node)
 {
-    const struct rl_session *session = &engine->sessions[node];
-
-    if (session->state != RL_SESSION_READY || session->unfit != RL_CAUSE_NONE)
-        return session->error;
-    if (engine->guards[node].cause != RL_CAUSE_NONE)
+    if (!rl_vote_reachable(engine, node))
+        return engine->sessions[node].error;
+    if (rl_vote_obstacle(engine, node) != RL_CAUSE_NONE)
         return engine->guards[node].why;
     return engine->guards[node].refused != RL_CAUSE_NONE ? engine->guards[node].refusal : "";
 }

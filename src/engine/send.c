@@ -9,6 +9,7 @@
 #include "engine/admission.h"
 #include "engine/operation.h"
 #include "engine/proof.h"
+#include "engine/vote.h"
 #include "wire/many_command.h"
 
 /* The largest number that Lua keeps exactly. */
@@ -27,7 +28,7 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
                                                         engine->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
-    command->repair = command->repair && guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE;
+    command->repair = command->repair && rl_vote_counts(engine, node);
 }
 
 /* Rule of repair: a holder whose validity lasts may plant its key where it is missing. One that adopts a lock does not know yet

@@ -76,8 +76,7 @@ static void give_held_locks(struct rl_engine *engine, uint32_t node)
 /* A node became ready or fit, or it is certain that it will not: brings locks that wait for it up to date. */
 static void settle(struct rl_engine *engine, struct rl_list *rounds, uint32_t node)
 {
-    bool ready = engine->sessions[node].state == RL_SESSION_READY;
-    enum rl_right right = ready ? rl_guard_right(engine, node) : RL_MAY_NOT_VOTE;
+    enum rl_right right = rl_guard_right(engine, node);
     struct rl_link *link = rl_list_first(rounds);
 
     while (link != NULL) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/prng.h"
-#include "core/acquire.h"
 #include "core/tally.h"
 #include "support/check.h"
 
