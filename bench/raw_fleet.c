@@ -92,8 +92,13 @@ static void greet(struct raw_node *node)
 /* Sends the whole script once, so that EVALSHA will do. The epoch is no node's and the owner nobody: it changes nothing. */
 static void load_script(struct raw_node *node, enum rl_command_kind kind)
 {
-    struct rl_lock_command command = {
-        .kind = kind, .key = "bench", .key_length = 5, .owner = "-", .owner_length = 1, .epoch = "-"};
+    struct rl_lock_command command = {.kind = kind,
+                                      .lock_kind = &rl_kind_exclusive,
+                                      .key = "bench",
+                                      .key_length = 5,
+                                      .owner = "-",
+                                      .owner_length = 1,
+                                      .epoch = "-"};
     struct rl_writer writer = rl_writer_on(node->out, sizeof node->out);
 
     rl_lock_command_write(&writer, &command, node->info.features, true);

@@ -76,8 +76,11 @@ struct raw_words raw_words_make(const struct raw_fleet *fleet, enum bench_mode m
                                 unsigned name, unsigned owner)
 {
     char key[BENCH_NAME_SIZE], value[RL_OWNER_MAX + 1];
-    struct rl_lock_command command = {
-        .key = key, .owner = value, .owner_length = make_owner(value, owner), .ttl_ms = TTL_MS};
+    struct rl_lock_command command = {.lock_kind = &rl_kind_exclusive,
+                                      .key = key,
+                                      .owner = value,
+                                      .owner_length = make_owner(value, owner),
+                                      .ttl_ms = TTL_MS};
     const struct raw_node *node = fleet->nodes[0];
     struct raw_words words = {0};
 

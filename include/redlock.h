@@ -157,7 +157,8 @@ typedef struct redlock_holder {
     uint32_t tag_length;
     int64_t since_ms;                   /* wall clock, milliseconds since 1970 */
     unsigned char tag[REDLOCK_TAG_MAX]; /* redlock_spec.tag, tag_length bytes */
-    uint64_t reserved[8];               /* 0 */
+    int64_t ttl_ms;                     /* the TTL it was taken with; renewals keep to it */
+    uint64_t reserved[7];               /* 0 */
 } redlock_holder;
 
 /* One node in a report. The texts live in the report's details, until those are used again or freed. */
@@ -170,7 +171,7 @@ typedef struct redlock_node_report {
     int64_t eligible_in_ms; /* quarantine left; 0 when it is eligible, -1 when that cannot be said */
     int64_t latency_us;     /* from question to answer; -1 when there was none */
     int64_t ttl_left_ms;    /* of the key that is there; -1 never expires, -2 not known */
-    uint64_t fence;         /* the highest fence the node told, 0 none */
+    uint64_t fence;         /* the highest fence the node told; 0 none */
     const char *url;        /* the node, without password */
     const char *detail;     /* the cause in words; empty when there is nothing to say */
     const char *owner;      /* inspect: the owner value seen there, and a NUL behind it; NULL none was */
@@ -205,12 +206,12 @@ typedef struct redlock_report {
     uint32_t held;
     uint32_t free;
     uint32_t not_held;
-    uint32_t eligible;          /* nodes that may vote, as far as is known now */
-    uint32_t waiting;           /* inspect: callers known to wait; a wait below a second is not visible */
-    uint32_t waiter_count;      /* how many of them redlock_report_waiter() has: those who come first */
-    int64_t waited_ms;          /* from call to result */
-    int64_t validity_ms;        /* left at the time of the report; 0 when nothing is held */
-    uint64_t fence;             /* of the lock that was acquired, 0 when it has none */
+    uint32_t eligible;     /* nodes that may vote, as far as is known now */
+    uint32_t waiting;      /* inspect: callers known to wait; a wait below a second is not visible */
+    uint32_t waiter_count; /* how many of them redlock_report_waiter() has: those who come first */
+    int64_t waited_ms;     /* from call to result */
+    int64_t validity_ms;   /* left at the time of the report; 0 when nothing is held */
+    uint64_t fence;        /* of the lock that was acquired, or inspect: the highest of this name; 0 none */
     int64_t holder_ttl_left_ms; /* -1 never expires, -2 not known */
     /* Who holds it, as far as was seen: named by a quorum of nodes or, when the call did not wait for all of them, by each that
      * named anybody. Empty id when nobody, or when they named several and none is known to have a quorum; redlock_inspect()
@@ -270,6 +271,7 @@ typedef struct redlock_options {
     void (*trace)(void *context, const char *line); /* every step of every lock, as text; default none */
     void *trace_context;
     /* log and trace run in the middle of things, on any thread: they must not call the library nor fork. */
+    uint32_t pid; /* said in owner values; default: this process, which may end before its lock does */
 } redlock_options;
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)
@@ -506,6 +508,67 @@ REDLOCK_API redlock_result redlock_client_stats(redlock_client *client, redlock_
 /* Of one node, from 0. REDLOCK_INVALID: there is no such node. */
 REDLOCK_API redlock_result redlock_client_node_stats(redlock_client *client, uint32_t node,
                                                      redlock_node_stats *stats);
+
+/* A label for every series of redlock_stats_prometheus(): which client, which job. */
+typedef struct redlock_label {
+    const char *name;  /* letters, digits and underscores; not one that a series has itself */
+    const char *value; /* any text */
+} redlock_label;
+
+/* Writes both kinds of statistics in Prometheus' text format, with a NUL behind it; which series there are depends on the nodes
+ * alone, never on the names of locks. *length is what the whole text takes, without the NUL. REDLOCK_INVALID: a label is
+ * wrong, or `size` is too small, which text NULL and size 0 is: make room for a bit more than *length, since numbers
+ * grow, and call again. REDLOCK_NOMEM: no room for a copy of the statistics. */
+REDLOCK_API redlock_result redlock_stats_prometheus(redlock_client *client, const redlock_label *labels,
+                                                    uint32_t label_count, char *text, size_t size,
+                                                    size_t *length);
+
+/* ---- nodes themselves ------------------------------------------------------------------------------------ */
+
+typedef enum redlock_role {
+    REDLOCK_ROLE_UNKNOWN = 0,
+    REDLOCK_ROLE_MASTER = 1,
+    REDLOCK_ROLE_REPLICA = 2,
+    REDLOCK_ROLE_SENTINEL = 3
+} redlock_role;
+
+/* What is known of a node itself: from its greeting, and the lower half once redlock_examine() has asked for it. */
+typedef struct redlock_node_facts {
+    size_t size;      /* sizeof(redlock_node_facts) */
+    char server[16];  /* "redis" or "valkey"; empty when it was never connected, or does not tell */
+    char version[16]; /* "7.0.15" */
+    redlock_role role;
+    uint32_t cluster;           /* 1: it is a node of a cluster */
+    uint32_t resp3;             /* 1: it can push */
+    int64_t uptime_s;           /* when it was greeted */
+    int64_t clock_offset_us;    /* its clock less this machine's, at the last look; INT64_MIN not known */
+    int64_t certificate_ends_s; /* of its TLS certificate, in seconds since 1970; 0 no TLS */
+    int64_t longest_ttl_ms;     /* the longest max_ttl_ms that it was told by clients; 0 not known */
+    uint32_t durable;           /* 1: its URL says that it keeps its memory over a restart */
+    uint32_t examined;          /* 1: what follows was asked for, and answered */
+    int32_t append_only;        /* 1 it keeps an append-only file, 0 it does not, -1 not known */
+    int32_t snapshots;          /* likewise: it saves snapshots by itself */
+    char append_fsync[12];      /* "always", "everysec", "no"; empty not known */
+    char memory_policy[24];     /* its maxmemory-policy; empty not known */
+    int64_t memory_used;        /* bytes; -1 not known */
+    int64_t memory_max;         /* its maxmemory: 0 no limit, -1 not known */
+    uint64_t fence_floor;       /* no fence it gives out is lower; 0 none */
+    char user[64];              /* whom it takes the client for; empty not known */
+    /* What this client needs and its user may not, in the words of ACL SETUSER: "+get ~lock:*". */
+    char missing_rights[640];
+    char advisable_rights[80]; /* likewise, but locks work without it: notifications, and init's search */
+    char foreign_keys[80];     /* keys of the guard that hold something else, with blanks between them */
+} redlock_node_facts;
+
+#define REDLOCK_NODE_FACTS_INIT REDLOCK_INIT_(redlock_node_facts)
+
+/* Asks every node about itself: memory, persistence, time, and which rights its user lacks, which are tried on a key that no lock
+ * has, by commands that cannot store anything. REDLOCK_OK: a quorum answered. */
+REDLOCK_API redlock_result redlock_examine(redlock_client *client, redlock_report *report);
+
+/* What is known of one node, from 0; asks nobody. REDLOCK_INVALID: there is no such node. */
+REDLOCK_API redlock_result redlock_client_node_facts(redlock_client *client, uint32_t node,
+                                                     redlock_node_facts *facts);
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 

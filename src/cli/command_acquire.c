@@ -3,6 +3,7 @@
  * themselves. Nothing renews it.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/acquiring.h"
 #include "cli/commands.h"
@@ -12,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/text.h"
+#include "cli/waiters.h"
 
 /* Owner values are bytes, JSON is text: one that is no UTF-8 (the name of a user may not be) is shown as well as it can
  * be, and exactly in hexadecimal digits beside it. */
@@ -99,6 +101,9 @@ static int prepare(struct cli_session *session, const struct cli_options *option
         code = cli_session_check_name(session, options->words[0]);
     if (code == 0 && !cli_signals_open(signals))
         code = cli_output_fail(CLI_EXIT_SYSTEM, "the system refused a descriptor for signals");
+    /* The lock outlives this process: it is the caller's, who will release it. */
+    session->pid = (uint32_t)getppid();
+    cli_waiters_set_us(session->pid);
     if (code == 0)
         code = cli_session_connect(session, options);
     if (code == 0)

@@ -76,12 +76,47 @@ static void print_bash_values(void)
            "    esac\n");
 }
 
+/* The words of run before the cursor: NAME, CMD and what follows it, which is CMD's business. */
+static void print_bash_run(void)
+{
+    size_t count;
+    const struct cli_option *table = cli_options_table(&count);
+
+    printf("# How many words that are no options stand before the cursor; -- behind NAME ends the options.\n"
+           "_redlock_words() {\n"
+           "    local i found=0\n"
+           "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+           "        case ${COMP_WORDS[i]} in\n"
+           "            --) [ \"$found\" -eq 0 ] || { echo $((1 + COMP_CWORD - i - 1)); return; } ;;\n"
+           "            ");
+    for (size_t i = 0, shown = 0; i < count; i++) {
+        if (table[i].value == CLI_VALUE_NONE || !(table[i].commands & CLI_RUN))
+            continue;
+        if (table[i].name != NULL)
+            printf("%s--%s", shown++ > 0 ? " | " : "", table[i].name);
+        if (table[i].letter != '\0')
+            printf("%s-%c", shown++ > 0 ? " | " : "", table[i].letter);
+    }
+    printf(") i=$((i + 1)) ;;\n"
+           "            -*) ;;\n"
+           "            *) found=$((found + 1)); [ \"$found\" -lt 2 ] || { echo 2; return; } ;;\n"
+           "        esac\n"
+           "    done\n"
+           "    echo \"$found\"\n"
+           "}\n");
+}
+
 static void print_bash(void)
 {
-    printf("# Completion of redlock for bash.\n"
-           "_redlock() {\n"
+    printf("# Completion of redlock for bash.\n");
+    print_bash_run();
+    printf("_redlock() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=''\n"
            "    COMPREPLY=()\n");
+    printf("    if [ \"${COMP_WORDS[1]}\" = run ] && [ \"$(_redlock_words)\" -ge 2 ]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+           "        return\n"
+           "    fi\n");
     print_bash_values();
     printf("    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "        words='");

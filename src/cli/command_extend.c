@@ -2,6 +2,7 @@
  * redlock extend: lengthens a lease that redlock acquire took. It never takes back a lock that has ended.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/exits.h"
@@ -11,19 +12,54 @@
 #include "cli/session.h"
 #include "cli/text.h"
 
-static int print_lease(const char *name, uint32_t ttl_ms, long long validity_ms)
+/* What holds now. */
+struct holding {
+    const char *name;
+    long long ttl_ms; /* what the nodes have */
+    long long validity_ms;
+    unsigned long long fence; /* 0 none */
+};
+
+static int print_lease(const struct holding *holding)
 {
     char clean[REDLOCK_NAME_MAX + 1];
 
     if (cli_output_is_json()) {
-        cli_output_answer(json_pack("{s:o, s:I, s:I}", "name", cli_output_string(name), "ttl_ms",
-                                    (json_int_t)ttl_ms, "validity_ms", (json_int_t)validity_ms));
+        json_t *lease =
+            json_pack("{s:o, s:I, s:I}", "name", cli_output_string(holding->name), "ttl_ms",
+                      (json_int_t)holding->ttl_ms, "validity_ms", (json_int_t)holding->validity_ms);
+        if (lease != NULL && holding->fence != 0)
+            json_object_set_new(lease, "fence", json_integer((json_int_t)holding->fence));
+        cli_output_answer(lease);
     } else {
-        cli_text_clean(name, clean, sizeof clean);
-        printf("name %s\nttl_ms %u\nvalidity_ms %lld\n", clean, ttl_ms, validity_ms);
+        cli_text_clean(holding->name, clean, sizeof clean);
+        printf("name %s\nttl_ms %lld\nvalidity_ms %lld\n", clean, holding->ttl_ms, holding->validity_ms);
+        if (holding->fence != 0)
+            printf("fence %llu\n", holding->fence);
     }
     return cli_output_flush() ? CLI_EXIT_OK
                               : cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed");
+}
+
+/* An extension never shortens: a lease that lasted longer still does, and the nodes are asked for how long. */
+static struct holding find_holding(const struct cli_session *session, const char *name, uint32_t ttl_ms,
+                                   const redlock_lock *lock)
+{
+    redlock_report now = cli_session_second_report(session);
+    struct holding holding = {.name = name, .ttl_ms = ttl_ms};
+    const char *owner = redlock_lock_owner(lock, NULL);
+
+    if (redlock_inspect(session->client, name, 0, &now) == REDLOCK_OK &&
+        strncmp(now.holder.id, owner, strlen(now.holder.id)) == 0) {
+        holding.fence = now.fence;
+        if (now.holder_ttl_left_ms > holding.ttl_ms) {
+            holding.ttl_ms = now.holder_ttl_left_ms;
+            cli_output_note("%s has %s left, which is longer than %s: nothing was shortened", name,
+                            cli_text_span(holding.ttl_ms).text, cli_text_span(ttl_ms).text);
+        }
+    }
+    holding.validity_ms = redlock_lock_validity_ms(lock);
+    return holding;
 }
 
 static int extend(const struct cli_session *session, const char *name, const char *owner, uint32_t ttl_ms,
@@ -36,8 +72,9 @@ static int extend(const struct cli_session *session, const char *name, const cha
     spec.ttl_ms = ttl_ms;
     report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);
     if (report.result != REDLOCK_OK)
-        return cli_failure_asking(name, &report);
-    return print_lease(name, ttl_ms, redlock_lock_validity_ms(*lock));
+        return cli_failure_asking(session, name, &report);
+    struct holding holding = find_holding(session, name, ttl_ms, *lock);
+    return print_lease(&holding);
 }
 
 int cli_command_extend(const struct cli_options *options)

@@ -10,6 +10,30 @@
 #include "cli/exits.h"
 #include "cli/output.h"
 
+enum { WIDTH = 80, LEFT = 30 };
+
+/* Two columns that fit on any terminal: a left one that is too long has a line of its own, a right one is wrapped. */
+static void print_columns(const char *left, const char *right)
+{
+    int column = printf("  %-*s", LEFT, left);
+
+    if (column > LEFT + 2) {
+        printf("\n");
+        column = printf("%*s", LEFT + 2, "");
+    }
+    while (*right != '\0') {
+        size_t length = strcspn(right, " ");
+        if (column + 1 + (int)length > WIDTH && column > LEFT + 2) {
+            printf("\n");
+            column = printf("%*s", LEFT + 2, "");
+        }
+        column += printf(" %.*s", (int)length, right);
+        right += length;
+        right += strspn(right, " ");
+    }
+    printf("\n");
+}
+
 static void print_option(const struct cli_option *option)
 {
     char left[64];
@@ -22,7 +46,7 @@ static void print_option(const struct cli_option *option)
         snprintf(left, sizeof left, "-%c, --%s", option->letter, option->name);
     if (option->metavar != NULL)
         snprintf(left + strlen(left), sizeof left - strlen(left), " %s", option->metavar);
-    printf("  %-32s %s\n", left, option->help);
+    print_columns(left, option->help);
 }
 
 void cli_help_print(const struct cli_command *command)
@@ -44,14 +68,14 @@ static void print_overview(void)
     for (size_t i = 0; i < cli_command_count; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s %s", cli_commands[i].name, cli_commands[i].usage);
-        printf("  redlock %-42s %s\n", left, cli_commands[i].summary);
+        print_columns(left, cli_commands[i].summary);
     }
-    printf(
-        "\nNodes come from --nodes, REDLOCK_NODES, --config FILE, the user's redlock/redlock.conf below\n"
-        "XDG_CONFIG_HOME (~/.config) or /etc/redlock.conf, in this order. Without any, five private nodes\n"
-        "of this machine are started and used. A password comes from REDLOCK_PASSWORD or from a file,\n"
-        "never from an option.\n\n"
-        "redlock help COMMAND says more.\n");
+    printf("\nNodes come from --nodes, REDLOCK_NODES, --config FILE, the user's\n"
+           "redlock/redlock.conf below XDG_CONFIG_HOME (~/.config) or /etc/redlock.conf, in\n"
+           "this order. Without any, five private nodes of this machine are started and\n"
+           "used. A password comes from REDLOCK_PASSWORD or from a file, never from an\n"
+           "option.\n\n"
+           "redlock help COMMAND says more.\n");
 }
 
 int cli_command_help(const struct cli_options *options)
@@ -61,7 +85,7 @@ int cli_command_help(const struct cli_options *options)
     } else {
         const struct cli_command *command = cli_command_find(options->words[0]);
         if (command == NULL)
-            return cli_command_unknown(options->words[0]);
+            return cli_command_unknown(options->words[0], NULL);
         cli_help_print(command);
     }
     return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;

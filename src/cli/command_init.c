@@ -60,7 +60,7 @@ static int admit(const struct cli_session *session, bool force)
     if (report.result == REDLOCK_BUSY)
         return refuse_held(&report);
     if (report.result != REDLOCK_OK)
-        return cli_failure_asking(NULL, &report);
+        return cli_failure_asking(session, NULL, &report);
     if (cli_output_is_json())
         cli_output_answer(json_pack("{s:s, s:i, s:o}", "result", "ok", "admitted", (int)report.granted,
                                     "nodes", cli_output_nodes(&report)));

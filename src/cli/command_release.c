@@ -16,7 +16,7 @@ static int release(const struct cli_session *session, const char *name, const ch
 
     report.result = redlock_release_owner(session->client, name, 0, owner, 0, &report);
     if (report.result != REDLOCK_OK)
-        return cli_failure_asking(name, &report);
+        return cli_failure_asking(session, name, &report);
     if (cli_output_is_json())
         cli_output_answer(json_pack("{s:o, s:b}", "name", cli_output_string(name), "released", 1));
     return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;

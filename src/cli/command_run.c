@@ -29,6 +29,7 @@ struct run {
     redlock_kind kind;
     uint32_t ttl_ms, renew_ms;
     struct cli_events events;
+    struct cli_metrics_file metrics;
     struct cli_session session;
     struct cli_signals signals;
     struct cli_terminal terminal;
@@ -121,6 +122,8 @@ static int prepare(struct run *run)
 {
     int code = cli_events_open(&run->events, run->options->status_fd, run->name);
 
+    if (code == 0)
+        code = cli_metrics_file_open(&run->metrics, run->options);
     if (code == 0)
         code = cli_acquiring_check(run->options);
     if (code == 0)
@@ -255,6 +258,7 @@ static int hold_lock(struct run *run, redlock_lock *lock)
                                           .terminal = &run->terminal,
                                           .lease = &run->lease,
                                           .events = &run->events,
+                                          .metrics = &run->metrics,
                                           .local = run->session.local ? &run->session.nodes : NULL,
                                           .foreground = run->options->foreground,
                                           .on_lost = run->plan.on_lost};
@@ -321,6 +325,7 @@ int cli_command_run(const struct cli_options *options)
         code = hold_lock(&run, lock);
         say_summary(&run, code);
     }
+    cli_metrics_file_write(&run.metrics, run.session.client, code);
     clean_up(&run, lock);
     return code;
 }

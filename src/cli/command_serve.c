@@ -64,6 +64,7 @@ static struct serve_settings settings_of(const struct cli_session *session, cons
     settings.tls_cert = config->serve.tls_cert;
     settings.tls_key = config->serve.tls_key;
     settings.tls_client_ca = config->serve.tls_client_ca;
+    settings.metrics_name = choose(options->metrics_name, config->serve.metrics_name, NULL);
     settings.key_prefix = config->prefix;
     settings.max_ttl_ms = (uint32_t)cli_config_max_ttl(config);
     settings.max_wait_ms = config->serve.max_wait_ms;

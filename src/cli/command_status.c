@@ -1,6 +1,6 @@
 /*
  * redlock status: who holds a name, who waits for it and what each node says about it; without a name, how the nodes are.
- * It takes and changes nothing.
+ * It takes, changes and starts nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
+#include "cli/margin.h"
 #include "cli/output.h"
 #include "cli/owners.h"
 #include "cli/session.h"
@@ -17,6 +18,7 @@
 
 /* What was asked for. */
 struct subject {
+    const struct cli_session *session;
     const char *name; /* NULL: the nodes themselves */
     bool plain, verbose;
 };
@@ -54,6 +56,19 @@ static void print_owner_id(const redlock_node_report *node)
     printf("  by %s", clean);
 }
 
+/* "  redis 7.0.15  clock +0.4ms": what kind of server it is, and what its clock shows. */
+static void print_server(const struct subject *subject, uint32_t number)
+{
+    redlock_node_facts facts = REDLOCK_NODE_FACTS_INIT;
+
+    if (redlock_client_node_facts(subject->session->client, number, &facts) != REDLOCK_OK)
+        return;
+    if (facts.version[0] != '\0')
+        printf("  %s %s", facts.server, facts.version);
+    if (facts.clock_offset_us != INT64_MIN)
+        printf("  clock %s", cli_text_offset(facts.clock_offset_us).text);
+}
+
 static void print_node(uint32_t number, const redlock_node_report *node, const struct subject *subject,
                        int width)
 {
@@ -68,8 +83,10 @@ static void print_node(uint32_t number, const redlock_node_report *node, const s
     if (node->ttl_left_ms >= 0)
         printf("  %s left", cli_text_span(node->ttl_left_ms).text);
     else if (node->ttl_left_ms == -1 && node->verdict == REDLOCK_VERDICT_HELD)
-        printf("  no end");
+        printf("  never expires");
     print_owner_id(node);
+    if (!about_name)
+        print_server(subject, number - 1);
     if (subject->verbose)
         printf("%s", telling_words(node));
     if (detail[0] != '\0')
@@ -113,11 +130,10 @@ static void print_holder(const char *name, const redlock_report *report, const s
     if (holder->since_ms > 0)
         printf("  since   %s (%s)\n", cli_text_since(holder->since_ms, now).text,
                cli_text_span(now - holder->since_ms).text);
-    if (report->holder_ttl_left_ms >= 0)
-        printf("  lease   %s left, granted by %u of %u\n", cli_text_span(report->holder_ttl_left_ms).text,
-               owners->owners[0].node_count, report->node_count);
-    else
-        printf("  lease   has no end, on %u of %u nodes\n", owners->owners[0].node_count, report->node_count);
+    cli_failure_describe_lease(report, owners->owners[0].node_count, words, sizeof words);
+    printf("  lease   %s\n", words);
+    if (report->fence != 0)
+        printf("  fence   %llu\n", (unsigned long long)report->fence);
     cli_text_clean(holder->id, clean, sizeof clean);
     if (clean[0] != '\0')
         printf("  id      %s\n", clean);
@@ -148,10 +164,13 @@ static void print_unheld(const char *name, const redlock_report *report, const s
 
 static void print_words(const struct subject *subject, const redlock_report *report)
 {
-    char clean[REDLOCK_NAME_MAX + 1] = "";
+    char clean[REDLOCK_NAME_MAX + 1] = "", margin[120];
     struct cli_owners owners;
 
-    if (subject->name != NULL) {
+    cli_margin_describe(report, margin, sizeof margin);
+    if (subject->name == NULL) {
+        printf("%s\n", margin);
+    } else {
         cli_text_clean(subject->name, clean, sizeof clean);
         cli_owners_read(&owners, report);
         if (owners.possession == CLI_POSSESSION_HELD)
@@ -159,20 +178,48 @@ static void print_words(const struct subject *subject, const redlock_report *rep
         else if (report->result == REDLOCK_OK || owners.count > 0)
             print_unheld(clean, report, &owners);
         cli_waiters_print(report);
+        printf("  fleet   %s\n", margin);
     }
     print_nodes(report, subject);
     if (subject->name == NULL)
-        printf("  mode    %s\n", subject->plain ? "plain: no fences, no guard against nodes that forget"
-                                                : "guarded: fences, and nodes that forget do not vote");
+        printf("  mode    %s\n", subject->plain ? "plain (no fencing tokens; restarted nodes vote at once)"
+                                                : "guarded (fencing tokens; restarted nodes excluded)");
+}
+
+static json_t *nodes_json(const struct subject *subject, const redlock_report *report)
+{
+    json_t *nodes = cli_output_nodes(report);
+
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        redlock_node_facts facts = REDLOCK_NODE_FACTS_INIT;
+        json_t *node = json_array_get(nodes, i);
+
+        if (redlock_client_node_facts(subject->session->client, i, &facts) != REDLOCK_OK)
+            continue;
+        if (facts.version[0] != '\0')
+            json_object_set_new(node, "version", cli_output_string(facts.version));
+        if (facts.server[0] != '\0')
+            json_object_set_new(node, "server", cli_output_string(facts.server));
+        json_object_set_new(node, "clock_offset_us",
+                            facts.clock_offset_us == INT64_MIN ? json_null()
+                                                               : json_integer(facts.clock_offset_us));
+    }
+    return nodes;
 }
 
 static void print_json(const struct subject *subject, const redlock_report *report)
 {
-    json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:o}", "result", redlock_result_name(report->result),
-                               "mode", subject->plain ? "plain" : "guarded", "quorum", (int)report->quorum,
-                               "held_on", (int)report->held, "nodes", cli_output_nodes(report));
+    json_t *object =
+        json_pack("{s:s, s:s, s:i, s:i, s:i, s:o}", "result", redlock_result_name(report->result), "mode",
+                  subject->plain ? "plain" : "guarded", "quorum", (int)report->quorum, "eligible",
+                  (int)report->eligible, "held_on", (int)report->held, "nodes", nodes_json(subject, report));
+    char margin[120];
     struct cli_owners owners;
 
+    cli_margin_describe(report, margin, sizeof margin);
+    json_object_set_new(object, "summary", json_string(margin));
+    if (subject->name != NULL && report->fence != 0)
+        json_object_set_new(object, "fence", json_integer((json_int_t)report->fence));
     if (subject->name != NULL) {
         json_object_set_new(object, "name", cli_output_string(subject->name));
         json_object_set_new(object, "holder", cli_output_holder(&report->holder));
@@ -187,6 +234,24 @@ static void print_json(const struct subject *subject, const redlock_report *repo
     cli_output_answer(object);
 }
 
+/* For scripts: the first line and nothing else. */
+static int check(const struct cli_session *session)
+{
+    redlock_report report = cli_session_report(session);
+    char margin[120];
+
+    redlock_inspect(session->client, NULL, 0, &report);
+    int code = cli_margin_code(&report);
+    cli_margin_describe(&report, margin, sizeof margin);
+    if (cli_output_is_json())
+        cli_output_answer(json_pack("{s:s, s:i, s:i, s:i, s:i}", "summary", margin, "nodes",
+                                    (int)report.node_count, "quorum", (int)report.quorum, "eligible",
+                                    (int)report.eligible, "exit_code", code));
+    else
+        printf("%s\n", margin);
+    return cli_output_flush() ? code : cli_output_fail(CLI_EXIT_SYSTEM, "the status could not be printed");
+}
+
 /* Whatever came back is printed; only then it is said that it is not enough. */
 static int ask_and_print(const struct cli_session *session, const struct subject *subject)
 {
@@ -199,19 +264,23 @@ static int ask_and_print(const struct cli_session *session, const struct subject
         print_words(subject, &report);
     if (!cli_output_flush())
         return cli_output_fail(CLI_EXIT_SYSTEM, "the status could not be printed");
-    return report.result == REDLOCK_OK ? CLI_EXIT_OK : cli_failure_asking(subject->name, &report);
+    return report.result == REDLOCK_OK ? CLI_EXIT_OK : cli_failure_shown(session, subject->name, &report);
 }
 
 int cli_command_status(const struct cli_options *options)
 {
     const char *name = options->word_count > 0 ? options->words[0] : NULL;
     struct cli_session session = {0};
-    int code = cli_session_open(&session, options);
+    int code = 0;
 
-    if (code == 0 && name != NULL)
-        code = cli_session_check_name(&session, name);
-    if (code == 0)
-        code = ask_and_print(&session, &(struct subject){name, session.config.plain, options->verbose});
+    if (options->check && name != NULL)
+        return cli_output_fail(CLI_EXIT_USAGE, "--check is about the nodes, and takes no NAME");
+    code = cli_session_look(&session, options);
+    if (code == 0 && options->check)
+        code = check(&session);
+    else if (code == 0 && (name == NULL || (code = cli_session_check_name(&session, name)) == 0))
+        code = ask_and_print(&session,
+                             &(struct subject){&session, name, session.config.plain, options->verbose});
     cli_session_close(&session);
     return code;
 }

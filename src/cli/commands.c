@@ -16,13 +16,13 @@ static const char run_text[] =
     "Options end at the first word after NAME that is not an option; -- always works.\n"
     "DUR is 250ms, 15s, 2m, 1h or a bare number of seconds.\n"
     "\n"
-    "CMD starts when the lock is held and is stopped before the lock can go to somebody else.\n"
-    "It finds REDLOCK_NAME, REDLOCK_OWNER, REDLOCK_TTL_MS, REDLOCK_HELD and, when there is one,\n"
-    "REDLOCK_FENCE in its environment.\n"
+    "CMD starts when the lock is held and is stopped before the lock can go to\n"
+    "another holder. It finds REDLOCK_NAME, REDLOCK_OWNER, REDLOCK_TTL_MS,\n"
+    "REDLOCK_HELD and, when there is one, REDLOCK_FENCE in its environment.\n"
     "\n"
     "Exit codes: CMD's own, 128+n for signal n;\n"
     "  75 busy                         79 the lock was lost and CMD was stopped\n"
-    "  69 too few nodes can be reached or may vote (redlock status says why)\n"
+    "  69 too few nodes can be reached or may vote (redlock doctor says why)\n"
     "  77 the nodes refused the credentials or the rights\n"
     "  64 wrong usage                  78 wrong configuration\n"
     "  124 --max-time                  126, 127 CMD cannot be executed, is not found\n"
@@ -30,32 +30,42 @@ static const char run_text[] =
     "  70, 71 internal error, the system refused\n";
 
 static const char acquire_text[] =
-    "Prints the lease, one \"key value\" line each: name, owner, ttl_ms, validity_ms, fence.\n"
-    "Nothing renews it: it ends after its TTL unless redlock extend is called in time.\n"
-    "Whoever knows the owner value can extend and release the lock.\n";
+    "Prints the lease, one \"key value\" line each: name, owner, ttl_ms, validity_ms,\n"
+    "fence. Nothing renews it: it ends after its TTL unless redlock extend is called\n"
+    "in time. Whoever knows the owner value can extend and release the lock.\n";
 
-static const char owner_text[] = "Exit code 79 when this owner does not hold NAME any more.\n";
+static const char owner_text[] = "Exit code 79 when this owner does not hold NAME.\n";
 
 static const char status_text[] =
-    "Exit code 0 when a quorum of nodes answered; 69 when not, 77 when they refused the\n"
-    "credentials or the rights. Without NAME: how the nodes are, and which of them may vote.\n";
+    "The first line says how many more nodes may fail. Exit code 0 when a quorum of\n"
+    "nodes answered; 69 when not, 77 when they refused the credentials or the rights.\n"
+    "With --check: 0 when a lock can be had and one more node may fail, 1 when none\n"
+    "may, 69 when no lock can be had. Starts no local nodes.\n";
+
+static const char doctor_text[] =
+    "Looks at each node (version, role, rights, memory, persistence, clock, latency,\n"
+    "notifications, TLS), at the fleet and at this host. Each finding says what it\n"
+    "is, why it matters and what mends it. Takes no lock and changes nothing.\n"
+    "Exit code 0 when all is well, 1 with warnings, 69 when no lock can be had.\n";
 
 static const char init_text[] =
-    "A node that does not remember what was locked does not vote until every lock it may have\n"
-    "forgotten has ended. A new fleet has nothing to remember: init says so and admits its nodes\n"
-    "at once. Said while a lock is held somewhere, it can put that lock into two hands; so it refuses\n"
-    "when it sees one, unless --force is given.\n";
+    "A node that was restarted or wiped does not vote until every lock it may have\n"
+    "lost has ended. A new fleet has no locks: init says so and admits its nodes at\n"
+    "once. If that is wrong, two clients can hold one lock; so it refuses when it\n"
+    "sees one that is held, unless --force is given.\n";
 
 static const char local_text[] =
-    "The five private nodes are used when no nodes are configured; they start by themselves.\n"
-    "REDLOCK_LOCAL_DIR is where they live (default: below the runtime directory of the user),\n"
-    "REDLOCK_SERVER the program (default: redis-server, else valkey-server).\n"
-    "Whoever holds a lock there loses it when they are stopped.\n";
+    "The five private nodes are used when no nodes are configured; they start by\n"
+    "themselves. Their locks hold for this user on this machine only.\n"
+    "REDLOCK_LOCAL_DIR is where they live (default: below the runtime directory of\n"
+    "the user), REDLOCK_SERVER the program (default: redis-server, else\n"
+    "valkey-server). Locks that are held there are lost when they are stopped.\n";
 
 static const char serve_text[] =
-    "Programs in any language take locks over HTTP and JSON (redlock-serve(1)), and Redis lock libraries\n"
-    "with --resp by changing a port. Any number of instances may serve the same nodes. Beyond this\n"
-    "machine it wants serve_access in the configuration: who may do what.\n";
+    "Programs in any language take locks over HTTP and JSON (redlock-serve(1)), and\n"
+    "Redis lock libraries with --resp by changing a port. Any number of instances may\n"
+    "serve the same nodes. Beyond this machine it needs serve_access in the\n"
+    "configuration: who may do what.\n";
 
 static const char completion_text[] =
     "bash:  source <(redlock completion bash)\n"
@@ -73,6 +83,8 @@ const struct cli_command cli_commands[] = {
      cli_command_release},
     {"status", "[NAME]", "who holds NAME, and what each node says", status_text, CLI_STATUS, 0, 1, NULL,
      false, cli_command_status},
+    {"doctor", "", "what is wrong with nodes, fleet and host, and what mends it", doctor_text, CLI_DOCTOR, 0,
+     0, NULL, false, cli_command_doctor},
     {"init", "[--yes] [--force]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL,
      false, cli_command_init},
     {"local", "start|stop|status", "the five private nodes used when none are configured", local_text,
@@ -95,12 +107,14 @@ const struct cli_command *cli_command_find(const char *name)
     return NULL;
 }
 
-int cli_command_unknown(const char *name)
+int cli_command_unknown(const char *name, const char *next)
 {
     const char *near = NULL;
     int least = 3;
 
     for (size_t i = 0; i < cli_command_count; i++) {
+        if (cli_commands[i].bit == CLI_INIT) /* nobody is to get there by a slip of the hand */
+            continue;
         int distance = cli_text_distance(cli_commands[i].name, name);
         if (distance < least) {
             near = cli_commands[i].name;
@@ -111,6 +125,8 @@ int cli_command_unknown(const char *name)
         cli_output_fail(CLI_EXIT_USAGE, "there is no command \"%s\"", name);
     else
         cli_output_fail(CLI_EXIT_USAGE, "there is no command \"%s\"; did you mean %s?", name, near);
+    if (near == NULL && next != NULL)
+        cli_output_hint("fix", "redlock run %s -- %s, to hold %s while %s runs", name, next, name, next);
     cli_output_hint("see", "redlock help");
     return CLI_EXIT_USAGE;
 }

@@ -248,12 +248,26 @@ int cli_config_load(const struct cli_options *options, struct cli_config *config
 
 void cli_config_free(struct cli_config *config)
 {
-    char *texts[] = {config->nodes,          config->prefix,        config->user,
-                     config->password,       config->password_file, config->password_place,
-                     config->tls_ca,         config->tls_cert,      config->tls_key,
-                     config->ttl_place,      config->serve.listen,  config->serve.unix_path,
-                     config->serve.resp,     config->serve.access,  config->serve.hosts,
-                     config->serve.tls_cert, config->serve.tls_key, config->serve.tls_client_ca};
+    char *texts[] = {config->nodes,
+                     config->prefix,
+                     config->user,
+                     config->password,
+                     config->password_file,
+                     config->password_place,
+                     config->tls_ca,
+                     config->tls_cert,
+                     config->tls_key,
+                     config->ttl_place,
+                     config->require_nodes_place,
+                     config->serve.listen,
+                     config->serve.unix_path,
+                     config->serve.resp,
+                     config->serve.access,
+                     config->serve.hosts,
+                     config->serve.tls_cert,
+                     config->serve.tls_key,
+                     config->serve.tls_client_ca,
+                     config->serve.metrics_name};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);

@@ -190,6 +190,21 @@ static int set_mode(const struct file *file, const char *key, const char *value)
     return 0;
 }
 
+/* Whether nodes must be configured. */
+static int set_require_nodes(const struct file *file, const char *key, const char *value)
+{
+    struct cli_config *config = file->config;
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return refuse_value(file, key, value, "is neither yes nor no");
+    if (config->require_nodes_given)
+        return 0;
+    config->require_nodes_given = true;
+    config->require_nodes = yes;
+    return yes ? set_place(file, &config->require_nodes_place) : 0;
+}
+
 /* Whether it is too long is known when max_ttl and the mode are, so its place is kept. */
 static int set_ttl(const struct file *file, const char *key, const char *value)
 {
@@ -198,6 +213,55 @@ static int set_ttl(const struct file *file, const char *key, const char *value)
 
     return code != 0 ? code
                      : set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->ttl_ms);
+}
+
+/* Names the nearest key to one that is not known. */
+static int refuse_key(const struct file *file, const char *key)
+{
+    static const char *const keys[] = {"node",
+                                       "nodes",
+                                       "prefix",
+                                       "user",
+                                       "password_file",
+                                       "tls_ca",
+                                       "tls_cert",
+                                       "tls_key",
+                                       "ttl",
+                                       "max_ttl",
+                                       "mode",
+                                       "require_nodes",
+                                       "connect_timeout",
+                                       "node_timeout",
+                                       "drift_ppm",
+                                       "serve_listen",
+                                       "serve_unix",
+                                       "serve_resp",
+                                       "serve_access",
+                                       "serve_hosts",
+                                       "serve_tls_cert",
+                                       "serve_tls_key",
+                                       "serve_tls_client_ca",
+                                       "serve_max_wait",
+                                       "serve_max_hold",
+                                       "serve_metrics_name",
+                                       "serve_max_connections",
+                                       "serve_max_waiters"};
+    const char *near = NULL;
+    int least = 4;
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        int distance = cli_text_distance(keys[i], key);
+        if (distance < least && distance < (int)strlen(keys[i])) {
+            near = keys[i];
+            least = distance;
+        }
+    }
+    if (near == NULL)
+        snprintf(file->notes->words, sizeof file->notes->words, "unknown key \"%.200s\"", key);
+    else
+        snprintf(file->notes->words, sizeof file->notes->words, "unknown key \"%.200s\"; did you mean %s?",
+                 key, near);
+    return CLI_EXIT_CONFIG;
 }
 
 static int set_key(const struct file *file, const char *key, const char *value)
@@ -218,6 +282,7 @@ static int set_key(const struct file *file, const char *key, const char *value)
                  {"serve_resp", &config->serve.resp, set_text},
                  {"serve_access", &config->serve.access, set_path},
                  {"serve_hosts", &config->serve.hosts, set_text},
+                 {"serve_metrics_name", &config->serve.metrics_name, set_text},
                  {"serve_tls_cert", &config->serve.tls_cert, set_path},
                  {"serve_tls_key", &config->serve.tls_key, set_path},
                  {"serve_tls_client_ca", &config->serve.tls_client_ca, set_path}};
@@ -233,6 +298,8 @@ static int set_key(const struct file *file, const char *key, const char *value)
         return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->max_ttl_ms);
     if (strcmp(key, "mode") == 0)
         return set_mode(file, key, value);
+    if (strcmp(key, "require_nodes") == 0)
+        return set_require_nodes(file, key, value);
     if (strcmp(key, "connect_timeout") == 0)
         return set_span(file, key, value, 1, TIMEOUT_MAX_MS, &config->connect_timeout_ms);
     if (strcmp(key, "node_timeout") == 0)
@@ -247,8 +314,7 @@ static int set_key(const struct file *file, const char *key, const char *value)
         return set_count(file, key, value, &config->serve.max_connections);
     if (strcmp(key, "serve_max_waiters") == 0)
         return set_count(file, key, value, &config->serve.max_waiters);
-    snprintf(file->notes->words, sizeof file->notes->words, "\"%.200s\" is not a key that is known", key);
-    return CLI_EXIT_CONFIG;
+    return refuse_key(file, key);
 }
 
 /* Cuts blanks off both ends. */

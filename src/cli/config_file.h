@@ -16,9 +16,10 @@ struct cli_config {
     char *password_file, *tls_ca, *tls_cert, *tls_key;
     uint32_t ttl_ms, max_ttl_ms, connect_timeout_ms, node_timeout_ms, drift_ppm;
     bool plain, mode_given;
-    char *ttl_place, *password_place; /* file and line of ttl and of password_file */
+    bool require_nodes, require_nodes_given;
+    char *ttl_place, *password_place, *require_nodes_place; /* file and line of these */
     struct {
-        char *listen, *unix_path, *resp, *access, *hosts, *tls_cert, *tls_key, *tls_client_ca;
+        char *listen, *unix_path, *resp, *access, *hosts, *metrics_name, *tls_cert, *tls_key, *tls_client_ca;
         uint32_t max_wait_ms, max_hold_ms, max_connections, max_waiters;
     } serve; /* keys that begin with serve_: of redlock serve */
 };

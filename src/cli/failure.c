@@ -13,6 +13,15 @@
 #include "cli/owners.h"
 #include "cli/text.h"
 
+#define RENEWED_MS 1000 /* what clocks and round trips may differ by */
+
+const char *cli_failure_user(const struct cli_session *session, const redlock_node_facts *facts)
+{
+    if (facts->user[0] != '\0')
+        return facts->user;
+    return session->config.user != NULL ? session->config.user : "default";
+}
+
 int cli_failure_code(redlock_result result)
 {
     switch (result) {
@@ -109,19 +118,49 @@ static void say_holder(const redlock_holder *holder)
     cli_output_hint("holder", "%s, id %s", text, holder->id);
 }
 
+/* "15s TTL, taken 4s ago, ", "15s TTL, renewed 4s ago, ": as far as the owner value tells which TTL it has. */
+static void describe_renewal(const redlock_report *report, char *text, size_t size)
+{
+    const redlock_holder *holder = &report->holder;
+    int64_t ago_ms = holder->ttl_ms - report->holder_ttl_left_ms;
+    int64_t taken_ms = cli_clock_wall() - holder->since_ms;
+
+    text[0] = '\0';
+    if (holder->ttl_ms <= 0 || ago_ms < 0)
+        return;
+    /* A renewal moves the end; without one it is where the taking put it, but for what clocks differ by. */
+    bool renewed = taken_ms - ago_ms > RENEWED_MS;
+    snprintf(text, size, "TTL %s, %s %s ago, ", cli_text_span(holder->ttl_ms).text,
+             renewed ? "renewed" : "taken", cli_text_span(ago_ms).text);
+}
+
+void cli_failure_describe_lease(const redlock_report *report, uint32_t node_count, char *text, size_t size)
+{
+    bool endless = report->holder_ttl_left_ms == -1;
+    size_t used;
+
+    text[0] = '\0';
+    if (endless)
+        snprintf(text, size, "never expires");
+    else if (report->holder_ttl_left_ms >= 0) {
+        describe_renewal(report, text, size);
+        used = strlen(text);
+        snprintf(text + used, size - used, "%s left", cli_text_span(report->holder_ttl_left_ms).text);
+    }
+    used = strlen(text);
+    if (node_count > 0 && used > 0)
+        snprintf(text + used, size - used, ", %s %u of %u%s", endless ? "on" : "granted by", node_count,
+                 report->node_count, endless ? " nodes" : "");
+}
+
 /* node_count: how many nodes have its key; 0 not known, for the round that was lost stopped at the first that said no. */
 static void say_lease(const redlock_report *report, uint32_t node_count)
 {
-    char words[64] = "";
+    char words[160];
 
-    if (node_count > 0)
-        snprintf(words, sizeof words, ", %s %u of %u%s",
-                 report->holder_ttl_left_ms == -1 ? "on" : "granted by", node_count, report->node_count,
-                 report->holder_ttl_left_ms == -1 ? " nodes" : "");
-    if (report->holder_ttl_left_ms == -1)
-        cli_output_hint("lease", "has no end%s", words);
-    else if (report->holder_ttl_left_ms >= 0)
-        cli_output_hint("lease", "%s left%s", cli_text_span(report->holder_ttl_left_ms).text, words);
+    cli_failure_describe_lease(report, node_count, words, sizeof words);
+    if (words[0] != '\0')
+        cli_output_hint("lease", "%s", words);
 }
 
 /* Nobody is known to hold it: whose keys are in the way. */
@@ -234,15 +273,26 @@ static uint32_t count_answers(const redlock_report *report)
     return report->granted + report->held + report->free + report->not_held;
 }
 
-/* Waiting or an init helps nodes that are quarantined, and no others. */
-static bool some_are_quarantined(const redlock_report *report)
+bool cli_failure_is_new_fleet(const redlock_report *report)
 {
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    uint32_t quarantined = 0;
 
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
-        if (node.cause == REDLOCK_CAUSE_QUARANTINE)
-            return true;
-    return false;
+        quarantined += node.cause == REDLOCK_CAUSE_QUARANTINE;
+    return report->eligible == 0 && quarantined > 0 && quarantined >= report->quorum;
+}
+
+/* The soonest and the latest time at which a quarantined node may vote again; -1 when none is quarantined. */
+static int64_t find_quarantine_end(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    int64_t end_ms = -1;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        if (node.cause == REDLOCK_CAUSE_QUARANTINE && node.eligible_in_ms > end_ms)
+            end_ms = node.eligible_in_ms;
+    return end_ms;
 }
 
 bool cli_failure_describe_full(const redlock_report *report, char *text, size_t size)
@@ -265,71 +315,152 @@ bool cli_failure_describe_full(const redlock_report *report, char *text, size_t 
     return count > 0;
 }
 
-/* A round that is decided early knows nothing of the nodes that had not answered. */
-static void say_no_quorum(const char *subject, const redlock_report *report, json_t *more)
+/* What is being said about which nodes: `shown` ones are not listed again. */
+struct failing {
+    const struct cli_session *session;
+    const char *name; /* NULL none */
+    const redlock_report *report;
+    bool shown;
+    char subject[400]; /* "NAME: ", or nothing */
+};
+
+static void list_nodes(const struct failing *failing)
 {
+    if (!failing->shown)
+        say_nodes(failing->report);
+}
+
+/* A round that is decided early knows nothing of the nodes that had not answered. */
+static void say_no_quorum(const struct failing *failing, json_t *more)
+{
+    const redlock_report *report = failing->report;
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     bool decided_early = false;
     char full[240];
 
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
         decided_early = decided_early || node.verdict == REDLOCK_VERDICT_PENDING;
-    cli_output_fail_with(more, CLI_EXIT_NODES, "%sno quorum: %u of %u nodes %s, %u are needed%s", subject,
-                         decided_early ? report->granted : count_answers(report), report->node_count,
-                         decided_early ? "agreed" : "answered", report->quorum, waited(report).text);
-    say_nodes(report);
+    cli_output_fail_with(more, CLI_EXIT_NODES, "%sno quorum: %u of %u nodes %s, %u are needed%s",
+                         failing->subject, decided_early ? report->granted : count_answers(report),
+                         report->node_count, decided_early ? "agreed" : "answered", report->quorum,
+                         waited(report).text);
+    list_nodes(failing);
     if (cli_failure_describe_full(report, full, sizeof full))
         cli_output_hint("fix", "%s", full);
-    cli_output_hint("see", "redlock status");
+    cli_output_hint("see", "redlock doctor");
 }
 
-int cli_failure_asking(const char *name, const redlock_report *report)
+static void say_quarantine(const struct failing *failing, json_t *more)
 {
-    int code = cli_failure_code(report->result);
-    char subject[400] = "";
-    json_t *more = describe(name, report);
+    int64_t end_ms = find_quarantine_end(failing->report);
 
-    if (name != NULL)
-        snprintf(subject, sizeof subject, "%.300s: ", name);
+    cli_output_fail_with(more, CLI_EXIT_NODES, "%stoo few nodes may vote: %u are needed%s", failing->subject,
+                         failing->report->quorum, waited(failing->report).text);
+    list_nodes(failing);
+    if (cli_failure_is_new_fleet(failing->report))
+        cli_output_hint("fix",
+                        "wait %s; or, if this is a new fleet and nobody holds a lock yet: redlock init",
+                        cli_text_span(end_ms).text);
+    else if (end_ms >= 0)
+        cli_output_hint("fix", "wait %s, or bring back the nodes that are down", cli_text_span(end_ms).text);
+    cli_output_hint("see", "redlock doctor");
+}
+
+/* The rights that are missing, in the words that mend it; false when that cannot be found out. */
+static bool say_missing_rights(const struct cli_session *session)
+{
+    bool said = false;
+
+    redlock_examine(session->client, NULL);
+    for (uint32_t i = 0; i < redlock_client_node_count(session->client) && !said; i++) {
+        redlock_node_facts facts = REDLOCK_NODE_FACTS_INIT;
+
+        if (redlock_client_node_facts(session->client, i, &facts) != REDLOCK_OK ||
+            facts.missing_rights[0] == '\0')
+            continue;
+        cli_output_hint("fix", "on each node: ACL SETUSER %s %s", cli_failure_user(session, &facts),
+                        facts.missing_rights);
+        said = true;
+    }
+    return said;
+}
+
+static void say_forbidden(const struct failing *failing, json_t *more)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    bool rights = false;
+
+    for (uint32_t i = 0; redlock_report_node(failing->report, i, &node); i++)
+        rights = rights || node.cause == REDLOCK_CAUSE_RIGHTS;
+    cli_output_fail_with(more, CLI_EXIT_DENIED, "%sthe nodes refused the %s", failing->subject,
+                         rights ? "rights" : "credentials");
+    list_nodes(failing);
+    if (cli_output_is_quiet() || (rights && say_missing_rights(failing->session)))
+        return;
+    cli_output_hint("fix", "set REDLOCK_PASSWORD, or user and password_file in the configuration");
+    if (getenv("REDLOCK_HELD") != NULL)
+        cli_output_hint("or", "redlock run --pass-credentials, above this one");
+}
+
+/* Who has it instead, or nobody: the owner may have ended, or never have been this one. */
+static void say_not_held(const struct failing *failing, json_t *more)
+{
+    redlock_report now = cli_session_second_report(failing->session);
+    bool other = redlock_inspect(failing->session->client, failing->name, 0, &now) == REDLOCK_OK &&
+                 now.holder.id[0] != '\0';
+
+    cli_output_fail_with(more, CLI_EXIT_LOST, "%snot held by this owner: %s", failing->subject,
+                         other ? "another one has it" : "it ended, was released, or is another's value");
+    if (other)
+        say_holder(&now.holder);
+    cli_output_hint("see", "redlock status %s", failing->name);
+}
+
+static int say_failure(struct failing *failing)
+{
+    const redlock_report *report = failing->report;
+    int code = cli_failure_code(report->result);
+    json_t *more = describe(failing->name, report);
+
+    if (failing->name != NULL)
+        snprintf(failing->subject, sizeof failing->subject, "%.300s: ", failing->name);
     switch (report->result) {
     case REDLOCK_NO_QUORUM:
-        say_no_quorum(subject, report, more);
+        say_no_quorum(failing, more);
         break;
     case REDLOCK_QUARANTINE:
-        cli_output_fail_with(more, code, "%stoo few nodes may vote: %u are needed%s", subject, report->quorum,
-                             waited(report).text);
-        say_nodes(report);
-        if (some_are_quarantined(report))
-            cli_output_hint("fix",
-                            "wait; or, if no lock can be held by anybody yet (a new fleet): redlock init");
-        else
-            cli_output_hint("see", "redlock status");
+        say_quarantine(failing, more);
         break;
     case REDLOCK_FORBIDDEN:
-        cli_output_fail_with(more, code, "%sthe nodes refused the credentials or the rights", subject);
-        say_nodes(report);
-        cli_output_hint("fix", "set REDLOCK_PASSWORD, or user and password_file in the configuration");
-        if (getenv("REDLOCK_HELD") != NULL)
-            cli_output_hint("or", "redlock run --pass-credentials, above this one");
+        say_forbidden(failing, more);
         break;
     case REDLOCK_FOREIGN_TYPE:
         cli_output_fail_with(more, code, "%sthe key holds something that is not a lock of this kind",
-                             subject);
-        say_nodes(report);
+                             failing->subject);
+        list_nodes(failing);
         cli_output_hint("fix", "choose another name or --prefix: what is there never expires");
         break;
     case REDLOCK_NOT_HELD:
     case REDLOCK_LOST:
-        cli_output_fail_with(more, code, "%snot held by this owner any more: it ended or was released",
-                             subject);
+        say_not_held(failing, more);
         break;
     default:
         cli_output_fail_with(more, code, "%s",
                              report->line[0] != '\0' ? report->line : redlock_result_name(report->result));
-        say_nodes(report);
+        list_nodes(failing);
         break;
     }
     return code;
+}
+
+int cli_failure_asking(const struct cli_session *session, const char *name, const redlock_report *report)
+{
+    return say_failure(&(struct failing){.session = session, .name = name, .report = report});
+}
+
+int cli_failure_shown(const struct cli_session *session, const char *name, const redlock_report *report)
+{
+    return say_failure(&(struct failing){.session = session, .name = name, .report = report, .shown = true});
 }
 
 /* The round ended as soon as it could not be won, before all nodes had answered: they are asked anew how they are. What
@@ -369,6 +500,6 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
     if (busy)
         return say_busy(session, name, report, ask, code);
     redlock_report now = ask ? look_again(session, name, report) : *report;
-    int usual = cli_failure_asking(name, &now);
+    int usual = cli_failure_asking(session, name, &now);
     return usual == CLI_EXIT_BUSY ? code : usual;
 }

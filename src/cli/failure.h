@@ -17,11 +17,24 @@ int cli_failure_code(redlock_result result);
 int cli_failure_taking(const struct cli_session *session, const struct cli_options *options, const char *name,
                        const redlock_report *report);
 
-/* The same for anything else that was asked of the nodes about a name (NULL: about none). */
+/* Whether all that could be seen is a fleet that nobody has used yet: then, and only then, redlock init may be the remedy. */
+bool cli_failure_is_new_fleet(const redlock_report *report);
+
+/* Whom a node takes us for: by its own account, else by the configuration. */
+const char *cli_failure_user(const struct cli_session *session, const redlock_node_facts *facts);
+
 /* "nodes 1, 2 and 3 are out of memory: raise maxmemory there, or remove data"; false when none is. */
 bool cli_failure_describe_full(const redlock_report *report, char *text, size_t size);
 
-int cli_failure_asking(const char *name, const redlock_report *report);
+/* The same for anything else that was asked of the nodes about a name (NULL: about none). */
+int cli_failure_asking(const struct cli_session *session, const char *name, const redlock_report *report);
+
+/* The same where each node has been shown already. */
+int cli_failure_shown(const struct cli_session *session, const char *name, const redlock_report *report);
+
+/* "TTL 15s, renewed 4s ago, 11s left, granted by 5 of 5", as far as it is known; empty when nothing is. node_count 0: on how many
+ * nodes it is is not known. */
+void cli_failure_describe_lease(const redlock_report *report, uint32_t node_count, char *text, size_t size);
 
 /* "web-3 (pid 4242, user deploy, "pg_dump prod")", as far as it is known. */
 void cli_failure_describe_holder(const redlock_holder *holder, char *text, size_t size);

@@ -68,13 +68,13 @@ void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock)
     pthread_mutex_unlock(&lease->mutex);
 }
 
-static uint32_t count_out_of_order(const redlock_report *report)
+static uint32_t count_verdict(const redlock_report *report, redlock_verdict verdict)
 {
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     uint32_t count = 0;
 
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
-        count += node.verdict == REDLOCK_VERDICT_FAILED || node.verdict == REDLOCK_VERDICT_INELIGIBLE;
+        count += node.verdict == verdict;
     return count;
 }
 
@@ -96,7 +96,10 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     news->failed = !lost && report->result != REDLOCK_OK;
     news->granted = report->granted;
     news->not_held = report->not_held;
-    news->out_of_order = count_out_of_order(report);
+    news->late = report->result == REDLOCK_LOST &&
+                 count_verdict(report, REDLOCK_VERDICT_PENDING) == report->node_count;
+    news->out_of_order =
+        count_verdict(report, REDLOCK_VERDICT_FAILED) + count_verdict(report, REDLOCK_VERDICT_INELIGIBLE);
     news->node_count = report->node_count;
     news->quorum = report->quorum;
     pthread_mutex_unlock(&lease->mutex);

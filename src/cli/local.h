@@ -32,6 +32,9 @@ enum cli_local_state cli_local_probe(const struct cli_local *local, int node, pi
  * the locks it granted, and two of those could grant a held lock again. Safe for any number of processes at once. */
 int cli_local_start(const struct cli_local *local, bool on_demand, int *started);
 
+/* How many of them answer. */
+int cli_local_count_up(const struct cli_local *local);
+
 /* Ends all nodes and removes their files. 0 and how many were ended, or an exit code as above. */
 int cli_local_stop(const struct cli_local *local, int *ended);
 

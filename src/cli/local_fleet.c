@@ -94,7 +94,7 @@ static int wait_until_up(const struct cli_local *local)
     return 0;
 }
 
-static int count_up(const struct cli_local *local)
+int cli_local_count_up(const struct cli_local *local)
 {
     int up = 0;
     pid_t pid;
@@ -145,7 +145,7 @@ static bool is_new_start(const struct cli_local *local)
                         local->directory);
         return false;
     }
-    if (files || count_up(local) > 0)
+    if (files || cli_local_count_up(local) > 0)
         return false;
     if (cli_leftover_is_noted(local->directory) || !cli_presence_seen(local->directory))
         return true;
@@ -192,7 +192,7 @@ static int admit(const struct cli_local *local)
  * come later, or after somebody was interrupted here, sit out their quarantine like any other. */
 static int start_with_lock(const struct cli_local *local, bool on_demand, int *started)
 {
-    int up = count_up(local);
+    int up = cli_local_count_up(local);
 
     if (up == CLI_LOCAL_NODES || (on_demand && up >= CLI_LOCAL_QUORUM))
         return 0;
@@ -206,9 +206,9 @@ static int start_with_lock(const struct cli_local *local, bool on_demand, int *s
 int cli_local_start(const struct cli_local *local, bool on_demand, int *started)
 {
     *started = 0;
-    if (count_up(local) == CLI_LOCAL_NODES) {
+    if (cli_local_count_up(local) == CLI_LOCAL_NODES) {
         await_others(local); /* they may not be admitted yet */
-        if (count_up(local) == CLI_LOCAL_NODES)
+        if (cli_local_count_up(local) == CLI_LOCAL_NODES)
             return 0;
     }
     int lock = take_lock(local);

@@ -48,14 +48,15 @@ int main(int argc, char **argv)
     signal(SIGCHLD, SIG_DFL);
     cli_output_configure(false, false, false, false);
     if (argc < 2) {
-        cli_output_fail(CLI_EXIT_USAGE, "say a command, such as: redlock run NAME -- CMD");
+        cli_output_fail(CLI_EXIT_USAGE, "missing command, such as: redlock run NAME -- CMD");
         cli_output_hint("see", "redlock help");
         return CLI_EXIT_USAGE;
     }
     const char *word = command_word(argv[1]);
     const struct cli_command *command = cli_command_find(word);
     if (command == NULL)
-        return *word == '-' ? refuse_option_first(word) : cli_command_unknown(word);
+        return *word == '-' ? refuse_option_first(word)
+                            : cli_command_unknown(word, argc > 2 ? argv[2] : NULL);
 
     int code = cli_options_parse(command, argc - 2, argv + 2, &options);
     if (code != 0)

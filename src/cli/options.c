@@ -16,7 +16,7 @@
 #define AT(member) offsetof(struct cli_options, member)
 #define TAKING (CLI_RUN | CLI_ACQUIRE)
 #define LOCKING (TAKING | CLI_EXTEND | CLI_RELEASE)
-#define ASKING (LOCKING | CLI_STATUS | CLI_INIT | CLI_SERVE)
+#define ASKING (LOCKING | CLI_STATUS | CLI_INIT | CLI_SERVE | CLI_DOCTOR | CLI_BENCH)
 #define EVERY (ASKING | CLI_LOCAL | CLI_COMPLETION | CLI_HELP | CLI_VERSION)
 
 static const struct cli_option table[] = {
@@ -48,6 +48,10 @@ static const struct cli_option table[] = {
      "CMD sees REDLOCK_PASSWORD and the passwords in REDLOCK_NODES"},
     {"status-fd", '\0', CLI_VALUE_FD, AT(status_fd), CLI_RUN, "N",
      "write what happens to descriptor N, as JSON lines"},
+    {"metrics-file", '\0', CLI_VALUE_TEXT, AT(metrics_file), CLI_RUN, "FILE",
+     "write statistics there, for the textfile collector of Prometheus"},
+    {"metrics-label", '\0', CLI_VALUE_TEXT, AT(metrics_label), CLI_RUN, "KEY=VALUE",
+     "a label for all of them, such as task=backup"},
     {"owner-token", '\0', CLI_VALUE_TEXT, AT(owner), CLI_EXTEND | CLI_RELEASE, "OWNER",
      "as printed by acquire (default: REDLOCK_OWNER)"},
     {"listen", '\0', CLI_VALUE_TEXT, AT(listen), CLI_SERVE, "ADDR:PORT", "serve HTTP there (127.0.0.1:7420)"},
@@ -55,11 +59,17 @@ static const struct cli_option table[] = {
      "serve HTTP on this unix socket (serve.sock beside the local nodes)"},
     {"resp", '\0', CLI_VALUE_TEXT, AT(resp), CLI_SERVE, "PORT",
      "serve Redis lock libraries on this port of 127.0.0.1, or ADDR:PORT (not at all)"},
+    {"metrics-name", '\0', CLI_VALUE_TEXT, AT(metrics_name), CLI_SERVE, "GLOB",
+     "/metrics counts locks with such names one by one, at most 100 of them (none)"},
     {"nodes", '\0', CLI_VALUE_TEXT, AT(nodes), ASKING, "URL,URL...", "the nodes, without passwords"},
     {"config", '\0', CLI_VALUE_TEXT, AT(config), ASKING, "FILE", "read nodes and settings from FILE"},
     {"prefix", '\0', CLI_VALUE_TEXT, AT(prefix), ASKING, "TEXT", "put before every name at the nodes"},
-    {"plain", '\0', CLI_VALUE_NONE, AT(plain), LOCKING | CLI_STATUS | CLI_SERVE, NULL,
-     "SET NX PX only: no fence, no guard against nodes that forget"},
+    {"require-nodes", '\0', CLI_VALUE_NONE, AT(require_nodes), ASKING, NULL,
+     "never use local nodes, which are for this machine only"},
+    {"plain", '\0', CLI_VALUE_NONE, AT(plain), LOCKING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH,
+     NULL, "SET NX PX only: no fence, no guard against nodes that forget"},
+    {"check", '\0', CLI_VALUE_NONE, AT(check), CLI_STATUS, NULL,
+     "print the first line only; exit 1 when no node may fail"},
     {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT, NULL, "do not ask"},
     {"force", '\0', CLI_VALUE_NONE, AT(force), CLI_INIT, NULL, "also when a lock is seen to be held"},
     {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},

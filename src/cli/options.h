@@ -21,7 +21,9 @@ enum cli_command_bit {
     CLI_HELP = 1 << 7,
     CLI_VERSION = 1 << 8,
     CLI_INIT = 1 << 9,
-    CLI_SERVE = 1 << 10
+    CLI_SERVE = 1 << 10,
+    CLI_DOCTOR = 1 << 11,
+    CLI_BENCH = 1 << 12
 };
 
 enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
@@ -32,11 +34,12 @@ enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
 struct cli_options {
     const char *nodes, *config, *prefix;
     const char *owner, *why, *who, *shell, *also;
-    const char *listen, *unix_path, *resp;
+    const char *listen, *unix_path, *resp, *metrics_name;
+    const char *metrics_file, *metrics_label;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, quiet, verbose, json, no_color, help;
-    bool plain, yes, force;
+    bool plain, yes, force, check, require_nodes;
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
     int word_count;
 };

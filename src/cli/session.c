@@ -14,36 +14,72 @@
 
 #define DEFAULT_TTL_MS 15000
 
-/* No nodes are configured: uses our own, and says so when they had to be started. */
-static int use_local_nodes(struct cli_session *session)
+/* A lock that was meant for several machines must not silently become one on this one. */
+static int refuse_local_nodes(const char *place)
+{
+    if (place != NULL)
+        cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and %s has require_nodes = yes", place);
+    else
+        cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and --require-nodes was given");
+    cli_output_hint("fix", "set REDLOCK_NODES, or write lines such as: node = redis://host:6379");
+    cli_output_hint("see", "man redlock.conf");
+    return CLI_EXIT_CONFIG;
+}
+
+/* Looking starts nothing: where no nodes are there is nothing to see. */
+static int refuse_to_start(void)
+{
+    cli_output_fail(CLI_EXIT_NODES, "no nodes are configured, and no local nodes run");
+    cli_output_hint("fix", "set REDLOCK_NODES, or write lines such as: node = redis://host:6379");
+    cli_output_hint("or", "redlock local start (locks for this user on this machine only)");
+    return CLI_EXIT_NODES;
+}
+
+static void say_local(const struct cli_local *local, int started)
+{
+    if (started == CLI_LOCAL_NODES)
+        cli_output_note("no nodes configured: started five local nodes in %s (redlock local stop ends them)",
+                        local->directory);
+    else if (started > 0)
+        cli_output_note("started %d of five local nodes in %s again", started, local->directory);
+    cli_output_note("no nodes configured: this lock holds for this user on this machine only");
+}
+
+/* No nodes are configured: uses our own, and says so. */
+static int use_local_nodes(struct cli_session *session, bool start)
 {
     struct cli_local local;
     int started = 0;
-    int code = cli_local_open(&local, true);
+    int code = cli_local_open(&local, start);
 
-    if (code == 0)
+    if (code == 0 && start)
         code = cli_local_start(&local, true, &started);
+    else if (code < 0 || (code == 0 && cli_local_count_up(&local) == 0))
+        code = refuse_to_start();
     if (code != 0)
         return code;
-    if (started == CLI_LOCAL_NODES)
-        cli_output_note("no nodes configured: started five local nodes in %s (redlock local stop ends them)",
-                        local.directory);
-    else if (started > 0)
-        cli_output_note("started %d of five local nodes in %s again", started, local.directory);
+    say_local(&local, started);
     session->config.nodes = cli_local_urls(&local);
     session->local = true;
     session->nodes = local;
     return session->config.nodes == NULL ? cli_output_fail(CLI_EXIT_SYSTEM, "out of memory") : 0;
 }
 
-int cli_session_prepare(struct cli_session *session, const struct cli_options *options)
+static int prepare(struct cli_session *session, const struct cli_options *options, bool start)
 {
     *session = (struct cli_session){0};
     int code = cli_config_load(options, &session->config);
 
-    if (code == 0 && session->config.nodes == NULL)
-        code = use_local_nodes(session);
-    return code;
+    if (code != 0 || session->config.nodes != NULL)
+        return code;
+    if (options->require_nodes || session->config.require_nodes)
+        return refuse_local_nodes(options->require_nodes ? NULL : session->config.require_nodes_place);
+    return use_local_nodes(session, start);
+}
+
+int cli_session_prepare(struct cli_session *session, const struct cli_options *options)
+{
+    return prepare(session, options, true);
 }
 
 static void warn_of_fleet(const struct cli_session *session)
@@ -77,6 +113,7 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
     settings.drift_ppm = config->drift_ppm;
     settings.max_ttl_ms = config->max_ttl_ms;
     settings.mode = config->plain ? REDLOCK_PLAIN : REDLOCK_GUARDED;
+    settings.pid = session->pid;
     settings.log = cli_output_log;
     if (options->verbose)
         settings.trace = cli_output_trace;
@@ -96,6 +133,13 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
 int cli_session_open(struct cli_session *session, const struct cli_options *options)
 {
     int code = cli_session_prepare(session, options);
+
+    return code != 0 ? code : cli_session_connect(session, options);
+}
+
+int cli_session_look(struct cli_session *session, const struct cli_options *options)
+{
+    int code = prepare(session, options, false);
 
     return code != 0 ? code : cli_session_connect(session, options);
 }

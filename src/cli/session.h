@@ -19,6 +19,7 @@ struct cli_session {
     struct cli_local nodes; /* these */
     redlock_client *client; /* NULL until it is connected */
     redlock_details *details, *more_details;
+    uint32_t pid; /* of whom a lock is said to be; 0: this process */
 };
 
 /* Reads the configuration and starts local nodes if there is none. Starts no thread. 0, or an exit code after having
@@ -30,6 +31,9 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
 
 /* Both. */
 int cli_session_open(struct cli_session *session, const struct cli_options *options);
+
+/* Both, but local nodes that do not run are not started: that is an error. */
+int cli_session_look(struct cli_session *session, const struct cli_options *options);
 
 void cli_session_close(struct cli_session *session);
 

@@ -27,7 +27,7 @@ static void tell_renewal(struct cli_supervision *supervision, const struct cli_l
         json_pack("{s:i, s:i, s:i, s:I}", "granted", (int)news->granted, "nodes", (int)news->node_count,
                   "quorum", (int)news->quorum, "validity_ms", (json_int_t)news->validity_ms);
 
-    if (news->failed && !supervision->failing && !supervision->lost)
+    if (news->failed && !news->late && !supervision->failing && !supervision->lost)
         cli_output_warn("%s could not be renewed: %u of %u nodes agreed, %u are needed; %s left",
                         supervision->name, news->granted, news->node_count, news->quorum,
                         cli_text_span(news->validity_ms).text);
@@ -67,7 +67,7 @@ static struct loss_words loss_words(const struct cli_lease_news *news)
 {
     struct loss_words words;
 
-    if (news->granted >= news->quorum) /* by an earlier renewal, or by one that was too late */
+    if (news->late)
         snprintf(words.text, sizeof words.text, "it was not renewed in time, its validity has ended");
     else if (news->not_held > 0)
         snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->not_held,
@@ -88,6 +88,7 @@ static void hear_lease(struct cli_supervision *supervision)
         tell_renewal(supervision, &news);
     if (news.lost)
         tell_loss(supervision, loss_words(&news).text);
+    cli_metrics_file_write(supervision->metrics, supervision->client, -1);
 }
 
 /* ---- CMD -------------------------------------------------------------------------------------------------- */
@@ -225,6 +226,7 @@ void cli_supervise_run(struct cli_supervision *supervision)
 
     cli_lease_arm(supervision->lease, supervision->lock);
     cli_warden_start(supervision->warden);
+    cli_metrics_file_write(supervision->metrics, supervision->client, -1);
     while (!supervision->ended) {
         (void)!poll(polled, sizeof polled / sizeof polled[0], supervision->local != NULL ? LOOK_MS : -1);
         look_for_nodes(supervision);

@@ -13,6 +13,7 @@
 #include "cli/events.h"
 #include "cli/lease.h"
 #include "cli/local.h"
+#include "cli/metrics_file.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/warden.h"
@@ -27,6 +28,7 @@ struct cli_supervision {
     struct cli_terminal *terminal;
     struct cli_lease *lease;
     struct cli_events *events;
+    struct cli_metrics_file *metrics;
     const struct cli_local *local; /* the nodes, when they are our own; NULL otherwise */
     bool foreground;
     enum cli_on_lost on_lost;

@@ -116,6 +116,17 @@ struct cli_span cli_text_latency(int64_t us)
     return span;
 }
 
+struct cli_span cli_text_offset(int64_t us)
+{
+    uint64_t size = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;
+    struct cli_span plain = size < 1000000 ? cli_text_latency((int64_t)size)
+                                           : cli_text_span((int64_t)(size / 1000)),
+                    span;
+
+    snprintf(span.text, sizeof span.text, "%c%.30s", us < 0 && size >= 50 ? '-' : '+', plain.text);
+    return span;
+}
+
 struct cli_span cli_text_clock(int64_t ms)
 {
     struct cli_span span;

@@ -13,12 +13,25 @@
 #include "cli/output.h"
 #include "cli/text.h"
 
+/* In whose name we ask, and since when: that process may have asked before. */
+static struct {
+    uint32_t pid; /* 0: our own */
+    int64_t since_ms;
+} us;
+
+void cli_waiters_set_us(uint32_t pid)
+{
+    us.pid = pid;
+    us.since_ms = cli_clock_wall();
+}
+
 bool cli_waiters_is_us(const redlock_holder *who)
 {
     char host[sizeof who->host] = "";
+    uint32_t pid = us.pid != 0 ? us.pid : (uint32_t)getpid();
 
     gethostname(host, sizeof host - 1);
-    return who->pid == (uint32_t)getpid() && strcmp(who->host, host) == 0;
+    return who->pid == pid && strcmp(who->host, host) == 0 && who->since_ms >= us.since_ms;
 }
 
 /* How many callers the named ones are. */

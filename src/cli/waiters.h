@@ -10,7 +10,10 @@
 
 #include <redlock.h>
 
-/* Whether somebody the nodes know of is this very process. */
+/* From now on this process asks in the name of another one. */
+void cli_waiters_set_us(uint32_t pid);
+
+/* Whether somebody the nodes know of is this very process, or what it asks for. */
 bool cli_waiters_is_us(const redlock_holder *who);
 
 /* How many of those who wait are not us. */

@@ -75,8 +75,9 @@ static bool describe_ineligible(const struct cli_waiting *waiting, char *text, s
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
         if (node.eligible || node.detail[0] == '\0')
             continue;
-        snprintf(text, size, "%s: %u of %u nodes may vote, %u are needed; node %u %s: %s", waiting->name,
-                 report->eligible, report->node_count, report->quorum, i + 1, node.url, node.detail);
+        snprintf(text, size, "%s: %u of %u nodes may vote, %u are needed; node %u %s: %s%s", waiting->name,
+                 report->eligible, report->node_count, report->quorum, i + 1, node.url, node.detail,
+                 cli_failure_is_new_fleet(report) ? " (a new fleet: redlock init)" : "");
         return true;
     }
     return false;
@@ -160,8 +161,8 @@ static void draw(struct cli_waiting *waiting, int64_t now)
 
     describe(waiting, dot, words, sizeof words);
     cli_text_clean(words, clean, sizeof clean);
-    snprintf(line, sizeof line, "%s %s%s%s", frame, clean, dot,
-             cli_text_clock(now - waiting->started_ms).text);
+    /* How long comes first: a narrow terminal cuts the end. */
+    snprintf(line, sizeof line, "%s %s %s", frame, cli_text_clock(now - waiting->started_ms).text, clean);
     cli_output_draw(line);
     waiting->frame++;
     waiting->next_draw_ms = now + DRAW_MS;

@@ -252,6 +252,17 @@ redlock_result redlock_inspect(redlock_client *client, const char *name, size_t 
     return rl_report_return(&frame, survey(client, &call, frame.report));
 }
 
+redlock_result redlock_examine(redlock_client *client, redlock_report *report)
+{
+    RL_NO_CANCELLATION;
+    struct rl_survey_call call = {RL_OPERATION_EXAMINE, NULL, 0, false};
+    struct rl_report_frame frame;
+
+    if (!rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    return rl_report_return(&frame, survey(client, &call, frame.report));
+}
+
 redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report)
 {
     RL_NO_CANCELLATION;

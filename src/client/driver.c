@@ -18,6 +18,7 @@ enum {
     READY_MAX = 32,
     REFRESH_AFTER_US = 5000,
     FROZEN_LOOK_MS = 50,
+    UNANSWERED_LOOK_MS = 200,
     CORK_MS = 20 /* longer than the turn of a loop that is well */
 };
 
@@ -261,12 +262,21 @@ static bool unattended(const redlock_client *client)
            debtor_on_the_way(&client->engine);
 }
 
+/* A caller leaves when a quorum has answered. What the others were told is lost if their connections break: somebody has to see
+ * that and tell them again, also when nobody calls any more. A loop sees it by itself. */
+static bool unheard(const redlock_client *client)
+{
+    return client->outer_fd < 0 && rl_nodes_unanswered(&client->engine);
+}
+
 /* Until when the carrier may sleep. A frozen node is not waited for in the poller, where it would keep callers from driving:
- * it is looked at now and then. */
-static struct rl_time carrier_rest(redlock_client *client)
+ * it is looked at now and then. So is one that has not answered yet, but not while callers look. */
+static struct rl_time carrier_rest(const redlock_client *client)
 {
     struct rl_time until = next_due(client);
 
+    if (unheard(client))
+        until = rl_time_min(until, rl_time_add(client->last_turn, rl_span_ms(UNANSWERED_LOOK_MS)));
     if (rl_nodes_unsent(&client->engine, true))
         until = rl_time_min(until, rl_time_add(client->engine.now, rl_span_ms(FROZEN_LOOK_MS)));
     return until;
@@ -400,21 +410,19 @@ void rl_driver_cork(redlock_client *client)
 
 void rl_driver_nudge(redlock_client *client)
 {
-    struct rl_time due;
-
     if (client->outer_fd >= 0)
         set_timer_fd(client);
-    /* A release that has not left the house yet must go out although nobody may ever call again, and so must a held lock to nodes
+    /* A release that has not reached its node yet must do so although nobody may ever call again, and so must a held lock nodes
      * that come late. */
     if (!client->carrier_running && !client->engine.closing &&
-        (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true) ||
+        (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true) || unheard(client) ||
          !rl_list_empty(&client->engine.lagging)))
         rl_driver_start_carrier(client);
-    due = next_due(client);
     if (client->carrier_running && client->carrier_until.us != 0 &&
-        (rl_time_before(due, client->carrier_until) || (!client->driving && unattended(client))))
+        (rl_time_before(carrier_rest(client), client->carrier_until) ||
+         (!client->driving && unattended(client))))
         pthread_cond_signal(&client->carrier_wake);
-    if (client->pollers > 0 && rl_time_before(due, client->sleep_until))
+    if (client->pollers > 0 && rl_time_before(next_due(client), client->sleep_until))
         rl_poller_ring(&client->poller);
 }
 

@@ -148,7 +148,7 @@ redlock_result rl_config_make(struct rl_config *config, const redlock_options *o
     }
     *config = (struct rl_config){
         .anonymous = options->anonymous != 0,
-        .pid = (uint32_t)getpid(),
+        .pid = options->pid != 0 ? options->pid : (uint32_t)getpid(),
         .guarded = options->mode == REDLOCK_GUARDED,
         .max_ttl = rl_span_ms(or_default(options->max_ttl_ms, DEFAULT_MAX_TTL_MS)),
         .drift_ppm = or_default(options->drift_ppm, DEFAULT_DRIFT_PPM),

@@ -56,7 +56,8 @@ static int64_t clock_offset_us(redlock_client *client, uint32_t node)
     const struct rl_clock_watch *watch = &client->engine.guards[node].watch;
 
     if (!watch->anchored)
-        return INT64_MIN;
+        return client->engine.guards[node].clock_seen ? client->engine.guards[node].clock_offset_us
+                                                      : INT64_MIN;
     return watch->offset_us + rl_client_now(client).us - rl_clock_wall_us();
 }
 

@@ -25,7 +25,7 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->outcome = RL_OUTCOME_BUSY;
     acquire->trip = config->trip;
     acquire->patience = config->patience < RL_PATIENCE_MAX ? config->patience : RL_PATIENCE_MAX;
-    if (!config->fair) /* who stands in a line must not stay away */
+    if (!config->in_line) /* who stands in a line must not stay away */
         acquire->heat = config->heat < RL_HEAT_MAX ? config->heat : RL_HEAT_MAX;
     acquire->wake_at = RL_TIME_NEVER;
     acquire->show_at = RL_TIME_NEVER;
@@ -135,7 +135,7 @@ void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, stru
             effects);
         return;
     }
-    if (acquire->config.fair && tickets_differ(acquire) && !acquire->agreed) {
+    if (acquire->config.in_line && tickets_differ(acquire) && !acquire->agreed) {
         acquire->agreed = true;
         rl_acquire_begin_round(acquire, now, effects);
         return;
@@ -181,7 +181,7 @@ static void note_missed_wake(struct rl_acquire *acquire)
 
     if (acquire->patience < (split ? (uint32_t)RL_PATIENCE_MAX : WIDE_PATIENCE))
         acquire->patience++;
-    if (acquire->quick && !acquire->config.fair && acquire->heat < RL_HEAT_MAX)
+    if (acquire->quick && !acquire->config.in_line && acquire->heat < RL_HEAT_MAX)
         acquire->heat++;
 }
 
@@ -409,7 +409,7 @@ static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effe
 {
     assert(acquire->round == 0);
     acquire->started = acquire->config.began.us != 0 ? acquire->config.began : now;
-    if (!acquire->config.fair)
+    if (!acquire->config.in_line)
         acquire->show_at = rl_time_add(now, rl_span_ms(SHOW_AFTER_MS));
     if (acquire->config.queued)
         acquire->wake_at = acquire->config.give_up_at;

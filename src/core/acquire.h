@@ -45,7 +45,7 @@ struct rl_acquire_config {
     bool watch;    /* nodes can be asked to tell when it is free; else it is tried for again and again */
     bool queued;   /* somebody in this process is before it: it begins when it is told that it is its turn */
     bool courtesy; /* this process has had it for a while: others may come first */
-    bool fair;     /* its place in the nodes' lines is kept by asking */
+    bool in_line;  /* nodes keep its waiters in a line, and asking is what keeps its place there */
 };
 
 enum rl_acquire_phase {
@@ -89,7 +89,7 @@ struct rl_acquire {
     struct rl_time watching_since; /* WAITING */
     bool quick;                    /* it was free again a moment after it was watched */
     bool dozes;                    /* RESTING: it looks again before it asks */
-    bool agreed; /* fair: nodes that gave different tickets have been asked again, for one of them */
+    bool agreed; /* in line: nodes that gave different tickets have been asked again, for one of them */
     bool woken;  /* this round was begun because the lock seemed to be free */
     enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
     struct rl_time valid_until; /* when outcome is OK */

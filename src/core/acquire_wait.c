@@ -34,7 +34,7 @@ static struct rl_span window(const struct rl_acquire *acquire, struct rl_time no
     int64_t us = acquire->patience > 0 ? acquire->trip.us << (acquire->patience - 1) : 0;
     int64_t waited_us = rl_time_since(now, acquire->started).us;
 
-    if (acquire->config.fair)
+    if (acquire->config.in_line)
         return rl_span_us(0);
     for (waited_us /= 4; waited_us > us && us > 4 * acquire->trip.us; waited_us /= 4)
         us /= 2;
@@ -154,14 +154,14 @@ void rl_acquire_return(struct rl_acquire *acquire, struct rl_time now, struct rl
 }
 
 /* A holder that is known to renew is looked at before it is challenged; others are challenged at once, for most changes of
- * a lock's key are its end. Of a fair lock only the first two are told, and only asking tells them their place. */
+ * a lock's key are its end. In a line only the first two are told, and only asking tells them their place. */
 static void take_change(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     rl_node_set one = rl_node_set_one(event->node);
 
     if (!rl_wait_changed(&acquire->wait, event->node))
         return;
-    if (acquire->wait.renews && !acquire->config.fair) {
+    if (acquire->wait.renews && !acquire->config.in_line) {
         acquire->wait.freed &= ~one;
         watch(acquire, one, event->now, effects);
     }
@@ -172,11 +172,11 @@ static void take_change(struct rl_acquire *acquire, const struct rl_event *event
  * when somebody in front has died. */
 static void note_blindness(struct rl_acquire *acquire, struct rl_time now)
 {
-    bool fair = acquire->config.fair;
+    bool in_line = acquire->config.in_line;
 
-    if (acquire->wait.asked == 0 && (fair || !rl_wait_sees_all(&acquire->wait)))
+    if (acquire->wait.asked == 0 && (in_line || !rl_wait_sees_all(&acquire->wait)))
         acquire->look_at =
-            rl_time_min(acquire->look_at, spread(acquire, now, fair ? KEEP_PLACE_MS : LOOK_BLIND_MS));
+            rl_time_min(acquire->look_at, spread(acquire, now, in_line ? KEEP_PLACE_MS : LOOK_BLIND_MS));
 }
 
 void rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *event,
@@ -228,7 +228,7 @@ void rl_acquire_wait_on(struct rl_acquire *acquire, struct rl_time now, struct r
     if (!rl_time_before(now, acquire->config.give_up_at))
         rl_acquire_rest_or_end(acquire, now, effects);
     else if (!rl_time_before(now, acquire->poll_at) ||
-             (acquire->config.fair && !rl_time_before(now, acquire->look_at)))
+             (acquire->config.in_line && !rl_time_before(now, acquire->look_at)))
         rl_acquire_begin_round(acquire, now, effects);
     else if (!rl_time_before(now, acquire->look_at))
         rl_acquire_begin_wait(acquire, now, effects);

@@ -76,7 +76,8 @@ struct rl_answer {
     uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
     uint64_t holder;     /* tells one holder from another; 0 not known */
     bool armed;          /* it will tell when the key changes, once */
-    uint32_t rank;       /* fair locks: the place in this node's line, 1 is the first; 0 it did not tell */
+    uint32_t
+        rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */
     bool
         planted; /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
     uint64_t ticket; /* and the ticket that counts there; 0 it did not tell */

@@ -61,6 +61,7 @@ struct rl_lease {
     bool manual;       /* the round under way was asked for by the caller */
     bool abandoned;    /* nobody owns it: not renewed, and left to others when it ends */
     bool lost;
+    bool late; /* it was lost because nobody renewed it in time, not because nodes refused or were silent */
 };
 
 /* A lease of a lock acquired with this validity. `held_since` is when it was asked for. */

@@ -37,7 +37,7 @@ static void end_acquisition(struct rl_operation *operation)
     const struct rl_acquire *acquire = &operation->acquire;
     rl_node_set behind = nodes_without(lock, acquire);
 
-    if (operation->fair)
+    if (lock->kind->stands_in_line)
         rl_place_leave(operation);
     if (operation->shown)
         rl_place_show(operation, true);
@@ -125,7 +125,7 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_record_silence(lock, &operation->acquire.tally);
     if (effects.release != 0)
         rl_dispatch_release(lock, effects.release, 0);
-    if (effects.lost && operation->fair && operation->acquire.outcome != RL_OUTCOME_BUSY)
+    if (effects.lost && lock->kind->stands_in_line && operation->acquire.outcome != RL_OUTCOME_BUSY)
         rl_place_leave(operation); /* who reaches too few nodes must not be in others' way there */
     if (effects.present && lock->engine->config.guarded) /* a plain node has no keys but the locks */
         rl_place_show(operation, false);

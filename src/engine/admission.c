@@ -75,8 +75,8 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
 
     if (!rl_exchange_reserve(&session->exchange, RL_COMMAND_ROOM, &writer))
         return false;
-    full = full || (session->loaded & 1U << RL_COMMAND_ADMIT) == 0;
-    session->loaded |= 1U << RL_COMMAND_ADMIT;
+    if (rl_script_first_use(&session->carried, &rl_script_admit))
+        full = true;
     ticket.full = full;
     rl_guard_write_admit(&writer, admission, full);
     rl_exchange_commit(&session->exchange, &writer, &ticket);

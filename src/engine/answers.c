@@ -80,7 +80,7 @@ static bool needs_another_form(const struct rl_engine *engine, struct rl_session
     }
     if (reading != RL_READING_NO_SCRIPT || ticket->full)
         return false;
-    session->loaded = 0; /* its scripts were flushed: each goes whole once more */
+    session->carried = 0; /* its scripts were flushed: each goes whole once more */
     return true;
 }
 
@@ -111,7 +111,8 @@ static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, con
 {
     return engine->config.guarded &&
            (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND) &&
-           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE);
+           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
+           !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_UNFIT));
 }
 
 static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
@@ -173,7 +174,27 @@ static bool is_reported(const redlock_lock *lock, const struct rl_ticket *ticket
 static bool is_of_lock(const struct rl_ticket *ticket)
 {
     return ticket->kind != RL_COMMAND_LEAVE && ticket->kind != RL_COMMAND_PRESENT &&
-           ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE;
+           ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE &&
+           ticket->kind != RL_COMMAND_FENCE && ticket->kind != RL_COMMAND_EXAMINE;
+}
+
+/* What a node said of itself. */
+static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+                             const char *bytes, size_t length)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_examine_command command = rl_send_examine_command(lock);
+    struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
+    struct rl_span latency = rl_time_since(engine->now, ticket->sent);
+
+    rl_examine_read(&command, bytes, length, &engine->facts[node]);
+    if (engine->facts[node].node_us != 0)
+        rl_clocks_note(engine, node, latency, engine->facts[node].node_us);
+    if (!rl_steps_current(lock, ticket))
+        return;
+    lock->asking->record.nodes[node].answer = answer;
+    lock->asking->record.nodes[node].latency_us = latency.us;
+    rl_steps_deliver(lock, node, ticket, &answer);
 }
 
 /* What a node said of those who wait. */
@@ -184,6 +205,8 @@ static void take_line(redlock_lock *lock, uint32_t node, const struct rl_ticket 
 
     if (ticket->kind == RL_COMMAND_LINE)
         rl_record_line(lock, bytes, length);
+    if (ticket->kind == RL_COMMAND_FENCE && lock->asking != NULL)
+        lock->asking->record.nodes[node].fence = rl_lock_reply_fence(bytes, length);
     if (ticket->kind == RL_COMMAND_PLACE && rl_steps_current(lock, ticket) &&
         rl_place_told(lock->asking, node, ticket, bytes, length, &answer))
         rl_steps_deliver(lock, node, ticket, &answer);
@@ -194,7 +217,7 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticke
                         struct rl_span latency, struct rl_lock_reply *reply)
 {
     learn(lock, node, ticket, reply);
-    if (rl_steps_current(lock, ticket) && lock->asking != NULL && lock->asking->fair)
+    if (rl_steps_current(lock, ticket) && rl_operation_in_line(lock) != NULL)
         rl_place_answer(lock->asking, node, ticket, reply);
     if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_BROKEN)
         rl_debts_add(lock, node, ticket->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
@@ -212,12 +235,15 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
 {
     redlock_lock *lock = ticket->subject;
     enum rl_proof proof = RL_PROOF_SAME;
+    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket->kind,
+                                      .lock_kind = lock->kind,
+                                      .epoch =
+                                          engine->config.guarded ? engine->guards[session->node].epoch : NULL,
+                                      .fence = ticket->number};
     struct rl_lock_reply reply;
-    enum rl_reading reading;
+    enum rl_reading reading = rl_lock_reply_read(&command, bytes, length, &reply);
     bool voted;
 
-    reading = rl_lock_command_read((enum rl_command_kind)ticket->kind, engine->config.guarded, ticket->number,
-                                   bytes, length, &reply);
     if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
         proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_BROKEN;
@@ -225,7 +251,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
         send_again(lock, session->node, ticket, reading != RL_READING_ANSWER);
     } else {
         if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
-            rl_lock_command_refuse(&reply);
+            rl_lock_reply_refuse(&reply);
         take_answer(lock, session->node, ticket, rl_time_since(engine->now, ticket->sent), &reply);
     }
     if (proof != RL_PROOF_SAME)
@@ -238,7 +264,7 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
     struct rl_engine *engine = context;
     redlock_lock *lock = ticket->subject;
 
-    if (!engine->looked_away)
+    if (!engine->looked_away && ticket->kind != RL_COMMAND_EXAMINE)
         rl_stats_add(&engine->node_stats[session->node].latency, rl_time_since(engine->now, ticket->sent));
     if (ticket->kind == RL_COMMAND_ADMIT)
         on_admission(engine, session, ticket, bytes, length);
@@ -246,6 +272,8 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
         rl_watching_tracked(engine, session->node, bytes, length);
     else if (is_of_lock(ticket))
         take_reply(engine, session, ticket, bytes, length);
+    else if (ticket->kind == RL_COMMAND_EXAMINE)
+        take_examination(lock, session->node, ticket, bytes, length);
     else
         take_line(lock, session->node, ticket, bytes, length);
     if (lock != NULL)
@@ -323,7 +351,7 @@ static void on_ready(void *context, struct rl_session *session)
     struct rl_engine *engine = context;
 
     engine->node_stats[session->node].connects++;
-    session->loaded = 0;
+    session->carried = 0;
     session->apart = false;
     session->look_again = rl_time_add(engine->now, rl_span_ms(LOOK_AGAIN_MS));
     refuse_duplicates(engine, session);

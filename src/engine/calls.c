@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "core/validity.h"
 #include "engine/acquisition.h"
 #include "engine/dispatch.h"
@@ -17,7 +18,7 @@
 #include "engine/settling.h"
 #include "engine/steps.h"
 
-enum { DEFAULT_TTL_MS = 15000 };
+enum { DEFAULT_TTL_MS = 15000, PROBE_NAME_MAX = 40 };
 
 static bool makes_reserved_key(const struct rl_engine *engine, const redlock_spec *spec)
 {
@@ -63,11 +64,16 @@ static const char *check_times(const struct rl_engine *engine, const redlock_spe
         return "ttl_ms is above max_ttl_ms of the client: shorten it and renew, or raise max_ttl_ms";
     if (spec->max_hold_ms < 0)
         return "max_hold_ms is negative";
-    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
-        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
-    if (spec->kind == REDLOCK_FAIR && !engine->config.guarded)
-        return "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line";
     return check_renewal(engine, spec);
+}
+
+static const char *check_kind(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    const struct rl_kind *kind = rl_lock_kind(spec->kind);
+
+    if (kind == NULL)
+        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
+    return engine->config.guarded ? NULL : kind->not_plain;
 }
 
 static const char *check_tag(const redlock_spec *spec)
@@ -106,6 +112,8 @@ redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *
         wrong = check_name(engine, checked);
         if (wrong == NULL)
             wrong = check_times(engine, checked);
+        if (wrong == NULL)
+            wrong = check_kind(engine, checked);
         if (wrong == NULL)
             wrong = check_tag(checked);
     }
@@ -212,9 +220,9 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
     operation->request = request;
     config = acquire_config(engine, spec, began, wait_ms, report != NULL || request != 0);
     operation->started = began;
-    if (spec->kind == REDLOCK_FAIR) {
+    if (lock->kind->stands_in_line) {
         rl_place_begin(operation);
-        config.fair = config.watch = true;
+        config.in_line = config.watch = true;
     } else {
         rl_queue_join(operation, wait_ms != 0, &config);
     }
@@ -364,19 +372,55 @@ redlock_lock *rl_call_adopted(struct rl_operation *operation)
     return NULL;
 }
 
+/* Room for what nodes say of themselves, when that is asked for the first time. */
+static bool make_facts(struct rl_engine *engine)
+{
+    if (engine->facts == NULL)
+        engine->facts = rl_state_allocate(engine, engine->node_capacity * sizeof *engine->facts);
+    if (engine->facts == NULL)
+        return false;
+    memset(engine->facts, 0, engine->node_capacity * sizeof *engine->facts);
+    return true;
+}
+
+/* A name that no lock has, to try rights on; 0: the host has no randomness. */
+static size_t make_probe_name(struct rl_engine *engine, char name[PROBE_NAME_MAX])
+{
+    struct rl_text text = rl_text_on(name, PROBE_NAME_MAX);
+    uint8_t random[8];
+    char digits[2 * sizeof random];
+
+    if (!rl_state_random(engine, random, sizeof random))
+        return 0;
+    rl_hex_write(digits, random, sizeof random);
+    rl_text_add(&text, "redlock-doctor:");
+    rl_text_add_bytes(&text, digits, sizeof digits);
+    return text.length;
+}
+
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
                                     const redlock_spec *spec, bool force, redlock_request request,
                                     redlock_result *result, redlock_report *report)
 {
     bool inspects = kind == RL_OPERATION_INSPECT;
     struct rl_operation *operation;
+    char probe[PROBE_NAME_MAX];
+    redlock_spec named;
 
-    if (!inspects && !engine->config.guarded)
+    if (kind == RL_OPERATION_INIT && !engine->config.guarded)
         return refuse(result, report, REDLOCK_MISUSE, "a plain client has no guard to admit nodes to");
+    if (kind == RL_OPERATION_EXAMINE) {
+        named = *spec;
+        named.name = probe;
+        named.name_length = make_probe_name(engine, probe);
+        spec = &named;
+        if (named.name_length == 0 || !make_facts(engine))
+            return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    }
     if (engine->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         return refuse(result, report, REDLOCK_INVALID,
                       "name is too long: prefix and name together may have 1024 bytes");
-    if (!inspects)
+    if (kind == RL_OPERATION_INIT)
         rl_guard_begin(engine);
     operation = begin_on_own(
         engine, kind, rl_lock_create(engine, spec, spec->name_length, "nobody", strlen("nobody")), request);

@@ -36,8 +36,8 @@ struct rl_operation *rl_call_known(struct rl_engine *engine, enum rl_operation_k
 /* Makes the lock of an ended adoption the caller's; NULL: there is none, operation->result says why. */
 redlock_lock *rl_call_adopted(struct rl_operation *operation);
 
-/* Puts one question about a name (or about no name) to every node: INSPECT or INIT. force: init goes on although locks are
- * held. */
+/* Puts one question about a name (or about no name) to every node: INSPECT, EXAMINE or INIT. force: init goes on although locks
+ * are held. */
 struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
                                     const redlock_spec *spec, bool force, redlock_request request,
                                     redlock_result *result, redlock_report *report);

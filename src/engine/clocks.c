@@ -114,3 +114,10 @@ bool rl_clocks_look(struct rl_engine *engine, uint32_t node, struct rl_time sent
     judge(engine);
     return state == RL_CLOCK_GOOD && guard->suspected.us == 0;
 }
+
+/* It looked at its clock half-way between question and answer, as far as we know. */
+void rl_clocks_note(struct rl_engine *engine, uint32_t node, struct rl_span latency, int64_t node_us)
+{
+    engine->guards[node].clock_offset_us = node_us - (rl_state_wall_us(engine) - latency.us / 2);
+    engine->guards[node].clock_seen = true;
+}

@@ -68,11 +68,11 @@ void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, stru
     }
     debt->due = rl_time_add(engine->now, pause);
     debt->again = true;
+    debt->until = rl_time_max(end_of_key(lock), fresh ? (struct rl_time){0} : debt->until);
     if (!fresh)
         return;
     debt->lock = lock;
     debt->node = node;
-    debt->until = end_of_key(lock);
     memcpy(debt->random, random, sizeof debt->random);
     rl_lock_ref(lock);
     engine->debt_count++;

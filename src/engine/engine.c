@@ -254,7 +254,7 @@ static struct rl_operation *find_operation(struct rl_engine *engine, redlock_req
 static bool can_be_told(const struct rl_operation *operation)
 {
     return operation->kind == RL_OPERATION_ACQUIRE || operation->kind == RL_OPERATION_INSPECT ||
-           operation->kind == RL_OPERATION_INIT;
+           operation->kind == RL_OPERATION_EXAMINE || operation->kind == RL_OPERATION_INIT;
 }
 
 /* The round of an extension or an adoption goes on: longer than wanted harms nobody. */
@@ -371,6 +371,7 @@ void rl_engine_free(struct rl_engine *engine)
 {
     rl_state_release(engine, engine->timers.heap, engine->timers.capacity * sizeof(struct rl_timer *));
     rl_state_release(engine, engine->node_stats, engine->node_capacity * sizeof *engine->node_stats);
+    rl_state_release(engine, engine->facts, engine->node_capacity * sizeof *engine->facts);
     rl_state_release(engine, engine->guards, engine->node_capacity * sizeof *engine->guards);
     rl_state_release(engine, engine->sessions, engine->node_capacity * sizeof *engine->sessions);
 }

@@ -196,8 +196,6 @@ static void describe_quarantine(const struct rl_engine *engine, char *why, size_
     if (admitted->quarantine_ms > rl_admission_quarantine_ms(engine))
         rl_text_format(&text, ", as locks of another client last up to %ld s",
                        (long)(rl_guard_longest_lock_ms(admitted->quarantine_ms) / 1000));
-    else
-        rl_text_add(&text, " (a new fleet: redlock init)");
 }
 
 /* Whether its memory is what it was before: an epoch that had ended is back, or its floor fell. A server that was swapped for another and
@@ -291,6 +289,8 @@ bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_tic
         take_error(engine, node, &admitted);
     else
         take_admitted(engine, node, ticket, &admitted);
+    if (admitted.node_us != 0)
+        rl_clocks_note(engine, node, rl_time_since(engine->now, ticket->sent), admitted.node_us);
     if (ticket->number == RL_WORD_LOOK) {
         /* For people to read; whoever wants its vote has to ask for that. */
         guard->fitness = RL_FITNESS_UNKNOWN;

@@ -10,6 +10,14 @@
 
 enum { TEXT_STEP = 16, SPARE_MAX = 256 };
 
+const struct rl_kind *rl_lock_kind(redlock_kind kind)
+{
+    static const struct rl_kind *const kinds[] = {
+        [REDLOCK_EXCLUSIVE] = &rl_kind_exclusive, [REDLOCK_FAIR] = &rl_kind_fair};
+
+    return (unsigned)kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : NULL;
+}
+
 /* The spare lock that fits best, so that longer names find theirs later; NULL: none has room. */
 static redlock_lock *find_spare(struct rl_engine *engine, size_t capacity)
 {
@@ -57,6 +65,7 @@ static size_t make_tail(struct rl_engine *engine, const redlock_spec *spec, char
         .why = spec->why,
         .pid = engine->config.pid,
         .since_ms = rl_state_wall_us(engine) / 1000,
+        .ttl_ms = spec->ttl_ms,
     };
 
     return engine->config.anonymous ? rl_owner_tag_field(tail, spec->tag, spec->tag_length)
@@ -105,10 +114,12 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
+    const struct rl_kind *kind = rl_lock_kind(spec->kind);
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
 
+    assert(kind != NULL);
     if (owner == NULL)
         owner_length = RL_OWNER_HEX + make_tail(engine, spec, tail);
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
@@ -120,6 +131,7 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
         return NULL;
     }
     lock->engine = engine;
+    lock->kind = kind;
     lock->refs = 1;
     lock->timer.of_lock = true;
     rl_list_init(&lock->waiting);

@@ -6,7 +6,7 @@
 #define RL_ENGINE_LOCK_H
 
 #include "engine/state.h"
-#include "wire/lock_command.h"
+#include "wire/lock_reply.h"
 
 enum rl_lock_stage {
     RL_LOCK_ASKING, /* being acquired, adopted or inspected */
@@ -26,6 +26,7 @@ struct rl_operation;
 /* Widest first: there may be a hundred thousand of them. */
 struct redlock_lock {
     struct rl_engine *engine;
+    const struct rl_kind *kind;
     struct rl_link
         link; /* in engine->rounds or requested while nodes are owed or asked, or in engine->spare_locks */
     struct rl_link lagging;      /* in engine->lagging while it is held and nodes are behind */
@@ -65,6 +66,9 @@ struct redlock_lock {
     bool leads;                 /* it is the one of its name in the table */
     char text[];                /* key, NUL, owner, NUL */
 };
+
+/* The kind that a number of redlock_kind stands for; NULL none. */
+const struct rl_kind *rl_lock_kind(redlock_kind kind);
 
 /* A lock in stage ASKING with one reference; NULL: no memory. */
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,

@@ -48,6 +48,14 @@ bool rl_nodes_unsent(const struct rl_engine *engine, bool silent)
     return false;
 }
 
+bool rl_nodes_unanswered(const struct rl_engine *engine)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (engine->sessions[node].exchange.ticket_count > 0)
+            return true;
+    return false;
+}
+
 bool rl_nodes_backlogged(const struct rl_engine *engine)
 {
     uint32_t able = 0;

@@ -15,6 +15,9 @@ bool rl_nodes_connecting(struct rl_engine *engine);
 /* Whether a node has to be sent more than went without waiting; silent ones count only if `silent`. */
 bool rl_nodes_unsent(const struct rl_engine *engine, bool silent);
 
+/* Whether a node has not answered everything yet. */
+bool rl_nodes_unanswered(const struct rl_engine *engine);
+
 /* Whether so many nodes have more than enough to answer that one more question would find no quorum in good time. */
 bool rl_nodes_backlogged(const struct rl_engine *engine);
 

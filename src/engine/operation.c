@@ -156,3 +156,8 @@ struct rl_operation *rl_operation_acquiring(const redlock_lock *lock)
 {
     return lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE ? lock->asking : NULL;
 }
+
+struct rl_operation *rl_operation_in_line(const redlock_lock *lock)
+{
+    return lock->kind->stands_in_line ? rl_operation_acquiring(lock) : NULL;
+}

@@ -11,6 +11,7 @@
 struct rl_node_record {
     struct rl_answer answer;
     int64_t latency_us; /* -1 none */
+    uint64_t fence;     /* INSPECT: the highest that it has stored for this name; 0 none */
     char detail[96];
 };
 
@@ -31,6 +32,7 @@ enum rl_operation_kind {
     RL_OPERATION_EXTEND,
     RL_OPERATION_RELEASE,
     RL_OPERATION_INSPECT,
+    RL_OPERATION_EXAMINE,
     RL_OPERATION_INIT
 };
 
@@ -52,12 +54,11 @@ struct rl_operation {
     struct rl_tally tally;     /* INSPECT */
     struct rl_timer timer;     /* ACQUIRE, INSPECT: the lease has the lock's */
     struct rl_time started;
-    bool fair;             /* ACQUIRE: it stands in the nodes' lines; see place.c */
     bool shown;            /* ACQUIRE: nodes were told that it waits */
     struct rl_place place; /* ACQUIRE: who stands there, or waits */
-    rl_node_set taken_in;  /* ACQUIRE, fair: nodes that have it in their line */
+    rl_node_set taken_in;  /* ACQUIRE, in line: nodes that have it in their line */
     uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
-    rl_node_set offered;   /* ACQUIRE, fair: nodes that last offered the free lock to somebody else */
+    rl_node_set offered;   /* ACQUIRE, in line: nodes that last offered the free lock to somebody else */
     uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
     bool searching, force; /* INIT: looks for held locks first; goes on whatever that finds */
     bool done;
@@ -72,7 +73,7 @@ struct rl_operation {
     void *context;
 
     struct rl_record record;
-    uint32_t ranks[RL_NODES_MAX];         /* ACQUIRE, fair: its place in each node's line; 0 not known */
+    uint32_t ranks[RL_NODES_MAX];         /* ACQUIRE, in line: its place in each node's line; 0 not known */
     struct rl_node_record node_records[]; /* where record.nodes points */
 };
 
@@ -90,5 +91,8 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
 /* The acquisition that asks for a lock; NULL none does. */
 struct rl_operation *rl_operation_acquiring(const redlock_lock *lock);
+
+/* The same, if it stands in the nodes' lines; see place.c. */
+struct rl_operation *rl_operation_in_line(const redlock_lock *lock);
 
 #endif

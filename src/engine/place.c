@@ -13,7 +13,7 @@
 enum { LEASE_MS = 10000, SHOWN_MS = 30000, GRACE_MS = 100, STUCK_MS = 150, DEPUTY = 2 };
 
 /* The id need not be secret: a waiter who is impersonated waits longer, no more. */
-static void draw_place(struct rl_operation *operation)
+static void draw_place(struct rl_operation *operation, uint32_t lease_ms)
 {
     redlock_lock *lock = operation->lock;
     uint64_t random[2] = {rl_prng_next(&lock->engine->prng), rl_prng_next(&lock->engine->prng)};
@@ -21,7 +21,7 @@ static void draw_place(struct rl_operation *operation)
 
     rl_hex_write(operation->place.id, (const uint8_t *)random, sizeof random);
     operation->place.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
-    operation->place.lease_ms = operation->fair ? LEASE_MS : SHOWN_MS;
+    operation->place.lease_ms = lease_ms;
     operation->place.grace_ms = GRACE_MS;
     operation->place.who = rl_lock_owner(lock) + RL_OWNER_HEX;
     operation->place.who_length = lock->owner_length - RL_OWNER_HEX;
@@ -29,8 +29,7 @@ static void draw_place(struct rl_operation *operation)
 
 void rl_place_begin(struct rl_operation *operation)
 {
-    operation->fair = true;
-    draw_place(operation);
+    draw_place(operation, LEASE_MS);
 }
 
 bool rl_place_near(const struct rl_operation *operation, uint32_t node)
@@ -208,7 +207,7 @@ void rl_place_show(struct rl_operation *operation, bool leaving)
     int64_t waited_us = rl_time_since(engine->now, operation->started).us;
 
     if (!operation->shown) {
-        draw_place(operation);
+        draw_place(operation, SHOWN_MS);
         if (operation->place.ticket > (uint64_t)waited_us)
             operation->place.ticket -= (uint64_t)waited_us; /* since when */
     }

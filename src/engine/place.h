@@ -7,6 +7,7 @@
 
 #include "engine/operation.h"
 
+/* It is going to stand in line, as its kind does. */
 void rl_place_begin(struct rl_operation *operation);
 
 /* Whether it is near enough to the front of a node's line to care about the lock itself. */
@@ -20,7 +21,7 @@ bool rl_place_ask(struct rl_operation *operation, uint32_t node, uint32_t questi
 bool rl_place_told(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
                    const char *bytes, size_t length, struct rl_answer *answer);
 
-/* Takes what a node said of the line, and makes it mean the same to a fair waiter as to any other. */
+/* Takes what a node said of the line, and makes it mean the same to a waiter in line as to any other. */
 void rl_place_answer(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
                      struct rl_lock_reply *reply);
 

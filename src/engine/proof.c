@@ -20,7 +20,7 @@ void rl_proof_asked(struct rl_engine *engine, uint32_t node)
 
 enum rl_proof rl_proof_read(const struct rl_engine *engine, uint32_t node, const char *bytes, size_t length)
 {
-    return rl_lock_command_proof(bytes, length, engine->sessions[node].handshake.info.replid);
+    return rl_lock_reply_proof(bytes, length, engine->sessions[node].handshake.info.replid);
 }
 
 /* Whether votes are on their way that rely on a question which was asked before them. */

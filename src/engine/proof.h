@@ -7,7 +7,7 @@
 #define RL_ENGINE_PROOF_H
 
 #include "engine/state.h"
-#include "wire/lock_command.h"
+#include "wire/lock_reply.h"
 
 /* Whether that question is due. */
 bool rl_proof_due(const struct rl_engine *engine, uint32_t node);

@@ -62,9 +62,8 @@ static void tell_place(struct rl_operation *operation, uint32_t node, bool moved
     }
 }
 
-/* Fair waiters do not queue behind each other in here: each has its own place in the nodes' lines. Linear in those who
- * watch. */
-static void tell_fair(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
+/* Waiters in line do not queue behind each other in here: each has its own place at the nodes. Linear in those who watch. */
+static void tell_in_line(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
 {
     struct rl_link *link = rl_list_first(&engine->watching);
 
@@ -74,7 +73,7 @@ static void tell_fair(struct rl_engine *engine, uint32_t node, const char *key, 
         char lease[RL_KEY_LINE_MAX];
 
         link = rl_list_next(&engine->watching, link);
-        if (!operation->fair)
+        if (!lock->kind->stands_in_line)
             continue;
         if (is_key(lease, rl_place_lease_key(operation, lease), key, key_length))
             tell_place(operation, node, true);
@@ -98,6 +97,6 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
 
         if (leader != NULL && rl_operation_acquiring(leader) != NULL)
             tell(leader->asking, node, RL_EVENT_CHANGED);
-        tell_fair(engine, node, key, key_length);
+        tell_in_line(engine, node, key, key_length);
     }
 }

@@ -132,7 +132,8 @@ static struct view view_record(const struct rl_operation *operation, uint32_t no
     else if (record->answer.verdict == RL_SILENT)
         view.cause = RL_CAUSE_TIMED_OUT;
     /* A node that answers who holds a lock may still have no vote: whoever inspects wants to know why. */
-    if (operation->kind == RL_OPERATION_INSPECT && view.cause == RL_CAUSE_NONE) {
+    if ((operation->kind == RL_OPERATION_INSPECT || operation->kind == RL_OPERATION_EXAMINE) &&
+        view.cause == RL_CAUSE_NONE) {
         view.cause = obstacle(engine, node);
         if (view.words[0] == '\0')
             view.words = obstacle_words(engine, node);
@@ -211,7 +212,8 @@ static void fill_answers(redlock_details *details, const struct rl_operation *op
 
         details->nodes[node].latency_us = record->latency_us;
         details->nodes[node].ttl_left_ms = record->answer.ttl_left_ms;
-        details->nodes[node].fence = record->answer.fence;
+        details->nodes[node].fence =
+            record->answer.fence > record->fence ? record->answer.fence : record->fence;
     }
 }
 
@@ -294,6 +296,25 @@ static void add_counts(struct rl_text *text, const redlock_report *report, uint3
     rl_text_add(text, " needed");
 }
 
+/* "3 of 5 nodes granted it, which is enough": nobody waits for the rest of them. */
+static void add_enough(struct rl_text *text, const redlock_report *report, const struct views *views,
+                       const char *words)
+{
+    bool all = report->granted == report->node_count;
+
+    if (all)
+        rl_text_add(text, "all ");
+    rl_text_add_unsigned(text, report->granted);
+    if (!all) {
+        rl_text_add(text, " of ");
+        rl_text_add_unsigned(text, report->node_count);
+    }
+    rl_text_add(text, report->node_count == 1 ? " node " : " nodes ");
+    rl_text_add(text, words);
+    if (!all && count_nodes(views, REDLOCK_VERDICT_PENDING) > 0)
+        rl_text_add(text, " so far, which is enough");
+}
+
 /* split: owners were seen, but none of them is known to be the holder. */
 static void add_holder(struct rl_text *text, const redlock_report *report, bool split)
 {
@@ -319,6 +340,8 @@ static const char *granted_words(enum rl_operation_kind kind)
         return "released it";
     case RL_OPERATION_INSPECT:
         return "say it is free";
+    case RL_OPERATION_EXAMINE:
+        return "answered";
     case RL_OPERATION_INIT:
         return "may vote";
     case RL_OPERATION_ACQUIRE:
@@ -327,32 +350,34 @@ static const char *granted_words(enum rl_operation_kind kind)
     return "granted it";
 }
 
-/* A lock that was lost by the clock alone: enough nodes renewed it, but that was too late or long ago, or none was asked to. */
-static bool ended_by_time(const redlock_report *report, const struct views *views)
+/* A lock that was lost by the clock alone: no node refused it or was silent, or enough of them answered too late. */
+static bool ended_by_time(const redlock_report *report, const redlock_lock *lock)
 {
-    return report->result == REDLOCK_LOST &&
-           (report->granted >= report->quorum ||
-            count_nodes(views, REDLOCK_VERDICT_PENDING) == report->node_count);
+    return report->result == REDLOCK_LOST && (lock->lease.late || report->granted >= report->quorum);
 }
 
 static void write_line(redlock_report *report, const redlock_lock *lock, const struct views *views,
                        enum rl_operation_kind kind, bool split)
 {
     struct rl_text text = rl_text_on(report->line, sizeof report->line);
-    size_t shown = lock->key_length < 80 ? lock->key_length : 80;
+    size_t prefix = lock->engine->config.key_prefix_length, length = lock->key_length - prefix;
+    size_t shown = length < 80 ? length : 80;
 
-    if (shown > 0) {
-        rl_text_add_printable(&text, lock->text, shown);
-        rl_text_add(&text, lock->key_length > shown ? "…: " : ": ");
+    /* The name, as the caller has it: the prefix is the configuration's business. */
+    if (shown > 0 && kind != RL_OPERATION_EXAMINE) {
+        rl_text_add_printable(&text, lock->text + prefix, shown);
+        rl_text_add(&text, length > shown ? "…: " : ": ");
     }
     rl_text_add(&text, redlock_result_name(report->result));
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
         add_holder(&text, report, split);
     rl_text_add(&text, ": ");
-    if (ended_by_time(report, views))
+    if (ended_by_time(report, lock))
         rl_text_add(&text, "it was not renewed in time, its validity has ended");
     else if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
         add_counts(&text, report, report->held, "have a lock that is held");
+    else if (report->result == REDLOCK_OK && kind != RL_OPERATION_INSPECT)
+        add_enough(&text, report, views, granted_words(kind));
     else
         add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,
                    granted_words(kind));
@@ -457,6 +482,17 @@ static bool name_holder(redlock_report *report, const struct rl_operation *opera
     return false;
 }
 
+/* The highest that any node has stored for the name that was inspected. */
+static uint64_t highest_fence(const struct rl_operation *operation)
+{
+    uint64_t fence = 0;
+
+    for (uint32_t node = 0; node < operation->lock->engine->node_count; node++)
+        if (operation->record.nodes[node].fence > fence)
+            fence = operation->record.nodes[node].fence;
+    return fence;
+}
+
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation)
 {
     const redlock_lock *lock = operation->lock;
@@ -477,7 +513,9 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(engine->now, operation->started));
     report->validity_ms = validity_left_ms(lock);
-    report->fence = operation->result == REDLOCK_OK ? lock->fence : 0;
+    report->fence = operation->kind == RL_OPERATION_INSPECT ? highest_fence(operation)
+                    : operation->result == REDLOCK_OK       ? lock->fence
+                                                            : 0;
     report->waiting = operation->record.waiting;
     if (report->details != NULL) {
         report->details->waiter_count = operation->record.waiter_count;
@@ -490,10 +528,12 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
                        const struct rl_tally *tally)
 {
     struct views views = {.engine = lock->engine};
+    bool late = result == REDLOCK_LOST && lock->lease.late; /* then what nodes said is not the reason */
 
     rl_report_clear(report);
     for (uint32_t i = 0; i < lock->engine->node_count; i++)
-        views.nodes[i] = view_tally(lock, tally, i);
+        views.nodes[i] = late ? (struct view){.verdict = REDLOCK_VERDICT_PENDING, .words = ""}
+                              : view_tally(lock, tally, i);
     rl_details_forget(report->details);
     fill_nodes(report, &views);
     report->result = result;

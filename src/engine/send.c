@@ -14,19 +14,6 @@
 /* The largest number that Lua keeps exactly. */
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
 
-/* The first use of a script on a connection carries it whole; the order of the connection makes it known from then on. What
- * is not told by its kind alone has a bit of its own. */
-enum { LOADED_ACQUIRE_MANY = 29, LOADED_RELEASE_MANY = 30, LOADED_FAIR = 31 };
-
-static bool first_use(struct rl_session *session, uint32_t script)
-{
-    unsigned bit = 1U << script;
-    bool first = (session->loaded & bit) == 0;
-
-    session->loaded |= bit;
-    return first;
-}
-
 /* What a guarded node wants to be told with a question: see wire/lua/acquire.lua. */
 static void add_guard(struct rl_lock_command *command, const redlock_lock *lock, uint32_t node,
                       const struct rl_ticket *ticket)
@@ -50,22 +37,14 @@ static bool may_plant(const redlock_lock *lock)
     return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed);
 }
 
-/* Who waits, where the command is about that. */
-static void add_place(struct rl_lock_command *command, const redlock_lock *lock)
-{
-    const struct rl_operation *acquisition = rl_operation_acquiring(lock);
-
-    if (acquisition != NULL && (command->kind == RL_COMMAND_LEAVE || command->kind == RL_COMMAND_PRESENT ||
-                                (command->kind == RL_COMMAND_ACQUIRE && acquisition->fair)))
-        command->place = &acquisition->place;
-}
-
 /* The command of a ticket; its owner value goes into `owner`. */
 static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint32_t node,
                                            char owner[RL_OWNER_MAX + 1])
 {
     const redlock_lock *lock = ticket->subject;
+    const struct rl_operation *acquisition = rl_operation_acquiring(lock);
     struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket->kind,
+                                      .lock_kind = lock->kind,
                                       .key = lock->text,
                                       .key_length = lock->key_length,
                                       .owner = owner,
@@ -77,7 +56,8 @@ static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint3
         command.ttl_ms = (int64_t)ticket->number;
     if (lock->engine->config.guarded)
         add_guard(&command, lock, node, ticket);
-    add_place(&command, lock);
+    if (acquisition != NULL)
+        command.place = &acquisition->place;
     return command;
 }
 
@@ -86,10 +66,10 @@ static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bo
 {
     char owner[RL_OWNER_MAX + 1];
     struct rl_lock_command command = make_command(ticket, session->node, owner);
-    bool fair = command.place != NULL && command.kind == RL_COMMAND_ACQUIRE;
+    const struct rl_script *script = rl_lock_command_script(&command);
 
     command.prove = prove;
-    if (first_use(session, fair ? LOADED_FAIR : ticket->kind))
+    if (script != NULL && rl_script_first_use(&session->carried, script))
         ticket->full = true;
     ticket->replies = (uint8_t)rl_lock_command_replies(&command);
     ticket->native = ticket->kind == RL_COMMAND_RELEASE && session->handshake.info.features != 0;
@@ -105,14 +85,22 @@ static struct rl_lock_command name_command(const struct rl_ticket *ticket)
         .kind = (enum rl_command_kind)ticket->kind, .key = lock->text, .key_length = lock->key_length};
 }
 
+static const struct rl_script *script_for_many(const struct rl_ticket *ticket)
+{
+    const redlock_lock *lock = ticket->subject;
+
+    return rl_many_script(lock->kind, (enum rl_command_kind)ticket->kind);
+}
+
 static void write_together(struct rl_session *session, uint32_t count, struct rl_writer *writer)
 {
-    enum rl_command_kind kind = (enum rl_command_kind)rl_exchange_recent(&session->exchange, count, 0)->kind;
-    bool full = first_use(session, kind == RL_COMMAND_ACQUIRE ? LOADED_ACQUIRE_MANY : LOADED_RELEASE_MANY);
+    const struct rl_ticket *first = rl_exchange_recent(&session->exchange, count, 0);
+    const struct rl_script *script = script_for_many(first);
+    bool full = rl_script_first_use(&session->carried, script);
     char owner[RL_OWNER_MAX + 1];
     struct rl_lock_command command;
 
-    rl_many_write_head(writer, kind, count, full);
+    rl_many_write_head(writer, (enum rl_command_kind)first->kind, script, count, full);
     for (uint32_t i = 0; i < count; i++) {
         struct rl_ticket *ticket = rl_exchange_recent(&session->exchange, count, i);
 
@@ -147,27 +135,25 @@ void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_wri
 static bool can_go_together(const redlock_lock *lock, const struct rl_session *session,
                             enum rl_command_kind kind)
 {
-    const struct rl_operation *acquisition = rl_operation_acquiring(lock);
-
-    if (session->apart)
+    if (session->apart || rl_many_script(lock->kind, kind) == NULL)
         return false;
     if (kind == RL_COMMAND_RELEASE)
         return session->handshake.info.features == 0;
-    return kind == RL_COMMAND_ACQUIRE && acquisition != NULL && lock->engine->config.guarded &&
-           !acquisition->fair && !rl_proof_due(lock->engine, session->node);
+    return rl_operation_acquiring(lock) != NULL && lock->engine->config.guarded &&
+           !rl_proof_due(lock->engine, session->node);
 }
 
 static bool send_together(struct rl_session *session, const redlock_lock *lock,
                           const struct rl_ticket *ticket)
 {
+    struct rl_exchange *exchange = &session->exchange;
     size_t size = RL_MANY_EACH + lock->owner_length + 2 * (size_t)lock->key_length;
 
-    if (session->exchange.enlisted == RL_MANY_MAX ||
-        (session->exchange.enlisted > 0 &&
-         rl_exchange_recent(&session->exchange, 1, 0)->kind != ticket->kind))
-        rl_exchange_compose(&session->exchange);
-    return rl_exchange_enlist(&session->exchange,
-                              session->exchange.enlisted == 0 ? RL_MANY_HEAD + size : size, ticket);
+    if (exchange->enlisted == RL_MANY_MAX ||
+        (exchange->enlisted > 0 &&
+         script_for_many(rl_exchange_recent(exchange, 1, 0)) != script_for_many(ticket)))
+        rl_exchange_compose(exchange);
+    return rl_exchange_enlist(exchange, exchange->enlisted == 0 ? RL_MANY_HEAD + size : size, ticket);
 }
 
 static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_ticket *ticket)
@@ -196,6 +182,35 @@ static void note_key(redlock_lock *lock, enum rl_command_kind kind)
             rl_time_max(lock->kept_until, rl_time_add(lock->engine->now, rl_span_add(ttl, slow)));
 }
 
+struct rl_examine_command rl_send_examine_command(const redlock_lock *lock)
+{
+    return (struct rl_examine_command){.key = lock->text,
+                                       .key_length = lock->key_length,
+                                       .prefix_length = lock->engine->config.key_prefix_length,
+                                       .guarded = lock->engine->config.guarded};
+}
+
+static bool send_examination(redlock_lock *lock, uint32_t node, uint32_t question)
+{
+    struct rl_engine *engine = lock->engine;
+    struct rl_exchange *exchange = &engine->sessions[node].exchange;
+    struct rl_examine_command command = rl_send_examine_command(lock);
+    struct rl_ticket ticket = {.subject = lock,
+                               .question = question,
+                               .kind = RL_COMMAND_EXAMINE,
+                               .replies = (uint8_t)rl_examine_replies(&command),
+                               .sent = engine->now};
+    struct rl_writer writer;
+
+    if (!rl_exchange_reserve(exchange, rl_examine_room(&command), &writer))
+        return false;
+    rl_examine_write(&writer, &command);
+    rl_exchange_commit(exchange, &writer, &ticket);
+    rl_lock_ref(lock);
+    engine->wants.write |= rl_node_set_one(node);
+    return true;
+}
+
 bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                      const uint8_t *random, bool full)
 {
@@ -214,6 +229,8 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, engine->now));
     if (kind == RL_COMMAND_ADMIT)
         return rl_admission_ask(engine, node, RL_WORD_INIT, lock, full);
+    if (kind == RL_COMMAND_EXAMINE)
+        return send_examination(lock, node, question);
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;

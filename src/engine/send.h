@@ -12,6 +12,9 @@
 bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                      const uint8_t *random, bool full);
 
+/* What a node was asked when it was examined on behalf of a lock (that nobody wants). */
+struct rl_examine_command rl_send_examine_command(const redlock_lock *lock);
+
 /* Writes the last requests of an exchange, which were sent together. */
 void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_writer *writer);
 

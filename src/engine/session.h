@@ -11,6 +11,7 @@
 #include "wire/exchange.h"
 #include "wire/handshake.h"
 #include "wire/node_url.h"
+#include "wire/script.h"
 
 enum rl_session_state {
     RL_SESSION_RESTING,  /* not connected; next try at retry_at */
@@ -69,8 +70,8 @@ struct rl_session {
     struct rl_backoff backoff;
     enum rl_cause cause; /* why it is not ready */
     char error[128];
-    bool apart;      /* the user's: nothing may be enlisted here */
-    unsigned loaded; /* the user's: scripts this connection has carried, a bit for each kind of command */
+    bool apart;                /* the user's: nothing may be enlisted here */
+    rl_script_set carried;     /* the user's: scripts that this connection has carried */
     enum rl_tracking tracking; /* the user's: whether this connection can be told of changes */
     enum rl_cause unfit;       /* the user's: why this node must not be asked although it is ready */
     struct rl_time look_again; /* the user's: when what the handshake told may have changed */

@@ -35,7 +35,7 @@ static void start_on_lock(struct rl_operation *operation)
 void rl_settling_start(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;
-    bool inspects = operation->kind == RL_OPERATION_INSPECT;
+    bool looks = operation->kind == RL_OPERATION_INSPECT || operation->kind == RL_OPERATION_EXAMINE;
 
     assert(!operation->done);
     rl_list_remove(&operation->settling);
@@ -45,9 +45,11 @@ void rl_settling_start(struct rl_operation *operation)
         start_on_lock(operation);
         return;
     }
-    if (inspects)
+    if (looks)
         rl_guard_look(engine);
-    rl_survey_start(operation, inspects ? RL_COMMAND_PEEK : RL_COMMAND_SEARCH);
+    rl_survey_start(operation, operation->kind == RL_OPERATION_EXAMINE   ? RL_COMMAND_EXAMINE
+                               : operation->kind == RL_OPERATION_INSPECT ? RL_COMMAND_PEEK
+                                                                         : RL_COMMAND_SEARCH);
 }
 
 /* Whether there is nothing more to wait for. A new client gives the slower nodes a moment too, once enough are there. */

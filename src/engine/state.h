@@ -15,6 +15,7 @@
 #include "engine/host.h"
 #include "engine/planted.h"
 #include "engine/session.h"
+#include "wire/examine_command.h"
 #include "wire/guard_command.h"
 #include "wire/owner.h"
 
@@ -35,6 +36,8 @@ struct rl_node_guard {
     uint32_t sweep;        /* the sweep it was last heard in */
     uint64_t high;         /* no fence of it was above this then */
     struct rl_clock_watch watch;
+    bool clock_seen;               /* its clock was looked at, for people to read: */
+    int64_t clock_offset_us;       /* by so much it is ahead of our wall clock */
     struct rl_time seen_good;      /* the last good look at its clock was asked for then */
     struct rl_time suspected;      /* since when its clock is in doubt; 0 it is not */
     enum rl_cause cause;           /* why it is not fit */
@@ -134,6 +137,7 @@ struct rl_engine {
     uint32_t debt_count;
     redlock_stats stats;
     redlock_node_stats *node_stats; /* node_count of them */
+    struct rl_node_facts *facts;    /* likewise, once nodes have been examined; NULL before that */
 };
 
 void *rl_state_allocate(struct rl_engine *engine, size_t size);

@@ -1,5 +1,5 @@
 /*
- * Surveys: inspection, which is one question to every node and no more, and init, which is two; see survey.h.
+ * Surveys: inspection and examination, which are one question to every node and no more, and init, which is two; see survey.h.
  */
 #include "engine/survey.h"
 
@@ -81,12 +81,15 @@ void rl_survey_event(struct rl_operation *operation, const struct rl_event *even
     lock->instant = 0;
 }
 
-/* Before the question that ends the survey, so that its answer is there by then. */
+/* Before the question that ends the survey, so that the answers are there by then. */
 static void ask_who_waits(redlock_lock *lock)
 {
-    for (uint32_t node = 0; node < lock->engine->node_count; node++)
-        if (!rl_session_silent(&lock->engine->sessions[node], lock->engine->now))
-            rl_send_command(lock, node, RL_COMMAND_LINE, 0, NULL, false);
+    for (uint32_t node = 0; node < lock->engine->node_count; node++) {
+        if (rl_session_silent(&lock->engine->sessions[node], lock->engine->now))
+            continue;
+        rl_send_command(lock, node, RL_COMMAND_LINE, 0, NULL, false);
+        rl_send_command(lock, node, RL_COMMAND_FENCE, 0, NULL, false);
+    }
 }
 
 void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind)

@@ -6,7 +6,7 @@
 
 #include "engine/operation.h"
 
-/* PEEK, or SEARCH: an init, which goes on with ADMIT when no held lock was seen, or force is set. */
+/* PEEK, EXAMINE, or SEARCH: an init, which goes on with ADMIT when no held lock was seen, or force is set. */
 void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind);
 void rl_survey_event(struct rl_operation *operation, const struct rl_event *event);
 

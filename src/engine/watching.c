@@ -53,7 +53,7 @@ bool rl_watching_send(redlock_lock *lock, uint32_t node, uint32_t question)
 {
     bool tells = can_tell(lock->engine, node);
 
-    if (tells && lock->asking->fair) {
+    if (tells && rl_operation_in_line(lock) != NULL) {
         bool near = rl_place_near(lock->asking, node);
 
         return rl_place_ask(lock->asking, node, question) &&

@@ -137,4 +137,5 @@ void redlock_holder_parse(const char *owner, size_t owner_length, redlock_holder
     pid = rl_owner_number(owner, owner_length, "pid");
     holder->pid = pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0;
     holder->since_ms = rl_owner_number(owner, owner_length, "since");
+    holder->ttl_ms = rl_owner_number(owner, owner_length, "ttl");
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "core/event.h"
@@ -73,6 +74,9 @@ enum rl_io rl_stream_write(struct rl_stream *stream, const char *bytes, size_t l
 
 /* Whether it holds bytes that were received already and that no poll will tell of. */
 bool rl_stream_pending(const struct rl_stream *stream);
+
+/* When the peer's certificate ends, in seconds since 1970; 0 without TLS. */
+int64_t rl_stream_certificate_end(const struct rl_stream *stream);
 
 /* Closes it in order: what was written will still be delivered, unless the peer answers it: nobody is left to
  * read that, and the system resets the connection. */

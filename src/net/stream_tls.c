@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -139,13 +140,31 @@ static void describe_wrong_name(SSL *ssl, char *words, size_t size)
     OPENSSL_free(numeric);
 }
 
+static const char *certificate_remedy(long verdict)
+{
+    switch (verdict) {
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+        return ": name its authority (tls_ca)";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+        return ": renew it on the node";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        return ": set the clock of this machine";
+    default:
+        return "";
+    }
+}
+
 static void describe_certificate(SSL *ssl, char *words, size_t size)
 {
     long verdict = SSL_get_verify_result(ssl);
     if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH)
         describe_wrong_name(ssl, words, size);
     else
-        snprintf(words, size, "certificate verify failed: %s", X509_verify_cert_error_string(verdict));
+        snprintf(words, size, "certificate verify failed: %s%s", X509_verify_cert_error_string(verdict),
+                 certificate_remedy(verdict));
 }
 
 static bool is_reason(unsigned long code, int reason)
@@ -380,4 +399,14 @@ void rl_tls_detach(struct rl_stream *stream, bool farewell)
     SSL_free(stream->ssl);
     stream->ssl = NULL;
     ERR_clear_error();
+}
+
+int64_t rl_stream_certificate_end(const struct rl_stream *stream)
+{
+    X509 *certificate = stream->ssl == NULL ? NULL : SSL_get0_peer_certificate(stream->ssl);
+    struct tm end;
+
+    if (certificate == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) != 1)
+        return 0;
+    return (int64_t)timegm(&end);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "serve/json.h"
+#include "serve/metrics.h"
 
 #define EVENTS_KEPT 1024
 #define HEARTBEAT_S 15
@@ -118,6 +119,7 @@ void serve_events_publish(struct serve_server *server, const struct serve_event 
     struct kept *kept = &events->ring[++events->last % EVENTS_KEPT];
     struct timespec now;
 
+    serve_metrics_count(server, event);
     clock_gettime(CLOCK_REALTIME, &now);
     free(kept->name);
     kept->name = event->name == NULL ? NULL : malloc(event->name_length + 1);

@@ -1,14 +1,20 @@
 /*
- * GET /metrics; see metrics.h. Names of locks are never labels: there is no end to them.
+ * GET /metrics; see metrics.h. Names of locks are labels only where a setting says so, and then at most NAMES_MAX: there is no end to
+ * them. docs/metrics.md has every metric; a test compares it with what is written here.
  */
 #include "serve/metrics.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "serve/json.h"
 #include "serve/sessions.h"
 
-#define FAILURES "redlock_node_failures_total"
+#define NAMES_MAX 100
+#define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 static void write_head(struct evbuffer *text, const char *name, const char *type, const char *help)
 {
@@ -22,75 +28,120 @@ static void write_one(struct evbuffer *text, const char *name, const char *type,
     evbuffer_add_printf(text, "%s %" PRIu64 "\n", name, value);
 }
 
-/* Every second bucket of the library's: each bound is twice the one before, from some 64 us to some four minutes. */
-static void write_durations(struct evbuffer *text, const char *outcome, const redlock_histogram *histogram)
-{
-    static const uint32_t first = 12, last = 56, step = 2;
-    uint64_t below = 0;
-    uint32_t counted = 0;
+/* ---- the client ------------------------------------------------------------------------------------------ */
 
-    for (uint32_t bucket = first; bucket <= last; bucket += step) {
-        for (; counted <= bucket; counted++)
-            below += histogram->buckets[counted];
-        evbuffer_add_printf(
-            text, "redlock_acquire_duration_seconds_bucket{outcome=\"%s\",le=\"%.6f\"} %" PRIu64 "\n",
-            outcome, (double)redlock_histogram_bound_us(bucket) / 1e6, below);
+/* Numbers grow while we ask how long they are; the second round has room for that. */
+static bool write_client(struct evbuffer *text, const struct serve_server *server)
+{
+    size_t length = 0, size = 0;
+    char *bytes = NULL;
+    redlock_result result = REDLOCK_INVALID;
+
+    for (int round = 0; round < 4 && result == REDLOCK_INVALID; round++) {
+        free(bytes);
+        size = length == 0 ? 65536 : length + 4096;
+        bytes = malloc(size);
+        result = bytes == NULL ? REDLOCK_NOMEM
+                               : redlock_stats_prometheus(server->client, NULL, 0, bytes, size, &length);
     }
-    evbuffer_add_printf(text,
-                        "redlock_acquire_duration_seconds_bucket{outcome=\"%s\",le=\"+Inf\"} %" PRIu64 "\n"
-                        "redlock_acquire_duration_seconds_sum{outcome=\"%s\"} %.6f\n"
-                        "redlock_acquire_duration_seconds_count{outcome=\"%s\"} %" PRIu64 "\n",
-                        outcome, histogram->count, outcome, (double)histogram->sum_us / 1e6, outcome,
-                        histogram->count);
+    if (result == REDLOCK_OK)
+        evbuffer_add(text, bytes, length);
+    free(bytes);
+    return result == REDLOCK_OK;
 }
 
-static void write_client(struct evbuffer *text, const struct serve_server *server)
+/* ---- single names ---------------------------------------------------------------------------------------- */
+
+static const char *const counted_types[] = {"acquired", "released", "lost"};
+
+#define COUNTED_TYPES (sizeof counted_types / sizeof counted_types[0])
+
+struct counted_name {
+    char *name;
+    size_t length;
+    uint64_t counts[COUNTED_TYPES];
+};
+
+struct serve_names {
+    struct counted_name names[NAMES_MAX];
+    size_t count;
+    uint64_t left_out;
+};
+
+static bool is_wanted(const struct serve_server *server, const struct serve_event *event)
 {
-    redlock_stats stats = REDLOCK_STATS_INIT;
+    char name[REDLOCK_NAME_MAX + 1];
 
-    if (redlock_client_stats(server->client, &stats) != REDLOCK_OK)
-        return;
-    uint32_t nodes = redlock_client_node_count(server->client);
-    write_head(text, "redlock_acquire_duration_seconds", "histogram",
-               "From asking for a lock to the outcome.");
-    write_durations(text, "acquired", &stats.acquire_ok);
-    write_durations(text, "failed", &stats.acquire_failed);
-    write_one(text, "redlock_nodes", "gauge", "Nodes that are configured.", nodes);
-    write_one(text, "redlock_quorum_size", "gauge", "Nodes that have to grant a lock.", nodes / 2 + 1);
-    write_one(text, "redlock_nodes_connected", "gauge", "Nodes that are connected.", stats.connected);
-    write_one(text, "redlock_nodes_eligible", "gauge", "Nodes that may vote.", stats.eligible);
-    write_one(text, "redlock_acquired_total", "counter", "Locks that were acquired.", stats.acquired);
-    write_one(text, "redlock_released_total", "counter", "Locks that were released.", stats.released);
-    write_one(text, "redlock_lost_total", "counter", "Locks that were lost.", stats.lost);
-    write_one(text, "redlock_fence_rounds_total", "counter",
-              "Acquisitions that needed a second round for the fence.", stats.fence_rounds);
+    if (server->settings->metrics_name == NULL || event->name == NULL || event->name_length >= sizeof name)
+        return false;
+    memcpy(name, event->name, event->name_length);
+    name[event->name_length] = '\0';
+    return fnmatch(server->settings->metrics_name, name, 0) == 0;
 }
 
-/* A URL may have anything in it that a label must not. */
+/* Linear: there are at most NAMES_MAX of them. NULL when there is no room for another one. */
+static struct counted_name *find_name(struct serve_names *names, const char *name, size_t length)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (names->names[i].length == length && memcmp(names->names[i].name, name, length) == 0)
+            return &names->names[i];
+    char *copy = names->count == NAMES_MAX ? NULL : malloc(length + 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, name, length);
+    names->names[names->count] = (struct counted_name){.name = copy, .length = length};
+    return &names->names[names->count++];
+}
+
+void serve_metrics_count(struct serve_server *server, const struct serve_event *event)
+{
+    size_t type = 0;
+
+    while (type < COUNTED_TYPES && strcmp(event->type, counted_types[type]) != 0)
+        type++;
+    if (type == COUNTED_TYPES || !is_wanted(server, event))
+        return;
+    if (server->names == NULL && (server->names = calloc(1, sizeof *server->names)) == NULL)
+        return;
+    struct counted_name *name = find_name(server->names, event->name, event->name_length);
+    *(name == NULL ? &server->names->left_out : &name->counts[type]) += 1;
+}
+
+void serve_metrics_free(struct serve_server *server)
+{
+    for (size_t i = 0; server->names != NULL && i < server->names->count; i++)
+        free(server->names->names[i].name);
+    free(server->names);
+    server->names = NULL;
+}
+
+/* The text is clean UTF-8: it went through serve_json_text(). */
 static void write_label(struct evbuffer *text, const char *value)
 {
-    for (; *value != '\0'; value++)
-        if (*value == '"' || *value == '\\')
-            evbuffer_add_printf(text, "\\%c", *value);
-        else
-            evbuffer_add(text, value, 1);
+    for (; value != NULL && *value != '\0'; value++)
+        evbuffer_add_printf(text, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
 }
 
-static void write_failures(struct evbuffer *text, const struct serve_server *server)
+static void write_names(struct evbuffer *text, const struct serve_names *names)
 {
-    redlock_node_stats stats = REDLOCK_NODE_STATS_INIT;
-
-    write_head(text, FAILURES, "counter", "Answers of a node that did not count, by what was wrong.");
-    for (uint32_t node = 0; redlock_client_node_stats(server->client, node, &stats) == REDLOCK_OK; node++)
-        for (uint32_t cause = 1; cause < REDLOCK_CAUSES; cause++) {
-            if (stats.causes[cause] == 0)
-                continue;
-            evbuffer_add_printf(text, FAILURES "{node=\"");
-            write_label(text, redlock_client_node_url(server->client, node));
-            evbuffer_add_printf(text, "\",reason=\"%s\"} %" PRIu64 "\n",
-                                redlock_cause_name((redlock_cause)cause), stats.causes[cause]);
+    write_head(text, "redlock_name_events_total", "counter",
+               "What happened at this instance to locks that --metrics-name matches.");
+    for (size_t i = 0; names != NULL && i < names->count; i++) {
+        json_t *name = serve_json_text(names->names[i].name, names->names[i].length);
+        for (size_t type = 0; type < COUNTED_TYPES; type++) {
+            evbuffer_add_printf(text, "redlock_name_events_total{name=\"");
+            write_label(text, json_string_value(name));
+            evbuffer_add_printf(text, "\",event=\"%s\"} %" PRIu64 "\n", counted_types[type],
+                                names->names[i].counts[type]);
         }
+        json_decref(name);
+    }
+    write_one(text, "redlock_name_events_left_out_total", "counter",
+              "Events of further names, which are not counted by name: there are 100 already.",
+              names == NULL ? 0 : names->left_out);
 }
+
+/* ---- the service ----------------------------------------------------------------------------------------- */
 
 static void write_service(struct evbuffer *text, const struct serve_server *server)
 {
@@ -105,28 +156,61 @@ static void write_service(struct evbuffer *text, const struct serve_server *serv
     write_one(text, "redlock_refused_connections_total", "counter",
               "Connections beyond serve_max_connections.", server->counts.refused_connections);
     write_one(text, "redlock_connections", "gauge", "Clients that are connected.", server->connection_count);
-    write_one(text, "redlock_waiting", "gauge", "Requests that wait for a lock.", server->waiting);
+    write_one(text, "redlock_requests_waiting", "gauge", "Requests that wait for a lock.", server->waiting);
     write_one(text, "redlock_sessions", "gauge", "Sessions.", serve_sessions_count(server));
-    write_head(text, "redlock_build_info", "gauge", "The version, as a label.");
-    evbuffer_add_printf(text, "redlock_build_info{version=\"%s\"} 1\n", redlock_version());
+    if (server->settings->metrics_name != NULL)
+        write_names(text, server->names);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------ */
+
+/* OpenMetrics names a counter's family without _total, and ends with a mark. The samples are the same. */
+static struct evbuffer *as_openmetrics(struct evbuffer *text)
+{
+    struct evbuffer *other = evbuffer_new();
+    char *line;
+    size_t length;
+
+    while (other != NULL && (line = evbuffer_readln(text, &length, EVBUFFER_EOL_LF)) != NULL) {
+        bool comment = line[0] == '#';
+        char *name_end = comment && length > 7 ? strchr(line + 7, ' ') : NULL;
+        if (name_end != NULL && name_end - line > 13 && strncmp(name_end - 6, "_total", 6) == 0)
+            evbuffer_add_printf(other, "%.*s%s\n", (int)(name_end - 6 - line), line, name_end);
+        else
+            evbuffer_add_printf(other, "%s\n", line);
+        free(line);
+    }
+    if (other != NULL)
+        evbuffer_add_printf(other, "# EOF\n");
+    evbuffer_free(text);
+    return other;
+}
+
+static bool wants_openmetrics(const struct serve_exchange *exchange)
+{
+    static const char type[] = "application/openmetrics-text";
+    struct serve_text accept = serve_request_field(exchange->request, "accept");
+
+    return accept.bytes != NULL && memmem(accept.bytes, accept.length, type, sizeof type - 1) != NULL;
 }
 
 void serve_metrics_show(struct serve_exchange *exchange)
 {
     struct evbuffer *text = evbuffer_new();
+    bool open = wants_openmetrics(exchange);
+    bool whole = text != NULL && write_client(text, exchange->server);
 
-    if (text != NULL) {
-        write_client(text, exchange->server);
-        write_failures(text, exchange->server);
+    if (whole)
         write_service(text, exchange->server);
-    }
+    if (whole && open)
+        text = as_openmetrics(text);
     size_t length = text == NULL ? 0 : evbuffer_get_length(text);
-    const char *bytes = text == NULL ? NULL : (const char *)evbuffer_pullup(text, -1);
+    const char *bytes = text == NULL || !whole ? NULL : (const char *)evbuffer_pullup(text, -1);
     if (bytes == NULL)
         serve_answer_problem(exchange->connection, SERVE_OUT_OF_MEMORY, "no memory for the metrics", NULL);
     else
-        serve_answer_bytes(exchange->connection, 200, "text/plain; version=0.0.4; charset=utf-8", bytes,
-                           length, NULL);
+        serve_answer_bytes(exchange->connection, 200, open ? OPENMETRICS_TYPE : TEXT_TYPE, bytes, length,
+                           NULL);
     if (text != NULL)
         evbuffer_free(text);
 }

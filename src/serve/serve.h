@@ -26,6 +26,7 @@ struct serve_settings {
     const char *tls_cert; /* with tls_key: HTTP and RESP over TLS; default without */
     const char *tls_key;
     const char *tls_client_ca; /* client certificates are asked for and checked by it; default none */
+    const char *metrics_name;  /* glob of names that /metrics counts one by one; default none */
     const char *key_prefix;    /* the client's, for the length of names; default none */
     uint32_t max_ttl_ms;       /* the client's; default 60000 */
     uint32_t max_wait_ms;      /* of one request; default an hour */

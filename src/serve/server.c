@@ -22,6 +22,7 @@
 #include "serve/hold.h"
 #include "serve/info.h"
 #include "serve/listen.h"
+#include "serve/metrics.h"
 #include "serve/sessions.h"
 #include "serve/systemd.h"
 #include "serve/tls.h"
@@ -250,6 +251,7 @@ static void end(struct serve_server *server)
         if (events[i] != NULL)
             event_free(events[i]);
     serve_events_free(server->events);
+    serve_metrics_free(server);
     serve_access_free(&server->access);
     SSL_CTX_free(server->tls);
     if (server->base != NULL)

@@ -21,6 +21,7 @@ struct serve_events;
 struct serve_session;
 struct serve_hold;
 struct serve_line;
+struct serve_names;
 struct ssl_ctx_st;
 struct evconnlistener;
 
@@ -73,6 +74,7 @@ struct serve_server {
     struct serve_session *sessions; /* a list */
     struct serve_hold *holds;       /* a list */
     struct serve_counts counts;
+    struct serve_names *names; /* counted for /metrics; NULL none */
     struct serve_key keys[SERVE_KEYS_MAX];
     int64_t now_ms;                               /* of the last turn, CLOCK_BOOTTIME */
     char date[32];                                /* for the Date field, of this second */

@@ -140,8 +140,7 @@ static void read_hello(struct rl_node_info *info, const char *bytes, size_t leng
     }
 }
 
-/* The value of a "field:value" line of INFO; NULL when there is none. */
-static const char *find_info(const char *text, size_t length, const char *field, size_t *value_length)
+const char *rl_info_find(const char *text, size_t length, const char *field, size_t *value_length)
 {
     size_t field_length = strlen(field);
     const char *at = text, *end = text + length;
@@ -162,10 +161,10 @@ static const char *find_info(const char *text, size_t length, const char *field,
     return NULL;
 }
 
-static int64_t find_number(const char *text, size_t length, const char *field)
+int64_t rl_info_number(const char *text, size_t length, const char *field)
 {
     size_t found = 0;
-    const char *value = find_info(text, length, field, &found);
+    const char *value = rl_info_find(text, length, field, &found);
     int64_t number = 0;
 
     for (size_t i = 0; value != NULL && i < found && i < 18 && value[i] >= '0' && value[i] <= '9'; i++)
@@ -178,18 +177,18 @@ static int64_t find_number(const char *text, size_t length, const char *field)
 static bool was_promoted(const char *text, size_t length)
 {
     size_t found = 0;
-    const char *value = find_info(text, length, "master_replid2", &found);
+    const char *value = rl_info_find(text, length, "master_replid2", &found);
 
     for (size_t i = 0; value != NULL && i < found; i++)
         if (value[i] != '0')
             return true;
-    return find_number(text, length, "total_net_repl_input_bytes") > 0;
+    return rl_info_number(text, length, "total_net_repl_input_bytes") > 0;
 }
 
 bool rl_info_same_master(const char *text, size_t length, const char *replid)
 {
     size_t found = 0;
-    const char *value = find_info(text, length, "master_replid", &found);
+    const char *value = rl_info_find(text, length, "master_replid", &found);
 
     return value != NULL && found == strlen(replid) && memcmp(value, replid, found) == 0;
 }
@@ -198,36 +197,36 @@ static bool may_evict(const char *text, size_t length)
 {
     static const char keeps[] = "noeviction";
     size_t found = 0;
-    const char *policy = find_info(text, length, "maxmemory_policy", &found);
+    const char *policy = rl_info_find(text, length, "maxmemory_policy", &found);
 
-    return find_number(text, length, "maxmemory") > 0 &&
+    return rl_info_number(text, length, "maxmemory") > 0 &&
            !(policy != NULL && found == sizeof keeps - 1 && memcmp(policy, keeps, found) == 0);
 }
 
 static void read_info(struct rl_node_info *info, const char *text, size_t length)
 {
     size_t found = 0;
-    const char *value = find_info(text, length, "run_id", &found);
+    const char *value = rl_info_find(text, length, "run_id", &found);
 
     if (value != NULL && found == sizeof info->run_id - 1)
         memcpy(info->run_id, value, found);
-    value = find_info(text, length, "master_replid", &found);
+    value = rl_info_find(text, length, "master_replid", &found);
     if (value != NULL && found == sizeof info->replid - 1)
         memcpy(info->replid, value, found);
-    value = find_info(text, length, "role", &found);
+    value = rl_info_find(text, length, "role", &found);
     if (value !=
         NULL) /* "slave"; KeyDB also has "active-replica", which takes writes and copies those of others */
         info->replica = !(found == 6 && memcmp(value, "master", 6) == 0);
-    value = find_info(text, length, "redis_mode", &found);
+    value = rl_info_find(text, length, "redis_mode", &found);
     info->cluster = info->cluster || (value != NULL && found == 7 && memcmp(value, "cluster", 7) == 0);
     info->sentinel = info->sentinel || (value != NULL && found == 8 && memcmp(value, "sentinel", 8) == 0);
     info->evicts = may_evict(text, length);
     info->promoted = was_promoted(text, length);
-    info->up_s = find_number(text, length, "uptime_in_seconds");
-    value = find_info(text, length, "valkey_version", &found);
+    info->up_s = rl_info_number(text, length, "uptime_in_seconds");
+    value = rl_info_find(text, length, "valkey_version", &found);
     info->valkey = info->valkey || value != NULL;
     if (value == NULL)
-        value = find_info(text, length, "redis_version", &found);
+        value = rl_info_find(text, length, "redis_version", &found);
     if (value != NULL) {
         struct rl_text shown = rl_text_on(info->version_text, sizeof info->version_text);
 

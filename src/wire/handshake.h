@@ -65,6 +65,10 @@ void rl_handshake_start(struct rl_handshake *handshake, const struct rl_greeting
 /* Writes the command of the present step. */
 void rl_handshake_write(const struct rl_handshake *handshake, struct rl_writer *writer);
 
+/* The value of a "field:value" line of INFO; NULL when there is none. The same for a number: 0 when there is none. */
+const char *rl_info_find(const char *text, size_t length, const char *field, size_t *value_length);
+int64_t rl_info_number(const char *text, size_t length, const char *field);
+
 /* Whether the text of an INFO is of a master with that history. A node that was a replica in between has another one. */
 bool rl_info_same_master(const char *text, size_t length, const char *replid);
 

@@ -15,22 +15,12 @@ static void write_key(struct rl_writer *writer, const char *key, size_t key_leng
     rl_write_bytes(writer, text, rl_key_line(text, key, key_length, part));
 }
 
-void rl_line_write_fair_keys(struct rl_writer *writer, const char *key, size_t key_length,
-                             const struct rl_place *place)
+void rl_line_write_keys(struct rl_writer *writer, const char *key, size_t key_length,
+                        const struct rl_place *place)
 {
     write_key(writer, key, key_length, "line");
     write_key(writer, key, key_length, "state");
     write_key(writer, key, key_length, place->id);
-}
-
-void rl_line_write_fair_arguments(struct rl_writer *writer, const struct rl_place *place)
-{
-    rl_write_text(writer, place->id);
-    rl_write_integer(writer, (int64_t)place->ticket);
-    rl_write_integer(writer, place->lease_ms);
-    rl_write_integer(writer, place->grace_ms);
-    rl_write_bytes(writer, place->who, place->who_length);
-    rl_write_text(writer, place->settled ? "1" : "0");
 }
 
 static void open_script(struct rl_writer *writer, const struct rl_script *script, bool full,
@@ -44,8 +34,8 @@ static void open_script(struct rl_writer *writer, const struct rl_script *script
 void rl_line_write_leave(struct rl_writer *writer, const char *key, size_t key_length,
                          const struct rl_place *place, bool full)
 {
-    open_script(writer, &rl_script_leave, full, RL_FAIR_KEYS, 1);
-    rl_line_write_fair_keys(writer, key, key_length, place);
+    open_script(writer, &rl_script_leave, full, RL_LINE_KEYS, 1);
+    rl_line_write_keys(writer, key, key_length, place);
     rl_write_text(writer, place->id);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The commands about those who wait for a lock (the line of a fair one, and who waits for an ordinary one), as bytes, and
- * the answer that names them. The vote itself, fair or not, is in lock_command.h.
+ * the answer that names them. The vote itself is in lock_command.h.
  */
 #ifndef RL_WIRE_LINE_COMMAND_H
 #define RL_WIRE_LINE_COMMAND_H
@@ -28,11 +28,10 @@ struct rl_place {
     bool leaving;   /* PRESENT: they wait no longer */
 };
 
-/* What a fair vote has beyond an ordinary one: its keys, and then, behind the arguments of an ordinary one, its arguments. */
-enum { RL_FAIR_KEYS = 3, RL_FAIR_ARGUMENTS = 6 };
-void rl_line_write_fair_keys(struct rl_writer *writer, const char *key, size_t key_length,
-                             const struct rl_place *place);
-void rl_line_write_fair_arguments(struct rl_writer *writer, const struct rl_place *place);
+/* The keys of a line and of a waiter in it: they follow those of the vote, or are all there is to leaving. */
+enum { RL_LINE_KEYS = 3 };
+void rl_line_write_keys(struct rl_writer *writer, const char *key, size_t key_length,
+                        const struct rl_place *place);
 
 void rl_line_write_leave(struct rl_writer *writer, const char *key, size_t key_length,
                          const struct rl_place *place, bool full);

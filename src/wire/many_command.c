@@ -6,9 +6,16 @@
 #include <assert.h>
 
 #include "wire/guard_command.h"
-#include "wire/script.h"
 
-void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, uint32_t count, bool full)
+const struct rl_script *rl_many_script(const struct rl_kind *lock_kind, enum rl_command_kind kind)
+{
+    if (kind == RL_COMMAND_ACQUIRE)
+        return lock_kind->acquire_many;
+    return kind == RL_COMMAND_RELEASE ? lock_kind->release_many : NULL;
+}
+
+void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, const struct rl_script *script,
+                        uint32_t count, bool full)
 {
     bool acquire = kind == RL_COMMAND_ACQUIRE;
     uint32_t keys = acquire ? 2 + 2 * count : count;
@@ -16,7 +23,7 @@ void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, uin
 
     assert(count <= RL_MANY_MAX);
     rl_write_command(writer, 3 + keys + arguments);
-    rl_write_script(writer, acquire ? &rl_script_acquire_many : &rl_script_release_many, full);
+    rl_write_script(writer, script, full);
     rl_write_integer(writer, keys);
     if (acquire) {
         rl_write_text(writer, RL_KEY_EPOCH);

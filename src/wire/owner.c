@@ -12,7 +12,8 @@
 /* Encoded. With the longest tag they leave half of a why; without one everything fits. */
 enum { HOST_MAX = 64, USER_MAX = 32, WHY_MAX = 128 };
 
-_Static_assert((int)RL_OWNER_TAIL_MAX >= 5 + 2 * RL_OWNER_TAG_MAX + 6 + HOST_MAX + 15 + 6 + USER_MAX + 27,
+_Static_assert((int)RL_OWNER_TAIL_MAX >=
+                   5 + 2 * RL_OWNER_TAG_MAX + 6 + HOST_MAX + 15 + 6 + USER_MAX + 27 + 15,
                "what comes before why is never cut");
 
 static void add_encoded(struct rl_text *text, const char *words, size_t max)
@@ -66,6 +67,10 @@ size_t rl_owner_tail(char *tail, const struct rl_owner_words *words)
     add_field(&text, "|user=", words->user, USER_MAX);
     rl_text_add(&text, "|since=");
     rl_text_add_integer(&text, words->since_ms);
+    if (words->ttl_ms != 0) {
+        rl_text_add(&text, "|ttl=");
+        rl_text_add_unsigned(&text, words->ttl_ms);
+    }
     add_field(&text, "|why=", words->why, WHY_MAX);
     return text.length;
 }

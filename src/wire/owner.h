@@ -1,6 +1,6 @@
 /*
  * The owner value: a random part that signs the lock, then who took it, when and why, for people to read. Everybody else
- * compares it only for equality.  <32 hex>|host=web-3|pid=4242|user=deploy|since=1700000000123|why=pg_dump prod
+ * compares it only for equality.  <32 hex>|host=web-3|pid=4242|user=deploy|since=1700000000123|ttl=15000|why=pg_dump prod
  * A caller's own bytes come first, in hex, so that they are never cut:  <32 hex>|tag=00ff|host=…
  */
 #ifndef RL_WIRE_OWNER_H
@@ -26,6 +26,7 @@ struct rl_owner_words {
     const char *why;
     uint32_t pid;
     int64_t since_ms;
+    uint32_t ttl_ms; /* that it was taken with; 0 not told */
 };
 
 /* Writes the tag as it goes into a tail (with its leading bar) and a NUL; returns its length, 0 without a tag. */

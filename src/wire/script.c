@@ -3,6 +3,15 @@
  */
 #include "wire/script.h"
 
+bool rl_script_first_use(rl_script_set *carried, const struct rl_script *script)
+{
+    rl_script_set one = (rl_script_set)1 << script->number;
+    bool first = (*carried & one) == 0;
+
+    *carried |= one;
+    return first;
+}
+
 void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full)
 {
     if (full) {

@@ -14,8 +14,13 @@ struct rl_script {
     const char *name;
     const char *text;
     uint32_t text_length;
+    uint32_t number; /* of its own among them, from 0, below RL_SCRIPTS_MAX */
     char digest[41]; /* SHA-1 of text, in hex */
 };
+
+/* Scripts that a connection has carried; see rl_script_first_use(). */
+typedef uint64_t rl_script_set;
+enum { RL_SCRIPTS_MAX = 64 };
 
 extern const struct rl_script rl_script_acquire;
 extern const struct rl_script rl_script_acquire_many;
@@ -32,5 +37,9 @@ extern const struct rl_script rl_script_line;
 
 /* Writes the first two arguments of its call: EVALSHA and the digest, or EVAL and the whole script. */
 void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full);
+
+/* The first use of a script on a connection carries it whole; the order of the connection makes it known from then on. Takes it
+ * into the set; true: it was not in there. */
+bool rl_script_first_use(rl_script_set *carried, const struct rl_script *script);
 
 #endif

@@ -52,7 +52,7 @@ wrong() {
     exits "$1" 78 status --config "$work/wrong.conf"
     says 'file, line and what is wrong are named' "$3"
 }
-wrong 'an unknown key is wrong configuration' $'node = a:1\ncolour = blue' 'wrong.conf:2: "colour"'
+wrong 'an unknown key is wrong configuration' $'node = a:1\ncolour = blue' 'wrong.conf:2: unknown key "colour"'
 wrong 'a line without = too' 'node a:1' 'wrong.conf:1:'
 wrong 'an empty value too' $'\n\nnode =' 'wrong.conf:3: node'
 wrong 'a bad duration too' 'ttl = soon' 'wrong.conf:1: ttl "soon"'

@@ -114,7 +114,7 @@ explains_command() { grep -qF "*redlock $1*" "$manual"; }
 explains_option() { grep -qE -- "[* ]$1(\*|,)" "$manual"; }
 is_an_option() { grep -qxF -- "$1" "$work/options"; }
 explains_code() { section "$manual" 'EXIT STATUS' | grep -qE "^\*([0-9]+\*, \*)*$1\*"; }
-"$REDLOCK" help | sed -nE 's/^  redlock ([a-z]+) .*/\1/p' >"$work/commands"
+"$REDLOCK" help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p' >"$work/commands"
 each 'redlock.1 explains every command' explains_command <"$work/commands"
 while read -r command; do
     each "redlock.1 explains every option of $command" explains_option < <(options_of "$command")
@@ -132,7 +132,7 @@ each 'redlock.1 explains every variable' explained_in redlock.1 < \
 is_a_key() {
     printf '%s = ?\n' "$1" >"$work/key.conf"
     try status --config "$work/key.conf"
-    lacks "$err" 'not a key'
+    lacks "$err" 'unknown key'
 }
 section "$configuration" KEYS | grep '^\*' | tr -d '*,' | tr ' ' '\n' >"$work/keys"
 each 'every key of redlock.conf.5 is one' is_a_key <"$work/keys"

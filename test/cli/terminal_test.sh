@@ -14,7 +14,7 @@ vacating="for n in $work/n?.sock; do redis-cli -s \$n DEL a >/dev/null; done"
 
 # ---- the live line
 occupy a
-talk "$REDLOCK" run a -- echo ran THEN '?pg_dump prod' '?· 0:01' "&$vacating" '?ran'
+talk "$REDLOCK" run a -- echo ran THEN '?0:01 a is held by' '?pg_dump prod' "&$vacating" '?ran'
 is 'a waiting person sees a live line' "$code" 0
 ok 'that says who and how long' matches "$out" \
     'a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h · [0-9]+m[0-9]+s left'

@@ -11,14 +11,24 @@ exits 'an unknown command is wrong usage' 64 rum
 says 'a near misspelling is understood' 'did you mean run?'
 exits 'a far one too' 64 xyzzy
 ok 'without a guess' lacks "$err" 'did you mean'
+for word in int innit initt ini; do
+    exits "init is not what $word may have meant" 64 "$word"
+    ok 'for that is not to be said by mistake' lacks "$err" 'init?'
+done
+exits 'a name in place of a command is wrong usage' 64 nightly ./backup.sh
+says 'and run is what was meant' 'redlock run nightly -- ./backup.sh'
 exits 'options come after the command' 64 --nodes x status
 
 exits 'help succeeds' 0 help
 for command in run acquire extend release status init local completion version; do
-    ok "help lists $command" has "$out" "redlock $command"
+    ok "help lists $command" matches "$out" "(^|
+)  $command( |
+|$)"
 done
-for command in list watch wait break doctor bench; do
-    ok "help does not list $command, which is not there" lacks "$out" "redlock $command"
+mapfile -t commands < <("$REDLOCK" help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p')
+for command in '' "${commands[@]}"; do
+    try help ${command:+"$command"}
+    is "help $command fits on 80 columns" "$(awk 'length > 80' <<<"$out")" ''
 done
 exits '--help succeeds' 0 --help
 exits 'help of one command succeeds' 0 help run
@@ -139,6 +149,13 @@ is 'with its options' "$(complete_words redlock init --y)" '--yes'
 is 'bash completes options' "$(complete_words redlock run --sk)" '--skip-ok'
 is 'bash completes values' "$(complete_words redlock run --on-lost k)" 'kill'
 is 'also kinds' "$(complete_words redlock acquire --kind f)" 'fair'
+mkdir "$work/files"
+touch "$work/files/backup.sh" "$work/files/-odd"
+complete_in_files() { (cd "$work/files" && complete_words "$@"); }
+is 'files behind CMD' "$(complete_in_files redlock run nightly rsync ba)" 'backup.sh'
+is 'also behind options and --' "$(complete_in_files redlock run -w 5s --ttl 10s nightly -- rsync -a ba)" 'backup.sh'
+is 'and for what looks like an option of ours, but is one of CMD' "$(complete_in_files redlock run nightly rsync -o)" '-odd'
+ok 'commands as CMD' has " $(complete_in_files redlock run nightly rm) " ' rm '
 is 'bash completes the words of local' "$(complete_words redlock local sta)" 'start status'
 
 done_testing

@@ -10,7 +10,7 @@
 #include "wire/guard_command.h"
 #include "wire/handshake.h"
 #include "wire/line_command.h"
-#include "wire/lock_command.h"
+#include "wire/lock_reply.h"
 #include "wire/resp_reader.h"
 #include "wire/tracking.h"
 
@@ -19,14 +19,17 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Letters, so that a person can write seeds; any other byte chooses too. */
-static const char choices[] = "aprekwRmlPLhts";
+static const char choices[] = "aprekwRmlPLhtsf";
 
-static void read_reply(enum rl_command_kind kind, uint64_t proposal, const char *bytes, size_t length)
+static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kind, uint64_t proposal,
+                       const char *bytes, size_t length)
 {
+    struct rl_lock_command command = {
+        .kind = kind, .lock_kind = lock_kind, .epoch = proposal != 0 ? "epoch" : NULL, .fence = proposal};
     struct rl_lock_reply reply;
     size_t end = 0;
 
-    rl_lock_command_read(kind, proposal != 0, proposal, bytes, length, &reply);
+    rl_lock_reply_read(&command, bytes, length, &reply);
     CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
     CHECK(reply.answer.cause <= RL_CAUSE_CLOCK_RATE);
     CHECK(reply.owner == NULL || reply.owner == rl_foreign_owner ||
@@ -135,9 +138,11 @@ static void read_any(char choice, const char *bytes, size_t length)
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].choice == choice)
-            read_reply(kinds[i].kind, 77, bytes, length);
+            read_reply(kinds[i].kind, &rl_kind_exclusive, 77, bytes, length);
     if (choice == 'p')
-        read_reply(RL_COMMAND_ACQUIRE, 0, bytes, length);
+        read_reply(RL_COMMAND_ACQUIRE, &rl_kind_exclusive, 0, bytes, length);
+    if (choice == 'f')
+        read_reply(RL_COMMAND_ACQUIRE, &rl_kind_fair, 77, bytes, length);
     if (choice == 'L')
         read_waiters(bytes, length);
     if (choice == 'm')

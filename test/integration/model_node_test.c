@@ -136,6 +136,7 @@ static void try_lock_command(struct pair *pair)
     int64_t now_us = node_now(pair->fleet);
     struct rl_lock_command command = {
         .kind = kinds[draw(pair, 0, 5)],
+        .lock_kind = &rl_kind_exclusive,
         .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
         .key_length = 6,
         .owner = owners[draw(pair, 0, 1)],
@@ -180,6 +181,7 @@ static void try_waiting(struct pair *pair)
     };
     struct rl_lock_command command = {
         .kind = kinds[draw(pair, 0, 6)],
+        .lock_kind = &rl_kind_fair,
         .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
         .key_length = 6,
         .owner = "0000000000000003|pid=3",

@@ -273,6 +273,7 @@ static bool try_lock_command(struct pair *pair, int peer, bool tell)
     bool brief = draw(pair, 1, 20) == 1;
     struct rl_lock_command command = {
         .kind = kinds[draw(pair, 0, 6)],
+        .lock_kind = &rl_kind_exclusive,
         .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
         .key_length = 6,
         .owner = owners[draw(pair, 0, 1)],

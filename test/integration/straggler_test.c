@@ -16,7 +16,7 @@
 #include "support/scene.h"
 #include "support/steps.h"
 
-enum { NODE_TIMEOUT_MS = 200, SETTLE_MS = 20000 };
+enum { NODE_TIMEOUT_MS = 200, SETTLE_MS = 10000 };
 
 /* ---- clients of a scene ----------------------------------------------------------------------------------- */
 
@@ -345,6 +345,38 @@ static void a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_m
     lose_the_answer(*state, REDLOCK_PLAIN);
 }
 
+/* The release has gone out, enough nodes have confirmed it, and its caller has left when the connection to the last one breaks.
+ * Nobody calls any more. */
+static void lose_the_release(struct scene *scene, redlock_mode mode)
+{
+    redlock_client *client = open_scene(scene, mode);
+
+    for (int i = 0; i < 3; i++) {
+        redlock_lock *lock = take_lock(client, "lock", LONG_TTL_MS);
+
+        await(count_lock_keys(scene->fleet, PROXIED) == 1);
+        await_all_nodes(client);
+        proxy_hold(scene->proxy, true);
+        give_back(lock);
+        await(!proxy_keeps_nothing(scene->proxy));
+        proxy_cut_now(scene->proxy);
+        proxy_hold(scene->proxy, false);
+        expect_no_orphan(scene->fleet);
+        await_all_nodes(client);
+    }
+    redlock_client_close(client);
+}
+
+static void a_release_that_is_lost_after_its_caller_has_left_is_sent_again(void **state)
+{
+    lose_the_release(*state, REDLOCK_GUARDED);
+}
+
+static void a_release_that_is_lost_after_its_caller_has_left_is_sent_again_in_plain_mode(void **state)
+{
+    lose_the_release(*state, REDLOCK_PLAIN);
+}
+
 /* Planted: a client that is content with its connection being gone. */
 static void without_a_release_on_the_next_connection_the_key_stays(void **state)
 {
@@ -463,6 +495,8 @@ int main(void)
         ON_SCENE(without_a_not_after_it_is_carried_out_too, start_scene),
         ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan, start_scene),
         ON_SCENE(a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_mode, start_scene),
+        ON_SCENE(a_release_that_is_lost_after_its_caller_has_left_is_sent_again, start_scene),
+        ON_SCENE(a_release_that_is_lost_after_its_caller_has_left_is_sent_again_in_plain_mode, start_scene),
         ON_SCENE(without_a_release_on_the_next_connection_the_key_stays, start_scene),
         ON_SCENE(words_that_come_after_the_first_release_leave_no_orphan, start_scene),
         ON_SCENE(words_that_come_after_a_release_on_the_next_connection_leave_no_orphan, start_scene),

@@ -2,10 +2,12 @@
  * Servers that cannot be nodes: too old, an active replica, a node of a Redis Cluster, a Sentinel, TLS where none is expected and
  * the other way round. Each is called by its name, with the remedy, and no lock is handed out.
  */
+#include <hiredis/hiredis.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +15,10 @@
 #include "support/fakes.h"
 #include "support/guarded.h"
 #include "support/steps.h"
+#include "support/temp_folder.h"
 
 /* The words about the first node when a lock is tried for; they belong to the caller until the next call. */
-static const char *words_about(const char *nodes, redlock_mode mode)
+static const char *words_within(const char *nodes, redlock_mode mode, uint32_t connect_timeout_ms)
 {
     static char words[512];
     redlock_options options = options_for(nodes);
@@ -25,13 +28,19 @@ static const char *words_about(const char *nodes, redlock_mode mode)
     redlock_client *client = NULL;
 
     options.mode = mode;
-    options.connect_timeout_ms = 500;
+    options.connect_timeout_ms = connect_timeout_ms;
     assert_result(REDLOCK_OK, redlock_client_open(&options, &client, &report), &report);
     assert_int_not_equal(redlock_try_acquire(client, &spec, &lock, &report), REDLOCK_OK);
     assert_null(lock);
     snprintf(words, sizeof words, "%s", node_of(&report, 0).detail);
     redlock_client_close(client);
     return words;
+}
+
+/* Each of these answers, however busy the machine is. */
+static const char *words_about(const char *nodes, redlock_mode mode)
+{
+    return words_within(nodes, mode, options_for(nodes).connect_timeout_ms);
 }
 
 static void assert_said(const char *words, const char *name, const char *remedy)
@@ -129,47 +138,95 @@ static void a_tls_port_spoken_to_without_tls_is_called_that(void **state)
     assert_said(words_about(other_scheme(*state, "redis"), REDLOCK_GUARDED), "TLS", "write rediss://");
 }
 
+/* It may wait for the end of what it takes for a line: then only silence shows it. */
 static void a_port_without_tls_spoken_to_in_tls_is_called_that(void **state)
 {
-    assert_said(words_about(other_scheme(*state, "rediss"), REDLOCK_GUARDED), "TLS", "write redis://");
+    assert_said(words_within(other_scheme(*state, "rediss"), REDLOCK_GUARDED, 500), "TLS", "write redis://");
 }
 
-/* A real one, of the same program, in the folder of the fleet. */
-static pid_t start_sentinel(struct fleet *fleet, const char *server, char *socket, size_t size)
-{
-    char path[256];
-    FILE *file;
-    pid_t pid;
+/* ---- a real Sentinel, of the same program as the nodes ----------------------------------------------------- */
 
-    snprintf(path, sizeof path, "%s/sentinel.conf", fleet_folder(fleet));
-    snprintf(socket, size, "%s/sentinel.socket", fleet_folder(fleet));
-    file = fopen(path, "w");
-    assert_non_null(file);
-    fprintf(file, "port 0\nunixsocket %s\ndir %s\nlogfile %s/sentinel.log\n", socket, fleet_folder(fleet),
-            fleet_folder(fleet));
-    fclose(file);
-    pid = fork();
-    if (pid == 0) {
-        execlp(server, server, path, "--sentinel", (char *)NULL);
-        _exit(127);
+struct sentinel {
+    pid_t pid;
+    char folder[TEMP_FOLDER_MAX];
+    char socket[TEMP_FOLDER_MAX + 16];
+};
+
+static int stop_sentinel(void **state)
+{
+    struct sentinel *sentinel = *state;
+
+    if (sentinel->pid > 0) {
+        kill(sentinel->pid, SIGKILL);
+        waitpid(sentinel->pid, NULL, 0);
     }
-    return pid;
+    temp_folder_remove(sentinel->folder);
+    free(sentinel);
+    return 0;
+}
+
+/* In the child: becomes the Sentinel, and dies with the test. */
+static void become_sentinel(const struct sentinel *sentinel, pid_t parent)
+{
+    char path[TEMP_FOLDER_MAX + 16];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/sentinel.conf", sentinel->folder);
+    file = fopen(path, "w");
+    if (file == NULL || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(127);
+    fprintf(file, "port 0\nunixsocket %s\ndir %s\nlogfile %s/log\n", sentinel->socket, sentinel->folder,
+            sentinel->folder);
+    fclose(file);
+    execlp("redis-server", "redis-server", path, "--sentinel", (char *)NULL);
+    _exit(127);
+}
+
+/* Its socket is there before it listens, so an answer is what shows that it has started. */
+static bool sentinel_answers(const struct sentinel *sentinel)
+{
+    redisContext *link = redisConnectUnix(sentinel->socket);
+    redisReply *reply = link != NULL && link->err == 0 ? redisCommand(link, "PING") : NULL;
+    bool answers = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+
+    if (reply != NULL)
+        freeReplyObject(reply);
+    if (link != NULL)
+        redisFree(link);
+    return answers;
+}
+
+static int start_sentinel(void **state)
+{
+    struct sentinel *sentinel = calloc(1, sizeof *sentinel);
+    pid_t parent = getpid();
+
+    if (sentinel == NULL || !temp_folder_make(sentinel->folder)) {
+        free(sentinel);
+        return -1;
+    }
+    *state = sentinel;
+    snprintf(sentinel->socket, sizeof sentinel->socket, "%s/socket", sentinel->folder);
+    sentinel->pid = fork();
+    if (sentinel->pid == 0)
+        become_sentinel(sentinel, parent);
+    for (int tries = 0; tries < 3000 && sentinel->pid > 0; tries++) {
+        if (sentinel_answers(sentinel))
+            return 0;
+        sleep_ms(10);
+    }
+    stop_sentinel(state);
+    return -1;
 }
 
 static void a_sentinel_is_called_that(void **state)
 {
-    const char *server = getenv("REDIS_SERVER");
-    char socket[256], url[300];
-    pid_t pid = start_sentinel(*state, server != NULL && server[0] != '\0' ? server : "redis-server", socket,
-                               sizeof socket);
+    struct sentinel *sentinel = *state;
+    char url[300];
 
-    snprintf(url, sizeof url, "unix://%s", socket);
-    await(access(socket, F_OK) == 0);
+    snprintf(url, sizeof url, "unix://%s", sentinel->socket);
     assert_said(words_about(url, REDLOCK_GUARDED), "Sentinel", "name the masters");
     assert_said(words_about(url, REDLOCK_PLAIN), "Sentinel", "name the masters");
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    unlink(socket);
 }
 
 int main(void)
@@ -181,7 +238,7 @@ int main(void)
         ON_GUARDED(a_node_of_a_cluster_is_called_that, start_cluster_node),
         ON_GUARDED(a_tls_port_spoken_to_without_tls_is_called_that, start_tls_node),
         ON_GUARDED(a_port_without_tls_spoken_to_in_tls_is_called_that, start_tcp_node),
-        ON_GUARDED(a_sentinel_is_called_that, start_one_guarded),
+        cmocka_unit_test_setup_teardown(a_sentinel_is_called_that, start_sentinel, stop_sentinel),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,7 @@ def what_happened_is_counted():
     values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     equal((values["redlock_nodes"], values["redlock_quorum_size"]), ("5", "3"))
     count = int(values['redlock_acquire_duration_seconds_count{outcome="acquired"}'])
-    assert count >= 10 and int(values["redlock_acquired_total"]) == count, text
+    assert count >= 10 and int(values['redlock_acquisitions_total{outcome="acquired"}']) == count, text
     equal(int(values['redlock_acquire_duration_seconds_bucket{outcome="acquired",le="+Inf"}']), count)
     buckets = [int(value) for key, value in values.items() if key.startswith("redlock_acquire_duration_seconds_bucket{outcome=\"acquired")]
     equal(buckets, sorted(buckets), "buckets that add up")

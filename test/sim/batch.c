@@ -192,11 +192,13 @@ void sim_batch_describe(FILE *to, const struct sim_batch_result *result)
             stats->woken_by_look, stats->woken_by_timer, stats->polls, stats->looks, stats->pushes,
             stats->queued);
     fprintf(to,
-            "%" PRIu64 " seeds in plain mode; %" PRIu64 " fair locks, %" PRIu64
-            " commands for several locks, %" PRIu64 " adopted, %" PRIu64 " canceled, %" PRIu64
+            "%" PRIu64 " seeds in plain mode, %" PRIu64 " with mixed terms; %" PRIu64 " fair locks, %" PRIu64
+            " commands for several locks, %" PRIu64 " adopted, %" PRIu64
+            " attempts to adopt what had been given back, %" PRIu64 " canceled, %" PRIu64
             " abandoned, %" PRIu64 " inits, %" PRIu64 " inspections, %" PRIu64 " reports\n",
-            stats->plain_seeds, stats->fair_grants, stats->batches, stats->adopted, stats->canceled,
-            stats->abandoned, stats->inits, stats->inspections, stats->reports);
+            stats->plain_seeds, stats->mixed_seeds, stats->fair_grants, stats->batches, stats->adopted,
+            stats->stale_adoptions, stats->canceled, stats->abandoned, stats->inits, stats->inspections,
+            stats->reports);
     fputs("faults:", to);
     for (int fault = 0; fault < SIM_FAULTS; fault++)
         fprintf(to, " %s %" PRIu64, sim_fault_name((enum sim_fault)fault), stats->faults[fault]);

@@ -116,8 +116,6 @@ static void forget_thread(void *context, void *thread)
 
 static struct rl_config config_of(const struct sim_plan *plan, uint32_t index)
 {
-    int64_t max_ttl_ms = plan->max_ttl_ms * (plan->mixed && index % 2 == 1 ? 2 : 1);
-
     return (struct rl_config){
         .key_prefix = "",
         .client_name = "sim",
@@ -125,7 +123,7 @@ static struct rl_config config_of(const struct sim_plan *plan, uint32_t index)
         .login = "u",
         .pid = index + 1,
         .guarded = !plan->plain,
-        .max_ttl = rl_span_ms(max_ttl_ms),
+        .max_ttl = rl_span_ms(plan->terms_ms[index]),
         .drift_ppm = plan->drift_ppm,
         .connect_timeout = rl_span_ms(plan->connect_timeout_ms),
         .node_timeout = rl_span_ms(plan->node_timeout_ms),
@@ -143,6 +141,8 @@ static enum rl_planted planted_in_engine(enum sim_bug bug)
         return RL_PLANTED_UNFIT_VOTE;
     case SIM_BUG_HALF_BATCH:
         return RL_PLANTED_HALF_BATCH;
+    case SIM_BUG_ADOPT_QUARANTINED:
+        return RL_PLANTED_ADOPT_UNFIT;
     case SIM_BUG_INIT_CLOCK:
         return RL_PLANTED_INIT_CLOCK;
     default:
@@ -293,7 +293,6 @@ void sim_client_attend(struct sim_world *world, struct sim_client *client)
         note_ready(world, client);
         sim_network_carry(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++) {
-            sim_judge_votes(world, &client->workers[i]);
             sim_wakes_look(world, client, &client->workers[i]);
             sim_worker_look(world, &client->workers[i]);
         }

@@ -165,21 +165,39 @@ void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
             'a' + (int)worker->name);
 }
 
-/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
-void sim_judge_votes(struct sim_world *world, struct sim_worker *worker)
+/* Votes that its round has so far, be it for a lock or for an extension; and which round that is. */
+static rl_node_set votes_of(const struct sim_worker *worker, uint64_t *round)
 {
-    const struct sim_client *client = &world->clients[worker->client];
-    rl_node_set counted = 0;
+    *round = 0;
+    if (worker->stage == SIM_ASKING && !worker->adopts) {
+        *round = 2 * (uint64_t)worker->operation->acquire.round_question + 1;
+        return worker->operation->acquire.tally.granted;
+    }
+    if (worker->stage == SIM_HELD && worker->lock->stage == RL_LOCK_HELD) {
+        *round = 2 * (uint64_t)worker->lock->lease.question + 2;
+        return worker->lock->lease.tally.granted;
+    }
+    return 0;
+}
 
-    if (worker->stage == SIM_ASKING && !worker->adopts &&
-        worker->operation->acquire.phase == RL_ACQUIRE_ASKING)
-        counted = worker->operation->acquire.tally.granted;
-    for (rl_node_set left = counted & ~worker->granted & client->unfit; left != 0 && !world->plan.plain;
-         left &= left - 1)
-        if (client->engine.guards[rl_node_set_first(left)].fitness != RL_FITNESS_FIT)
+void sim_judge_before_reply(struct sim_worker *worker)
+{
+    worker->granted = votes_of(worker, &worker->round);
+}
+
+/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
+void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set unfit)
+{
+    const struct rl_engine *engine = &world->clients[worker->client].engine;
+    uint64_t round;
+    rl_node_set counted = votes_of(worker, &round) & ~worker->granted;
+
+    if (round != worker->round || world->plan.plain)
+        return;
+    for (rl_node_set left = counted & unfit; left != 0; left &= left - 1)
+        if (engine->guards[rl_node_set_first(left)].fitness != RL_FITNESS_FIT)
             sim_fail(world, "client %u.%u counted the vote of node %u, which it knows to be unfit",
                      worker->client + 1, worker->index + 1, rl_node_set_first(left) + 1);
-    worker->granted = counted;
 }
 
 /* A report says what happened, and says it in words. */
@@ -240,6 +258,15 @@ static bool looked_after(struct sim_world *world, uint32_t attempt, uint32_t nod
     return false;
 }
 
+/* Rule: a release travels behind what it undoes. Only what strays from a broken connection may come later, and is released again. */
+void sim_judge_released(void *context, struct sim_node *node, const char *owner)
+{
+    struct sim_world *world = context;
+
+    world->attempts[sim_attempt_of(world, owner)].released |=
+        rl_node_set_one((uint32_t)(node - world->nodes));
+}
+
 /* Rule: a node is asked once for each owner value, unless it is certain that nothing was carried out. */
 void sim_judge_asked(void *context, struct sim_node *node, const char *owner)
 {
@@ -251,11 +278,6 @@ void sim_judge_asked(void *context, struct sim_node *node, const char *owner)
         sim_fail(world, "node %u was asked again for what it may have granted to client %u", place + 1,
                  world->attempts[attempt].client + 1);
     world->attempts[attempt].asked |= rl_node_set_one(place);
-}
-
-static int64_t longest_ttl_ms(const struct sim_plan *plan)
-{
-    return plan->max_ttl_ms * (plan->mixed ? 2 : 1);
 }
 
 /* No key of a lock without an end, none that outlives the longest TTL, none that comes when nobody will remove it. */
@@ -271,8 +293,12 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     if (world->attempts[attempt].held[place] == 0)
         world->attempts[attempt].held[place] = ++world->hold_count;
     left_ms = sim_node_pttl(node, now_us, key);
-    if (left_ms < 0 || left_ms > longest_ttl_ms(&world->plan))
+    if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
+    if (attempt != 0 && !world->attempts[attempt].left && !world->straying && judges_orphans(world) &&
+        rl_node_set_has(world->attempts[attempt].released, place))
+        sim_fail(world, "orphan: attempt %u of client %u came to node %u behind its release", attempt,
+                 world->attempts[attempt].client + 1, place + 1);
     if (attempt != 0 && !world->attempts[attempt].left && !looked_after(world, attempt, place)) {
         world->stats.orphans++;
         if (judges_orphans(world))
@@ -385,7 +411,7 @@ void sim_judge_calm(struct sim_world *world)
 
 void sim_judge_end(struct sim_world *world)
 {
-    int64_t calm_us = world->plan.stop_us - world->plan.ttl_ms * 2000 - 7000000;
+    int64_t calm_us = world->plan.stop_us - world->plan.longest_ms * 2000 - 7000000;
 
     if (world->plan.beyond)
         return;

@@ -350,7 +350,9 @@ static void stray(struct sim_world *world, const struct sim_event *event)
         if (!event->own)
             sim_say(world, "node %u  > carries out what a broken connection of client %u left behind",
                     event->node + 1, event->client + 1);
+        world->straying = !event->own;
         execute(world, event->node, event->message);
+        world->straying = false;
         node->tracking.pending = 0;
     }
     sim_network_free(world, event->message);
@@ -365,7 +367,17 @@ static void arm(struct sim_world *world, const struct sim_event *event)
 
 /* ---- at the clients ---- */
 
-/* Bytes come as the network likes it: sometimes in two parts. */
+static rl_node_set unfit_nodes(const struct sim_world *world, const struct sim_client *client)
+{
+    rl_node_set unfit = 0;
+
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (client->engine.guards[node].fitness != RL_FITNESS_FIT)
+            unfit |= rl_node_set_one(node);
+    return unfit;
+}
+
+/* Bytes come as the network likes it: reply by reply, so that what each of them does can be judged, and sometimes in two parts. */
 static void receive(struct sim_world *world, struct sim_client *client, uint32_t node, const char *bytes,
                     size_t length)
 {
@@ -374,14 +386,23 @@ static void receive(struct sim_world *world, struct sim_client *client, uint32_t
 
     while (length > 0 && !rl_node_set_has(engine->wants.close, node)) {
         char *to;
-        size_t room = rl_engine_room(engine, node, &to), part = length < room ? length : room;
+        size_t room = rl_engine_room(engine, node, &to), part = 0;
+        rl_node_set unfit;
 
         if (room == 0)
             return;
+        if (rl_resp_skip(bytes, length, &part) != RL_RESP_OK)
+            part = length; /* the rest of one that came in two parts */
+        part = part < room ? part : room;
         if (part > 1 && sim_chance(world, 5))
             part = (size_t)sim_draw(world, 1, (int64_t)part - 1);
+        unfit = unfit_nodes(world, client);
+        for (uint32_t i = 0; i < world->plan.worker_count; i++)
+            sim_judge_before_reply(&client->workers[i]);
         memcpy(to, bytes, part);
         rl_engine_received(engine, node, part);
+        for (uint32_t i = 0; i < world->plan.worker_count; i++)
+            sim_judge_votes(world, &client->workers[i], unfit);
         bytes += part;
         length -= part;
     }
@@ -408,10 +429,6 @@ static void deliver(struct sim_world *world, const struct sim_event *event)
     message = take(&connection->to_client);
     sim_client_look(world, client);
     world->stats.pushes += message->push;
-    client->unfit = 0;
-    for (uint32_t node = 0; node < world->plan.node_count; node++)
-        if (client->engine.guards[node].fitness != RL_FITNESS_FIT)
-            client->unfit |= rl_node_set_one(node);
     client->door = message->push ? RL_EVENT_CHANGED : RL_EVENT_ANSWER;
     if (!message->push || world->plan.bug != SIM_BUG_PUSH_DROPPED ||
         client->engine.sessions[event->node].exchange.ticket_count == 0)

@@ -97,6 +97,8 @@ struct sim_node {
     void (*removing)(void *context, struct sim_node *node, const struct sim_key *key);
     /* Somebody asks for a lock under this owner value. */
     void (*asked)(void *context, struct sim_node *node, const char *owner);
+    /* Somebody releases what this owner value has, or may have. */
+    void (*released)(void *context, struct sim_node *node, const char *owner);
     /* Planted bug: the peer is to be told of this key, but only from some time on. */
     void (*arm_late)(void *context, struct sim_node *node, uint32_t peer, const char *key);
     /* Has a push sent to a peer: that this key has changed, or all, NULL. */

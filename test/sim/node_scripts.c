@@ -225,7 +225,8 @@ void sim_script_extend(struct sim_call *call)
     const char *const *rest = at + (guarded ? 2 : 1);
     const char *held = get(call, at[0]);
     int64_t ttl_ms = number(rest[1]);
-    bool fit = !guarded || extends_as_known(call, get(call, at[1]), rest[3]);
+    bool fit = !guarded || call->node->bug == SIM_BUG_ADOPT_QUARANTINED ||
+               extends_as_known(call, get(call, at[1]), rest[3]);
     bool repair = strcmp(rest[2], "1") == 0;
 
     if (guarded && call->now_us > number(rest[4])) {
@@ -252,6 +253,8 @@ void sim_script_release(struct sim_call *call)
 {
     const char *held = get(call, call->arguments[0]);
 
+    if (call->node->released != NULL)
+        call->node->released(call->node->context, call->node, call->arguments[1]);
     if (held == NULL)
         sim_reply_integer(call->reply, -1);
     else if (strcmp(held, call->arguments[1]) != 0)
@@ -433,7 +436,8 @@ static void settle(struct sim_call *call, struct record *record, bool has_told, 
     bool init = strcmp(call->arguments[3 + 5], "init") == 0;
     int64_t now = ms_of(call);
 
-    record->q = record->terms.each[0].quarantine_ms;
+    record->q = call->node->bug == SIM_BUG_OWN_TERM ? number(call->arguments[3 + 2])
+                                                    : record->terms.each[0].quarantine_ms;
     record->until = 0;
     if (!record->has_floor && !init)
         record->until = larger((record->lost < now ? record->lost : now) + record->q, 1);

@@ -17,10 +17,10 @@ static const char *const fault_names[SIM_FAULTS] = {
 };
 
 static const char *const bug_names[SIM_BUGS] = {
-    "none",          "no-guard",       "no-second-round", "raise-unowned",    "release-unordered",
-    "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates", "fence-or-floor",
-    "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",      "promotion-unseen",
-    "unfit-vote",    "half-batch",     "init-clock",
+    "none",          "no-guard",       "no-second-round", "raise-unowned",     "release-unordered",
+    "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates",  "fence-or-floor",
+    "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",       "promotion-unseen",
+    "unfit-vote",    "half-batch",     "init-clock",      "adopt-quarantined", "own-term",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -101,6 +101,9 @@ static void draw_faults(struct sim_plan *plan, struct rl_prng *prng)
         plan->node_count = (uint32_t)PICK(prng, 1, 2, 3, 3);
         plan->wall_skew_us = 3000000;
     }
+    /* What terms are for. */
+    if (plan->mixed)
+        plan->faults |= draw_some(prng, FORGETTING, 60);
     if (plan->beyond)
         plan->faults |= draw_some(prng, BEYOND, 60);
     /* Locks that vanish all the time, while a fence is being agreed on: what the second round has to stand. */
@@ -146,15 +149,29 @@ static void draw_times(struct sim_plan *plan, struct rl_prng *prng)
     plan->node_skew_us = PICK(prng, 50, 50000, 3000000, 20000000);
 }
 
+/* From a generator of its own: whether terms are mixed changes nothing else. */
+static void draw_terms(struct sim_plan *plan)
+{
+    struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x7e4));
+
+    for (uint32_t i = 0; i < SIM_CLIENTS_MAX; i++) {
+        int64_t term_ms = plan->max_ttl_ms * (plan->mixed ? PICK(&prng, 1, 1, 3, 8) : 1);
+
+        plan->terms_ms[i] = term_ms < 8000 ? term_ms : 8000;
+        if (plan->longest_ms < plan->terms_ms[i])
+            plan->longest_ms = plan->terms_ms[i];
+    }
+}
+
 static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
 {
-    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->max_ttl_ms * (plan->mixed ? 2 : 1)));
+    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(plan->longest_ms));
 
     plan->faults_end_us = plan->fault_every_us < 10000 ? 2000000 : PICK(prng, 2000000, 5000000, 12000000);
     /* Connections that hang are given up, nodes sit out, fetch a floor, and somebody's back-off ends. */
-    plan->stop_us = plan->faults_end_us + 2 * quarantine.us + 15000000 + plan->ttl_ms * 2000;
+    plan->stop_us = plan->faults_end_us + 2 * quarantine.us + 15000000 + plan->longest_ms * 2000;
     /* What is held then is given back, and what is owed to nodes that are gone may last for the longest lock. */
-    plan->end_us = plan->stop_us + 8000000 + plan->hold_max_us + plan->max_ttl_ms * 2000;
+    plan->end_us = plan->stop_us + 8000000 + plan->hold_max_us + plan->longest_ms * 2000;
 }
 
 /* Mostly all of them tell. */
@@ -168,6 +185,33 @@ static void draw_untold(struct sim_plan *plan, struct rl_prng *prng)
             if (chance(prng, 50))
                 plan->old |= 1U << node;
         }
+}
+
+/* Bugs that need a rare history are looked for where it is not rare. The plan keeps every promise all the same: without the bug it
+ * has to pass. */
+static void aim(struct sim_plan *plan)
+{
+    if (plan->bug == SIM_BUG_FENCE_OR_FLOOR) {
+        /* One node with an older memory, and clients whose clocks differ by more than it sits out for. */
+        plan->node_count = 1;
+        plan->faults =
+            1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS; /* it is copied when something else happens */
+        plan->fault_every_us = 1000000;
+    } else if (plan->bug == SIM_BUG_PROMOTION_UNSEEN) {
+        plan->faults = 1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS;
+    } else if (plan->bug == SIM_BUG_OWN_TERM) {
+        /* Nodes forget a long lock one after the other, and would be back before it ends. */
+        plan->node_count = 3;
+        plan->faults = 1U << SIM_FAULT_WIPE;
+        plan->fault_every_us = 400000;
+        plan->mixed = true;
+        plan->ttl_ms = plan->max_ttl_ms = 400;
+    } else {
+        return;
+    }
+    plan->plain = plan->beyond = plan->durable = false;
+    plan->wall_skew_us = 3000000;
+    plan->node_skew_us = 50000;
 }
 
 void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide)
@@ -185,8 +229,11 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     plan->fair_percent = (int)PICK(&prng, 0, 0, 20, 100);
     draw_times(plan, &prng);
     draw_faults(plan, &prng);
+    aim(plan);
+    draw_terms(plan);
     draw_gone(plan, &prng);
-    plan->promotes = seed % 3 == 0 && sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
+    plan->promotes =
+        (seed % 3 == 0 || bug == SIM_BUG_PROMOTION_UNSEEN) && sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
     draw_length(plan, &prng);
     draw_untold(plan, &prng);
 }
@@ -206,18 +253,19 @@ void sim_plan_describe(const struct sim_plan *plan, char *text, int size)
     char faults[256];
 
     add_faults(plan, faults, sizeof faults);
-    snprintf(
-        text, (size_t)size,
-        "seed %" PRIu64
-        ": bug=%s nodes=%u clients=%u workers=%u names=%u gone=%u untold=%x%s%s%s%s delay=%" PRId64
-        "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "ms node-timeout=%" PRId64 "ms retry=%" PRId64
-        "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64 "us drift=%uppm rates=%uppm wall=%" PRId64
-        "us node-clocks=%" PRId64 "us until=%" PRId64 "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
-        plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
-        plan->name_count, plan->gone_count, plan->untold, plan->beyond ? " beyond" : "",
-        plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "",
-        plan->promotes ? " promotes" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
-        plan->max_ttl_ms, plan->node_timeout_ms, plan->retry_min_ms, plan->retry_max_ms, plan->think_max_us,
-        plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm, plan->wall_skew_us, plan->node_skew_us,
-        plan->end_us / 1000, plan->fault_every_us / 1000, plan->faults_end_us / 1000, faults);
+    snprintf(text, (size_t)size,
+             "seed %" PRIu64
+             ": bug=%s nodes=%u clients=%u workers=%u names=%u gone=%u untold=%x%s%s%s%s delay=%" PRId64
+             "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "-%" PRId64 "ms node-timeout=%" PRId64
+             "ms retry=%" PRId64 "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64
+             "us drift=%uppm rates=%uppm wall=%" PRId64 "us node-clocks=%" PRId64 "us until=%" PRId64
+             "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
+             plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
+             plan->name_count, plan->gone_count, plan->untold, plan->beyond ? " beyond" : "",
+             plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "",
+             plan->promotes ? " promotes" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
+             plan->max_ttl_ms, plan->longest_ms, plan->node_timeout_ms, plan->retry_min_ms,
+             plan->retry_max_ms, plan->think_max_us, plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm,
+             plan->wall_skew_us, plan->node_skew_us, plan->end_us / 1000, plan->fault_every_us / 1000,
+             plan->faults_end_us / 1000, faults);
 }

@@ -61,6 +61,8 @@ enum sim_bug {
     SIM_BUG_UNFIT_VOTE,        /* a vote counts although its node has been found unfit since it was asked */
     SIM_BUG_HALF_BATCH, /* what a command for several locks granted before it failed is asked for again */
     SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
+    SIM_BUG_ADOPT_QUARANTINED, /* a node that sits out vouches for locks that somebody wants to go on with */
+    SIM_BUG_OWN_TERM, /* a node sits out for as long as the locks of whoever asks may last, and no others' */
     SIM_BUGS
 };
 
@@ -87,6 +89,8 @@ struct sim_plan {
     int64_t end_us;
     int64_t delay_min_us, delay_max_us; /* of a message, usually */
     int64_t ttl_ms, max_ttl_ms;
+    int64_t terms_ms[SIM_CLIENTS_MAX]; /* how long each client's locks may be: max_ttl_ms, or mixed */
+    int64_t longest_ms;                /* of these */
     int64_t node_timeout_ms, connect_timeout_ms;
     int64_t retry_min_ms, retry_max_ms;
     int64_t think_max_us, hold_max_us;

@@ -88,7 +88,7 @@ static int64_t bound_us(const struct sim_plan *plan)
 {
     bool stops = sim_plan_has(plan, SIM_FAULT_PAUSE) || sim_plan_has(plan, SIM_FAULT_SUSPEND);
 
-    return 4 * hop_us(plan) + 5000 + plan->max_ttl_ms * 2 * plan->rate_max_ppm / 1000 +
+    return 4 * hop_us(plan) + 5000 + plan->longest_ms * 2 * plan->rate_max_ppm / 1000 +
            (stops ? plan->node_timeout_ms * 1000 : 0);
 }
 

@@ -56,6 +56,8 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
     spec.name = name;
     spec.kind = worker->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
     spec.ttl_ms = (uint32_t)plan->ttl_ms;
+    if (plan->mixed && sim_chance(world, 50))
+        spec.ttl_ms = (uint32_t)plan->terms_ms[worker->client];
     spec.auto_extend = sim_chance(world, 50);
     spec.renew_ms = 1 + spec.ttl_ms / 3;
     spec.max_hold_ms = sim_chance(world, 10) ? 2 * plan->ttl_ms : 0;
@@ -157,6 +159,14 @@ static void init(struct sim_world *world, struct sim_worker *worker)
 
 /* ---- holding ---- */
 
+/* Where terms are mixed, a long lock is made use of. */
+static int64_t hold_max_us(const struct sim_plan *plan, const redlock_lock *lock)
+{
+    int64_t ttl_us = 1000 * lock->ttl_ms;
+
+    return plan->mixed && plan->hold_max_us < ttl_us ? ttl_us : plan->hold_max_us;
+}
+
 static void hold(struct sim_world *world, struct sim_worker *worker, redlock_lock *lock)
 {
     struct sim_client *client = sim_client_of(world, worker);
@@ -164,7 +174,7 @@ static void hold(struct sim_world *world, struct sim_worker *worker, redlock_loc
     worker->stage = SIM_HELD;
     worker->lock = lock;
     worker->valid_until = lock->lease.valid_until;
-    worker->give_back_us = now_of(client) + sim_draw(world, 0, world->plan.hold_max_us);
+    worker->give_back_us = now_of(client) + sim_draw(world, 0, hold_max_us(&world->plan, lock));
     worker->act_us = world->stopping ? now_of(client) : worker->give_back_us;
     if (!world->stopping && sim_chance(world, 30)) {
         int64_t sooner = now_of(client) + sim_draw(world, 0, 1000 * world->plan.ttl_ms);
@@ -286,6 +296,38 @@ static void hand_on(struct sim_world *world, struct sim_worker *worker)
         sim_client_attend(world, sim_client_of(world, heir));
 }
 
+/* An owner value that was given back, of which a node has a key all the same: its memory is an older one. NULL: there is none. */
+static const char *find_stale(const struct sim_world *world, uint32_t *name)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        for (int i = 0; i < SIM_KEYS_MAX; i++) {
+            const struct sim_key *key = &world->nodes[node].memory.keys[i];
+
+            if (strncmp(key->key, "lock-", 5) != 0 ||
+                !world->attempts[sim_attempt_of(world, key->value)].given_back)
+                continue;
+            *name = (uint32_t)strtoul(key->key + 5, NULL, 10);
+            return key->value;
+        }
+    return NULL;
+}
+
+/* Somebody has kept a copy of an owner value, and believes that the lock is still to be had by it. */
+static bool adopt_stale(struct sim_world *world, struct sim_worker *worker)
+{
+    char owner[REDLOCK_OWNER_MAX + 1];
+    uint32_t name = 0;
+    const char *stale = find_stale(world, &name);
+
+    if (stale == NULL || !sim_chance(world, 20))
+        return false;
+    snprintf(owner, sizeof owner, "%s", stale);
+    world->attempts[sim_attempt_of(world, owner)].left = true;
+    world->stats.stale_adoptions++;
+    adopt(world, worker, name, owner);
+    return true;
+}
+
 static void give_back(struct sim_world *world, struct sim_worker *worker)
 {
     struct rl_operation *operation;
@@ -306,7 +348,7 @@ static void give_back(struct sim_world *world, struct sim_worker *worker)
 
 static void extend(struct sim_world *world, struct sim_worker *worker)
 {
-    uint32_t ttl_ms = (uint32_t)sim_draw(world, REDLOCK_TTL_MIN_MS, world->plan.max_ttl_ms);
+    uint32_t ttl_ms = (uint32_t)sim_draw(world, REDLOCK_TTL_MIN_MS, world->plan.terms_ms[worker->client]);
     redlock_result result;
     struct rl_operation *operation = rl_call_extend(worker->lock, ttl_ms, 0, &result, NULL);
 
@@ -346,7 +388,7 @@ void sim_worker_act(struct sim_world *world, struct sim_worker *worker)
             init(world, worker);
         } else if (sim_chance(world, 3)) {
             inspect(world, worker);
-        } else {
+        } else if (!adopt_stale(world, worker)) {
             ask(world, worker);
         }
         return;
@@ -390,6 +432,9 @@ static void end_adoption(struct sim_world *world, struct sim_worker *worker, str
     redlock_lock *lock = rl_call_adopted(operation);
 
     worker->adopts = false;
+    if (lock != NULL && world->attempts[sim_attempt_of(world, rl_lock_owner(lock))].given_back)
+        sim_fail(world, "client %u.%u adopted %c, which had been given back", worker->client + 1,
+                 worker->index + 1, 'a' + (int)worker->name);
     if (lock != NULL) {
         world->stats.adopted++;
         hold(world, worker, lock);
@@ -397,6 +442,14 @@ static void end_adoption(struct sim_world *world, struct sim_worker *worker, str
     } else {
         become_idle(world, worker);
     }
+}
+
+static void end_release(struct sim_world *world, struct sim_worker *worker,
+                        const struct rl_operation *operation)
+{
+    if (operation->result == REDLOCK_OK && world->plan.bug != SIM_BUG_SAME_OWNER)
+        world->attempts[sim_attempt_of(world, rl_lock_owner(worker->lock))].given_back = true;
+    free_handle(world, worker);
 }
 
 void sim_worker_ended(struct sim_world *world, struct sim_worker *worker, struct rl_operation *operation)
@@ -416,7 +469,7 @@ void sim_worker_ended(struct sim_world *world, struct sim_worker *worker, struct
     if (operation == worker->operation && operation->kind == RL_OPERATION_ADOPT)
         end_adoption(world, worker, operation);
     else if (operation == worker->operation && operation->kind == RL_OPERATION_RELEASE)
-        free_handle(world, worker);
+        end_release(world, worker, operation);
     else if (operation == worker->operation)
         become_idle(world, worker);
     if (worker->operation == operation)

@@ -67,6 +67,7 @@ static void start_node(struct sim_world *world, uint32_t index)
     node->wrote = sim_judge_wrote;
     node->removing = sim_wakes_removing;
     node->asked = sim_judge_asked;
+    node->released = sim_judge_released;
     node->tell = sim_network_tell;
     node->arm_late = sim_network_arm_late;
     node->old = rl_node_set_has(world->plan.old, index);
@@ -138,6 +139,7 @@ static void begin(struct sim_world *world, const struct sim_plan *plan, FILE *tr
     world->attempt_count = 1; /* 0 is nobody's */
     world->stats = stats;
     world->stats.plain_seeds += plan->plain;
+    world->stats.mixed_seeds += plan->longest_ms > plan->max_ttl_ms;
     world->details = details;
     world->transcript = transcript;
     world->plan = *plan;

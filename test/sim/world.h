@@ -98,8 +98,9 @@ struct sim_worker {
     struct rl_time valid_until; /* HELD: as the judge knows it */
     struct rl_time won_until;   /* WON, planted bugs: what is left of validity */
     int64_t won_us;
+    rl_node_set granted; /* votes that its round had before the latest reply */
+    uint64_t round;      /* and which round that was */
     /* Waiting: see wakes.c. */
-    rl_node_set granted; /* votes that have been counted */
     bool waited, waits;
     uint32_t question;
     int64_t waits_since_us; /* true time */
@@ -114,7 +115,6 @@ struct sim_client {
     int64_t starved_until_us; /* likewise: without memory */
     int64_t wake_us;          /* true time of the timer that counts */
     struct rl_engine engine;
-    rl_node_set unfit;          /* nodes that it held unfit before it was told what it was told last */
     bool begun;                 /* a new acquisition has begun: planted bug of the same owner */
     uint32_t attempt;           /* the latest of its attempts */
     struct sim_worker *binding; /* the thread that calls */
@@ -130,6 +130,8 @@ struct sim_attempt {
     uint32_t client;
     int64_t asked_us;             /* true time when its round began */
     rl_node_set asked;            /* nodes that were asked for a vote under it */
+    rl_node_set released;         /* nodes that have carried out its release */
+    bool given_back;              /* a quorum has confirmed its release */
     bool left;                    /* on purpose: nobody cleans up after it */
     uint64_t held[SIM_NODES_MAX]; /* when it was first planted there, counted over all of them; 0 never */
 };
@@ -156,6 +158,7 @@ struct sim_stats {
     uint64_t steps, messages, grants, raises, extensions, mends, losses, releases, too_slow, orphans;
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
+    uint64_t mixed_seeds, stale_adoptions;
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
 };
@@ -181,6 +184,7 @@ struct sim_world {
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
     bool stopping;
+    bool straying;            /* a node carries out what a broken connection left behind */
     bool init_due;            /* somebody is to give the operator's word */
     redlock_details *details; /* of inspections */
     FILE *transcript;         /* NULL: none */
@@ -234,8 +238,10 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
 void sim_judge_asked(void *world, struct sim_node *node, const char *owner);
-/* Votes that an acquisition has counted since it was last looked at. */
-void sim_judge_votes(struct sim_world *world, struct sim_worker *worker);
+void sim_judge_released(void *world, struct sim_node *node, const char *owner);
+/* Around every reply: which votes have been counted that were not before, of nodes that were known to be unfit. */
+void sim_judge_before_reply(struct sim_worker *worker);
+void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set unfit);
 void sim_judge_report(struct sim_world *world, const struct rl_operation *operation);
 void sim_judge_calm(struct sim_world *world);
 void sim_judge_end(struct sim_world *world);

@@ -269,7 +269,7 @@ static inline struct rl_acquire_config walk_acquire_config(struct walk_source *s
     };
 
     config.queued = config.watch && source->draw(source, 3) == 0;
-    config.fair = config.watch && source->draw(source, 3) == 0;
+    config.in_line = config.watch && source->draw(source, 3) == 0;
     config.retry_max = rl_span_add(config.retry_min, rl_span_ms(source->draw(source, 500)));
     config.give_up_at = rl_time_add(now, walk_limit(source, source->draw(source, 20000)));
     return config;

@@ -39,6 +39,7 @@ const char *ask_with(struct fleet *fleet, const struct rl_place *place, const ch
                      int64_t not_after_us)
 {
     struct rl_lock_command command = {.kind = RL_COMMAND_ACQUIRE,
+                                      .lock_kind = &rl_kind_fair,
                                       .key = "lock",
                                       .key_length = 4,
                                       .owner = place->id,

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "support/relay.h"
@@ -83,6 +84,13 @@ void proxy_cut_and_keep_next(struct proxy *proxy)
 void proxy_deliver(struct proxy *proxy)
 {
     atomic_store(&proxy->orders->deliver, 1);
+}
+
+void proxy_cut_now(struct proxy *proxy)
+{
+    atomic_store(&proxy->orders->cut, RELAY_CUT_NOW);
+    while (!proxy_has_cut(proxy))
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
 bool proxy_has_cut(const struct proxy *proxy)

@@ -27,6 +27,9 @@ void proxy_cut_after_next(struct proxy *proxy);
 void proxy_cut_and_keep_next(struct proxy *proxy);
 void proxy_deliver(struct proxy *proxy);
 
+/* Cuts all connections; what was kept back is lost. Returns when that has happened. */
+void proxy_cut_now(struct proxy *proxy);
+
 bool proxy_has_cut(const struct proxy *proxy);       /* what was ordered has happened */
 bool proxy_keeps_nothing(const struct proxy *proxy); /* every byte has gone on */
 int proxy_resets(const struct proxy *proxy);         /* connections that clients ended with a reset */

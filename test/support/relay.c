@@ -115,11 +115,23 @@ static void carry_out_cut(struct relay *relay, struct pair *pair)
 {
     int cut = atomic_load(&relay->orders->cut);
 
-    if (cut == RELAY_CUT_NONE)
+    if (cut == RELAY_CUT_NONE || cut == RELAY_CUT_NOW)
         return;
     pair->keeps = cut == RELAY_CUT_AND_KEEP;
     close_end(&pair->client, true);
     forward(relay, pair);
+    atomic_store(&relay->orders->cut, RELAY_CUT_NONE);
+}
+
+static void cut_all(struct relay *relay)
+{
+    if (atomic_load(&relay->orders->cut) != RELAY_CUT_NOW)
+        return;
+    for (int i = 0; i < PAIRS_MAX; i++) {
+        close_end(&relay->pairs[i].client, true);
+        close_end(&relay->pairs[i].node, true);
+        relay->pairs[i].length = 0;
+    }
     atomic_store(&relay->orders->cut, RELAY_CUT_NONE);
 }
 
@@ -200,6 +212,7 @@ static _Noreturn void carry_on(struct relay *relay)
                 (struct pollfd){.fd = watched_node(relay, &relay->pairs[i]), .events = POLLIN};
         }
         poll(watched, 1 + 2 * PAIRS_MAX, LOOK_EVERY_MS);
+        cut_all(relay);
         for (int i = 0; i < PAIRS_MAX; i++) {
             if (watched[1 + 2 * i].revents != 0 && relay->pairs[i].client >= 0)
                 read_client(relay, &relay->pairs[i]);

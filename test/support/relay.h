@@ -10,7 +10,8 @@
 enum relay_cut {
     RELAY_CUT_NONE,
     RELAY_CUT_AFTER, /* a client's next bytes are its last: they reach the node, but its answer reaches nobody */
-    RELAY_CUT_AND_KEEP /* the same, but they reach the node only once it is ordered to deliver */
+    RELAY_CUT_AND_KEEP, /* the same, but they reach the node only once it is ordered to deliver */
+    RELAY_CUT_NOW       /* all connections at once; what was kept back is lost */
 };
 
 /* May change while it runs. All zero: everything goes on at once. */

@@ -91,7 +91,7 @@ static void who_stands_in_a_line_does_not_stay_away(void **state)
     struct attempt waiter;
 
     (void)state;
-    config.fair = true;
+    config.in_line = true;
     config.heat = RL_HEAT_MAX;
     start_hidden(&waiter, &config);
     lose(&waiter);

@@ -324,13 +324,13 @@ static void a_waiter_that_all_will_tell_looks_again_after_five_to_ten_seconds(vo
     assert_int_equal(waiter.acquire.round, 1);
 }
 
-static void a_fair_waiter_asks_instead_of_looking(void **state)
+static void a_waiter_in_line_asks_instead_of_looking(void **state)
 {
     struct rl_acquire_config config = waiting_config(3);
     struct attempt waiter;
 
     (void)state;
-    config.fair = true;
+    config.in_line = true;
     start_watching_with(&waiter, &config);
     wake(&waiter);
     assert_round(&waiter);
@@ -451,7 +451,7 @@ int main(void)
         cmocka_unit_test(one_node_that_cannot_tell_is_looked_at_every_other_second),
         cmocka_unit_test(nodes_that_do_not_answer_the_look_are_not_relied_upon),
         cmocka_unit_test(a_waiter_that_all_will_tell_looks_again_after_five_to_ten_seconds),
-        cmocka_unit_test(a_fair_waiter_asks_instead_of_looking),
+        cmocka_unit_test(a_waiter_in_line_asks_instead_of_looking),
         cmocka_unit_test(a_node_that_is_back_is_watched_again),
         cmocka_unit_test(a_lost_node_is_looked_for_soon),
         cmocka_unit_test(when_too_few_are_left_it_is_polled),

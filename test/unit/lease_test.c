@@ -287,6 +287,7 @@ static void a_quorum_that_answers_after_the_end_does_not_count(void **state)
     assert_true(holding.effects.extended);
     assert_int_equal(holding.effects.release, 7);
     assert_valid_until(&holding, VALID_MS);
+    assert_true(holding.lease.late);
 }
 
 static void the_last_moment_of_validity_still_counts(void **state)
@@ -712,6 +713,57 @@ static void the_first_event_after_a_long_sleep_is_the_loss(void **state)
     tell(&holding, RL_EVENT_TIMER, RENEW_MS);
     answer(&holding, 0, 100000, RL_GRANTED);
     assert_lost(&holding, RL_OUTCOME_LOST);
+    assert_true(holding.lease.late);
+}
+
+/* ---- whose fault it was ---- */
+
+/* Renewed by nobody although a node was there each time: the last round fails just before the end. */
+static void fail_until(struct holding *holding, int64_t ms)
+{
+    while (holding->lease.wake_at.us < at(ms).us)
+        tell(holding, RL_EVENT_TIMER, (holding->lease.wake_at.us - at(0).us) / 1000 + 1);
+}
+
+static void a_holder_that_asked_nothing_in_time_is_late(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    tell(&holding, RL_EVENT_TIMER, VALID_MS);
+    assert_lost(&holding, RL_OUTCOME_LOST);
+    assert_true(holding.lease.late);
+    hold_renewed(&holding, 3);
+    tell(&holding, RL_EVENT_TIMER, RENEW_MS);
+    grant_on_quorum(&holding, RENEW_MS + 1);
+    tell(&holding, RL_EVENT_TIMER, RENEW_MS + VALID_MS);
+    assert_lost(&holding, RL_OUTCOME_LOST);
+    assert_true(holding.lease.late);
+}
+
+static void a_holder_whose_nodes_are_silent_is_not_late(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    fail_until(&holding, VALID_MS);
+    tell(&holding, RL_EVENT_TIMER, VALID_MS);
+    assert_lost(&holding, RL_OUTCOME_LOST);
+    assert_false(holding.lease.late);
+}
+
+static void a_holder_that_was_stopped_while_its_nodes_were_silent_is_late(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    fail_until(&holding, VALID_MS / 2);
+    tell(&holding, RL_EVENT_TIMER, VALID_MS + TIMEOUT_MS);
+    assert_lost(&holding, RL_OUTCOME_LOST);
+    assert_true(holding.lease.late);
 }
 
 /* ---- abandoned ---- */
@@ -961,6 +1013,9 @@ int main(void)
         cmocka_unit_test(a_loss_settles_those_who_wait_too),
         cmocka_unit_test(after_a_loss_nothing_makes_it_held_again),
         cmocka_unit_test(the_first_event_after_a_long_sleep_is_the_loss),
+        cmocka_unit_test(a_holder_that_asked_nothing_in_time_is_late),
+        cmocka_unit_test(a_holder_whose_nodes_are_silent_is_not_late),
+        cmocka_unit_test(a_holder_that_was_stopped_while_its_nodes_were_silent_is_late),
         cmocka_unit_test(an_abandoned_lease_is_not_renewed),
         cmocka_unit_test(an_abandoned_lease_is_not_renewed_after_the_round_under_way),
         cmocka_unit_test(an_abandoned_lease_releases_nothing_when_it_ends),

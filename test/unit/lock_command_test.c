@@ -1,13 +1,14 @@
 /*
- * Tests of wire/lock_command: the words of every command, the meaning of every reply, and replies of any shape.
+ * Tests of wire/lock_command, lock_reply and the kinds: the words of every command, the meaning of every reply, and replies of any shape.
  */
-#include "wire/lock_command.h"
+#include "wire/lock_reply.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/prng.h"
 #include "support/check.h"
+#include "wire/handshake.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
 
@@ -55,8 +56,13 @@ static const char *words_of(const struct rl_lock_command *command, unsigned feat
 
 static struct rl_lock_command plain(enum rl_command_kind kind)
 {
-    return (struct rl_lock_command){
-        .kind = kind, .key = "lock", .key_length = 4, .owner = "me", .owner_length = 2, .ttl_ms = 5000};
+    return (struct rl_lock_command){.kind = kind,
+                                    .lock_kind = &rl_kind_exclusive,
+                                    .key = "lock",
+                                    .key_length = 4,
+                                    .owner = "me",
+                                    .owner_length = 2,
+                                    .ttl_ms = 5000};
 }
 
 static struct rl_lock_command guarded(enum rl_command_kind kind)
@@ -144,6 +150,7 @@ static void a_fair_acquire_carries_the_place_as_well(void **state)
     struct rl_place place = place_of_somebody();
 
     (void)state;
+    acquire.lock_kind = &rl_kind_fair;
     acquire.place = &place;
     assert_string_equal(words_of(&acquire, 0, false),
                         "EVALSHA <acquire_fair> 7 lock " SIDE_KEYS " " LINE_KEYS
@@ -189,7 +196,7 @@ static void an_acquire_can_be_followed_by_the_question_which_master_it_was(void 
 
 static bool same_master(const char *bytes)
 {
-    return rl_lock_command_proof(bytes, strlen(bytes), "abc") == RL_PROOF_SAME;
+    return rl_lock_reply_proof(bytes, strlen(bytes), "abc") == RL_PROOF_SAME;
 }
 
 static void only_the_master_that_was_greeted_has_voted(void **state)
@@ -203,7 +210,7 @@ static void only_the_master_that_was_greeted_has_voted(void **state)
         same_master(":1700000000123456\r\n$41\r\nmaster_replid:def\r\nmaster_replid2:abc\r\n\r\n\r\n"));
     assert_false(same_master(":1700000000123456\r\n-NOPERM no\r\n"));
     assert_false(same_master(":1700000000123456\r\n"));
-    rl_lock_command_refuse(&reply);
+    rl_lock_reply_refuse(&reply);
     assert_int_equal(reply.answer.verdict, RL_UNFIT);
     assert_int_equal(reply.answer.cause, RL_CAUSE_EPOCH);
     assert_int_equal(reply.answer.fence, 0);
@@ -212,7 +219,7 @@ static void only_the_master_that_was_greeted_has_voted(void **state)
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct expected {
-    int kind; /* enum rl_command_kind, or PLAIN */
+    int kind; /* enum rl_command_kind, PLAIN or FAIR */
     const char *bytes;
     enum rl_reading reading;
     enum rl_verdict verdict;
@@ -225,6 +232,7 @@ struct expected {
 
 #define ACQ RL_COMMAND_ACQUIRE
 #define PLAIN 99 /* an acquire in plain mode */
+#define FAIR 98  /* an acquire of the fair kind */
 #define EXT RL_COMMAND_EXTEND
 #define REL RL_COMMAND_RELEASE
 #define RAI RL_COMMAND_RAISE
@@ -280,13 +288,13 @@ static const struct expected replies[] = {
     {ACQ, "*1\r\n:1\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "%1\r\n:1\r\n:2\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     /* fair acquire */
-    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n", ANSWER, RL_DENIED,
+    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n", ANSWER, RL_DENIED,
      RL_CAUSE_NONE, 99, 4200, 1700, "you"},
-    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n", ANSWER, RL_BROKEN,
+    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n", ANSWER, RL_BROKEN,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
-    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n", ANSWER, RL_BROKEN,
+    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n", ANSWER, RL_BROKEN,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
-    {ACQ, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n", ANSWER, RL_BROKEN,
+    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n", ANSWER, RL_BROKEN,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*6\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0,
      -2, 1700, NULL},
@@ -351,13 +359,21 @@ static const struct expected replies[] = {
     {WATCH, "$3\r\nyou\r\n:4200\r\n", ANSWER, RL_BROKEN, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
 };
 
+/* As much of a command as its reply is read by. */
+static struct rl_lock_command asked(int kind)
+{
+    return (struct rl_lock_command){.kind = kind == PLAIN || kind == FAIR ? RL_COMMAND_ACQUIRE
+                                                                          : (enum rl_command_kind)kind,
+                                    .lock_kind = kind == FAIR ? &rl_kind_fair : &rl_kind_exclusive,
+                                    .epoch = kind == PLAIN ? NULL : EPOCH,
+                                    .fence = 77};
+}
+
 static bool is_as_expected(const struct expected *expected)
 {
     struct rl_lock_reply reply;
-    bool plain = expected->kind == PLAIN;
-    enum rl_reading reading =
-        rl_lock_command_read(plain ? RL_COMMAND_ACQUIRE : (enum rl_command_kind)expected->kind, !plain, 77,
-                             expected->bytes, strlen(expected->bytes), &reply);
+    struct rl_lock_command command = asked(expected->kind);
+    enum rl_reading reading = rl_lock_reply_read(&command, expected->bytes, strlen(expected->bytes), &reply);
     bool same_owner =
         (reply.owner != NULL) == (expected->owner != NULL) &&
         (reply.owner == NULL || (reply.owner_length == strlen(expected->owner) &&
@@ -380,9 +396,10 @@ static void every_reply_has_its_meaning(void **state)
 
 static struct rl_answer watched(const char *bytes)
 {
+    struct rl_lock_command command = asked(RL_COMMAND_WATCH);
     struct rl_lock_reply reply;
 
-    rl_lock_command_read(RL_COMMAND_WATCH, true, 77, bytes, strlen(bytes), &reply);
+    rl_lock_reply_read(&command, bytes, strlen(bytes), &reply);
     return reply.answer;
 }
 
@@ -411,28 +428,44 @@ static void a_fair_denial_tells_the_place_and_the_ticket(void **state)
 {
     static const char held[] = "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n";
     static const char ordinary[] = "*5\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n";
+    struct rl_lock_command command = asked(ACQ);
     struct rl_lock_reply reply;
 
     (void)state;
-    rl_lock_command_read(ACQ, true, 77, held, sizeof held - 1, &reply);
+    rl_lock_reply_read(&command, held, sizeof held - 1, &reply);
+    assert_int_equal(reply.answer.cause, RL_CAUSE_PROTOCOL); /* no other kind has a line */
+    command.lock_kind = &rl_kind_fair;
+    rl_lock_reply_read(&command, held, sizeof held - 1, &reply);
+    assert_int_equal(reply.answer.verdict, RL_DENIED);
     assert_int_equal(reply.answer.rank, 2);
     assert_int_equal(reply.answer.ticket, 1699);
-    rl_lock_command_read(ACQ, true, 77, ordinary, sizeof ordinary - 1, &reply);
+    rl_lock_reply_read(&command, ordinary, sizeof ordinary - 1, &reply);
+    assert_int_equal(reply.answer.verdict, RL_DENIED);
     assert_int_equal(reply.answer.rank, 0);
     assert_int_equal(reply.answer.ticket, 0);
 }
 
 /* Whatever it reads, a verdict says so and every pointer is inside the reply or static words. */
-static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
+static void check_reply_of(const struct rl_kind *lock_kind, const char *bytes, size_t length,
+                           enum rl_command_kind kind)
 {
+    struct rl_lock_command command = asked(kind);
     struct rl_lock_reply reply;
-    enum rl_reading reading = rl_lock_command_read(kind, true, 77, bytes, length, &reply);
+    enum rl_reading reading;
 
+    command.lock_kind = lock_kind;
+    reading = rl_lock_reply_read(&command, bytes, length, &reply);
     assert_in_range(reading, RL_READING_ANSWER, RL_READING_NO_COMMAND);
     assert_in_range(reply.answer.verdict, RL_GRANTED, RL_BROKEN);
     assert_in_range(reply.answer.cause, RL_CAUSE_NONE, RL_CAUSE_CLOCK_RATE);
     if (reply.owner != NULL && reply.owner != rl_foreign_owner)
         assert_true(reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length);
+}
+
+static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
+{
+    check_reply_of(&rl_kind_exclusive, bytes, length, kind);
+    check_reply_of(&rl_kind_fair, bytes, length, kind);
 }
 
 static void changed_replies_are_read_without_harm(void **state)

@@ -22,7 +22,8 @@ enum { KEY_MAX = 1024, LARGEST = 1 << 20 };
 static void write_many(struct rl_writer *writer, const struct rl_lock_command *commands, uint32_t count,
                        bool full)
 {
-    rl_many_write_head(writer, commands[0].kind, count, full);
+    rl_many_write_head(writer, commands[0].kind, rl_many_script(commands[0].lock_kind, commands[0].kind),
+                       count, full);
     for (uint32_t i = 0; i < count; i++)
         rl_many_write_fence(writer, &commands[i]);
     for (uint32_t i = 0; i < count; i++)
@@ -68,6 +69,7 @@ static struct rl_lock_command command_for(enum rl_command_kind kind, const char 
                                           uint64_t fence)
 {
     return (struct rl_lock_command){.kind = kind,
+                                    .lock_kind = &rl_kind_exclusive,
                                     .key = key,
                                     .key_length = strlen(key),
                                     .owner = owner,

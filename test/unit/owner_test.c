@@ -28,14 +28,18 @@ static void assert_field(const char *owner, const char *field, const char *expec
 
 static void an_owner_value_says_who_where_when_and_why(void **state)
 {
-    struct rl_owner_words words = {
-        .host = "web-3", .user = "deploy", .why = "pg_dump prod", .pid = 4242, .since_ms = 1700000000123};
+    struct rl_owner_words words = {.host = "web-3",
+                                   .user = "deploy",
+                                   .why = "pg_dump prod",
+                                   .pid = 4242,
+                                   .since_ms = 1700000000123,
+                                   .ttl_ms = 15000};
     char owner[RL_OWNER_MAX + 1];
 
     (void)state;
     write_owner(owner, &words);
-    assert_string_equal(owner,
-                        RANDOM_PART "|host=web-3|pid=4242|user=deploy|since=1700000000123|why=pg_dump prod");
+    assert_string_equal(owner, RANDOM_PART
+                        "|host=web-3|pid=4242|user=deploy|since=1700000000123|ttl=15000|why=pg_dump prod");
     assert_field(owner, "host", "web-3");
     assert_field(owner, "user", "deploy");
     assert_field(owner, "why", "pg_dump prod");

@@ -404,24 +404,28 @@ static void self_signed_certificate_is_refused(void **state)
 {
     (void)state;
     struct node node = {.behaviour = ECHO, .identity = &self_signed_identity};
-    expect_refusal(&node, NULL, "node.example", "certificate verify failed: self-signed certificate");
+    expect_refusal(&node, NULL, "node.example",
+                   "certificate verify failed: self-signed certificate: name its authority (tls_ca)");
     struct node with_ca = {.behaviour = ECHO, .identity = &self_signed_identity};
-    expect_refusal(&with_ca, ca_file, "node.example", "certificate verify failed: self-signed certificate");
+    expect_refusal(&with_ca, ca_file, "node.example",
+                   "certificate verify failed: self-signed certificate: name its authority (tls_ca)");
 }
 
 static void unknown_authority_is_refused(void **state)
 {
     (void)state;
     struct node node = {.behaviour = ECHO};
-    expect_refusal(&node, NULL, "node.example",
-                   "certificate verify failed: unable to get local issuer certificate");
+    expect_refusal(
+        &node, NULL, "node.example",
+        "certificate verify failed: unable to get local issuer certificate: name its authority (tls_ca)");
 }
 
 static void expired_certificate_is_refused(void **state)
 {
     (void)state;
     struct node node = {.behaviour = ECHO, .identity = &expired_identity};
-    expect_refusal(&node, ca_file, "node.example", "certificate verify failed: certificate has expired");
+    expect_refusal(&node, ca_file, "node.example",
+                   "certificate verify failed: certificate has expired: renew it on the node");
 }
 
 /* OpenSSL takes an empty name for "check none", and one that starts with a dot for a whole domain. */

@@ -1,0 +1,388 @@
+/*
+ * The batch of questions about a node itself, and the reading of its answers; see examine_command.h.
+ *
+ * Rights are tried by saying each command. A node looks at rights before it looks at arguments, so a command that is allowed but
+ * has wrong arguments fails with another error, and one that is allowed and right does nothing to a key that is not there.
+ */
+#include "wire/examine_command.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "wire/error_reply.h"
+#include "wire/guard_command.h"
+#include "wire/handshake.h"
+#include "wire/resp_reader.h"
+
+/* ---- what is asked ---- */
+
+enum { INFO, TIME, SAVE, FSYNC, WHOAMI, QUESTIONS };
+enum { WORDS_MAX = 5, ANSWER_MAX = 40 };
+
+static const char *const questions[QUESTIONS][WORDS_MAX] = {
+    [INFO] = {"INFO"},
+    [TIME] = {"TIME"},
+    [SAVE] = {"CONFIG", "GET", "save"},
+    [FSYNC] = {"CONFIG", "GET", "appendfsync"},
+    [WHOAMI] = {"ACL", "WHOAMI"},
+};
+
+static const char a_key[] = "a key that is not there";
+
+enum need { ALWAYS, IF_GUARDED, ADVISABLE };
+
+static const struct probe {
+    const char *right;
+    enum need need;
+    const char *words[WORDS_MAX + 1];
+} probes[] = {
+    {"+eval", ALWAYS, {"EVAL", "return 1", "0"}},
+    {"+evalsha", ALWAYS, {"EVALSHA", "0000000000000000000000000000000000000000", "0"}},
+    {"+time", IF_GUARDED, {"TIME"}},
+    {"+get", ALWAYS, {"GET", a_key}},
+    {"+mget", IF_GUARDED, {"MGET", a_key}},
+    {"+set", ALWAYS, {"SET", a_key, "x", "NX", "XX"}},
+    {"+del", ALWAYS, {"DEL", a_key}},
+    {"+pttl", ALWAYS, {"PTTL", a_key}},
+    {"+pexpire", ALWAYS, {"PEXPIRE", a_key, "x"}},
+    {"+getrange", ALWAYS, {"GETRANGE", a_key, "0", "0"}},
+    {"+zadd", IF_GUARDED, {"ZADD", a_key, "x", "x"}},
+    {"+zrem", IF_GUARDED, {"ZREM", a_key, "x"}},
+    {"+zrange", IF_GUARDED, {"ZRANGE", a_key, "0", "0"}},
+    {"+zrank", IF_GUARDED, {"ZRANK", a_key, "x"}},
+    {"+zscore", IF_GUARDED, {"ZSCORE", a_key, "x"}},
+    {"+zcount", IF_GUARDED, {"ZCOUNT", a_key, "0", "0"}},
+    {"+zrangebyscore", IF_GUARDED, {"ZRANGEBYSCORE", a_key, "0", "0"}},
+    {"+zremrangebyscore", IF_GUARDED, {"ZREMRANGEBYSCORE", a_key, "0", "0"}},
+    {"+hmget", IF_GUARDED, {"HMGET", a_key, "x"}},
+    {"+hset", IF_GUARDED, {"HSET", a_key, "x", "x", "x"}},
+    {"+hdel", IF_GUARDED, {"HDEL", a_key, "x"}},
+    {"+client|tracking", ADVISABLE, {"CLIENT", "TRACKING", "x"}},
+    {"+client|caching", ADVISABLE, {"CLIENT", "CACHING", "x"}},
+    {"+scan", ADVISABLE, {"SCAN", "x"}},
+};
+
+enum { PROBES = sizeof probes / sizeof probes[0] };
+
+/* The keys that locks live by: each is asked to be read and to be written, and lets nobody write it. */
+enum { LOCK_KEY, EPOCH, FLOOR, TERMS, FENCE, TAGGED_FENCE, LINE, TAGGED_LINE, KEYS };
+enum { KEY_PROBES = 2, TAGGED_ROOM = 4 };
+
+struct key {
+    char bytes[RL_KEY_LINE_MAX + TAGGED_ROOM];
+    size_t length;
+    size_t
+        common; /* what comes before the name of a lock, and that name's prefix; 0: it is one key, the same for all */
+};
+
+static struct key fixed_key(const char *name)
+{
+    struct key key = {.length = strlen(name)};
+
+    memcpy(key.bytes, name, key.length);
+    return key;
+}
+
+/* The key of a lock that has a tag of its own, which makes other side keys. */
+static size_t add_tag(char *bytes, const struct rl_examine_command *command)
+{
+    memcpy(bytes, command->key, command->key_length);
+    memcpy(bytes + command->key_length, "{x}", 3);
+    return command->key_length + 3;
+}
+
+static struct key make_key(const struct rl_examine_command *command, int which)
+{
+    char tagged[RL_KEY_FENCE_MAX + TAGGED_ROOM];
+    bool has_tag = memchr(command->key, '{', command->key_length) != NULL;
+    struct key key = {0};
+
+    switch (which) {
+    case EPOCH:
+        return fixed_key(RL_KEY_EPOCH);
+    case FLOOR:
+        return fixed_key(RL_KEY_FLOOR);
+    case TERMS:
+        return fixed_key(RL_KEY_TERMS);
+    case FENCE:
+        key.length = rl_key_fence(key.bytes, command->key, command->key_length);
+        key.common = strlen(RL_KEY_FENCE) + !has_tag + command->prefix_length;
+        return key;
+    case TAGGED_FENCE:
+        key.length = rl_key_fence(key.bytes, tagged, add_tag(tagged, command));
+        key.common = strlen(RL_KEY_FENCE) + command->prefix_length;
+        return key;
+    case LINE:
+        key.length = rl_key_line(key.bytes, command->key, command->key_length, "line");
+        key.common = strlen(RL_KEY_LINE) + 1 + command->prefix_length;
+        return key;
+    case TAGGED_LINE:
+        key.length = rl_key_line(key.bytes, tagged, add_tag(tagged, command), "line");
+        key.common = strlen(RL_KEY_LINE) + 1 + command->prefix_length;
+        return key;
+    default:
+        memcpy(key.bytes, command->key, command->key_length);
+        key.length = command->key_length;
+        key.common = command->prefix_length;
+        return key;
+    }
+}
+
+static bool is_asked(const struct rl_examine_command *command, const struct probe *probe)
+{
+    return command->guarded || probe->need == ALWAYS;
+}
+
+/* Plain mode has the keys of the locks and no others. */
+static int key_count(const struct rl_examine_command *command)
+{
+    return command->guarded ? KEYS : 1;
+}
+
+/* ---- writing ---- */
+
+static void write_words(struct rl_writer *writer, const char *const *words,
+                        const struct rl_examine_command *command)
+{
+    uint32_t count = 0;
+
+    while (words[count] != NULL)
+        count++;
+    rl_write_command(writer, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (words[i] == a_key)
+            rl_write_bytes(writer, command->key, command->key_length);
+        else
+            rl_write_text(writer, words[i]);
+}
+
+static void write_key_probes(struct rl_writer *writer, const struct key *key)
+{
+    rl_write_command(writer, 4);
+    rl_write_text(writer, "GETRANGE");
+    rl_write_bytes(writer, key->bytes, key->length);
+    rl_write_text(writer, "0");
+    rl_write_integer(writer, ANSWER_MAX);
+    rl_write_command(writer, 5);
+    rl_write_text(writer, "SET");
+    rl_write_bytes(writer, key->bytes, key->length);
+    rl_write_text(writer, "x");
+    rl_write_text(writer, "NX");
+    rl_write_text(writer, "XX");
+}
+
+size_t rl_examine_room(const struct rl_examine_command *command)
+{
+    return 8192 + (PROBES + KEY_PROBES * KEYS) * command->key_length;
+}
+
+uint32_t rl_examine_replies(const struct rl_examine_command *command)
+{
+    uint32_t count = QUESTIONS + KEY_PROBES * (uint32_t)key_count(command);
+
+    for (size_t i = 0; i < PROBES; i++)
+        count += is_asked(command, &probes[i]);
+    return count;
+}
+
+void rl_examine_write(struct rl_writer *writer, const struct rl_examine_command *command)
+{
+    for (size_t i = 0; i < QUESTIONS; i++)
+        write_words(writer, questions[i], command);
+    for (size_t i = 0; i < PROBES; i++)
+        if (is_asked(command, &probes[i]))
+            write_words(writer, probes[i].words, command);
+    for (int i = 0; i < key_count(command); i++) {
+        struct key key = make_key(command, i);
+
+        write_key_probes(writer, &key);
+    }
+}
+
+/* ---- reading ---- */
+
+/* Where we are in the replies. */
+struct cursor {
+    const char *bytes;
+    size_t length, offset;
+};
+
+/* The head of the next reply, and where what is inside it begins; a null when there is no more. */
+static struct rl_resp next_reply(struct cursor *cursor, struct cursor *inside)
+{
+    struct rl_resp item = {.type = RL_RESP_NULL};
+    size_t after = cursor->offset;
+
+    *inside = *cursor;
+    if (rl_resp_skip(cursor->bytes, cursor->length, &after) != RL_RESP_OK ||
+        rl_resp_next(inside->bytes, inside->length, &inside->offset, &item) != RL_RESP_OK)
+        return (struct rl_resp){.type = RL_RESP_NULL};
+    cursor->offset = after;
+    return item;
+}
+
+static void copy_text(char *target, size_t capacity, const char *text, size_t length)
+{
+    struct rl_text copy = rl_text_on(target, capacity);
+
+    rl_text_add_printable(&copy, text, length);
+}
+
+static void read_info(struct rl_node_facts *facts, const struct rl_resp *item)
+{
+    size_t found = 0;
+    const char *value;
+
+    if (item->type != RL_RESP_STRING)
+        return;
+    facts->memory_used = rl_info_number(item->text, item->text_length, "used_memory");
+    facts->memory_max = rl_info_number(item->text, item->text_length, "maxmemory");
+    value = rl_info_find(item->text, item->text_length, "maxmemory_policy", &found);
+    if (value != NULL)
+        copy_text(facts->policy, sizeof facts->policy, value, found);
+    value = rl_info_find(item->text, item->text_length, "aof_enabled", &found);
+    if (value != NULL)
+        facts->append_only = found == 1 && value[0] == '1';
+}
+
+static bool read_digits(const char *text, size_t length, int64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || i >= 16)
+            return false;
+        *number = *number * 10 + (text[i] - '0');
+    }
+    return length > 0;
+}
+
+/* Two strings of digits: seconds and microseconds. */
+static void read_time(struct rl_node_facts *facts, const struct rl_resp *head, struct cursor *inside)
+{
+    struct rl_resp item;
+    int64_t parts[2];
+
+    if (head->type != RL_RESP_ARRAY || head->element_count != 2)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (rl_resp_next(inside->bytes, inside->length, &inside->offset, &item) != RL_RESP_OK ||
+            item.type != RL_RESP_STRING || !read_digits(item.text, item.text_length, &parts[i]))
+            return;
+    if (parts[0] < INT64_C(1000000000000) && parts[1] < 1000000)
+        facts->node_us = parts[0] * 1000000 + parts[1];
+}
+
+/* The value of a setting: a pair in a map, or in an array. */
+static bool read_setting(const struct rl_resp *head, struct cursor *inside, struct rl_resp *value)
+{
+    if ((head->type != RL_RESP_MAP && head->type != RL_RESP_ARRAY) || head->element_count != 2)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (rl_resp_next(inside->bytes, inside->length, &inside->offset, value) != RL_RESP_OK ||
+            value->type != RL_RESP_STRING)
+            return false;
+    return true;
+}
+
+static void read_question(struct rl_node_facts *facts, size_t question, const struct rl_resp *head,
+                          struct cursor *inside)
+{
+    struct rl_resp value;
+
+    if (question == INFO)
+        read_info(facts, head);
+    else if (question == TIME)
+        read_time(facts, head, inside);
+    else if (question == SAVE && read_setting(head, inside, &value))
+        facts->snapshots = value.text_length > 0;
+    else if (question == FSYNC && read_setting(head, inside, &value))
+        copy_text(facts->fsync, sizeof facts->fsync, value.text, value.text_length);
+    else if (question == WHOAMI && head->type == RL_RESP_STRING)
+        copy_text(facts->user, sizeof facts->user, head->text, head->text_length);
+}
+
+enum refusal { ALLOWED, COMMAND_REFUSED, KEY_REFUSED };
+
+/* "… to access one of the keys used as arguments", "No permissions to access a key"; else it is the command. */
+static enum refusal refusal_of(const struct rl_resp *item)
+{
+    static const char word[] = "access";
+
+    if (item->type != RL_RESP_ERROR || !rl_error_is(item->text, item->text_length, "NOPERM"))
+        return ALLOWED;
+    for (size_t i = 0; i + sizeof word - 1 <= item->text_length; i++)
+        if (memcmp(item->text + i, word, sizeof word - 1) == 0)
+            return KEY_REFUSED;
+    return COMMAND_REFUSED;
+}
+
+/* Adds a word to a list that has blanks between them. */
+static void add_word(char *list, size_t capacity, const char *word, size_t length, const char *ending)
+{
+    struct rl_text text = rl_text_on(list, capacity);
+
+    text.length = strlen(list);
+    if (text.length + 1 + length + strlen(ending) >= capacity)
+        return;
+    if (text.length > 0)
+        rl_text_add(&text, " ");
+    rl_text_add_printable(&text, word, length);
+    rl_text_add(&text, ending);
+}
+
+/* The pattern that would allow a key: all that begins as locks of this client do. */
+static void add_pattern(struct rl_node_facts *facts, const struct key *key, int which)
+{
+    char pattern[sizeof key->bytes + 1] = "~";
+    size_t length = which == EPOCH || which == FLOOR || which == TERMS ? key->length : key->common;
+
+    memcpy(pattern + 1, key->bytes, length);
+    add_word(facts->missing, sizeof facts->missing, pattern, length + 1, length == key->length ? "" : "*");
+}
+
+static void read_key(struct rl_node_facts *facts, const struct rl_examine_command *command, int which,
+                     const struct rl_resp *read, const struct rl_resp *written)
+{
+    struct key key = make_key(command, which);
+    bool foreign = read->type == RL_RESP_ERROR && rl_error_is(read->text, read->text_length, "WRONGTYPE");
+    int64_t number;
+
+    if (refusal_of(read) == KEY_REFUSED || refusal_of(written) == KEY_REFUSED)
+        add_pattern(facts, &key, which);
+    if (foreign && key.common == 0)
+        add_word(facts->foreign_keys, sizeof facts->foreign_keys, key.bytes, key.length, "");
+    if (which == FLOOR && read->type == RL_RESP_STRING && read_digits(read->text, read->text_length, &number))
+        facts->floor = (uint64_t)number;
+}
+
+void rl_examine_read(const struct rl_examine_command *command, const char *bytes, size_t length,
+                     struct rl_node_facts *facts)
+{
+    struct cursor cursor = {.bytes = bytes, .length = length}, inside;
+    struct rl_resp item, second;
+
+    *facts = (struct rl_node_facts){
+        .examined = true, .memory_used = -1, .memory_max = -1, .append_only = -1, .snapshots = -1};
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        item = next_reply(&cursor, &inside);
+        read_question(facts, i, &item, &inside);
+        if (i == INFO && command->guarded && refusal_of(&item) != ALLOWED)
+            add_word(facts->missing, sizeof facts->missing, "+info", 5, "");
+    }
+    for (size_t i = 0; i < PROBES; i++) {
+        bool advisable = probes[i].need == ADVISABLE;
+
+        if (!is_asked(command, &probes[i]))
+            continue;
+        item = next_reply(&cursor, &inside);
+        if (refusal_of(&item) == COMMAND_REFUSED)
+            add_word(advisable ? facts->advisable : facts->missing,
+                     advisable ? sizeof facts->advisable : sizeof facts->missing, probes[i].right,
+                     strlen(probes[i].right), "");
+    }
+    for (int i = 0; i < key_count(command); i++) {
+        item = next_reply(&cursor, &inside);
+        second = next_reply(&cursor, &inside);
+        read_key(facts, command, i, &item, &second);
+    }
+}

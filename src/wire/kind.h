@@ -1,0 +1,47 @@
+/*
+ * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it means to its waiters. One
+ * file for each kind (kind_exclusive.c, kind_fair.c); a new one changes nobody else's path.
+ */
+#ifndef RL_WIRE_KIND_H
+#define RL_WIRE_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/script.h"
+
+struct rl_lock_command;
+struct rl_lock_reply;
+struct rl_resp;
+
+enum { RL_DENIAL_ITEMS_MAX = 7 }; /* the longest refusal that any kind reads */
+
+struct rl_kind {
+    /* Its scripts. */
+    const struct rl_script *acquire; /* one vote of a guarded node */
+    const struct rl_script
+        *acquire_many; /* votes on several locks in one call; NULL: each is asked for alone */
+    const struct rl_script *raise;
+    const struct rl_script *extend;
+    const struct rl_script *release;
+    const struct rl_script *release_many; /* as acquire_many */
+
+    /* What its vote is given: keys behind the four that every kind has, arguments behind the five; NULL none. */
+    uint32_t extra_keys;
+    uint32_t extra_arguments;
+    void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
+    void (*write_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
+
+    /* Reads the refusal {0, now, ...} of a guarded node, of which items has RL_DENIAL_ITEMS_MAX; false: it is none. */
+    bool (*read_denial)(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply);
+
+    /* Its properties. */
+    bool stands_in_line; /* nodes keep its waiters in a line, and asking is what keeps the place */
+    const char
+        *not_plain; /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
+};
+
+extern const struct rl_kind rl_kind_exclusive;
+extern const struct rl_kind rl_kind_fair;
+
+#endif
