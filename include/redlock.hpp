@@ -95,6 +95,7 @@ using verdict = redlock_verdict;
 using cause = redlock_cause;
 using stats = redlock_stats;
 using node_stats = redlock_node_stats;
+using node_facts = redlock_node_facts;
 
 inline std::string_view name_of(result value) noexcept
 {
@@ -115,6 +116,7 @@ inline std::string_view name_of(cause value) noexcept
 struct holder {
     std::string id, host, user, why, tag;
     std::uint32_t pid = 0;
+    std::chrono::milliseconds ttl{}; /* it was taken with */
     std::chrono::system_clock::time_point since{};
 };
 
@@ -155,6 +157,7 @@ inline holder to_holder(const redlock_holder &raw)
     made.why = raw.why;
     made.tag.assign(reinterpret_cast<const char *>(raw.tag), raw.tag_length);
     made.pid = raw.pid;
+    made.ttl = std::chrono::milliseconds(raw.ttl_ms);
     made.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(raw.since_ms));
     return made;
 }
@@ -419,6 +422,7 @@ struct options {
     std::string user{}, password{};
     std::string tls_ca_file{}, tls_cert_file{}, tls_key_file{};
     std::string host{}, login{};
+    std::uint32_t pid = 0;
     bool anonymous = false;
     std::chrono::milliseconds connect_timeout{}, node_timeout{};
     std::uint32_t drift_ppm = 0;
@@ -733,6 +737,7 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
     raw.tls_key_file = text_or_null(given.tls_key_file);
     raw.host = text_or_null(given.host);
     raw.login = text_or_null(given.login);
+    raw.pid = given.pid;
     raw.anonymous = given.anonymous ? 1 : 0;
     raw.connect_timeout_ms = to_ms32(given.connect_timeout);
     raw.node_timeout_ms = to_ms32(given.node_timeout);
@@ -1425,6 +1430,41 @@ class client
         redlock::node_stats made = REDLOCK_NODE_STATS_INIT;
 
         (void)redlock_client_node_stats(native_handle(), node, &made);
+        return made;
+    }
+
+    /* Both kinds of statistics in Prometheus' text format; empty when a label is wrong. */
+    std::string prometheus(const std::vector<redlock_label> &labels = {}) const
+    {
+        auto count = static_cast<std::uint32_t>(labels.size());
+        redlock_result result = REDLOCK_INVALID;
+        std::size_t length = 0;
+        std::string text;
+
+        /* Numbers grow between two calls; a wrong label stays wrong. */
+        for (int tries = 0; tries < 8 && result == REDLOCK_INVALID; tries++) {
+            text.resize(length + 256);
+            result = redlock_stats_prometheus(native_handle(), labels.data(), count, text.data(), text.size(),
+                                              &length);
+        }
+        text.resize(result == REDLOCK_OK ? length : 0);
+        return text;
+    }
+    /* Asks every node about itself; what it says is in node_facts() then. */
+    void examine()
+    {
+        detail::or_throw([&](redlock::report &why) { return examine(why); });
+    }
+    result examine(redlock::report &why)
+    {
+        return static_cast<result>(redlock_examine(native_handle(), why.prepare()));
+    }
+    /* All zero when there is no such node. */
+    redlock::node_facts node_facts(std::uint32_t node) const
+    {
+        redlock::node_facts made = REDLOCK_NODE_FACTS_INIT;
+
+        (void)redlock_client_node_facts(native_handle(), node, &made);
         return made;
     }
 

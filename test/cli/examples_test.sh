@@ -114,7 +114,7 @@ if [ -e "$BUILD/examples/example-raii" ]; then
     finish
     vacate import
     is 'raii stops when the lock is lost' "$code:$out" '1:'
-    ok 'because it looks' has "$err" 'raii: import: lost'
+    ok 'because it looks' has "$err" 'raii: the lock was lost'
     example mutexes
     is 'mutexes takes two at a time' "$code" 0
     ok 'with their fences' matches "$out" 'both, with fencing tokens [0-9]+ and [0-9]+'

@@ -133,6 +133,10 @@ TEST(a_lock_can_be_extended_inspected_and_released_by_its_owner_value)
     THROWS(redlock::not_held, lock.extend());
     CHECK(lock.lost());
     CHECK(client.stats().acquired == 1 && client.node_stats(0).granted > 0);
+    CHECK(client.prometheus({{"job", "test"}}).find("job=\"test\"") != std::string::npos);
+    CHECK(client.prometheus({{"no name", "test"}}).empty());
+    client.examine();
+    CHECK(client.node_facts(4).examined == 1 && client.node_facts(5).version[0] == '\0');
 }
 
 TEST(a_fair_lock_is_a_kind_like_any_other)
