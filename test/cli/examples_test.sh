@@ -207,6 +207,33 @@ ok 'five keys of three owners are no holder' has "$out" 'split is not held by a 
 example inspect
 is 'a name is needed' "$code" 1
 
+# ---- operate
+owner=0123456789abcdef0123456789abcdef
+for number in 1 2 3 4 5; do
+    node "$number" SET operated "$owner|host=web-3|user=deploy" PX 600000 >/dev/null
+done
+example operate list "$REDLOCK_NODES"
+is 'operate lists' "$code" 0
+ok 'what is held' has "$out" 'operated: held by deploy on web-3, id 01234567, on 5 of 5 nodes, 0 waiting'
+example operate break "$REDLOCK_NODES" operated fedcba98
+is 'it breaks nobody else' "$code" 1
+ok 'and says so' has "$err" 'not held'
+example operate break "$REDLOCK_NODES" operated 01234567
+is 'it breaks the one it is told' "$code" 0
+example operate wait "$REDLOCK_NODES" operated
+is 'and waits until it is free' "$code" 0
+occupy operated
+"$BUILD/examples/example-operate" watch "$REDLOCK_NODES" operated >"$work/watched" 2>&1 </dev/null &
+watching=$!
+ok 'it watches' until_true grep -q 'operated: held' "$work/watched"
+for number in 1 2 3 4 5; do
+    node "$number" DEL operated >/dev/null
+done
+wait "$watching"
+is 'until it is released' "$?:$(tail -n 1 "$work/watched")" '0:operated: released '
+example operate
+is 'it wants to know the nodes' "$code" 1
+
 # ---- stats
 example stats
 is 'stats counts' "$code" 0
