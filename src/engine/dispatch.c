@@ -34,7 +34,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         look_again(engine, session);
     rl_session_wake(session, engine->now);
     if (session->state == RL_SESSION_RESTING || session->unfit != RL_CAUSE_NONE ||
-        rl_session_silent(session, engine->now)) {
+        (rl_session_silent(session, engine->now) && kind != RL_COMMAND_BREAK)) {
         lock->instant |= one;
     } else if (session->state != RL_SESSION_READY) {
         *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */

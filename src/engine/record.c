@@ -106,6 +106,7 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
     uint64_t owner = names ? rl_hash_bytes(0, reply->owner, reply->owner_length) : 0;
 
     record->nodes[node].answer.holder = owner;
+    record->nodes[node].answer.marked = reply->answer.marked;
     if (names)
         keep_holder(record, node_count, owner, reply);
     else

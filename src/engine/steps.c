@@ -7,6 +7,7 @@
 #include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
+#include "engine/listing.h"
 #include "engine/queue.h"
 #include "engine/record.h"
 #include "engine/settling.h"
@@ -20,6 +21,8 @@ void rl_steps_operation(struct rl_operation *operation, const struct rl_event *e
         rl_acquisition_event(operation, event);
     else if (rl_link_used(&operation->settling) && event->kind == RL_EVENT_TIMER)
         rl_settling_start(operation);
+    else if (operation->listing != NULL)
+        rl_listing_event(operation, event);
     else
         rl_survey_event(operation, event);
 }
@@ -123,6 +126,7 @@ void rl_steps_run(struct rl_engine *engine)
             settle(engine, &engine->rounds, node);
             settle(engine, &engine->requested, node);
         }
-    } while (rl_settling_check(engine) || take_turn(engine) || engine->changed != 0);
+    } while (rl_settling_check(engine) || take_turn(engine) || rl_listing_check(engine) ||
+             engine->changed != 0);
     engine->stepping = false;
 }

@@ -43,8 +43,8 @@ static void stop(struct serve_server *server)
     server->stop_at_ms = serve_now(server) + STOP_MS;
     serve_listen_close(server);
     serve_holds_stop(server);
-    for (struct serve_connection *each = server->connections, *next; each != NULL; each = next) {
-        next = each->next;
+    for (struct serve_connection *each = server->connections; each != NULL; each = server->walk) {
+        server->walk = each->next;
         if (each->call != NULL && each->call->dismiss != NULL)
             each->call->dismiss(each->call);
         else if (each->call != NULL && each->call->cancelable)

@@ -69,6 +69,7 @@ struct serve_server {
     struct serve_listener listeners[SERVE_LISTENERS_MAX];
     size_t listener_count;
     struct serve_connection *connections; /* a list */
+    struct serve_connection *walk;        /* where a walk over them goes on: closing one may close others */
     size_t connection_count;
     size_t waiting;                            /* requests that wait for a lock */
     size_t outstanding;                        /* callbacks of the library that have yet to run */
