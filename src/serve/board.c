@@ -11,7 +11,6 @@
 #include "serve/events.h"
 #include "serve/json.h"
 #include "serve/line.h"
-#include "serve/locks.h"
 
 #define LOCKS_MAX 20000  /* more are not shown, which is said */
 #define CONTENDED_MAX 40 /* names whose waiters are looked up in one look */
@@ -105,6 +104,8 @@ static int on_listed(void *context, const redlock_listed *lock)
     struct serve_board *board = context;
     size_t behind = serve_line_behind(board->server, lock->name, lock->name_length);
 
+    if (board->server->stopping)
+        return 1;
     if (json_object_size(board->seen) >= LOCKS_MAX) {
         board->truncated = true;
         return 1;

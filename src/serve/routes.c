@@ -1,11 +1,12 @@
 /*
  * The addresses there are; the OpenAPI file has the same. What each does is in the file of its noun.
  */
+#include "serve/routes.h"
+
 #include "serve/board.h"
 #include "serve/dashboard.h"
 #include "serve/events.h"
 #include "serve/hold.h"
-#include "serve/http.h"
 #include "serve/info.h"
 #include "serve/locks.h"
 #include "serve/metrics.h"
