@@ -35,7 +35,7 @@ help:
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C and C++ files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
-	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
+	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers; PEER=redsync,pottery for these alone'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
@@ -118,7 +118,7 @@ bench:
 	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
 
 bench-peers:
-	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
+	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers $(if $(PEER),--peer $(PEER) --only none)'
 
 fuzz:
 	@tools/setup test
