@@ -144,7 +144,10 @@ typedef enum redlock_cause {
     REDLOCK_CAUSE_FENCES = 25,     /* it may have lost fences, and too few nodes can say how high they were */
     REDLOCK_CAUSE_EPOCH = 26,      /* it is not the node it was: flushed, restarted or promoted since */
     REDLOCK_CAUSE_CLOCK_STEP = 27, /* its clock was set */
-    REDLOCK_CAUSE_CLOCK_RATE = 28  /* its clock runs faster or slower than drift_ppm allows */
+    REDLOCK_CAUSE_CLOCK_RATE = 28, /* its clock runs faster or slower than drift_ppm allows */
+
+    /* It answers, but the lock is not the caller's any more. */
+    REDLOCK_CAUSE_BROKEN = 29 /* an operator has broken the lock: redlock_break() */
 } redlock_cause;
 
 /* Who holds a lock, as far as its owner value says. Fields that it does not carry are empty or 0. */
@@ -158,7 +161,8 @@ typedef struct redlock_holder {
     int64_t since_ms;                   /* wall clock, milliseconds since 1970 */
     unsigned char tag[REDLOCK_TAG_MAX]; /* redlock_spec.tag, tag_length bytes */
     int64_t ttl_ms;                     /* the TTL it was taken with; renewals keep to it */
-    uint64_t reserved[7];               /* 0 */
+    uint64_t broken; /* 1: an operator has broken it, and it may not know that yet: see redlock_break() */
+    uint64_t reserved[6]; /* 0 */
 } redlock_holder;
 
 /* One node in a report. The texts live in the report's details, until those are used again or freed. */
@@ -218,6 +222,8 @@ typedef struct redlock_report {
      * asks all nodes. */
     redlock_holder holder;
     char line[320]; /* the result in one readable line, without a newline */
+    /* 1: an operator has broken the caller's lock (on_lost, extend, release, adopt), or the holder's (holder.broken says so, too). */
+    uint32_t broken;
 } redlock_report;
 
 #define REDLOCK_REPORT_INIT REDLOCK_INIT_(redlock_report)
@@ -412,6 +418,119 @@ REDLOCK_API redlock_result redlock_init_nodes(redlock_client *client, int force,
 REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                            redlock_report *report);
 
+/* ---- operating ----------------------------------------------------------------------------------------- */
+
+/* A lock as redlock_list() and redlock_watch() tell of it. Gone when the callback returns. */
+typedef struct redlock_listed {
+    size_t size;      /* sizeof(redlock_listed) */
+    const char *name; /* any bytes, without key_prefix; a NUL behind it */
+    size_t name_length;
+    redlock_kind kind;
+    uint32_t foreign; /* 1: its owner value is not one of ours: another program's lock, or no lock at all */
+    uint32_t votes;   /* nodes that have this holder's key */
+    uint32_t node_count;
+    uint32_t quorum;
+    uint32_t waiting; /* callers known to wait for it, as redlock_inspect() tells */
+    int64_t
+        ttl_left_ms; /* how long a quorum will have it unless it is renewed; -1 never expires, -2 not known */
+    uint64_t fence;  /* the highest that was seen for the name; 0 none */
+    redlock_holder holder;
+} redlock_listed;
+
+/* Which locks. */
+typedef struct redlock_list_spec {
+    size_t size;        /* sizeof(redlock_list_spec) */
+    const char *glob;   /* names to list, as in the KEYS command: * ? [a-z] \; default all */
+    size_t glob_length; /* default strlen(glob) */
+    const char
+        *name; /* watch: this name alone, as it is, at once and without walking through keys; default none */
+    size_t name_length; /* default strlen(name) */
+    uint32_t foreign;   /* 1: also texts with an expiry that other programs made, marked as such; default 0 */
+    uint32_t
+        partial; /* 1: also what fewer nodes than a quorum have: leftovers, locks being taken; default 0 */
+    uint32_t
+        every_ms; /* watch: time between two looks where nodes do not notify; default 250 for one name, else 1000 */
+} redlock_list_spec;
+
+#define REDLOCK_LIST_SPEC_INIT REDLOCK_INIT_(redlock_list_spec)
+
+/* Runs for each lock; 0: go on, anything else: stop, and the call's result is REDLOCK_CANCELED. On the calling thread, or
+ * where other callbacks of asynchronous calls run. It may call anything but redlock_client_close(). */
+typedef int (*redlock_listed_fn)(void *context, const redlock_listed *lock);
+
+/* Tells of every lock that a quorum of nodes has: walks through the keys of as many nodes as every quorum meets, a few hundred
+ * keys at a time, so that no command keeps a node for longer than a millisecond or so, and asks all nodes about each lock
+ * that it finds. A lock that is held all the while is told of exactly once; one that is taken, released or renamed by its
+ * holder meanwhile may be told of or not. Memory: 16 bytes a lock. spec NULL: all. REDLOCK_NO_QUORUM, REDLOCK_FORBIDDEN: too few nodes
+ * could be walked through, and the list is not complete. */
+REDLOCK_API redlock_result redlock_list(redlock_client *client, const redlock_list_spec *spec,
+                                        redlock_listed_fn listed, void *context, redlock_report *report);
+
+/* What was seen to happen to a lock. More may be added. */
+typedef enum redlock_change {
+    REDLOCK_CHANGE_HELD = 0,      /* when watching began it was held */
+    REDLOCK_CHANGE_FREE = 1,      /* when watching began it was free; of a name that is watched alone */
+    REDLOCK_CHANGE_ACQUIRED = 2,  /* it was free, and somebody has it */
+    REDLOCK_CHANGE_EXTENDED = 3,  /* its holder has prolonged its lease */
+    REDLOCK_CHANGE_HANDED_ON = 4, /* somebody else has it than before; `before` had it */
+    REDLOCK_CHANGE_RELEASED = 5,  /* it is free before its lease ended; `before` had it */
+    REDLOCK_CHANGE_EXPIRED = 6,   /* its lease ended; `before` had it */
+    REDLOCK_CHANGE_LOST = 7,      /* some nodes still have its holder's key, but no quorum any more */
+    REDLOCK_CHANGE_BROKEN = 8,    /* an operator has broken it */
+    REDLOCK_CHANGE_UNKNOWN = 9    /* too few nodes answer: what happens now is not seen */
+} redlock_change;
+
+typedef struct redlock_event {
+    size_t size; /* sizeof(redlock_event) */
+    redlock_change change;
+    int64_t at_ms;         /* when it was seen: wall clock, milliseconds since 1970 */
+    redlock_listed lock;   /* as it is now; the holder is empty when nobody has it */
+    redlock_holder before; /* who had it before, if it was somebody else */
+} redlock_event;
+
+/* Runs for each event, in order; as redlock_listed_fn. */
+typedef int (*redlock_event_fn)(void *context, const redlock_event *event);
+
+/* Tells what happens to locks, until its callback wants no more (REDLOCK_CANCELED) or the client is closed. It compares what it
+ * sees with what it saw before. One name: nodes notify it of changes where they can (RESP3), and it looks every every_ms where
+ * they do not. Several: it walks through the keys like redlock_list(), every every_ms or a quarter of the time, whichever is
+ * less often. So what begins and ends between two looks is not told of, several changes may be told of as one, and a
+ * release just before the end of a lease looks like an expiry. Memory: some 600 bytes a lock. spec NULL: all. */
+REDLOCK_API redlock_result redlock_watch(redlock_client *client, const redlock_list_spec *spec,
+                                         redlock_event_fn event, void *context, redlock_report *report);
+
+/* Waits until a name is free on a quorum of nodes, and takes nothing: when it returns, somebody else may have it again.
+ * wait_ms: REDLOCK_WAIT_FOREVER without end, 0: not at all. REDLOCK_OK: it was free. REDLOCK_BUSY, REDLOCK_TIMEOUT: it is held.
+ * Nodes that cannot be reached are waited for, too; that there were too few in the end is the result. */
+REDLOCK_API redlock_result redlock_wait(redlock_client *client, const char *name, size_t name_length,
+                                        int64_t wait_ms, redlock_report *report);
+
+#define REDLOCK_BREAK_NOW (-1)
+
+/* Which hold to end. */
+typedef struct redlock_break_spec {
+    size_t size;        /* sizeof(redlock_break_spec) */
+    const char *name;   /* of the lock */
+    size_t name_length; /* default strlen(name) */
+    const char *id;     /* of the holder: redlock_holder.id, or its whole owner value */
+    size_t id_length;   /* default strlen(id) */
+    int64_t grace_ms;   /* default 10000; REDLOCK_BREAK_NOW: none */
+} redlock_break_spec;
+
+#define REDLOCK_BREAK_SPEC_INIT REDLOCK_INIT_(redlock_break_spec)
+
+/* Ends somebody else's hold, on every node and of this holder only: a successor is never hit. For grace_ms, but no longer than its
+ * lease would have lasted, nobody else gets the lock: a holder that is alive finds out when it renews (every third of its TTL by
+ * default) or asks for anything else, its on_lost runs with report->broken, and then the lock is free at once. A holder
+ * that does not ask in that time is not told before somebody else can have the lock, and may go on working: that is what fences are
+ * for. The next holder's is higher, with or without a grace. Locks that are never renewed want a grace as long as their TTL, or a
+ * holder that is known to be gone.
+ * REDLOCK_OK: a quorum of nodes does not have the hold any more; report->holder_ttl_left_ms is how long others are kept out at
+ * most. Nodes that are away are told when they come back, as long as the client lives. REDLOCK_NOT_HELD: no such holder was seen;
+ * report->holder is who has it. REDLOCK_NO_QUORUM and the like: too few nodes answered, and its holder may go on. */
+REDLOCK_API redlock_result redlock_break(redlock_client *client, const redlock_break_spec *spec,
+                                         redlock_report *report);
+
 /* ---- asynchronous twins -------------------------------------------------------------------------------- */
 
 /* REDLOCK_OK from an _async call means: the callback will run exactly once. Anything else: it never will.
@@ -445,6 +564,27 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_inspect_async(redlock_clie
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_init_nodes_async(redlock_client *client, int force,
                                                                        redlock_done_fn done, void *context,
                                                                        redlock_request *request);
+
+/* `listed` and `event` run any number of times before `done`, which runs once, at the end. A list, a watch and a wait can be
+ * cancelled; a break cannot (REDLOCK_MISUSE). */
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_list_async(redlock_client *client,
+                                                                 const redlock_list_spec *spec,
+                                                                 redlock_listed_fn listed,
+                                                                 redlock_done_fn done, void *context,
+                                                                 redlock_request *request);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_watch_async(redlock_client *client,
+                                                                  const redlock_list_spec *spec,
+                                                                  redlock_event_fn event,
+                                                                  redlock_done_fn done, void *context,
+                                                                  redlock_request *request);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_wait_async(redlock_client *client, const char *name,
+                                                                 size_t name_length, int64_t wait_ms,
+                                                                 redlock_done_fn done, void *context,
+                                                                 redlock_request *request);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_break_async(redlock_client *client,
+                                                                  const redlock_break_spec *spec,
+                                                                  redlock_done_fn done, void *context,
+                                                                  redlock_request *request);
 
 /* Ends a request early: its callback runs with REDLOCK_CANCELED and what it had been granted is released.
  * The round of an extension or an adoption goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has already
@@ -579,6 +719,7 @@ REDLOCK_API uint32_t redlock_version_number(void);
 REDLOCK_API const char *redlock_result_name(redlock_result result);    /* "busy", "no quorum", … */
 REDLOCK_API const char *redlock_verdict_name(redlock_verdict verdict); /* "granted", "held", … */
 REDLOCK_API const char *redlock_cause_name(redlock_cause cause);       /* "refused", "quarantine", … */
+REDLOCK_API const char *redlock_change_name(redlock_change change);    /* "acquired", "handed on", … */
 
 /* Reads who, since when and why out of an owner value; always fills in *holder. */
 REDLOCK_API void redlock_holder_parse(const char *owner, size_t owner_length, redlock_holder *holder);

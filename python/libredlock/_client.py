@@ -6,10 +6,11 @@ import atexit
 import ctypes
 import os
 import threading
+import time
 import weakref
 from typing import Iterable, Optional, Union
 
-from ._errors import Result, error
+from ._errors import Canceled, Result, error
 from ._library import Options, Stats, lib, sized
 from ._lock import Lock, milliseconds, reporter, to_bytes
 
@@ -18,7 +19,10 @@ open_clients: "weakref.WeakSet[Opened]" = weakref.WeakSet()
 
 
 class Opened:
-    """The C client of one process. It closes with its last user, and before the interpreter ends."""
+    """The C client of one process. It closes with its last user, and before the interpreter ends.
+
+    `with opened as pointer:` makes a call. No call begins once it is closed, and it is not closed while one is about to begin.
+    """
 
     def __init__(self, options: Options):
         pointer = ctypes.c_void_p()
@@ -28,12 +32,49 @@ class Opened:
             raise error(code, report)
         self.pointer: Optional[int] = pointer.value
         self.pid = os.getpid()
+        self._mutex = threading.Lock()
+        self._calls = 0
         open_clients.add(self)
 
+    def __enter__(self) -> int:
+        with self._mutex:
+            if self.pointer is None:
+                raise Canceled("the client was closed")
+            self._calls += 1
+            return self.pointer
+
+    def __exit__(self, *_) -> None:
+        with self._mutex:
+            self._calls -= 1
+
+    def process(self) -> None:
+        """What an event loop does when the descriptor is readable."""
+        if self.pointer is not None:
+            with self as pointer:
+                lib.redlock_client_process(pointer)
+
     def close(self) -> None:
-        pointer, self.pointer = getattr(self, "pointer", None), None
-        if pointer is not None:
+        if getattr(self, "pointer", None) is None:
+            return
+        if self.pid != os.getpid():  # a fork: of the parent's threads none is here, and the mutex may be theirs
+            pointer, self.pointer = self.pointer, None
             lib.redlock_client_close(pointer)
+            return
+        with self._mutex:
+            pointer, self.pointer = self.pointer, None
+        if pointer is not None and self._calls_have_begun(pointer):
+            lib.redlock_client_close(pointer)
+
+    def _calls_have_begun(self, pointer: int) -> bool:
+        """Waits until every call has ended or waits for a lock: those are inside the library, which cancels them."""
+        stats = sized(Stats)
+        for _ in range(10000):
+            if self._calls == 0:
+                return True
+            if lib.redlock_client_stats(pointer, ctypes.byref(stats)) == 0 and stats.waiting >= self._calls:
+                return True
+            time.sleep(0.001)
+        return False  # it stays open: closing it under a call would crash
 
     def __del__(self):
         self.close()
@@ -102,7 +143,8 @@ class Client:
         """Releases a lock of which only name and owner value are known."""
         name = to_bytes(name)
         report = reporter().raw
-        code = lib.redlock_release_owner(self.opened().pointer, name, len(name), owner, len(owner), ctypes.byref(report))
+        with self.opened() as client:
+            code = lib.redlock_release_owner(client, name, len(name), owner, len(owner), ctypes.byref(report))
         if code != 0:
             raise error(code, report)
 
@@ -110,7 +152,8 @@ class Client:
         """Who holds a name, who waits for it, and what each node says; takes nothing."""
         name = None if name is None else to_bytes(name)
         report = reporter().raw
-        code = lib.redlock_inspect(self.opened().pointer, name, len(name or b""), ctypes.byref(report))
+        with self.opened() as client:
+            code = lib.redlock_inspect(client, name, len(name or b""), ctypes.byref(report))
         if code != 0:
             raise error(code, report)
         return Result.read(report)
@@ -118,7 +161,8 @@ class Client:
     def stats(self) -> "dict[str, int]":
         """Counts since the client was opened, by the names in redlock_client_stats(3)."""
         raw = sized(Stats)
-        code = lib.redlock_client_stats(self.opened().pointer, ctypes.byref(raw))
+        with self.opened() as client:
+            code = lib.redlock_client_stats(client, ctypes.byref(raw))
         if code != 0:
             raise error(code, reporter().raw)
         return {name: getattr(raw, name) for name, kind in Stats._fields_ if kind in (ctypes.c_uint64, ctypes.c_int64)}

@@ -164,11 +164,12 @@ class Lock:
     def _begin(self, handle: Handle, call) -> None:
         pointer = ctypes.c_void_p()
         report = reporter().raw
-        client = self._client.opened()
-        code = call(client.pointer, ctypes.byref(pointer), ctypes.byref(report))
+        opened = self._client.opened()
+        with opened as client:
+            code = call(client, ctypes.byref(pointer), ctypes.byref(report))
         if code != 0:
             raise error(code, report)
-        handle.take(pointer.value, client)
+        handle.take(pointer.value, opened)
         self._handle = handle
 
     def try_acquire(self) -> bool:

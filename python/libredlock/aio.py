@@ -14,8 +14,8 @@ import os
 from typing import Callable, Optional
 
 from . import _client
-from ._errors import Busy, Lost, NotHeld, Reporter, Result, error
-from ._library import ACQUIRED, DONE, lib
+from ._errors import Busy, Lost, NotHeld, Result, error
+from ._library import ACQUIRED, DONE, Report, lib, sized
 from ._lock import Handle, check_settings, make_spec, milliseconds, to_bytes, wait_ms
 
 _numbers = itertools.count(1)
@@ -69,10 +69,11 @@ class Client:
         if self._loop is not None and self._loop is not loop and not self._loop.is_closed():
             raise RuntimeError("this client belongs to another event loop; make one for each")
         self._loop, self._pid = loop, os.getpid()
-        self._fd = lib.redlock_client_fd(opened.pointer)
+        with opened as pointer:
+            self._fd = lib.redlock_client_fd(pointer)
         if self._fd < 0:
             raise OSError("libredlock: the system refused a descriptor for the event loop")
-        loop.add_reader(self._fd, lib.redlock_client_process, opened.pointer)
+        loop.add_reader(self._fd, opened.process)
         return opened
 
     def lock(self, name, **settings) -> "Lock":
@@ -146,8 +147,9 @@ class Lock:
         handle = Handle(None if told is None else lambda report: loop.call_soon_threadsafe(told, report))
         request = _Request(loop, handle, opened)
         spec = make_spec(to_bytes(self.name), handle, self._settings)
-        code = lib.redlock_acquire_async(opened.pointer, ctypes.byref(spec), wait_ms(self._wait if wait is ... else wait),
-                                         _acquired, request.number, ctypes.byref(request.id))
+        with opened as pointer:
+            code = lib.redlock_acquire_async(pointer, ctypes.byref(spec), wait_ms(self._wait if wait is ... else wait),
+                                             _acquired, request.number, ctypes.byref(request.id))
         if code != 0:
             _pending.pop(request.number)
             raise error_of(code)
@@ -219,7 +221,7 @@ class Lock:
 
 def error_of(code: int) -> Exception:
     """A call that did not begin has no report."""
-    return error(code, Reporter().raw)
+    return error(code, sized(Report))
 
 
 __all__ = ["Client", "Lock"]

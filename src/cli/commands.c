@@ -67,6 +67,12 @@ static const char serve_text[] =
     "serve the same nodes. Beyond this machine it needs serve_access in the\n"
     "configuration: who may do what.\n";
 
+static const char bench_text[] =
+    "Asks all nodes as fast as they answer (the bare loop), then takes and releases\n"
+    "locks: one caller, then 16 at once, each with a name of its own that nobody else\n"
+    "uses. Prints how long half of the calls took, and 99 in 100, and how many there\n"
+    "were a second. Other users of the nodes notice the load.\n";
+
 static const char completion_text[] =
     "bash:  source <(redlock completion bash)\n"
     "zsh:   redlock completion zsh >\"${fpath[1]}/_redlock\"\n"
@@ -91,6 +97,8 @@ const struct cli_command cli_commands[] = {
      CLI_LOCAL, 1, 1, "needs one of start, stop, status", false, cli_command_local},
     {"serve", "[options]", "a lock service over HTTP, and for Redis lock libraries", serve_text, CLI_SERVE, 0,
      0, NULL, false, cli_command_serve},
+    {"bench", "[--for DUR]", "how fast this fleet is from this host, in ten seconds", bench_text, CLI_BENCH,
+     0, 0, NULL, false, cli_command_bench},
     {"completion", "bash|zsh|fish", "print a completion script", completion_text, CLI_COMPLETION, 1, 1,
      "needs one of bash, zsh, fish", false, cli_command_completion},
     {"help", "[COMMAND]", "say more about a command", NULL, CLI_HELP, 0, 1, NULL, false, cli_command_help},

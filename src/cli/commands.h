@@ -31,6 +31,7 @@ const struct cli_command *cli_command_find(const char *name);
 /* Says that there is no such command, and which one may have been meant. Returns the exit code. */
 int cli_command_unknown(const char *name, const char *next);
 
+int cli_command_bench(const struct cli_options *options);
 int cli_command_doctor(const struct cli_options *options);
 int cli_command_run(const struct cli_options *options);
 int cli_command_acquire(const struct cli_options *options);

@@ -29,7 +29,7 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
 
 /* In one turn of an event loop many calls may follow each other, inside redlock_client_process() and outside: what they ask for
  * goes out together. */
-static void leave_corked(redlock_client *client)
+void rl_async_leave(redlock_client *client)
 {
     bool loops = client->outer_fd >= 0 && client->engine.wants.write != 0;
 
@@ -62,7 +62,7 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
     }
     if (operation != NULL)
         set_callback(operation, done, NULL, context, request);
-    leave_corked(client);
+    rl_async_leave(client);
     return result;
 }
 
@@ -81,7 +81,7 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
     operation = rl_begin_extend(lock, ttl_ms, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_corked(rl_client_of(lock));
+    rl_async_leave(rl_client_of(lock));
     return result;
 }
 
@@ -100,7 +100,7 @@ redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, v
     operation = rl_begin_release(lock, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    leave_corked(rl_client_of(lock));
+    rl_async_leave(rl_client_of(lock));
     return result;
 }
 
@@ -118,7 +118,7 @@ static redlock_result know_later(redlock_client *client, const struct rl_known_c
     operation = rl_begin_known(client, call, next_request(client), &result, NULL);
     if (operation != NULL)
         set_callback(operation, acquired, finished, context, request);
-    leave_corked(client);
+    rl_async_leave(client);
     return result;
 }
 
@@ -164,7 +164,7 @@ static redlock_result survey_later(redlock_client *client, const struct rl_surve
         set_callback(operation, NULL, done, context, request);
     else
         redlock_details_free(kept.details);
-    leave_corked(client);
+    rl_async_leave(client);
     return operation != NULL ? REDLOCK_OK : result;
 }
 
@@ -195,7 +195,7 @@ redlock_result redlock_cancel(redlock_client *client, redlock_request request)
         return REDLOCK_MISUSE;
     rl_client_now(client);
     result = rl_engine_cancel(&client->engine, request);
-    leave_corked(client);
+    rl_async_leave(client);
     return result;
 }
 

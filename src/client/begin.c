@@ -31,6 +31,15 @@ static struct rl_operation *refuse(redlock_result *result, redlock_report *repor
     return NULL;
 }
 
+bool rl_begin_request(redlock_client *client, redlock_request request, redlock_result *result,
+                      redlock_report *report)
+{
+    if (start_for_request(client, request))
+        return true;
+    refuse(result, report);
+    return false;
+}
+
 /* It may even have ended already: its callback has not run, for that needs the mutex. */
 static struct rl_operation *count(redlock_client *client, struct rl_operation *operation)
 {

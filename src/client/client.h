@@ -203,6 +203,11 @@ const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy
 
 redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity);
 
+/* ---- async.c --------------------------------------------------------------------------------------------- */
+
+/* Leaves the client after an asynchronous call: what it asked for goes out, alone or with others of this turn of a loop. */
+void rl_async_leave(redlock_client *client);
+
 /* ---- blocking.c ------------------------------------------------------------------------------------------ */
 
 /* The halves of a blocking call, before and after its operation; NULL: there is none, call->result says why. */
@@ -243,8 +248,20 @@ struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_know
 struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_survey_call *call,
                                      redlock_request request, redlock_result *result, redlock_report *report);
 
+/* The threads that an asynchronous call needs; request 0: it is none. */
+bool rl_begin_request(redlock_client *client, redlock_request request, redlock_result *result,
+                      redlock_report *report);
+
 /* As rl_call_hand_out(), or rl_call_adopted() for an adoption; the handle keeps the client. */
 redlock_lock *rl_begin_hand_out(struct rl_operation *operation);
+
+/* ---- operating.c: lists, watches, waits and breaks ------------------------------------------------------- */
+
+/* Tells the caller of a list or a watch what was found so far, without the mutex, and has it go on; false: it has ended. */
+bool rl_listing_tell(redlock_client *client, struct rl_operation *operation);
+
+/* As rl_report_operation(), but what a wait saw last. */
+void rl_listing_report(redlock_report *report, const struct rl_operation *operation);
 
 /* ---- thread_token.c ------------------------------------------------------------------------------------- */
 

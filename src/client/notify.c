@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "engine/listing.h"
 #include "engine/report.h"
 
 void rl_notify_ring(redlock_client *client)
@@ -57,6 +58,13 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
+    if (operation->listing != NULL && rl_listing_tell(client, operation)) {
+        client->async_count++; /* it goes on */
+        rl_notify_attend(client);
+        rl_driver_flush(client);
+        rl_driver_nudge(client);
+        return;
+    }
     if (operation->kind == RL_OPERATION_ADOPT || (operation->kind == RL_OPERATION_ACQUIRE && won))
         lock = rl_begin_hand_out(operation);
     if (won && operation->acquired != NULL && lock == NULL) {
@@ -64,7 +72,7 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
         rl_driver_nudge(client);
     }
     report.details = own != NULL ? own : rl_client_processes(client) ? client->processed : client->notified;
-    rl_report_operation(&report, operation);
+    rl_listing_report(&report, operation);
     rl_follow_unlock(client);
     if (operation->acquired != NULL)
         operation->acquired(operation->context, operation->result, lock, &report);
@@ -72,6 +80,7 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
         operation->finished(operation->context, operation->result, &report);
     redlock_details_free(own);
     pthread_mutex_lock(&client->mutex);
+    rl_listing_free(operation);
     rl_operation_free(&client->engine, operation);
 }
 

@@ -2,11 +2,12 @@
  * The acquisition's state machine; see acquire.h. Straight from the algorithm: ask all, count, check the time, agree
  * on the fence, or undo everywhere and wait; how it waits is in acquire_wait.c.
  */
-#include "core/acquire_parts.h"
+#include "core/acquire.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "core/acquire_wait.h"
 #include "core/validity.h"
 
 /* How patient a process is that lets others come first, and how patient losing to them makes a waiter. */
@@ -32,27 +33,6 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->tally = rl_tally_start(config->node_count);
 }
 
-enum rl_outcome rl_tally_reason(const struct rl_tally *tally)
-{
-    uint32_t quorum = rl_quorum(tally->node_count);
-    uint32_t able = rl_node_set_count(tally->granted | tally->denied);
-    uint32_t rights = rl_node_set_count(tally->rights);
-    uint32_t unfit = rl_node_set_count(tally->unfit);
-
-    if (tally->duplicate != 0)
-        return RL_OUTCOME_INVALID;
-    /* Enough nodes that could have voted for us: others are at it. */
-    if (able >= quorum)
-        return rl_node_set_count(tally->foreign) > tally->node_count - quorum ? RL_OUTCOME_FOREIGN_TYPE
-                                                                              : RL_OUTCOME_BUSY;
-    /* Otherwise what would have made a quorum of them, had it been right. */
-    if (rights > 0 && able + rights >= quorum)
-        return RL_OUTCOME_FORBIDDEN;
-    if (unfit > 0 && able + rights + unfit >= quorum)
-        return RL_OUTCOME_QUARANTINE;
-    return RL_OUTCOME_NO_QUORUM;
-}
-
 static rl_node_set all_nodes(const struct rl_acquire *acquire)
 {
     return rl_node_set_all(acquire->config.node_count);
@@ -69,7 +49,7 @@ static struct rl_time within_wait(const struct rl_acquire *acquire, struct rl_ti
     return rl_time_min(at, rl_time_max(give_up_at, once));
 }
 
-void rl_acquire_begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     acquire->phase = RL_ACQUIRE_ASKING;
     acquire->round++;
@@ -119,8 +99,8 @@ static bool tickets_differ(const struct rl_acquire *acquire)
     return false;
 }
 
-/* Rests before the next round, or ends when there is to be none. */
-void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+/* Waits or rests before the next round, or ends when there is to be none. */
+static void rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     struct rl_time give_up_at = acquire->config.give_up_at;
 
@@ -137,15 +117,15 @@ void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, stru
     }
     if (acquire->config.in_line && tickets_differ(acquire) && !acquire->agreed) {
         acquire->agreed = true;
-        rl_acquire_begin_round(acquire, now, effects);
+        begin_round(acquire, now, effects);
         return;
     }
     acquire->agreed = false;
     if (acquire->config.watch && acquire->outcome == RL_OUTCOME_BUSY) {
         if (acquire->heat > 0)
             rl_acquire_doze(acquire, now, effects);
-        else
-            rl_acquire_begin_wait(acquire, now, effects);
+        else if (rl_acquire_begin_wait(acquire, now, effects) == RL_WAITED_ENOUGH)
+            begin_round(acquire, now, effects);
         return;
     }
     acquire->phase = RL_ACQUIRE_RESTING;
@@ -153,6 +133,16 @@ void rl_acquire_rest_or_end(struct rl_acquire *acquire, struct rl_time now, stru
     acquire->wake_at =
         rl_time_min(rl_time_add(now, rl_backoff_next(&acquire->backoff, acquire->prng)), give_up_at);
     effects->rest = rl_time_since(acquire->wake_at, now);
+}
+
+/* Does what waiting came to. */
+static void go_on(struct rl_acquire *acquire, enum rl_waited waited, struct rl_time now,
+                  struct rl_effects *effects)
+{
+    if (waited == RL_WAITED_ENOUGH)
+        begin_round(acquire, now, effects);
+    if (waited == RL_WAITED_IN_VAIN)
+        rest_or_end(acquire, now, effects);
 }
 
 /* Whether it is worth asking who holds it: once, by a caller that is not going to learn it while it waits, and has time. */
@@ -198,7 +188,7 @@ static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, stru
     if (may_peek(acquire, outcome, now))
         begin_peek(acquire, now, effects);
     else
-        rl_acquire_rest_or_end(acquire, now, effects);
+        rest_or_end(acquire, now, effects);
 }
 
 /* The lock is ours on a quorum. Hand it out only while time is left; checked after every round it took. */
@@ -341,7 +331,7 @@ static void count_peek(struct rl_acquire *acquire, const struct rl_event *event,
         acquire->config.node_count - rl_quorum(acquire->config.node_count))
         acquire->outcome = RL_OUTCOME_FOREIGN_TYPE;
     if ((asked & ~rl_tally_answered(&acquire->second)) == 0)
-        rl_acquire_rest_or_end(acquire, event->now, effects);
+        rest_or_end(acquire, event->now, effects);
 }
 
 static void take_answer(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
@@ -355,7 +345,7 @@ static void take_answer(struct rl_acquire *acquire, const struct rl_event *event
     else if (acquire->phase == RL_ACQUIRE_PEEKING)
         count_peek(acquire, event, effects);
     else if (acquire->phase == RL_ACQUIRE_WAITING)
-        rl_acquire_count_watch(acquire, event, effects);
+        go_on(acquire, rl_acquire_count_watch(acquire, event, effects), event->now, effects);
 }
 
 /* The time this phase had is up. */
@@ -372,18 +362,18 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         return;
     case RL_ACQUIRE_PEEKING:
     case RL_ACQUIRE_QUEUED:
-        rl_acquire_rest_or_end(acquire, now, effects);
+        rest_or_end(acquire, now, effects);
         return;
     case RL_ACQUIRE_WAITING:
-        rl_acquire_wait_on(acquire, now, effects);
+        go_on(acquire, rl_acquire_wait_on(acquire, now, effects), now, effects);
         return;
     case RL_ACQUIRE_RESTING:
         if (!rl_time_before(now, acquire->config.give_up_at))
-            rl_acquire_rest_or_end(acquire, now, effects);
+            rest_or_end(acquire, now, effects);
         else if (acquire->dozes)
-            rl_acquire_return(acquire, now, effects);
+            go_on(acquire, rl_acquire_return(acquire, now, effects), now, effects);
         else
-            rl_acquire_begin_round(acquire, now, effects);
+            begin_round(acquire, now, effects);
         return;
     case RL_ACQUIRE_ENDED:
         return;
@@ -397,12 +387,12 @@ enum { SHOW_AFTER_MS = 1000 };
 static void begin(struct rl_acquire *acquire, struct rl_time now, bool courtesy, struct rl_effects *effects)
 {
     if (!courtesy || !acquire->config.watch || !rl_time_before(now, acquire->config.give_up_at)) {
-        rl_acquire_begin_round(acquire, now, effects);
+        begin_round(acquire, now, effects);
         return;
     }
     if (acquire->patience < COURTESY_PATIENCE)
         acquire->patience = COURTESY_PATIENCE;
-    rl_acquire_begin_wait(acquire, now, effects);
+    go_on(acquire, rl_acquire_begin_wait(acquire, now, effects), now, effects);
 }
 
 static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
@@ -446,7 +436,7 @@ void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, s
     case RL_EVENT_CHANGED:
     case RL_EVENT_UP:
     case RL_EVENT_DOWN:
-        rl_acquire_node_event(acquire, event, effects);
+        go_on(acquire, rl_acquire_node_event(acquire, event, effects), event->now, effects);
         return;
     case RL_EVENT_CANCEL:
         if (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING)

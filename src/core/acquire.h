@@ -5,103 +5,12 @@
 #ifndef RL_CORE_ACQUIRE_H
 #define RL_CORE_ACQUIRE_H
 
-#include "base/prng.h"
-#include "core/backoff.h"
-#include "core/tally.h"
-#include "core/wait.h"
-
-/* How an acquisition ends. The numbers are those of redlock_result. */
-enum rl_outcome {
-    RL_OUTCOME_OK = 0,
-    RL_OUTCOME_BUSY = 1,
-    RL_OUTCOME_TIMEOUT = 2,
-    RL_OUTCOME_NOT_HELD = 3,
-    RL_OUTCOME_LOST = 4,
-    RL_OUTCOME_CANCELED = 5,
-    RL_OUTCOME_NO_QUORUM = 16,
-    RL_OUTCOME_TOO_SLOW = 17,
-    RL_OUTCOME_QUARANTINE = 18,
-    RL_OUTCOME_FORBIDDEN = 19,
-    RL_OUTCOME_FOREIGN_TYPE = 20,
-    RL_OUTCOME_INVALID = 32,
-    RL_OUTCOME_MISUSE = 33
-};
-
-struct rl_acquire_config {
-    uint32_t node_count;
-    struct rl_span ttl;
-    uint32_t drift_ppm;
-    struct rl_span node_timeout; /* a node that has not answered by then is silent */
-    struct rl_span first_wait;   /* added to it in the first round, while connections are still being made */
-    struct rl_time began;        /* when the caller came; 0 with the start */
-    struct rl_time give_up_at;   /* ends by then, won or not; the time when the caller came means: try once */
-    struct rl_span retry_min;
-    struct rl_span retry_max;
-    struct rl_span trip; /* how long a round takes, as far as is known */
-    uint32_t patience;   /* how crowded it is, as far as is known: see rl_acquire.patience */
-    uint32_t heat;       /* how fast it changes hands, as far as is known: see rl_acquire.heat */
-    bool fenced;   /* grants carry fences, and a quorum must agree on one before the lock is handed out */
-    bool peek;     /* ask who holds it after the first round that was lost to another owner */
-    bool watch;    /* nodes can be asked to tell when it is free; else it is tried for again and again */
-    bool queued;   /* somebody in this process is before it: it begins when it is told that it is its turn */
-    bool courtesy; /* this process has had it for a while: others may come first */
-    bool in_line;  /* nodes keep its waiters in a line, and asking is what keeps its place there */
-};
-
-enum rl_acquire_phase {
-    RL_ACQUIRE_QUEUED, /* others of this process come first */
-    RL_ACQUIRE_ASKING,
-    RL_ACQUIRE_RAISING,
-    RL_ACQUIRE_PEEKING,
-    RL_ACQUIRE_WAITING, /* until it is free, as told by the nodes or by their clocks */
-    RL_ACQUIRE_RESTING, /* until the next round, for a random time */
-    RL_ACQUIRE_ENDED
-};
-
-enum { RL_PATIENCE_MAX = 11, RL_HEAT_MAX = 7 };
-
-struct rl_acquire {
-    struct rl_acquire_config config;
-    struct rl_prng *prng; /* shared with others; not owned */
-    struct rl_backoff backoff;
-    enum rl_acquire_phase phase;
-    struct rl_time started;
-    struct rl_time asked;                /* t0 of this round: read before its first byte was sent */
-    struct rl_time wake_at;              /* when it wants RL_EVENT_TIMER */
-    uint32_t question;                   /* number of the latest question */
-    uint32_t round_question;             /* number of the latest acquire question */
-    uint32_t round;                      /* rounds so far */
-    struct rl_tally tally;               /* of this round */
-    struct rl_tally second;              /* of its raise or peek */
-    rl_node_set raising;                 /* nodes of this round that were asked to raise their fence */
-    uint64_t fences[RL_NODES_MAX];       /* what each node granted in this round */
-    uint64_t fence;                      /* the one to hand out */
-    struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */
-    struct rl_wait wait;
-    struct rl_time heard_by; /* WAITING: nodes that have not said who holds it by then will not */
-    struct rl_time look_at;  /* WAITING: when to look again although nobody told anything; mistrust */
-    struct rl_time poll_at;  /* WAITING: when to try again because too few nodes would tell */
-    struct rl_time show_at;  /* WAITING: when to let people see that it waits, once more */
-    struct rl_span trip;     /* how long a round takes, judging by those that were decided by answers */
-    uint32_t patience;       /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
-    uint32_t
-        heat; /* how often it came too late for a lock that others hold for moments only: then it stays away for a while */
-    struct rl_time watching_since; /* WAITING */
-    bool quick;                    /* it was free again a moment after it was watched */
-    bool dozes;                    /* RESTING: it looks again before it asks */
-    bool agreed; /* in line: nodes that gave different tickets have been asked again, for one of them */
-    bool woken;  /* this round was begun because the lock seemed to be free */
-    enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
-    struct rl_time valid_until; /* when outcome is OK */
-};
+#include "core/acquire_state.h"
 
 void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config *config,
                      struct rl_prng *prng);
 
 /* Tell the acquisition what happened; learn what to do about it. *effects is overwritten. */
 void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects);
-
-/* Why a round with this tally was not won. */
-enum rl_outcome rl_tally_reason(const struct rl_tally *tally);
 
 #endif

@@ -2,8 +2,7 @@
  * The half of the acquisition's state machine that waits: watches the key in its way, and begins a round when a quorum seems
  * to be free. The rounds themselves are in acquire.c.
  */
-#include "core/acquire_parts.h"
-#include "core/wait.h"
+#include "core/acquire_wait.h"
 
 /* A waiter that every node will tell looks again only out of mistrust; one that some will not tell, more often. Both are
  * spread to twice as much. */
@@ -43,7 +42,7 @@ static struct rl_span window(const struct rl_acquire *acquire, struct rl_time no
 
 /* A quorum seems to be free. All who wait learn that at the same moment: in a crowd each comes after a random time, so that
  * they do not split the votes, and most of them come late enough to be told that somebody has it. */
-static void take_chance(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+static enum rl_waited take_chance(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     struct rl_span delay = rl_span_us(rl_prng_between(acquire->prng, 0, window(acquire, now).us));
 
@@ -54,13 +53,12 @@ static void take_chance(struct rl_acquire *acquire, struct rl_time now, struct r
         delay.us = 0; /* whoever has it asks for it again at once, and others are away */
     acquire->woken = true;
     effects->watch = 0; /* no longer wanted */
-    if (delay.us == 0) {
-        rl_acquire_begin_round(acquire, now, effects);
-        return;
-    }
+    if (delay.us == 0)
+        return RL_WAITED_ENOUGH;
     acquire->phase = RL_ACQUIRE_RESTING;
     acquire->wake_at = rl_time_min(rl_time_add(now, delay), acquire->config.give_up_at);
     effects->rest = rl_time_since(acquire->wake_at, now);
+    return RL_WAITED_ON;
 }
 
 /* Asks nodes who holds it and to tell when that changes. What they say is both: free now, or told later. There is no gap
@@ -75,20 +73,18 @@ static void watch(struct rl_acquire *acquire, rl_node_set nodes, struct rl_time 
 }
 
 /* What to do next, after anything that was learned while waiting: a round, or sleep until one may be won. */
-static void go_on_waiting(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+static enum rl_waited go_on_waiting(struct rl_acquire *acquire, struct rl_time now,
+                                    struct rl_effects *effects)
 {
     const struct rl_wait *wait = &acquire->wait;
     struct rl_time wake_at = rl_time_min(acquire->look_at, acquire->config.give_up_at);
 
     if (!rl_time_before(now, acquire->config.give_up_at)) {
         effects->watch = 0;
-        rl_acquire_rest_or_end(acquire, now, effects);
-        return;
+        return RL_WAITED_IN_VAIN;
     }
-    if (rl_node_set_count(rl_wait_free(wait, now)) >= rl_quorum(acquire->config.node_count)) {
-        take_chance(acquire, now, effects);
-        return;
-    }
+    if (rl_node_set_count(rl_wait_free(wait, now)) >= rl_quorum(acquire->config.node_count))
+        return take_chance(acquire, now, effects);
     if (!rl_time_before(now, acquire->show_at)) {
         acquire->show_at = rl_time_add(now, rl_span_ms(SHOW_AGAIN_MS));
         effects->present = true;
@@ -101,9 +97,11 @@ static void go_on_waiting(struct rl_acquire *acquire, struct rl_time now, struct
         wake_at = rl_time_min(wake_at, acquire->heard_by);
     wake_at = rl_time_min(wake_at, rl_time_min(acquire->poll_at, acquire->show_at));
     acquire->wake_at = rl_time_min(wake_at, rl_wait_free_at(wait));
+    return RL_WAITED_ON;
 }
 
-void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+enum rl_waited rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now,
+                                     struct rl_effects *effects)
 {
     rl_node_set nodes = rl_node_set_all(acquire->config.node_count) & ~acquire->tally.unfit;
 
@@ -115,7 +113,7 @@ void rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now, struc
     acquire->poll_at = RL_TIME_NEVER;
     rl_wait_begin(&acquire->wait, acquire->config.node_count, nodes);
     watch(acquire, nodes, now, effects);
-    go_on_waiting(acquire, now, effects);
+    return go_on_waiting(acquire, now, effects);
 }
 
 /* Longer each time that it came too late. Who has waited for a while comes much sooner, but backs off too, and further: where very
@@ -147,25 +145,26 @@ void rl_acquire_doze(struct rl_acquire *acquire, struct rl_time now, struct rl_e
     effects->rest = rl_time_since(acquire->wake_at, now);
 }
 
-void rl_acquire_return(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+enum rl_waited rl_acquire_return(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     effects->returned = true;
-    rl_acquire_begin_wait(acquire, now, effects);
+    return rl_acquire_begin_wait(acquire, now, effects);
 }
 
 /* A holder that is known to renew is looked at before it is challenged; others are challenged at once, for most changes of
  * a lock's key are its end. In a line only the first two are told, and only asking tells them their place. */
-static void take_change(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
+static enum rl_waited take_change(struct rl_acquire *acquire, const struct rl_event *event,
+                                  struct rl_effects *effects)
 {
     rl_node_set one = rl_node_set_one(event->node);
 
     if (!rl_wait_changed(&acquire->wait, event->node))
-        return;
+        return RL_WAITED_ON;
     if (acquire->wait.renews && !acquire->config.in_line) {
         acquire->wait.freed &= ~one;
         watch(acquire, one, event->now, effects);
     }
-    go_on_waiting(acquire, event->now, effects);
+    return go_on_waiting(acquire, event->now, effects);
 }
 
 /* Where some nodes will not tell, looking again soon makes up for it. In a line, asking again keeps the place, and finds out
@@ -179,59 +178,55 @@ static void note_blindness(struct rl_acquire *acquire, struct rl_time now)
             rl_time_min(acquire->look_at, spread(acquire, now, in_line ? KEEP_PLACE_MS : LOOK_BLIND_MS));
 }
 
-void rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *event,
-                            struct rl_effects *effects)
+enum rl_waited rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *event,
+                                      struct rl_effects *effects)
 {
     struct rl_wait *wait = &acquire->wait;
     uint32_t node_count = acquire->config.node_count;
 
     if (event->question != acquire->question)
-        return;
+        return RL_WAITED_ON;
     /* What was said long ago and is read only now, because this process was stopped, does not end later for that. */
     rl_wait_answer(wait, event->node, &event->answer, rl_time_min(event->now, acquire->heard_by));
     if (acquire->last[event->node].verdict == RL_DENIED && event->answer.verdict == RL_DENIED)
         acquire->last[event->node] = event->answer;
     if (rl_node_set_count(wait->foreign) > node_count - rl_quorum(node_count)) {
         acquire->outcome = RL_OUTCOME_FOREIGN_TYPE;
-        rl_acquire_rest_or_end(acquire, event->now, effects);
-        return;
+        return RL_WAITED_IN_VAIN;
     }
     note_blindness(acquire, event->now);
-    go_on_waiting(acquire, event->now, effects);
+    return go_on_waiting(acquire, event->now, effects);
 }
 
-void rl_acquire_node_event(struct rl_acquire *acquire, const struct rl_event *event,
-                           struct rl_effects *effects)
+enum rl_waited rl_acquire_node_event(struct rl_acquire *acquire, const struct rl_event *event,
+                                     struct rl_effects *effects)
 {
     if (acquire->phase != RL_ACQUIRE_WAITING)
-        return;
-    if (event->kind == RL_EVENT_CHANGED) {
-        take_change(acquire, event, effects);
-        return;
-    }
+        return RL_WAITED_ON;
+    if (event->kind == RL_EVENT_CHANGED)
+        return take_change(acquire, event, effects);
     if (event->kind == RL_EVENT_DOWN) {
         rl_wait_down(&acquire->wait, event->node);
         note_blindness(acquire, event->now); /* looking again is also what connects again */
     } else {
         watch(acquire, rl_node_set_one(event->node), event->now, effects);
     }
-    go_on_waiting(acquire, event->now, effects);
+    return go_on_waiting(acquire, event->now, effects);
 }
 
 /* The time for something has come while waiting. */
-void rl_acquire_wait_on(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
+enum rl_waited rl_acquire_wait_on(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     if (acquire->wait.asked != 0 && !rl_time_before(now, acquire->heard_by)) {
         acquire->wait.asked = 0;
         note_blindness(acquire, now);
     }
     if (!rl_time_before(now, acquire->config.give_up_at))
-        rl_acquire_rest_or_end(acquire, now, effects);
-    else if (!rl_time_before(now, acquire->poll_at) ||
-             (acquire->config.in_line && !rl_time_before(now, acquire->look_at)))
-        rl_acquire_begin_round(acquire, now, effects);
-    else if (!rl_time_before(now, acquire->look_at))
-        rl_acquire_begin_wait(acquire, now, effects);
-    else
-        go_on_waiting(acquire, now, effects);
+        return RL_WAITED_IN_VAIN;
+    if (!rl_time_before(now, acquire->poll_at) ||
+        (acquire->config.in_line && !rl_time_before(now, acquire->look_at)))
+        return RL_WAITED_ENOUGH;
+    if (!rl_time_before(now, acquire->look_at))
+        return rl_acquire_begin_wait(acquire, now, effects);
+    return go_on_waiting(acquire, now, effects);
 }

@@ -20,7 +20,7 @@ enum rl_verdict {
     RL_BROKEN = 4 /* it could not be asked, or answered with an error */
 };
 
-/* Why a node was unfit, broken or, for a foreign type, denied. The numbers are those of redlock_cause. */
+/* Why a node was unfit, broken or, for a foreign type and a hold that an operator broke, denied. The numbers are those of redlock_cause. */
 enum rl_cause {
     RL_CAUSE_NONE = 0,
     RL_CAUSE_CONNECTING = 1,    /* the first connection has not been made yet */
@@ -50,7 +50,8 @@ enum rl_cause {
     RL_CAUSE_FLOOR = 25,        /* it may have forgotten fences, and nobody could tell it the highest yet */
     RL_CAUSE_EPOCH = 26,      /* it is not the node it was: flushed, or another one behind the same address */
     RL_CAUSE_CLOCK_STEP = 27, /* its clock stepped */
-    RL_CAUSE_CLOCK_RATE = 28  /* its clock runs at another rate than allowed */
+    RL_CAUSE_CLOCK_RATE = 28, /* its clock runs at another rate than allowed */
+    RL_CAUSE_BROKEN = 29      /* denied: an operator has broken the hold */
 };
 
 /* Whether credentials or rights are what is missing. */
@@ -75,6 +76,7 @@ struct rl_answer {
     int64_t ttl_left_ms; /* of the key that is in the way: -1 it has no end, -2 not known */
     uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
     uint64_t holder;     /* tells one holder from another; 0 not known */
+    bool marked;         /* the holder that is in the way was broken by an operator, and may not know yet */
     bool armed;          /* it will tell when the key changes, once */
     uint32_t
         rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/backoff.h"
 #include "core/validity.h"
 
 enum { MENDS_MAX = 16 };

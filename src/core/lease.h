@@ -5,7 +5,6 @@
 #ifndef RL_CORE_LEASE_H
 #define RL_CORE_LEASE_H
 
-#include "core/acquire.h"
 #include "core/tally.h"
 
 /* The number of every question that brings a node up to date: its answer counts for no extension. */

@@ -64,3 +64,24 @@ enum rl_decision rl_tally_decide(const struct rl_tally *tally)
         return RL_WON;
     return granted + silent < quorum ? RL_LOST : RL_OPEN;
 }
+
+enum rl_outcome rl_tally_reason(const struct rl_tally *tally)
+{
+    uint32_t quorum = rl_quorum(tally->node_count);
+    uint32_t able = rl_node_set_count(tally->granted | tally->denied);
+    uint32_t rights = rl_node_set_count(tally->rights);
+    uint32_t unfit = rl_node_set_count(tally->unfit);
+
+    if (tally->duplicate != 0)
+        return RL_OUTCOME_INVALID;
+    /* Enough nodes that could have voted for us: others are at it. */
+    if (able >= quorum)
+        return rl_node_set_count(tally->foreign) > tally->node_count - quorum ? RL_OUTCOME_FOREIGN_TYPE
+                                                                              : RL_OUTCOME_BUSY;
+    /* Otherwise what would have made a quorum of them, had it been right. */
+    if (rights > 0 && able + rights >= quorum)
+        return RL_OUTCOME_FORBIDDEN;
+    if (unfit > 0 && able + rights + unfit >= quorum)
+        return RL_OUTCOME_QUARANTINE;
+    return RL_OUTCOME_NO_QUORUM;
+}

@@ -6,6 +6,7 @@
 #define RL_CORE_TALLY_H
 
 #include "core/event.h"
+#include "core/outcome.h"
 
 enum rl_decision { RL_OPEN, RL_WON, RL_LOST };
 
@@ -36,5 +37,8 @@ rl_node_set rl_tally_answered(const struct rl_tally *tally);
 
 /* Won at quorum; lost once the nodes still silent can no longer make one. */
 enum rl_decision rl_tally_decide(const struct rl_tally *tally);
+
+/* Why a round with this tally was not won. */
+enum rl_outcome rl_tally_reason(const struct rl_tally *tally);
 
 #endif

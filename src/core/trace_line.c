@@ -98,6 +98,8 @@ static const char *cause_words(enum rl_cause cause)
         return "has forgotten its locks";
     case RL_CAUSE_CLOCK_STEP:
         return "clock was set";
+    case RL_CAUSE_BROKEN:
+        return "broken by an operator";
     case RL_CAUSE_CLOCK_RATE:
         return "clock runs at another rate";
     case RL_CAUSE_LATE:

@@ -11,6 +11,7 @@
 #include "engine/debts.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
+#include "engine/listing.h"
 #include "engine/place.h"
 #include "engine/proof.h"
 #include "engine/pushes.h"
@@ -19,6 +20,7 @@
 #include "engine/send.h"
 #include "engine/stats.h"
 #include "engine/steps.h"
+#include "engine/vote.h"
 #include "engine/watching.h"
 
 enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
@@ -89,13 +91,12 @@ static void on_admission(struct rl_engine *engine, struct rl_session *session, c
                          const char *bytes, size_t length)
 {
     redlock_lock *lock = ticket->subject;
-    const struct rl_node_guard *guard = &engine->guards[session->node];
     struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
     bool heard = rl_guard_reply(engine, session->node, ticket, bytes, length);
 
     if (lock == NULL)
         return;
-    if (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE)
+    if (!rl_vote_counts(engine, session->node))
         answer = rl_record_refusal_answer(engine, session->node);
     if (heard && rl_steps_current(lock, ticket)) {
         rl_record_refusal(lock, session->node);
@@ -109,9 +110,10 @@ static void on_admission(struct rl_engine *engine, struct rl_session *session, c
 /* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
 static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
 {
-    return engine->config.guarded &&
-           (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND) &&
-           engine->guards[node].fitness != RL_FITNESS_FIT && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
+    bool votes = ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_RAISE ||
+                 ticket->kind == RL_COMMAND_EXTEND;
+
+    return votes && !rl_vote_counts(engine, node) && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
            !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_UNFIT));
 }
 
@@ -170,12 +172,13 @@ static bool is_reported(const redlock_lock *lock, const struct rl_ticket *ticket
     return rl_steps_current(lock, ticket) && ticket->question != RL_QUESTION_MEND;
 }
 
-/* Whether it asked something of the lock itself; the rest is about those who wait. */
+/* Whether it asked something of the lock itself; the rest is about those who wait, or about all locks. */
 static bool is_of_lock(const struct rl_ticket *ticket)
 {
     return ticket->kind != RL_COMMAND_LEAVE && ticket->kind != RL_COMMAND_PRESENT &&
            ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE &&
-           ticket->kind != RL_COMMAND_FENCE && ticket->kind != RL_COMMAND_EXAMINE;
+           ticket->kind != RL_COMMAND_FENCE && ticket->kind != RL_COMMAND_EXAMINE &&
+           ticket->kind != RL_COMMAND_PAGE;
 }
 
 /* What a node said of itself. */
@@ -197,7 +200,7 @@ static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_
     rl_steps_deliver(lock, node, ticket, &answer);
 }
 
-/* What a node said of those who wait. */
+/* What a node said of those who wait, or of all its locks. */
 static void take_line(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
                       size_t length)
 {
@@ -205,6 +208,8 @@ static void take_line(redlock_lock *lock, uint32_t node, const struct rl_ticket 
 
     if (ticket->kind == RL_COMMAND_LINE)
         rl_record_line(lock, bytes, length);
+    if (ticket->kind == RL_COMMAND_PAGE && lock->asking != NULL)
+        rl_listing_page(lock->asking, node, ticket, bytes, length);
     if (ticket->kind == RL_COMMAND_FENCE && lock->asking != NULL)
         lock->asking->record.nodes[node].fence = rl_lock_reply_fence(bytes, length);
     if (ticket->kind == RL_COMMAND_PLACE && rl_steps_current(lock, ticket) &&
@@ -217,6 +222,8 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticke
                         struct rl_span latency, struct rl_lock_reply *reply)
 {
     learn(lock, node, ticket, reply);
+    if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
+        lock->broken_on |= rl_node_set_one(node);
     if (rl_steps_current(lock, ticket) && rl_operation_in_line(lock) != NULL)
         rl_place_answer(lock->asking, node, ticket, reply);
     if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_BROKEN)

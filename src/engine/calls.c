@@ -11,6 +11,7 @@
 #include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
+#include "engine/listing.h"
 #include "engine/nodes.h"
 #include "engine/place.h"
 #include "engine/queue.h"
@@ -236,12 +237,14 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     redlock_lock *lock = operation->lock;
     struct rl_engine *engine = lock->engine;
 
+    bool closing = engine->closing && operation->kind == RL_OPERATION_ACQUIRE; /* nobody could release it */
+
     /* Rule: validity is looked at when the lock is handed out, after everything it took to get here. */
-    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now)) {
+    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now) || closing) {
         if (lock->stage == RL_LOCK_HELD)
             rl_holding_discard(lock);
         rl_steps_run(engine);
-        operation->result = REDLOCK_TOO_SLOW;
+        operation->result = closing ? REDLOCK_CANCELED : REDLOCK_TOO_SLOW;
         return NULL;
     }
     lock->handle = true;
@@ -429,6 +432,93 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
     operation->record.details = inspects && report != NULL ? report->details : NULL;
     rl_details_forget(operation->record.details);
     operation->force = force;
+    rl_settling_begin(operation, engine->node_count);
+    rl_steps_run(engine);
+    return operation;
+}
+
+enum { BREAK_GRACE_MS = 10000 };
+
+static const char *check_break(const struct rl_engine *engine, const redlock_break_spec *spec)
+{
+    redlock_spec named = {.name = spec->name, .name_length = spec->name_length};
+
+    if (spec->id == NULL || spec->id_length == 0)
+        return "id is empty: name the holder, by its id from an inspection or by its owner value";
+    if (spec->id_length > REDLOCK_OWNER_MAX)
+        return "id is longer than 511 bytes";
+    if (spec->grace_ms < REDLOCK_BREAK_NOW || spec->grace_ms > REDLOCK_TTL_MAX_MS)
+        return "grace_ms is neither REDLOCK_BREAK_NOW nor between 0 and 86400000 (one day)";
+    return check_name(engine, &named);
+}
+
+struct rl_operation *rl_call_break(struct rl_engine *engine, const redlock_break_spec *spec,
+                                   redlock_details *details, redlock_request request, redlock_result *result,
+                                   redlock_report *report)
+{
+    redlock_spec named = {.size = sizeof named, .name = spec->name, .name_length = spec->name_length};
+    const char *wrong = check_break(engine, spec);
+    struct rl_operation *operation;
+
+    if (wrong != NULL)
+        return refuse(result, report, REDLOCK_INVALID, wrong);
+    operation =
+        begin_on_own(engine, RL_OPERATION_INSPECT,
+                     rl_lock_create(engine, &named, named.name_length, spec->id, spec->id_length), request);
+    if (operation == NULL)
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    operation->breaks = true;
+    if (spec->grace_ms != REDLOCK_BREAK_NOW)
+        operation->grace_ms = spec->grace_ms != 0 ? (uint32_t)spec->grace_ms : BREAK_GRACE_MS;
+    operation->record.details = details;
+    rl_details_forget(details);
+    rl_settling_begin(operation, engine->node_count);
+    rl_steps_run(engine);
+    return operation;
+}
+
+static const char *check_list(const struct rl_engine *engine, enum rl_operation_kind kind,
+                              const redlock_list_spec *spec)
+{
+    redlock_spec named = {.name = spec->name, .name_length = spec->name_length};
+
+    if (spec->glob_length > REDLOCK_NAME_MAX)
+        return "glob is too long: it may have 1024 bytes";
+    if (kind == RL_OPERATION_LIST && spec->name != NULL)
+        return "name is for a watch: redlock_inspect() looks at one lock";
+    return spec->name != NULL || kind == RL_OPERATION_WAIT ? check_name(engine, &named) : NULL;
+}
+
+static struct rl_operation *make_listing(struct rl_engine *engine, enum rl_operation_kind kind,
+                                         const redlock_list_spec *spec, redlock_request request)
+{
+    redlock_spec named = {.size = sizeof named, .name = spec->name, .name_length = spec->name_length};
+    struct rl_operation *operation = begin_on_own(
+        engine, kind, rl_lock_create(engine, &named, named.name_length, "nobody", strlen("nobody")), request);
+
+    if (operation == NULL || rl_listing_create(operation, spec))
+        return operation;
+    rl_operation_free(engine, operation);
+    return NULL;
+}
+
+struct rl_operation *rl_call_list(struct rl_engine *engine, enum rl_operation_kind kind,
+                                  const redlock_list_spec *spec, int64_t wait_ms, redlock_request request,
+                                  redlock_result *result, redlock_report *report)
+{
+    const char *wrong = check_list(engine, kind, spec);
+    struct rl_operation *operation;
+
+    if (wrong == NULL && wait_ms < REDLOCK_WAIT_FOREVER)
+        wrong = "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end";
+    if (wrong != NULL)
+        return refuse(result, report, REDLOCK_INVALID, wrong);
+    operation = make_listing(engine, kind, spec, request);
+    if (operation == NULL)
+        return refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    if (wait_ms >= 0)
+        operation->listing->give_up_at = rl_time_add(engine->now, rl_span_ms(wait_ms));
+    operation->listing->nonblocking = wait_ms == 0;
     rl_settling_begin(operation, engine->node_count);
     rl_steps_run(engine);
     return operation;

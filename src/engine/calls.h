@@ -42,6 +42,16 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
                                     const redlock_spec *spec, bool force, redlock_request request,
                                     redlock_result *result, redlock_report *report);
 
+/* Ends somebody's hold. The spec has its lengths filled in; details: room for what nodes say, which the operation needs. */
+struct rl_operation *rl_call_break(struct rl_engine *engine, const redlock_break_spec *spec,
+                                   redlock_details *details, redlock_request request, redlock_result *result,
+                                   redlock_report *report);
+
+/* LIST, WATCH or WAIT: see listing.h for how it goes on. The spec has its lengths filled in; wait_ms is WAIT's. */
+struct rl_operation *rl_call_list(struct rl_engine *engine, enum rl_operation_kind kind,
+                                  const redlock_list_spec *spec, int64_t wait_ms, redlock_request request,
+                                  redlock_result *result, redlock_report *report);
+
 /* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
 redlock_lock *rl_call_hand_out(struct rl_operation *operation);
 

@@ -8,6 +8,7 @@
 #include "engine/guard.h"
 #include "engine/record.h"
 #include "engine/send.h"
+#include "engine/vote.h"
 #include "engine/watching.h"
 
 /* What made a node unfit was learned in the handshake and may have been mended since: greet it anew, now and then. */
@@ -33,7 +34,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         look_again(engine, session);
     rl_session_wake(session, engine->now);
     if (session->state == RL_SESSION_RESTING || session->unfit != RL_CAUSE_NONE ||
-        rl_session_silent(session, engine->now)) {
+        (rl_session_silent(session, engine->now) && kind != RL_COMMAND_BREAK)) {
         lock->instant |= one;
     } else if (session->state != RL_SESSION_READY) {
         *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */
@@ -83,8 +84,7 @@ void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
         struct rl_session *session = &engine->sessions[node];
 
         rl_session_wake(session, engine->now);
-        if (session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE &&
-            !rl_session_silent(session, engine->now) && rl_guard_right(engine, node) == RL_MAY_VOTE &&
+        if (!rl_session_silent(session, engine->now) && rl_guard_right(engine, node) == RL_MAY_VOTE &&
             rl_send_command(lock, node, RL_COMMAND_EXTEND, RL_QUESTION_MEND, NULL, false))
             lock->touched |= rl_node_set_one(node);
     }
@@ -154,11 +154,10 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
 bool rl_dispatch_pay(redlock_lock *lock, uint32_t node)
 {
     struct rl_engine *engine = lock->engine;
-    const struct rl_session *session = &engine->sessions[node];
     rl_node_set one = rl_node_set_one(node);
 
     lock->owed &= ~one;
-    if (session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE &&
+    if (rl_vote_reachable(engine, node) &&
         (lock->owed_kind != RL_COMMAND_ACQUIRE || rl_guard_right(engine, node) == RL_MAY_VOTE) &&
         rl_send_command(lock, node, lock->owed_kind, lock->owed_question, NULL, false)) {
         lock->touched |= one;

@@ -11,6 +11,7 @@
 #include "engine/debts.h"
 #include "engine/dispatch.h"
 #include "engine/holding.h"
+#include "engine/listing.h"
 #include "engine/nodes.h"
 #include "engine/queue.h"
 #include "engine/reaper.h"
@@ -33,6 +34,7 @@ static void init_lists(struct rl_engine *engine)
     rl_list_init(&engine->spare_operations);
     rl_list_init(&engine->spare_locks);
     rl_list_init(&engine->watching);
+    rl_list_init(&engine->listings);
 }
 
 static void init_sessions(struct rl_engine *engine)
@@ -245,7 +247,7 @@ static struct rl_operation *find_operation(struct rl_engine *engine, redlock_req
          link = rl_list_next(&engine->operations, link)) {
         struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
 
-        if (operation->request == request)
+        if (operation->request == request && operation->parent == NULL)
             return operation;
     }
     return NULL;
@@ -253,8 +255,8 @@ static struct rl_operation *find_operation(struct rl_engine *engine, redlock_req
 
 static bool can_be_told(const struct rl_operation *operation)
 {
-    return operation->kind == RL_OPERATION_ACQUIRE || operation->kind == RL_OPERATION_INSPECT ||
-           operation->kind == RL_OPERATION_EXAMINE || operation->kind == RL_OPERATION_INIT;
+    return operation->kind != RL_OPERATION_EXTEND && operation->kind != RL_OPERATION_ADOPT &&
+           operation->kind != RL_OPERATION_RELEASE;
 }
 
 /* The round of an extension or an adoption goes on: longer than wanted harms nobody. */
@@ -273,8 +275,8 @@ redlock_result rl_engine_cancel(struct rl_engine *engine, redlock_request reques
     struct rl_operation *operation = request != 0 ? find_operation(engine, request) : NULL;
 
     if (operation == NULL)
-        return REDLOCK_NOT_HELD;
-    if (operation->kind == RL_OPERATION_RELEASE)
+        return rl_listing_stop(engine, request) ? REDLOCK_OK : REDLOCK_NOT_HELD;
+    if (operation->kind == RL_OPERATION_RELEASE || operation->kind == RL_OPERATION_BREAK || operation->breaks)
         return REDLOCK_MISUSE;
     cancel(operation);
     rl_steps_run(engine);
@@ -289,6 +291,15 @@ void rl_engine_cancel_all(struct rl_engine *engine)
     while ((link = rl_list_first(&engine->operations)) != NULL)
         cancel(RL_CONTAINER(link, struct rl_operation, link));
     rl_steps_run(engine);
+}
+
+bool rl_engine_resume(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    bool resumed = rl_listing_resume(operation);
+
+    rl_steps_run(engine);
+    return resumed;
 }
 
 void rl_engine_free_handle(redlock_lock *lock)

@@ -68,6 +68,9 @@ redlock_result rl_engine_cancel(struct rl_engine *engine, redlock_request reques
 /* The same for all calls, in whichever way they can be ended. */
 void rl_engine_cancel_all(struct rl_engine *engine);
 
+/* A list or a watch whose caller has been told what it found goes on; false: it has ended. */
+bool rl_engine_resume(struct rl_operation *operation);
+
 /* A handle is not wanted any more. */
 void rl_engine_free_handle(redlock_lock *lock);
 

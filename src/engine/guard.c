@@ -5,11 +5,13 @@
  */
 #include "engine/guard.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "engine/admission.h"
 #include "engine/clocks.h"
+#include "engine/vote.h"
 #include "wire/error_reply.h"
 
 enum { FLOOR_RETRY_MS = 1000, ASK_EVERY_MS = 1000, PROBE_EVERY_MS = 1000 };
@@ -100,13 +102,9 @@ static void begin_sweep(struct rl_engine *engine)
     engine->sweep_began = engine->now;
     for (uint32_t node = 0; node < engine->node_count; node++)
         engine->guards[node].awaits_floor = engine->guards[node].fitness == RL_FITNESS_FLOORLESS;
-    for (uint32_t node = 0; node < engine->node_count; node++) {
-        struct rl_session *session = &engine->sessions[node];
-
-        if (session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE &&
-            !engine->guards[node].by_info)
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (rl_vote_reachable(engine, node) && !engine->guards[node].by_info)
             rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false);
-    }
     if (any_moving(engine))
         return;
     /* Without memory nobody was asked, and no answer would ever end it. */
@@ -339,8 +337,7 @@ void rl_guard_look(struct rl_engine *engine)
     for (uint32_t node = 0; node < engine->node_count; node++) {
         const struct rl_node_guard *guard = &engine->guards[node];
 
-        if (engine->config.guarded && engine->sessions[node].state == RL_SESSION_READY &&
-            engine->sessions[node].unfit == RL_CAUSE_NONE && !guard->by_info && !guard->asking &&
+        if (engine->config.guarded && rl_vote_reachable(engine, node) && !guard->by_info && !guard->asking &&
             guard->fitness == RL_FITNESS_UNKNOWN)
             rl_admission_ask(engine, node, RL_WORD_LOOK, NULL, false);
     }
@@ -360,12 +357,11 @@ enum rl_right rl_guard_right(struct rl_engine *engine, uint32_t node)
     /* Its record is in order, its clock is not: it is asked for the time now and then. */
     bool in_doubt = guard->clock_bad || (guard->suspected.us != 0 && guard->fitness == RL_FITNESS_FIT);
 
-    if (!engine->config.guarded)
+    if (rl_vote_counts(engine, node))
         return RL_MAY_VOTE;
-    if (!engine->voting)
-        return RL_MAY_NOT_VOTE; /* nobody has asked for a vote: do not bother the nodes */
-    if (guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE)
-        return RL_MAY_VOTE;
+    if (!rl_vote_reachable(engine, node) || !engine->voting)
+        return RL_MAY_NOT_VOTE; /* before anybody has asked for a vote nodes are not bothered */
+    assert(engine->config.guarded);
     if (guard->asking || (guard->fitness == RL_FITNESS_FLOORLESS && engine->sweeping))
         return RL_MAY_VOTE_SOON;
     if (in_doubt && rl_time_before(guard->probed, engine->now)) {

@@ -46,10 +46,11 @@ struct redlock_lock {
     struct rl_time kept_until;  /* every key that was sent for it has ended by itself by then */
     uint32_t refs;              /* handle, operations, tickets, reaper */
     rl_node_set touched;        /* nodes that were sent something that may have left a key there */
-    rl_node_set stray;   /* nodes where a broken connection's last words about this owner may still arrive */
-    rl_node_set owed;    /* nodes that still have to be sent the present question */
-    rl_node_set let_go;  /* nodes to release it on once its loss has been told */
-    rl_node_set instant; /* nodes that cannot be asked: their answers wait to be counted */
+    rl_node_set stray;  /* nodes where a broken connection's last words about this owner may still arrive */
+    rl_node_set owed;   /* nodes that still have to be sent the present question */
+    rl_node_set let_go; /* nodes to release it on once its loss has been told */
+    rl_node_set broken_on; /* nodes that said that an operator has broken it */
+    rl_node_set instant;   /* nodes that cannot be asked: their answers wait to be counted */
     uint32_t owed_question;
     uint32_t ttl_ms;
     uint16_t capacity;   /* of text, and of the renewal behind it */

@@ -20,6 +20,7 @@ static void clear_operation(struct rl_engine *engine, struct rl_operation *opera
 {
     memset(operation, 0, operation_size(engine));
     operation->record.nodes = operation->node_records;
+    rl_list_init(&operation->looks);
     operation->record.holder_ttl_left_ms = -2;
 }
 
@@ -149,6 +150,11 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
     rl_list_remove(&operation->settling);
     count_operation(engine, operation);
     rl_list_remove(&operation->link);
+    if (operation->parent != NULL) {
+        rl_list_append(&operation->parent->looks, &operation->link);
+        operation->parent->looking--;
+        return;
+    }
     rl_list_append(&engine->ended, &operation->link);
 }
 

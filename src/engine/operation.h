@@ -33,10 +33,16 @@ enum rl_operation_kind {
     RL_OPERATION_RELEASE,
     RL_OPERATION_INSPECT,
     RL_OPERATION_EXAMINE,
-    RL_OPERATION_INIT
+    RL_OPERATION_INIT,
+    RL_OPERATION_BREAK, /* begins as an inspection */
+    RL_OPERATION_LIST,
+    RL_OPERATION_WATCH,
+    RL_OPERATION_WAIT
 };
 
 struct rl_call;
+struct rl_known;
+struct rl_listing;
 
 /* One call of the API while it is under way. Pooled. */
 struct rl_operation {
@@ -54,13 +60,23 @@ struct rl_operation {
     struct rl_tally tally;     /* INSPECT */
     struct rl_timer timer;     /* ACQUIRE, INSPECT: the lease has the lock's */
     struct rl_time started;
-    bool shown;            /* ACQUIRE: nodes were told that it waits */
-    struct rl_place place; /* ACQUIRE: who stands there, or waits */
-    rl_node_set taken_in;  /* ACQUIRE, in line: nodes that have it in their line */
-    uint64_t seen;         /* ACQUIRE: the highest fence any node told for this name */
-    rl_node_set offered;   /* ACQUIRE, in line: nodes that last offered the free lock to somebody else */
-    uint32_t awaits;       /* EXTEND: the lease's question that will settle it */
-    bool searching, force; /* INIT: looks for held locks first; goes on whatever that finds */
+    bool shown;                 /* ACQUIRE: nodes were told that it waits */
+    struct rl_place place;      /* ACQUIRE: who stands there, or waits */
+    rl_node_set taken_in;       /* ACQUIRE, in line: nodes that have it in their line */
+    uint64_t seen;              /* ACQUIRE: the highest fence any node told for this name */
+    rl_node_set offered;        /* ACQUIRE, in line: nodes that last offered the free lock to somebody else */
+    uint32_t awaits;            /* EXTEND: the lease's question that will settle it */
+    bool breaks;                /* INSPECT: to find whom to break; the lock has the id for its owner */
+    uint32_t grace_ms;          /* and how long others are kept out then */
+    struct rl_listing *listing; /* LIST, WATCH, WAIT: how far it has come; see listing.c */
+    const struct rl_page *page; /* LIST, WATCH: which one to ask for */
+    struct rl_list looks;       /* LIST, WATCH, WAIT: inspections of theirs that have ended */
+    uint32_t looking;           /* and how many are under way */
+    struct rl_operation *parent; /* INSPECT: the operation that wants it; NULL a caller */
+    struct rl_known *known;      /* INSPECT of a watch: what is known of the lock */
+    redlock_change change;       /* and what has changed */
+    bool foreign;                /* INSPECT of a list: another program made it */
+    bool searching, force;       /* INIT: looks for held locks first; goes on whatever that finds */
     bool done;
     redlock_result result;
 
@@ -70,6 +86,8 @@ struct rl_operation {
     redlock_request request;  /* 0: somebody blocks on it */
     redlock_acquired_fn acquired;
     redlock_done_fn finished;
+    redlock_listed_fn listed;
+    redlock_event_fn happened;
     void *context;
 
     struct rl_record record;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/acquisition.h"
+#include "engine/listing.h"
 #include "engine/place.h"
 #include "engine/queue.h"
 #include "engine/watching.h"
@@ -90,13 +91,16 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
 
     if (!rl_push_read(&push, bytes, length))
         return;
-    if (push.all)
+    if (push.all) {
         tell_all(engine, node, RL_EVENT_CHANGED);
+        rl_listing_changed(engine, NULL, 0);
+    }
     while (rl_push_next_key(&push, &key, &key_length)) {
         const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
 
         if (leader != NULL && rl_operation_acquiring(leader) != NULL)
             tell(leader->asking, node, RL_EVENT_CHANGED);
         tell_in_line(engine, node, key, key_length);
+        rl_listing_changed(engine, key, key_length);
     }
 }

@@ -7,6 +7,7 @@
 #include "engine/details.h"
 #include "engine/report.h"
 #include "engine/stats.h"
+#include "engine/vote.h"
 
 /* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
  * before it is sent, so that whoever waits first waits for the question under way. */
@@ -20,35 +21,26 @@ static struct rl_record *find_record(redlock_lock *lock)
     return link != NULL ? &RL_CONTAINER(link, struct rl_operation, on_lock)->record : NULL;
 }
 
-/* Whether it is connected, but the guard keeps its vote back. */
-static bool withheld(const struct rl_engine *engine, uint32_t node)
-{
-    return engine->sessions[node].state == RL_SESSION_READY && engine->guards[node].cause != RL_CAUSE_NONE;
-}
-
 struct rl_answer rl_record_refusal_answer(struct rl_engine *engine, uint32_t node)
 {
     const struct rl_session *session = &engine->sessions[node];
-    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = session->cause, .ttl_left_ms = -2};
+    enum rl_cause obstacle = rl_vote_obstacle(engine, node);
+    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = obstacle, .ttl_left_ms = -2};
 
-    if (session->unfit != RL_CAUSE_NONE) {
-        answer.verdict = RL_UNFIT;
-        answer.cause = session->unfit;
-    } else if (withheld(engine, node)) {
-        answer.cause = engine->guards[node].cause;
-        answer.verdict =
-            rl_cause_forbids(answer.cause) || answer.cause == RL_CAUSE_MEMORY ? RL_BROKEN : RL_UNFIT;
-    } else if (session->state == RL_SESSION_READY) {
+    if (session->state != RL_SESSION_READY)
+        return answer;
+    if (obstacle == RL_CAUSE_NONE)
         answer.cause = rl_session_silent(session, engine->now) ? RL_CAUSE_SILENT : RL_CAUSE_MEMORY;
-    }
+    else if (!rl_cause_forbids(obstacle) && obstacle != RL_CAUSE_MEMORY)
+        answer.verdict = RL_UNFIT;
     return answer;
 }
 
 static const char *refusal_words(const struct rl_engine *engine, const struct rl_session *session)
 {
-    if (session->state != RL_SESSION_READY || session->unfit != RL_CAUSE_NONE)
+    if (!rl_vote_reachable(engine, session->node))
         return session->error;
-    if (withheld(engine, session->node))
+    if (rl_vote_obstacle(engine, session->node) != RL_CAUSE_NONE)
         return engine->guards[session->node].why;
     if (rl_session_silent(session, engine->now))
         return "it has not answered earlier questions yet";
@@ -114,6 +106,7 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
     uint64_t owner = names ? rl_hash_bytes(0, reply->owner, reply->owner_length) : 0;
 
     record->nodes[node].answer.holder = owner;
+    record->nodes[node].answer.marked = reply->answer.marked;
     if (names)
         keep_holder(record, node_count, owner, reply);
     else

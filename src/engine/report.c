@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "engine/vote.h"
 
 /* What there is to say of one node, before anybody decides where it goes. */
 struct view {
@@ -71,26 +72,19 @@ redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer 
     return REDLOCK_VERDICT_SILENT;
 }
 
-/* What keeps a node from voting now; NONE when nothing is known to. */
+/* What keeps a node from voting now, be it that it cannot write; NONE when nothing is known to. */
 static enum rl_cause obstacle(const struct rl_engine *engine, uint32_t node)
 {
-    const struct rl_session *session = &engine->sessions[node];
+    enum rl_cause cause = rl_vote_obstacle(engine, node);
 
-    if (session->state != RL_SESSION_READY)
-        return session->cause != RL_CAUSE_NONE ? session->cause : RL_CAUSE_CONNECTING;
-    if (session->unfit != RL_CAUSE_NONE)
-        return session->unfit;
-    return engine->guards[node].cause != RL_CAUSE_NONE ? engine->guards[node].cause
-                                                       : engine->guards[node].refused;
+    return cause != RL_CAUSE_NONE ? cause : engine->guards[node].refused;
 }
 
 static const char *obstacle_words(const struct rl_engine *engine, uint32_t node)
 {
-    const struct rl_session *session = &engine->sessions[node];
-
-    if (session->state != RL_SESSION_READY || session->unfit != RL_CAUSE_NONE)
-        return session->error;
-    if (engine->guards[node].cause != RL_CAUSE_NONE)
+    if (!rl_vote_reachable(engine, node))
+        return engine->sessions[node].error;
+    if (rl_vote_obstacle(engine, node) != RL_CAUSE_NONE)
         return engine->guards[node].why;
     return engine->guards[node].refused != RL_CAUSE_NONE ? engine->guards[node].refusal : "";
 }
@@ -157,6 +151,10 @@ static struct view view_tally(const redlock_lock *lock, const struct rl_tally *t
     else if (rl_node_set_has(tally->broken, node))
         answer.verdict = RL_BROKEN;
     view.verdict = rl_report_verdict(RL_OPERATION_EXTEND, answer);
+    if (answer.verdict == RL_DENIED && rl_node_set_has(lock->broken_on, node)) {
+        view.cause = RL_CAUSE_BROKEN;
+        view.words = "an operator has broken the lock";
+    }
     if (answer.verdict == RL_SILENT && !lock->timed_out)
         view.verdict = REDLOCK_VERDICT_PENDING;
     else if (answer.verdict == RL_SILENT && view.cause == RL_CAUSE_NONE)
@@ -344,6 +342,12 @@ static const char *granted_words(enum rl_operation_kind kind)
         return "answered";
     case RL_OPERATION_INIT:
         return "may vote";
+    case RL_OPERATION_BREAK:
+        return "broke it";
+    case RL_OPERATION_LIST:
+    case RL_OPERATION_WATCH:
+        return "were gone through";
+    case RL_OPERATION_WAIT:
     case RL_OPERATION_ACQUIRE:
         break;
     }
@@ -372,7 +376,9 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const s
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
         add_holder(&text, report, split);
     rl_text_add(&text, ": ");
-    if (ended_by_time(report, lock))
+    if (report->broken && kind != RL_OPERATION_INSPECT && kind != RL_OPERATION_ACQUIRE)
+        rl_text_add(&text, "an operator has broken it");
+    else if (ended_by_time(report, lock))
         rl_text_add(&text, "it was not renewed in time, its validity has ended");
     else if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
         add_counts(&text, report, report->held, "have a lock that is held");
@@ -468,17 +474,33 @@ static bool is_holder(const redlock_report *report, const struct rl_operation *o
            report->node_count - support.free >= report->quorum;
 }
 
+/* Whether a node says that an operator has broken the hold of the owner that most of them named. */
+static bool is_marked(const struct rl_record *record, uint32_t node_count)
+{
+    for (uint32_t node = 0; node < node_count; node++)
+        if (record->nodes[node].answer.marked && record->nodes[node].answer.holder == record->named)
+            return true;
+    return false;
+}
+
 /* Returns whether owners were seen, but none of them is known to be the holder. */
 static bool name_holder(redlock_report *report, const struct rl_operation *operation)
 {
     const struct rl_record *record = &operation->record;
     bool asked_all = operation->kind == RL_OPERATION_INSPECT && record->named != 0;
 
+    if (operation->kind == RL_OPERATION_BREAK) {
+        report->holder = record->holder;
+        report->holder_ttl_left_ms = record->holder_ttl_left_ms;
+        return false;
+    }
     if (record->named != 0 && !is_holder(report, operation))
         return true;
     report->holder = record->holder;
     report->holder_ttl_left_ms =
         asked_all ? lease_left_ms(record, report->node_count) : record->holder_ttl_left_ms;
+    if (record->named != 0 && is_marked(record, report->node_count))
+        report->holder.broken = report->broken = 1;
     return false;
 }
 
@@ -493,14 +515,57 @@ static uint64_t highest_fence(const struct rl_operation *operation)
     return fence;
 }
 
+struct rl_picture rl_report_picture(const struct rl_operation *look)
+{
+    const struct rl_record *record = &look->record;
+    const struct rl_engine *engine = look->lock->engine;
+    struct support support = count_support(record, engine->node_count);
+    struct rl_picture picture = {.now = engine->now, .ttl_left_ms = -2, .known = look->result == REDLOCK_OK};
+    uint32_t free = 0;
+
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        free += record->nodes[node].answer.verdict == RL_GRANTED;
+    picture.free = free >= rl_quorum(engine->node_count);
+    picture.fence = highest_fence(look);
+    if (record->named == 0)
+        return picture;
+    picture.votes = support.named;
+    picture.holder = record->holder;
+    picture.broken = is_marked(record, engine->node_count);
+    picture.holder.broken = picture.broken;
+    picture.ttl_left_ms = record->holder_ttl_left_ms;
+    if (support.named < rl_quorum(engine->node_count))
+        return picture;
+    picture.owner = record->named;
+    picture.ttl_left_ms = lease_left_ms(record, engine->node_count);
+    picture.ends =
+        picture.ttl_left_ms < 0 ? RL_TIME_NEVER : rl_time_add(engine->now, rl_span_ms(picture.ttl_left_ms));
+    return picture;
+}
+
+static void fill_from(redlock_report *report, const struct rl_operation *operation, redlock_result result);
+
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation)
+{
+    if (report != NULL)
+        fill_from(report, operation, operation->result);
+}
+
+void rl_report_look(redlock_report *report, const struct rl_operation *operation,
+                    const struct rl_operation *look)
+{
+    if (report == NULL)
+        return;
+    fill_from(report, look, operation->result);
+    report->waited_ms = rl_span_ms_up(rl_time_since(look->lock->engine->now, operation->started));
+}
+
+static void fill_from(redlock_report *report, const struct rl_operation *operation, redlock_result result)
 {
     const redlock_lock *lock = operation->lock;
     struct rl_engine *engine = lock->engine;
     struct views views;
 
-    if (report == NULL)
-        return;
     rl_report_clear(report);
     views.engine = engine;
     for (uint32_t i = 0; i < engine->node_count; i++)
@@ -509,7 +574,8 @@ void rl_report_operation(redlock_report *report, const struct rl_operation *oper
         rl_details_forget(report->details);
     fill_nodes(report, &views);
     fill_answers(report->details, operation);
-    report->result = operation->result;
+    report->result = result;
+    report->broken = lock->broken_on != 0;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(engine->now, operation->started));
     report->validity_ms = validity_left_ms(lock);
@@ -540,5 +606,6 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
     report->rounds = 1;
     report->validity_ms = validity_left_ms(lock);
     report->fence = lock->fence;
+    report->broken = lock->broken_on != 0;
     write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
 }

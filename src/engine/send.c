@@ -9,6 +9,7 @@
 #include "engine/admission.h"
 #include "engine/operation.h"
 #include "engine/proof.h"
+#include "engine/vote.h"
 #include "wire/many_command.h"
 
 /* The largest number that Lua keeps exactly. */
@@ -27,14 +28,14 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
                                                         engine->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
-    command->repair = command->repair && guard->fitness == RL_FITNESS_FIT && guard->cause == RL_CAUSE_NONE;
+    command->repair = command->repair && rl_vote_counts(engine, node);
 }
 
 /* Rule of repair: a holder whose validity lasts may plant its key where it is missing. One that adopts a lock does not know yet
  * whether it is the holder. */
 static bool may_plant(const redlock_lock *lock)
 {
-    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed);
+    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed) && lock->broken_on == 0;
 }
 
 /* The command of a ticket; its owner value goes into `owner`. */
@@ -58,7 +59,15 @@ static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint3
         add_guard(&command, lock, node, ticket);
     if (acquisition != NULL)
         command.place = &acquisition->place;
+    if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)
+        command.page = lock->asking->page;
     return command;
+}
+
+/* Native compare-and-delete, unless the lock was broken: the mark that is there now is taken away by the script only. */
+static unsigned release_features(const struct rl_session *session, const redlock_lock *lock)
+{
+    return lock->broken_on != 0 ? 0 : session->handshake.info.features;
 }
 
 static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bool prove,
@@ -67,13 +76,14 @@ static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bo
     char owner[RL_OWNER_MAX + 1];
     struct rl_lock_command command = make_command(ticket, session->node, owner);
     const struct rl_script *script = rl_lock_command_script(&command);
+    unsigned features = release_features(session, ticket->subject);
 
     command.prove = prove;
     if (script != NULL && rl_script_first_use(&session->carried, script))
         ticket->full = true;
     ticket->replies = (uint8_t)rl_lock_command_replies(&command);
-    ticket->native = ticket->kind == RL_COMMAND_RELEASE && session->handshake.info.features != 0;
-    rl_lock_command_write(writer, &command, session->handshake.info.features, ticket->full);
+    ticket->native = ticket->kind == RL_COMMAND_RELEASE && features != 0;
+    rl_lock_command_write(writer, &command, features, ticket->full);
 }
 
 /* Of one of several requests as much as its keys need. */

@@ -8,6 +8,7 @@
 #include "core/validity.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
+#include "engine/listing.h"
 #include "engine/nodes.h"
 #include "engine/survey.h"
 
@@ -43,6 +44,10 @@ void rl_settling_start(struct rl_operation *operation)
     engine->settled = true;
     if (operation->kind == RL_OPERATION_ADOPT || operation->kind == RL_OPERATION_RELEASE) {
         start_on_lock(operation);
+        return;
+    }
+    if (operation->listing != NULL) {
+        rl_listing_start(operation);
         return;
     }
     if (looks)

@@ -128,6 +128,8 @@ struct rl_engine {
     uint32_t operation_count, spare_operation_count; /* in use; spare */
     struct rl_list spare_locks;
     uint32_t spare_lock_count;
+    struct rl_list listings; /* lists, watches and waits; see listing.c */
+    uint32_t observers;      /* of them: those that nodes tell of changes */
     struct rl_list watching; /* acquisitions that nodes tell of changes */
     struct rl_queues queues;
     struct rl_span trip;     /* how long the latest round took */

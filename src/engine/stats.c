@@ -7,7 +7,7 @@
 
 _Static_assert((int)REDLOCK_HISTOGRAM_BUCKETS == (int)RL_HISTOGRAM_BUCKETS,
                "one histogram, seen from two sides");
-_Static_assert((int)RL_CAUSE_CLOCK_RATE < REDLOCK_CAUSES, "every cause has its count");
+_Static_assert((int)RL_CAUSE_BROKEN < REDLOCK_CAUSES, "every cause has its count");
 
 void rl_stats_add(redlock_histogram *histogram, struct rl_span value)
 {

@@ -7,6 +7,7 @@
 #include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/holding.h"
+#include "engine/listing.h"
 #include "engine/queue.h"
 #include "engine/record.h"
 #include "engine/settling.h"
@@ -20,6 +21,8 @@ void rl_steps_operation(struct rl_operation *operation, const struct rl_event *e
         rl_acquisition_event(operation, event);
     else if (rl_link_used(&operation->settling) && event->kind == RL_EVENT_TIMER)
         rl_settling_start(operation);
+    else if (operation->listing != NULL)
+        rl_listing_event(operation, event);
     else
         rl_survey_event(operation, event);
 }
@@ -76,8 +79,7 @@ static void give_held_locks(struct rl_engine *engine, uint32_t node)
 /* A node became ready or fit, or it is certain that it will not: brings locks that wait for it up to date. */
 static void settle(struct rl_engine *engine, struct rl_list *rounds, uint32_t node)
 {
-    bool ready = engine->sessions[node].state == RL_SESSION_READY;
-    enum rl_right right = ready ? rl_guard_right(engine, node) : RL_MAY_NOT_VOTE;
+    enum rl_right right = rl_guard_right(engine, node);
     struct rl_link *link = rl_list_first(rounds);
 
     while (link != NULL) {
@@ -124,6 +126,7 @@ void rl_steps_run(struct rl_engine *engine)
             settle(engine, &engine->rounds, node);
             settle(engine, &engine->requested, node);
         }
-    } while (rl_settling_check(engine) || take_turn(engine) || engine->changed != 0);
+    } while (rl_settling_check(engine) || take_turn(engine) || rl_listing_check(engine) ||
+             engine->changed != 0);
     engine->stepping = false;
 }

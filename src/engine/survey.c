@@ -1,8 +1,10 @@
 /*
- * Surveys: inspection and examination, which are one question to every node and no more, and init, which is two; see survey.h.
+ * Surveys: inspection and examination, which are one question to every node and no more, and init and break, which are two; see
+ * survey.h.
  */
 #include "engine/survey.h"
 
+#include "engine/breaking.h"
 #include "engine/dispatch.h"
 #include "engine/record.h"
 #include "engine/send.h"
@@ -31,6 +33,28 @@ static void give_the_word(struct rl_operation *operation)
     ask_all(operation, RL_COMMAND_ADMIT, 2);
 }
 
+static void end_survey(struct rl_operation *operation, redlock_result result)
+{
+    redlock_lock *lock = operation->lock;
+
+    lock->asking = NULL;
+    lock->owed = 0;
+    lock->stage = RL_LOCK_OVER;
+    rl_list_remove(&lock->link);
+    rl_operation_finish(operation, result);
+}
+
+/* All nodes have been looked at: the one to be broken is on some of them, or is not. */
+static void begin_break(struct rl_operation *operation)
+{
+    redlock_result result = rl_breaking_begin(operation);
+
+    if (result == REDLOCK_OK)
+        ask_all(operation, RL_COMMAND_BREAK, 2);
+    else
+        end_survey(operation, result);
+}
+
 static void step(struct rl_operation *operation, const struct rl_event *event)
 {
     struct rl_tally *tally = &operation->tally;
@@ -49,36 +73,37 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         return;
     if (event->kind == RL_EVENT_TIMER)
         rl_record_silence(lock, tally);
+    if (operation->breaks && event->kind != RL_EVENT_CANCEL && able >= rl_quorum(tally->node_count)) {
+        begin_break(operation);
+        return;
+    }
+    if (operation->kind == RL_OPERATION_BREAK)
+        rl_breaking_end(operation, able >= rl_quorum(tally->node_count));
     if (operation->searching && event->kind != RL_EVENT_CANCEL && tally->duplicate == 0 &&
         (operation->force || tally->denied == 0)) {
         give_the_word(operation);
         return;
     }
-    lock->asking = NULL;
-    lock->owed = 0;
-    lock->stage = RL_LOCK_OVER;
-    rl_list_remove(&lock->link);
     if (event->kind == RL_EVENT_CANCEL)
-        rl_operation_finish(operation, REDLOCK_CANCELED);
+        end_survey(operation, REDLOCK_CANCELED);
     else if (tally->duplicate != 0)
-        rl_operation_finish(operation, REDLOCK_INVALID);
+        end_survey(operation, REDLOCK_INVALID);
     else if (operation->searching)
-        rl_operation_finish(operation, REDLOCK_BUSY);
+        end_survey(operation, REDLOCK_BUSY);
     else if (able >= rl_quorum(tally->node_count))
-        rl_operation_finish(operation, REDLOCK_OK);
+        end_survey(operation, REDLOCK_OK);
     else
-        rl_operation_finish(operation, (redlock_result)rl_tally_reason(tally));
+        end_survey(operation, (redlock_result)rl_tally_reason(tally));
 }
 
 void rl_survey_event(struct rl_operation *operation, const struct rl_event *event)
 {
-    redlock_lock *lock = operation->lock;
     struct rl_event refusal;
 
     step(operation, event);
-    while (!operation->done && rl_dispatch_take_instant(lock, &refusal))
+    while (!operation->done && rl_dispatch_take_instant(operation->lock, &refusal))
         step(operation, &refusal);
-    lock->instant = 0;
+    operation->lock->instant = 0;
 }
 
 /* Before the question that ends the survey, so that the answers are there by then. */
@@ -102,7 +127,8 @@ void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind)
     operation->searching = kind == RL_COMMAND_SEARCH;
     for (uint32_t node = 0; node < engine->node_count && operation->searching; node++)
         engine->guards[node].heard.heard = false;
-    if (kind == RL_COMMAND_PEEK && lock->key_length > 0 && engine->config.guarded)
+    if ((kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH) && lock->key_length > 0 &&
+        engine->config.guarded)
         ask_who_waits(lock);
     ask_all(operation, kind, 1);
     if (rl_dispatch_take_instant(lock, &refusal))

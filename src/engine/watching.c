@@ -83,6 +83,16 @@ void rl_watching_begin(struct rl_operation *operation)
         rl_list_append(&operation->lock->engine->watching, &operation->watching);
 }
 
+/* Nodes need not tell of anything any more, if nobody wants to know. */
+static void stop_telling(struct rl_engine *engine)
+{
+    if (!rl_list_empty(&engine->watching) || engine->observers > 0)
+        return;
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (engine->sessions[node].tracking == RL_TRACKING_ON)
+            switch_tracking(engine, node, false);
+}
+
 /* What was armed and has not been told yet is forgotten with the last who waits, unless the lock was won: then its own
  * doings have set it off. */
 void rl_watching_end(struct rl_operation *operation)
@@ -91,9 +101,17 @@ void rl_watching_end(struct rl_operation *operation)
     bool armed = rl_link_used(&operation->watching) && operation->acquire.outcome != RL_OUTCOME_OK;
 
     rl_list_remove(&operation->watching);
-    if (!armed || !rl_list_empty(&engine->watching))
-        return;
-    for (uint32_t node = 0; node < engine->node_count; node++)
-        if (engine->sessions[node].tracking == RL_TRACKING_ON)
-            switch_tracking(engine, node, false);
+    if (armed)
+        stop_telling(engine);
+}
+
+void rl_watching_join(struct rl_engine *engine)
+{
+    engine->observers++;
+}
+
+void rl_watching_leave(struct rl_engine *engine)
+{
+    engine->observers--;
+    stop_telling(engine);
 }

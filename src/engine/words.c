@@ -108,6 +108,7 @@ static const char *const cause_names[] = {
     [REDLOCK_CAUSE_EPOCH] = "epoch",
     [REDLOCK_CAUSE_CLOCK_STEP] = "clock step",
     [REDLOCK_CAUSE_CLOCK_RATE] = "clock rate",
+    [REDLOCK_CAUSE_BROKEN] = "broken",
 };
 
 const char *redlock_cause_name(redlock_cause cause)
@@ -115,6 +116,20 @@ const char *redlock_cause_name(redlock_cause cause)
     size_t number = (size_t)cause;
 
     return number < sizeof cause_names / sizeof cause_names[0] ? cause_names[number] : "unknown cause";
+}
+
+const char *redlock_change_name(redlock_change change)
+{
+    static const char *const names[] = {
+        [REDLOCK_CHANGE_HELD] = "held",           [REDLOCK_CHANGE_FREE] = "free",
+        [REDLOCK_CHANGE_ACQUIRED] = "acquired",   [REDLOCK_CHANGE_EXTENDED] = "extended",
+        [REDLOCK_CHANGE_HANDED_ON] = "handed on", [REDLOCK_CHANGE_RELEASED] = "released",
+        [REDLOCK_CHANGE_EXPIRED] = "expired",     [REDLOCK_CHANGE_LOST] = "lost",
+        [REDLOCK_CHANGE_BROKEN] = "broken",       [REDLOCK_CHANGE_UNKNOWN] = "unknown",
+    };
+    size_t number = (size_t)change;
+
+    return number < sizeof names / sizeof names[0] ? names[number] : "unknown change";
 }
 
 void redlock_holder_parse(const char *owner, size_t owner_length, redlock_holder *holder)
@@ -127,6 +142,7 @@ void redlock_holder_parse(const char *owner, size_t owner_length, redlock_holder
     memset(holder, 0, sizeof *holder);
     if (owner == NULL)
         return;
+    holder->broken = rl_owner_unmark(&owner, &owner_length);
     id = rl_text_on(holder->id, sizeof holder->id);
     rl_text_add_printable(&id, owner,
                           owner_length < sizeof holder->id ? owner_length : sizeof holder->id - 1);

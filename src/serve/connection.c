@@ -29,6 +29,8 @@ static void unlink_connection(struct serve_connection *connection)
         connection->previous->next = connection->next;
     else
         connection->server->connections = connection->next;
+    if (connection->server->walk == connection)
+        connection->server->walk = connection->next;
     connection->server->connection_count--;
 }
 
@@ -260,8 +262,8 @@ void serve_connections_sweep(struct serve_server *server)
 {
     int64_t now_ms = serve_now(server);
 
-    for (struct serve_connection *each = server->connections, *next; each != NULL; each = next) {
-        next = each->next;
+    for (struct serve_connection *each = server->connections; each != NULL; each = server->walk) {
+        server->walk = each->next;
         if (output_length(each) == 0)
             each->written_ms = now_ms;
         if (is_stuck(each, now_ms))

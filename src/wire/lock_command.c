@@ -124,7 +124,7 @@ static void write_peek(struct rl_writer *writer, const struct rl_lock_command *c
     rl_write_text(writer, "GETRANGE");
     rl_write_bytes(writer, command->key, command->key_length);
     rl_write_text(writer, "0");
-    rl_write_integer(writer, RL_OWNER_MAX - 1);
+    rl_write_integer(writer, RL_OWNER_MARK_LENGTH + RL_OWNER_MAX - 1);
     if (command->kind == RL_COMMAND_WATCH)
         rl_write_track_next(writer);
     rl_write_command(writer, 2);
@@ -153,6 +153,10 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
         return &rl_script_search;
     case RL_COMMAND_ADMIT:
         return &rl_script_admit;
+    case RL_COMMAND_BREAK:
+        return &rl_script_break;
+    case RL_COMMAND_PAGE:
+        return &rl_script_list;
     case RL_COMMAND_PEEK:
     case RL_COMMAND_WATCH:
     case RL_COMMAND_TRACK:
@@ -212,6 +216,14 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         break;
     case RL_COMMAND_FENCE:
         write_fence_question(writer, command);
+        break;
+    case RL_COMMAND_BREAK:
+        open_script(writer, command, full, 1, 2);
+        rl_write_bytes(writer, command->owner, command->owner_length);
+        rl_write_integer(writer, command->ttl_ms);
+        break;
+    case RL_COMMAND_PAGE:
+        rl_page_write(writer, command->page, full);
         break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_EXAMINE:

@@ -7,6 +7,7 @@
 
 #include "wire/kind.h"
 #include "wire/line_command.h"
+#include "wire/page_command.h"
 
 enum rl_command_kind {
     RL_COMMAND_ACQUIRE,
@@ -23,7 +24,9 @@ enum rl_command_kind {
     RL_COMMAND_LINE,    /* who waits: answers granted, and rl_line_read has the rest */
     RL_COMMAND_FENCE,   /* the highest fence of a lock: rl_lock_reply_fence reads it */
     RL_COMMAND_EXAMINE, /* how is this node: see examine_command.h, not here */
-    RL_COMMAND_SEARCH /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
+    RL_COMMAND_SEARCH, /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
+    RL_COMMAND_BREAK, /* end somebody's hold by an operator's order; ttl_ms: how long others are kept out */
+    RL_COMMAND_PAGE   /* one page of all locks of a node: see page_command.h for the answer */
 };
 
 /* As many digits as RL_FENCE_MAX has. */
@@ -44,6 +47,7 @@ struct rl_lock_command {
     bool repair;                  /* EXTEND: plant it again where it was lost */
     bool prove;                   /* ACQUIRE: ask behind it which master it was that answered */
     const struct rl_place *place; /* LEAVE, PRESENT, and ACQUIRE of a kind that stands in line: whose place */
+    const struct rl_page *page;   /* PAGE: which one */
 };
 
 /* Replies such a command gets. */

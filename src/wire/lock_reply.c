@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "wire/error_reply.h"
 #include "wire/handshake.h"
+#include "wire/owner.h"
 
 static void answer_protocol(struct rl_lock_reply *reply)
 {
@@ -46,6 +47,16 @@ static bool is_fence(const struct rl_resp *item)
     return item->type == RL_RESP_INTEGER && item->integer >= 0 && item->integer <= RL_FENCE_MAX;
 }
 
+/* Whose key is there. The mark of a hold that was broken is no part of its owner's value. */
+static void name_owner(struct rl_lock_reply *reply, const struct rl_resp *value)
+{
+    reply->owner = value->text;
+    reply->owner_length = value->text_length;
+    reply->answer.marked = rl_owner_unmark(&reply->owner, &reply->owner_length);
+    if (reply->owner_length > RL_OWNER_MAX)
+        reply->owner_length = RL_OWNER_MAX;
+}
+
 /* Microseconds, so the limit is the same. */
 static bool is_time(const struct rl_resp *item)
 {
@@ -59,8 +70,7 @@ bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *rep
     reply->answer.verdict = RL_DENIED;
     reply->answer.fence = (uint64_t)items[2].integer;
     reply->answer.ttl_left_ms = items[3].integer;
-    reply->owner = items[4].text;
-    reply->owner_length = items[4].text_length;
+    name_owner(reply, &items[4]);
     return true;
 }
 
@@ -136,14 +146,26 @@ static void read_acquire(const struct rl_resp *item, const struct rl_lock_comman
     }
 }
 
+static void answer_mark(struct rl_lock_reply *reply)
+{
+    static const char words[] = "an operator has broken the lock";
+
+    reply->answer.verdict = RL_DENIED;
+    reply->answer.cause = RL_CAUSE_BROKEN;
+    reply->error = words;
+    reply->error_length = sizeof words - 1;
+}
+
 /* Extend, raise and release: above 0 done (1, or the node's time), 0 another's, -1 not there, -2 was not there and is
- * planted again, which tells nobody that it was ours all the time. */
+ * planted again, which tells nobody that it was ours all the time, -5 broken. */
 static void read_compared(const struct rl_resp *item, struct rl_lock_reply *reply)
 {
     static const char planted[] = "it had lost the lock, and was given it again";
 
-    if (item->type != RL_RESP_INTEGER || item->integer < -4 || item->integer > RL_FENCE_MAX) {
+    if (item->type != RL_RESP_INTEGER || item->integer < -5 || item->integer > RL_FENCE_MAX) {
         answer_protocol(reply);
+    } else if (item->integer == -5) {
+        answer_mark(reply);
     } else if (item->integer <= -3) {
         answer_code(reply, item->integer);
     } else if (item->integer == -2) {
@@ -188,9 +210,8 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
     if (reply->answer.verdict == RL_DENIED)
         reply->answer.ttl_left_ms = ttl->integer;
     if (reply->answer.verdict == RL_DENIED && value->type == RL_RESP_STRING) {
-        reply->owner = value->text;
-        reply->owner_length = value->text_length;
-        reply->answer.holder = rl_hash_bytes(0, value->text, value->text_length);
+        name_owner(reply, value);
+        reply->answer.holder = rl_hash_bytes(0, reply->owner, reply->owner_length);
     }
 }
 

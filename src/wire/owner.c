@@ -4,7 +4,6 @@
 #include "wire/owner.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -15,6 +14,17 @@ enum { HOST_MAX = 64, USER_MAX = 32, WHY_MAX = 128 };
 _Static_assert((int)RL_OWNER_TAIL_MAX >=
                    5 + 2 * RL_OWNER_TAG_MAX + 6 + HOST_MAX + 15 + 6 + USER_MAX + 27 + 15,
                "what comes before why is never cut");
+
+_Static_assert(sizeof RL_OWNER_MARK - 1 == RL_OWNER_MARK_LENGTH, "the mark is as long as it is said to be");
+
+bool rl_owner_unmark(const char **owner, size_t *length)
+{
+    if (*length < RL_OWNER_MARK_LENGTH || memcmp(*owner, RL_OWNER_MARK, RL_OWNER_MARK_LENGTH) != 0)
+        return false;
+    *owner += RL_OWNER_MARK_LENGTH;
+    *length -= RL_OWNER_MARK_LENGTH;
+    return true;
+}
 
 static void add_encoded(struct rl_text *text, const char *words, size_t max)
 {

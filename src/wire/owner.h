@@ -6,6 +6,7 @@
 #ifndef RL_WIRE_OWNER_H
 #define RL_WIRE_OWNER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ enum {
     RL_OWNER_RANDOM = 16,               /* random bytes */
     RL_OWNER_HEX = 2 * RL_OWNER_RANDOM, /* as they are sent */
     RL_OWNER_MAX = 511,
+    RL_OWNER_MARK_LENGTH = 7,
     RL_OWNER_TAIL_MAX = RL_OWNER_MAX - RL_OWNER_HEX,
     RL_OWNER_TAG_MAX = 128
 };
@@ -28,6 +30,13 @@ struct rl_owner_words {
     int64_t since_ms;
     uint32_t ttl_ms; /* that it was taken with; 0 not told */
 };
+
+/* A hold that an operator has broken keeps others out for a moment, so that its holder hears of it first: the node puts this
+ * before the owner value. The scripts spell it out, too. */
+#define RL_OWNER_MARK "broken|"
+
+/* Takes the mark off an owner value, if it has one; whether it had. */
+bool rl_owner_unmark(const char **owner, size_t *length);
 
 /* Writes the tag as it goes into a tail (with its leading bar) and a NUL; returns its length, 0 without a tag. */
 size_t rl_owner_tag_field(char *tail, const void *tag, size_t tag_length);

@@ -34,6 +34,8 @@ extern const struct rl_script rl_script_admit;
 extern const struct rl_script rl_script_leave;
 extern const struct rl_script rl_script_present;
 extern const struct rl_script rl_script_line;
+extern const struct rl_script rl_script_break;
+extern const struct rl_script rl_script_list;
 
 /* Writes the first two arguments of its call: EVALSHA and the digest, or EVAL and the whole script. */
 void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full);

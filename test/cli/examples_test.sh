@@ -101,6 +101,42 @@ is 'renew stops when the lock is lost' "$code" 1
 ok 'because it was told' has "$err" 'import: lost'
 ok 'before it was done' lacks "$out" '30 steps'
 
+# ---- C++, where it was compiled
+if [ -e "$BUILD/examples/example-raii" ]; then
+    example raii
+    is 'raii outlives its TTL' "$code:$out" '0:30 steps'
+    ok 'and gives the lock back' until_true copies_are import 0
+    "$BUILD/examples/example-raii" >"$work/out" 2>"$work/err" </dev/null &
+    started=$!
+    started_pids+=("$started")
+    until_true is_held import
+    steal import
+    finish
+    vacate import
+    is 'raii stops when the lock is lost' "$code:$out" '1:'
+    ok 'because it looks' has "$err" 'raii: the lock was lost'
+    example mutexes
+    is 'mutexes takes two at a time' "$code" 0
+    ok 'with their fences' matches "$out" 'both, with fencing tokens [0-9]+ and [0-9]+'
+    ok 'and one that is free' has "$out" 'and the audit'
+    occupy audit
+    example mutexes
+    ok 'or says that it is not' has "$out" 'the audit is busy'
+    vacate audit
+    example coroutine
+    case $code in
+        77) ok 'coroutine # SKIP this compiler has none' true ;;
+        *)
+            is 'coroutine takes its lock' "$code" 0
+            ok 'and has a fence' matches "$out" 'fencing token [0-9]+'
+            ok 'and gives it back' until_true copies_are coroutine 0
+            ;;
+    esac
+else
+    ok 'examples in C++ # SKIP there is no C++ compiler' true
+    tested="$tested raii mutexes coroutine"
+fi
+
 # ---- event_loop
 # loops: runs it with a keyboard on descriptor 4.
 loops() {
@@ -171,6 +207,33 @@ ok 'five keys of three owners are no holder' has "$out" 'split is not held by a 
 example inspect
 is 'a name is needed' "$code" 1
 
+# ---- operate
+owner=0123456789abcdef0123456789abcdef
+for number in 1 2 3 4 5; do
+    node "$number" SET operated "$owner|host=web-3|user=deploy" PX 600000 >/dev/null
+done
+example operate list "$REDLOCK_NODES"
+is 'operate lists' "$code" 0
+ok 'what is held' has "$out" 'operated: held by deploy on web-3, id 01234567, on 5 of 5 nodes, 0 waiting'
+example operate break "$REDLOCK_NODES" operated fedcba98
+is 'it breaks nobody else' "$code" 1
+ok 'and says so' has "$err" 'not held'
+example operate break "$REDLOCK_NODES" operated 01234567
+is 'it breaks the one it is told' "$code" 0
+example operate wait "$REDLOCK_NODES" operated
+is 'and waits until it is free' "$code" 0
+occupy operated
+"$BUILD/examples/example-operate" watch "$REDLOCK_NODES" operated >"$work/watched" 2>&1 </dev/null &
+watching=$!
+ok 'it watches' until_true grep -q 'operated: held' "$work/watched"
+for number in 1 2 3 4 5; do
+    node "$number" DEL operated >/dev/null
+done
+wait "$watching"
+is 'until it is released' "$?:$(tail -n 1 "$work/watched")" '0:operated: released '
+example operate
+is 'it wants to know the nodes' "$code" 1
+
 # ---- stats
 example stats
 is 'stats counts' "$code" 0
@@ -229,7 +292,7 @@ example wait
 ok 'says how many are needed' has "$err" 'too few nodes, 3 are needed'
 ok 'and what is wrong with them' matches "$err" 'n1.sock: failed [a-z]+'
 
-for file in "$SOURCE"/examples/*.c "$SOURCE"/examples/shell/*.sh; do
+for file in "$SOURCE"/examples/*.c "$SOURCE"/examples/*.cpp "$SOURCE"/examples/shell/*.sh; do
     name=$(basename "$file")
     ok "$name is tested" has "$tested " " ${name%.*} "
 done

@@ -104,6 +104,10 @@ redlock_holder redlock_holder_parse.3
 redlock_stats redlock_client_stats.3
 redlock_node_stats redlock_client_stats.3
 redlock_histogram redlock_client_stats.3
+redlock_listed redlock_list.3
+redlock_list_spec redlock_list.3
+redlock_event redlock_list.3
+redlock_break_spec redlock_break.3
 END
 
 # ---- the command

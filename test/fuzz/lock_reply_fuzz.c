@@ -31,7 +31,7 @@ static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kin
 
     rl_lock_reply_read(&command, bytes, length, &reply);
     CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
-    CHECK(reply.answer.cause <= RL_CAUSE_CLOCK_RATE);
+    CHECK(reply.answer.cause <= RL_CAUSE_BROKEN);
     CHECK(reply.owner == NULL || reply.owner == rl_foreign_owner ||
           (reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length));
     /* A plain node knows no fences, and a guarded one does not grant without. */

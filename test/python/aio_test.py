@@ -1,6 +1,7 @@
 """Locks from asyncio: many tasks, cancelled ones, losses. On five real nodes."""
 
 import asyncio
+import gc
 import os
 import threading
 
@@ -103,6 +104,37 @@ def extend_and_release_are_awaited():
             equal(lock.validity > 20, True)
             await lock.release()
             await until_free("extended")
+
+    asyncio.run(run())
+
+
+@test
+def a_release_that_cannot_begin_says_why():
+    async def run():
+        client = libredlock.aio.Client()
+        locks = [await client.lock(f"closed-{number}", ttl=1).acquire() for number in range(20)]
+        await client.aclose()
+        for lock in locks:
+            try:
+                await lock.release()
+            except libredlock.RedlockError as problem:
+                equal(problem.report.nodes, ())
+            else:
+                raise AssertionError("an error was expected")
+
+    asyncio.run(run())
+
+
+@test
+def a_client_that_is_dropped_does_not_harm_its_loop():
+    async def run():
+        for number in range(20):
+            lock = await libredlock.aio.Client().lock("dropped", ttl=1).acquire()
+            equal(lock.held, True)
+            await lock.release()
+            del lock
+            gc.collect()
+            await asyncio.sleep(0)
 
     asyncio.run(run())
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/prng.h"
-#include "core/acquire.h"
 #include "core/tally.h"
 #include "support/check.h"
 
@@ -187,7 +186,7 @@ static void the_order_of_answers_does_not_matter(void **state)
 
         for (uint32_t node = 0; node < node_count; node++) {
             verdicts[node] = (enum rl_verdict)rl_prng_between(&prng, 0, VERDICTS - 1);
-            causes[node] = (enum rl_cause)rl_prng_between(&prng, 0, RL_CAUSE_CLOCK_RATE);
+            causes[node] = (enum rl_cause)rl_prng_between(&prng, 0, RL_CAUSE_BROKEN);
             add(&sorted, node, verdicts[node], causes[node]);
         }
         shuffle(&prng, order, node_count);

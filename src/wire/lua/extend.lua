@@ -6,7 +6,8 @@
 -- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] 1: repair is allowed
 -- [ARGV[4] epoch record the client knows  ARGV[5] not after, in node time (us)]
 -- Answers now (us; 1 without a guard) extended, 0 held by another owner, -1 nothing there, -2 nothing was there: planted again,
--- -3 epoch: this node is not what the client takes it for, or must not vote; ours is kept alive all the same, -4 late.
+-- -3 epoch: this node is not what the client takes it for, or must not vote; ours is kept alive all the same, -4 late,
+-- -5 an operator has broken it: see break.lua.
 local now, fit = 1, true
 if KEYS[2] then
     local time = redis.call('TIME')
@@ -26,7 +27,7 @@ if held == ARGV[1] then
     return fit and now or -3
 end
 if held then
-    return 0
+    return held == 'broken|' .. ARGV[1] and -5 or 0
 end
 if not fit then
     return -3

@@ -9,6 +9,9 @@ for i = 1, #keys do
     if held[i] == owners[i] then
         answer = 1
         ours[#ours + 1] = keys[i]
+    elseif held[i] == 'broken|' .. owners[i] then
+        answer = -5
+        ours[#ours + 1] = keys[i]
     end
     answers[i] = answer
 end

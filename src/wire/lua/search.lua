@@ -18,11 +18,14 @@ for _ = 1, 100 do
         break
     end
     for _, key in ipairs(page[2]) do
-        local value = string.sub(key, 1, 14) ~= 'redlock-fence:' and redis.pcall('GETRANGE', key, '0', '510')
+        local value = string.sub(key, 1, 14) ~= 'redlock-fence:' and redis.pcall('GETRANGE', key, '0', '517')
+        if type(value) == 'string' and string.sub(value, 1, 7) == 'broken|' then
+            value = string.sub(value, 8) -- its holder may not know yet
+        end
         if type(value) == 'string' and string.find(value, owner) and (#value == 32 or string.sub(value, 33, 33) == '|') then
             local left = redis.call('PTTL', key)
             if left > 0 then
-                return {0, now, floor, left, value, 'it has the lock "' .. string.sub(key, 1, 60) .. '"'}
+                return {0, now, floor, left, string.sub(value, 1, 511), 'it has the lock "' .. string.sub(key, 1, 60) .. '"'}
             end
         end
     end

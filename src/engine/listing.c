@@ -1,0 +1,801 @@
+/*
+ * Walks, looks, and rests; see listing.h.
+ */
+#include "engine/listing.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "engine/guard.h"
+#include "engine/record.h"
+#include "engine/report.h"
+#include "engine/send.h"
+#include "engine/survey.h"
+#include "engine/watching.h"
+#include "wire/error_reply.h"
+#include "wire/guard_command.h"
+
+enum {
+    LOOKS_AT_ONCE = 32,
+    TRIES_MAX = 3,
+    COUNT_MIN = 2,
+    EVERY_ALONE_MS = 250,
+    EVERY_WALK_MS = 1000,
+    NOTIFIED_EVERY_MS = 2000, /* safety net where nodes notify */
+    HURRY_MAX_MS = 64,
+    SEEN_BORN = 1024
+};
+
+static struct rl_engine *engine_of(const struct rl_listing *listing)
+{
+    return listing->operation->lock->engine;
+}
+
+/* ---- making one ---- */
+
+static size_t listing_size(const struct rl_listing *listing)
+{
+    return sizeof *listing + listing->pattern_length;
+}
+
+static size_t write_pattern(char *pattern, const struct rl_engine *engine, const redlock_list_spec *spec)
+{
+    size_t length = rl_page_literal(pattern, engine->config.key_prefix, engine->config.key_prefix_length);
+    const char *glob = spec->glob != NULL ? spec->glob : "*";
+    size_t glob_length = spec->glob != NULL ? spec->glob_length : 1;
+
+    memcpy(pattern + length, glob, glob_length);
+    return length + glob_length;
+}
+
+bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *spec)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    char pattern[RL_PAGE_PATTERN_MAX];
+    size_t length = write_pattern(pattern, engine, spec);
+    struct rl_listing *listing = rl_state_allocate(engine, sizeof *listing + length);
+    uint32_t every_ms = spec->every_ms;
+
+    if (listing == NULL)
+        return false;
+    memset(listing, 0, sizeof *listing);
+    memcpy(listing->pattern, pattern, length);
+    listing->pattern_length = length;
+    listing->operation = operation;
+    listing->alone = operation->kind == RL_OPERATION_WAIT || spec->name != NULL;
+    listing->partial = spec->partial != 0;
+    if (every_ms == 0)
+        every_ms = listing->alone ? EVERY_ALONE_MS : EVERY_WALK_MS;
+    listing->every = rl_span_ms(every_ms);
+    listing->give_up_at = RL_TIME_NEVER;
+    listing->page = (struct rl_page){.count = RL_PAGE_COUNT,
+                                     .pattern = listing->pattern,
+                                     .pattern_length = length,
+                                     .foreign = spec->foreign != 0};
+    operation->page = &listing->page;
+    operation->listing = listing;
+    rl_list_append(&engine->listings, &listing->link);
+    return true;
+}
+
+static void drop_look(struct rl_engine *engine, struct rl_operation *look)
+{
+    if (look != NULL)
+        rl_operation_free(engine, look);
+}
+
+/* What was told of is not needed any more, but for a name that is watched alone: when to look next depends on it. */
+static void put_away(struct rl_listing *listing)
+{
+    if (listing->telling == NULL)
+        return;
+    if (listing->alone) {
+        drop_look(engine_of(listing), listing->latest);
+        listing->latest = listing->telling;
+    } else {
+        drop_look(engine_of(listing), listing->telling);
+    }
+    listing->telling = NULL;
+}
+
+static void drop_found(struct rl_listing *listing)
+{
+    struct rl_link *link;
+
+    while ((link = rl_list_first(&listing->operation->looks)) != NULL)
+        drop_look(engine_of(listing), RL_CONTAINER(link, struct rl_operation, link));
+    put_away(listing);
+}
+
+static void drop_page(struct rl_listing *listing)
+{
+    rl_state_release(engine_of(listing), listing->reply, listing->reply_length);
+    listing->reply = NULL;
+    listing->answer = (struct rl_page_answer){0};
+}
+
+void rl_listing_free(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_listing *listing = operation->listing;
+
+    if (listing == NULL)
+        return;
+    drop_found(listing);
+    drop_look(engine, listing->latest);
+    drop_page(listing);
+    rl_state_release(engine, listing->seen, listing->seen_places * sizeof *listing->seen);
+    rl_knowns_free(engine, &listing->knowns);
+    rl_list_remove(&listing->link);
+    operation->listing = NULL;
+    rl_state_release(engine, listing, listing_size(listing));
+}
+
+/* ---- keys that were looked at already ---- */
+
+static uint64_t *find_place(uint64_t *seen, uint32_t places, uint64_t hash)
+{
+    uint32_t place = (uint32_t)(hash % places);
+
+    while (seen[place] != 0 && seen[place] != hash)
+        place = (place + 1) % places;
+    return &seen[place];
+}
+
+static bool grow_seen(struct rl_listing *listing)
+{
+    uint32_t wanted = listing->seen_places > 0 ? 2 * listing->seen_places : SEEN_BORN;
+    uint64_t *seen = rl_state_allocate(engine_of(listing), wanted * sizeof *seen);
+
+    if (seen == NULL)
+        return false;
+    memset(seen, 0, wanted * sizeof *seen);
+    for (uint32_t i = 0; i < listing->seen_places; i++)
+        if (listing->seen[i] != 0)
+            *find_place(seen, wanted, listing->seen[i]) = listing->seen[i];
+    rl_state_release(engine_of(listing), listing->seen, listing->seen_places * sizeof *listing->seen);
+    listing->seen = seen;
+    listing->seen_places = wanted;
+    return true;
+}
+
+enum news { OLD, NEW, NO_MEMORY };
+
+/* Nodes may name a key twice, and several nodes name the same one. */
+static enum news note_seen(struct rl_listing *listing, const char *key, size_t key_length)
+{
+    uint64_t hash = rl_hash_bytes(engine_of(listing)->queues.seed, key, key_length) | 1;
+    uint64_t *place;
+
+    if (2 * listing->seen_count >= listing->seen_places && !grow_seen(listing))
+        return NO_MEMORY;
+    place = find_place(listing->seen, listing->seen_places, hash);
+    if (*place != 0)
+        return OLD;
+    *place = hash;
+    listing->seen_count++;
+    return NEW;
+}
+
+static enum news note_known(struct rl_listing *listing, const char *key, size_t key_length)
+{
+    struct rl_known *known = rl_knowns_make(engine_of(listing), &listing->knowns, key, key_length);
+
+    if (known == NULL)
+        return NO_MEMORY;
+    if (known->walk == listing->walk)
+        return OLD;
+    if (known->fresh)
+        known->fresh = listing->walk == 1; /* what was not there at first has come since */
+    known->walk = listing->walk;
+    return NEW;
+}
+
+static enum news note_key(struct rl_listing *listing, const char *key, size_t key_length)
+{
+    return listing->operation->kind == RL_OPERATION_WATCH ? note_known(listing, key, key_length)
+                                                          : note_seen(listing, key, key_length);
+}
+
+/* ---- the end, for good or for now ---- */
+
+static void stop_looks(struct rl_listing *listing)
+{
+    struct rl_engine *engine = engine_of(listing);
+    struct rl_event cancel = {.kind = RL_EVENT_CANCEL, .now = engine->now};
+    struct rl_link *link = rl_list_first(&engine->operations);
+
+    while (link != NULL && listing->operation->looking > 0) {
+        struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
+
+        link = rl_list_next(&engine->operations, link);
+        if (look->parent == listing->operation)
+            rl_survey_event(look, &cancel);
+    }
+    drop_found(listing);
+}
+
+/* For the report: which nodes were gone through, and why others were not. */
+static void record_walk(struct rl_listing *listing)
+{
+    struct rl_operation *operation = listing->operation;
+    struct rl_engine *engine = engine_of(listing);
+
+    for (uint32_t node = 0; node < engine->node_count && !listing->alone; node++) {
+        if (rl_node_set_has(listing->walked, node))
+            operation->record.nodes[node].answer.verdict = RL_GRANTED;
+        else if (engine->sessions[node].state != RL_SESSION_READY)
+            rl_record_refusal(operation->lock, node);
+    }
+}
+
+static void end_listing(struct rl_listing *listing, redlock_result result)
+{
+    struct rl_operation *operation = listing->operation;
+    redlock_lock *lock = operation->lock;
+
+    stop_looks(listing);
+    record_walk(listing);
+    if (listing->alone && listing->stage != RL_LISTING_STARTING)
+        rl_watching_leave(lock->engine);
+    listing->stage = RL_LISTING_OVER;
+    lock->asking = NULL;
+    lock->stage = RL_LOCK_OVER;
+    rl_list_remove(&lock->link);
+    rl_operation_finish(operation, result);
+}
+
+static void tell(struct rl_listing *listing)
+{
+    listing->stage = RL_LISTING_TELLING;
+    rl_operation_finish(listing->operation, REDLOCK_OK);
+}
+
+/* ---- looking at one lock ---- */
+
+static bool begin_look(struct rl_listing *listing, const struct rl_page_entry *entry)
+{
+    struct rl_engine *engine = engine_of(listing);
+    size_t prefix = engine->config.key_prefix_length;
+    redlock_spec spec = {
+        .size = sizeof spec, .name = entry->key + prefix, .name_length = entry->key_length - prefix};
+    redlock_lock *lock = rl_lock_create(engine, &spec, spec.name_length, "nobody", strlen("nobody"));
+    struct rl_operation *look = lock != NULL ? rl_operation_create(engine, RL_OPERATION_INSPECT, lock) : NULL;
+
+    if (look == NULL) {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        return false;
+    }
+    look->parent = listing->operation;
+    look->request = listing->operation->request;
+    look->foreign = entry->foreign;
+    listing->operation->looking++;
+    rl_survey_start(look, listing->alone ? RL_COMMAND_WATCH : RL_COMMAND_PEEK);
+    return true;
+}
+
+/* ---- the walk ---- */
+
+/* As many nodes as every quorum has one of. */
+static uint32_t wanted_walks(const struct rl_engine *engine)
+{
+    return engine->node_count - rl_quorum(engine->node_count) + 1;
+}
+
+/* The node to go through next, of those that were tried least; node_count: there is none. */
+static uint32_t choose_node(const struct rl_listing *listing)
+{
+    const struct rl_engine *engine = engine_of(listing);
+    uint32_t best = engine->node_count;
+
+    for (uint32_t node = 0; node < engine->node_count; node++) {
+        const struct rl_session *session = &engine->sessions[node];
+
+        if (rl_node_set_has(listing->walked, node) || listing->tries[node] >= TRIES_MAX ||
+            session->state != RL_SESSION_READY || session->unfit == RL_CAUSE_DUPLICATE ||
+            rl_session_silent(session, engine->now))
+            continue;
+        if (best == engine->node_count || listing->tries[node] < listing->tries[best])
+            best = node;
+    }
+    return best;
+}
+
+static bool ask_page(struct rl_listing *listing, bool full)
+{
+    struct rl_engine *engine = engine_of(listing);
+    struct rl_operation *operation = listing->operation;
+    struct rl_session *session = &engine->sessions[listing->node];
+
+    if (session->state != RL_SESSION_READY || session->disconnects != listing->disconnects ||
+        !rl_send_command(operation->lock, listing->node, RL_COMMAND_PAGE, ++listing->question, NULL, full))
+        return false;
+    listing->stage = RL_LISTING_WALKING;
+    rl_timers_set(&engine->timers, &operation->timer, rl_time_add(engine->now, engine->config.node_timeout));
+    return true;
+}
+
+static void rest(struct rl_listing *listing, struct rl_span pause)
+{
+    struct rl_engine *engine = engine_of(listing);
+
+    listing->stage = RL_LISTING_RESTING;
+    rl_timers_set(&engine->timers, &listing->operation->timer,
+                  rl_time_min(rl_time_add(engine->now, pause), listing->give_up_at));
+}
+
+/* Too few nodes could be gone through. A watch goes on, and says so once. */
+static void fail_walk(struct rl_listing *listing)
+{
+    if (listing->operation->kind != RL_OPERATION_WATCH) {
+        end_listing(listing, rl_cause_forbids(listing->cause) ? REDLOCK_FORBIDDEN : REDLOCK_NO_QUORUM);
+        return;
+    }
+    listing->failed = true;
+    listing->blind_due = !listing->blind;
+    listing->blind = true;
+    if (listing->blind_due)
+        tell(listing);
+    else
+        rest(listing, listing->every);
+}
+
+/* A walk may take long: nodes are not kept busy by it for more than a quarter of the time. */
+static void end_walk(struct rl_listing *listing)
+{
+    struct rl_span took = rl_time_since(engine_of(listing)->now, listing->walk_began);
+    struct rl_span pause = rl_span_us(3 * took.us);
+
+    if (listing->operation->kind == RL_OPERATION_LIST) {
+        end_listing(listing, REDLOCK_OK);
+        return;
+    }
+    listing->blind = false;
+    rest(listing, pause.us > listing->every.us ? pause : listing->every);
+}
+
+/* On to the next node, or what comes after the last. */
+static void walk_on(struct rl_listing *listing)
+{
+    struct rl_engine *engine = engine_of(listing);
+
+    while (rl_node_set_count(listing->walked) < wanted_walks(engine)) {
+        listing->node = choose_node(listing);
+        if (listing->node == engine->node_count) {
+            fail_walk(listing);
+            return;
+        }
+        listing->tries[listing->node]++;
+        listing->disconnects = engine->sessions[listing->node].disconnects;
+        listing->page.count = RL_PAGE_COUNT;
+        memcpy(listing->page.cursor, "0", sizeof "0");
+        if (ask_page(listing, false))
+            return;
+    }
+    listing->rechecking = listing->operation->kind == RL_OPERATION_WATCH;
+    if (listing->rechecking)
+        listing->stage = RL_LISTING_LOOKING;
+    else
+        end_walk(listing);
+}
+
+static void begin_walk(struct rl_listing *listing)
+{
+    listing->walk++;
+    listing->walk_began = engine_of(listing)->now;
+    listing->walked = 0;
+    listing->rechecking = listing->failed = false;
+    memset(listing->tries, 0, sizeof listing->tries);
+    rl_knowns_sweep(engine_of(listing), &listing->knowns);
+    walk_on(listing);
+}
+
+/* The page has been told of: the next one of this node, or the next node. */
+static void turn_page(struct rl_listing *listing)
+{
+    if (listing->rechecking) {
+        end_walk(listing);
+        return;
+    }
+    if (strcmp(listing->page.cursor, "0") == 0)
+        listing->walked |= rl_node_set_one(listing->node);
+    else if (ask_page(listing, false))
+        return;
+    walk_on(listing);
+}
+
+static void leave_node(struct rl_listing *listing, enum rl_cause cause)
+{
+    listing->cause = cause;
+    walk_on(listing);
+}
+
+static void keep_page(struct rl_listing *listing, const char *bytes, size_t length)
+{
+    struct rl_page_answer answer;
+
+    listing->reply = rl_state_allocate(engine_of(listing), length);
+    if (listing->reply == NULL) {
+        end_listing(listing, REDLOCK_NOMEM);
+        return;
+    }
+    listing->reply_length = length;
+    memcpy(listing->reply, bytes, length);
+    rl_page_read(&answer, listing->reply, length);
+    listing->answer = answer;
+    memcpy(listing->page.cursor, answer.cursor, sizeof answer.cursor);
+    listing->stage = RL_LISTING_LOOKING;
+    rl_timers_set(&engine_of(listing)->timers, &listing->operation->timer, RL_TIME_NEVER);
+}
+
+void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+                     const char *bytes, size_t length)
+{
+    struct rl_listing *listing = operation->listing;
+    struct rl_page_answer answer;
+
+    if (listing == NULL || listing->stage != RL_LISTING_WALKING || ticket->question != listing->question ||
+        node != listing->node)
+        return;
+    switch (rl_page_read(&answer, bytes, length)) {
+    case RL_PAGE_WHOLE:
+        keep_page(listing, bytes, length);
+        return;
+    case RL_PAGE_NO_SCRIPT:
+        engine_of(listing)->sessions[node].carried = 0;
+        if (ticket->full || !ask_page(listing, true))
+            leave_node(listing, RL_CAUSE_ERROR);
+        return;
+    case RL_PAGE_TOO_MUCH:
+        listing->page.count /= 4;
+        if (listing->page.count < COUNT_MIN || !ask_page(listing, false))
+            leave_node(listing, RL_CAUSE_MEMORY);
+        return;
+    case RL_PAGE_ERROR:
+        leave_node(listing, rl_error_cause(answer.error, answer.error_length));
+        return;
+    case RL_PAGE_NONSENSE:
+        leave_node(listing, RL_CAUSE_PROTOCOL);
+        return;
+    }
+}
+
+/* ---- looks begin and end ---- */
+
+/* The next lock to look at: of the page, or of those that a walk did not meet. */
+static bool next_key(struct rl_listing *listing, struct rl_page_entry *entry)
+{
+    const struct rl_known *unseen;
+
+    if (!listing->rechecking)
+        return rl_page_next(&listing->answer, entry);
+    unseen = rl_knowns_unseen(&listing->knowns, listing->walk);
+    if (unseen == NULL)
+        return false;
+    *entry = (struct rl_page_entry){.key = unseen->key, .key_length = unseen->key_length};
+    return true;
+}
+
+/* Nodes match patterns, and are not believed more than they have to be. */
+static bool is_ours(const struct rl_engine *engine, const char *key, size_t key_length)
+{
+    size_t prefix = engine->config.key_prefix_length;
+
+    return key_length > prefix && key_length <= REDLOCK_NAME_MAX &&
+           memcmp(key, engine->config.key_prefix, prefix) == 0 && !rl_key_reserved(key, key_length);
+}
+
+static void begin_looks(struct rl_listing *listing)
+{
+    struct rl_page_entry entry;
+
+    while (listing->operation->looking < LOOKS_AT_ONCE && next_key(listing, &entry)) {
+        enum news news;
+
+        if (!is_ours(engine_of(listing), entry.key, entry.key_length))
+            continue;
+        news = note_key(listing, entry.key, entry.key_length);
+        if (news == NO_MEMORY || (news == NEW && !begin_look(listing, &entry))) {
+            end_listing(listing, REDLOCK_NOMEM);
+            return;
+        }
+    }
+}
+
+/* Whether nodes that have the key will notify of a change: then there is no need to ask them often. */
+static bool is_notified(const struct rl_operation *look)
+{
+    uint32_t armed = 0, node_count = look->lock->engine->node_count;
+
+    for (uint32_t node = 0; node < node_count; node++)
+        armed += look->record.nodes[node].answer.armed;
+    return armed >= rl_quorum(node_count);
+}
+
+/* When to look at a single name again: when its lease will have ended, when somebody should have notified, or soon after that
+ * happened, for nodes change one after the other. */
+static struct rl_span pause_after(struct rl_listing *listing, const struct rl_operation *look)
+{
+    struct rl_span pause = listing->every, notified = rl_span_ms(NOTIFIED_EVERY_MS);
+    int64_t left_ms = rl_report_picture(look).ttl_left_ms;
+
+    if (is_notified(look) && notified.us > pause.us)
+        pause = notified;
+    if (left_ms >= 0 && rl_span_ms(left_ms + 1).us < pause.us)
+        pause = rl_span_ms(left_ms + 1);
+    if (listing->hurry_ms > 0 && rl_span_ms(listing->hurry_ms).us < pause.us)
+        pause = rl_span_ms(listing->hurry_ms);
+    listing->hurry_ms = listing->hurry_ms < HURRY_MAX_MS ? 2 * listing->hurry_ms : 0;
+    if (listing->again) {
+        pause = rl_span_us(0);
+        listing->hurry_ms = 1;
+    }
+    listing->again = false;
+    return pause;
+}
+
+static void look_again(struct rl_listing *listing)
+{
+    struct rl_page_entry entry = {.key = listing->operation->lock->text,
+                                  .key_length = listing->operation->lock->key_length};
+
+    listing->stage = RL_LISTING_LOOKING;
+    if (!begin_look(listing, &entry))
+        end_listing(listing, REDLOCK_NOMEM);
+}
+
+static redlock_result why_not_free(const struct rl_listing *listing, const struct rl_operation *look)
+{
+    if (look->result != REDLOCK_OK)
+        return look->result;
+    return listing->nonblocking ? REDLOCK_BUSY : REDLOCK_TIMEOUT;
+}
+
+/* WAIT: one more look has ended. */
+static void take_wait(struct rl_listing *listing)
+{
+    struct rl_operation *look =
+        RL_CONTAINER(rl_list_first(&listing->operation->looks), struct rl_operation, link);
+    struct rl_picture picture = rl_report_picture(look);
+
+    rl_list_remove(&look->link);
+    drop_look(engine_of(listing), listing->latest);
+    listing->latest = look;
+    if (picture.known && picture.free)
+        end_listing(listing, REDLOCK_OK);
+    else if (!rl_time_before(engine_of(listing)->now, listing->give_up_at))
+        end_listing(listing, why_not_free(listing, look));
+    else
+        rest(listing, pause_after(listing, look));
+}
+
+/* WATCH: keeps the looks that there is something to tell of. */
+static void compare_found(struct rl_listing *listing)
+{
+    struct rl_link *link = rl_list_first(&listing->operation->looks);
+
+    while (link != NULL) {
+        struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
+        struct rl_known *known =
+            rl_knowns_make(engine_of(listing), &listing->knowns, look->lock->text, look->lock->key_length);
+
+        link = rl_list_next(&listing->operation->looks, link);
+        look->known = known;
+        if (known != NULL && rl_known_compare(known, look, listing->alone, &look->change))
+            continue;
+        rl_list_remove(&look->link);
+        listing->telling = look;
+        put_away(listing);
+    }
+}
+
+static void rest_alone(struct rl_listing *listing)
+{
+    rest(listing, listing->latest != NULL ? pause_after(listing, listing->latest) : rl_span_us(0));
+}
+
+/* Everything that was begun has ended. */
+static void take_found(struct rl_listing *listing)
+{
+    if (!listing->rechecking)
+        drop_page(listing);
+    if (listing->operation->kind == RL_OPERATION_WAIT) {
+        take_wait(listing);
+        return;
+    }
+    if (listing->operation->kind == RL_OPERATION_WATCH)
+        compare_found(listing);
+    if (!rl_list_empty(&listing->operation->looks))
+        tell(listing);
+    else if (listing->alone)
+        rest_alone(listing);
+    else
+        turn_page(listing);
+}
+
+bool rl_listing_check(struct rl_engine *engine)
+{
+    bool done = false;
+
+    for (struct rl_link *link = rl_list_first(&engine->listings); link != NULL;) {
+        struct rl_listing *listing = RL_CONTAINER(link, struct rl_listing, link);
+
+        link = rl_list_next(&engine->listings, link);
+        if (listing->stage != RL_LISTING_LOOKING)
+            continue;
+        if (!listing->alone && listing->operation->looking < LOOKS_AT_ONCE)
+            begin_looks(listing);
+        if (listing->stage == RL_LISTING_LOOKING && listing->operation->looking == 0) {
+            take_found(listing);
+            done = true;
+        }
+    }
+    return done;
+}
+
+/* ---- events ---- */
+
+void rl_listing_start(struct rl_operation *operation)
+{
+    struct rl_listing *listing = operation->listing;
+
+    operation->lock->asking = operation;
+    rl_guard_look(engine_of(listing));
+    if (listing->alone) {
+        rl_watching_join(engine_of(listing));
+        look_again(listing);
+    } else {
+        begin_walk(listing);
+    }
+}
+
+void rl_listing_event(struct rl_operation *operation, const struct rl_event *event)
+{
+    struct rl_listing *listing = operation->listing;
+
+    if (event->kind == RL_EVENT_CANCEL) {
+        end_listing(listing, REDLOCK_CANCELED);
+    } else if (event->kind == RL_EVENT_ANSWER) {
+        if (listing->stage == RL_LISTING_WALKING && event->question == listing->question)
+            leave_node(listing, event->answer.cause);
+    } else if (event->kind == RL_EVENT_TIMER && !rl_time_before(event->now, operation->timer.at)) {
+        rl_timers_set(&engine_of(listing)->timers, &operation->timer, RL_TIME_NEVER);
+        if (listing->stage == RL_LISTING_WALKING)
+            leave_node(listing, RL_CAUSE_TIMED_OUT);
+        else if (listing->stage == RL_LISTING_RESTING && listing->alone)
+            look_again(listing);
+        else if (listing->stage == RL_LISTING_RESTING)
+            begin_walk(listing);
+    }
+}
+
+/* Several may be told of one change one after the other: what comes while it is looked at is looked at again. */
+void rl_listing_changed(struct rl_engine *engine, const char *key, size_t key_length)
+{
+    for (struct rl_link *link = rl_list_first(&engine->listings); link != NULL;
+         link = rl_list_next(&engine->listings, link)) {
+        struct rl_listing *listing = RL_CONTAINER(link, struct rl_listing, link);
+        const redlock_lock *lock = listing->operation->lock;
+
+        if (!listing->alone ||
+            (key != NULL && (lock->key_length != key_length || memcmp(lock->text, key, key_length) != 0)))
+            continue;
+        if (listing->stage == RL_LISTING_RESTING) {
+            listing->hurry_ms = 1;
+            rl_timers_set(&engine->timers, &listing->operation->timer, engine->now);
+        } else {
+            listing->again = true;
+        }
+    }
+}
+
+/* ---- the client's ---- */
+
+static void describe(const struct rl_listing *listing, const struct rl_operation *look,
+                     redlock_listed *listed)
+{
+    const redlock_lock *lock = look->lock;
+    const struct rl_engine *engine = lock->engine;
+    size_t prefix = engine->config.key_prefix_length;
+    struct rl_picture picture = rl_report_picture(look);
+
+    *listed = (redlock_listed){.size = sizeof *listed,
+                               .name = lock->text + prefix,
+                               .name_length = lock->key_length - prefix,
+                               .kind = REDLOCK_EXCLUSIVE,
+                               .foreign = look->foreign,
+                               .votes = picture.votes,
+                               .node_count = engine->node_count,
+                               .quorum = rl_quorum(engine->node_count),
+                               .waiting = look->record.waiting,
+                               .ttl_left_ms = picture.ttl_left_ms,
+                               .fence = picture.fence};
+    if (picture.owner != 0 || listing->partial)
+        listed->holder = picture.holder;
+}
+
+static bool is_listed(const struct rl_listing *listing, const redlock_listed *listed)
+{
+    if (listing->operation->kind == RL_OPERATION_WATCH)
+        return true;
+    return listed->votes >= listed->quorum || (listing->partial && listed->votes > 0);
+}
+
+/* That a walk failed concerns no lock in particular. */
+static void describe_blindness(struct rl_listing *listing, redlock_event *event)
+{
+    listing->blind_due = false;
+    event->change = REDLOCK_CHANGE_UNKNOWN;
+    event->lock = (redlock_listed){.size = sizeof event->lock,
+                                   .name = "",
+                                   .node_count = engine_of(listing)->node_count,
+                                   .quorum = rl_quorum(engine_of(listing)->node_count),
+                                   .ttl_left_ms = -2};
+}
+
+bool rl_listing_next(struct rl_operation *operation, redlock_event *event)
+{
+    struct rl_listing *listing = operation->listing;
+    struct rl_link *link;
+
+    *event = (redlock_event){.size = sizeof *event, .at_ms = rl_state_wall_us(engine_of(listing)) / 1000};
+    put_away(listing);
+    if (listing->stopped || listing->stage == RL_LISTING_OVER)
+        return false;
+    if (listing->blind_due) {
+        describe_blindness(listing, event);
+        return true;
+    }
+    while ((link = rl_list_first(&listing->operation->looks)) != NULL) {
+        struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
+
+        rl_list_remove(link);
+        describe(listing, look, &event->lock);
+        if (!is_listed(listing, &event->lock)) {
+            drop_look(engine_of(listing), look);
+            continue;
+        }
+        listing->telling = look;
+        event->change = look->change;
+        if (look->known != NULL)
+            event->before = look->known->before;
+        return true;
+    }
+    return false;
+}
+
+bool rl_listing_resume(struct rl_operation *operation)
+{
+    struct rl_listing *listing = operation->listing;
+    struct rl_engine *engine = engine_of(listing);
+
+    if (listing->stage == RL_LISTING_OVER)
+        return false;
+    rl_list_append(&engine->operations, &operation->link);
+    operation->done = false;
+    if (listing->stopped || engine->closing)
+        end_listing(listing, REDLOCK_CANCELED);
+    else if (listing->alone)
+        rest_alone(listing);
+    else if (listing->failed)
+        rest(listing, listing->every);
+    else
+        turn_page(listing);
+    return true;
+}
+
+bool rl_listing_stop(struct rl_engine *engine, redlock_request request)
+{
+    for (struct rl_link *link = rl_list_first(&engine->listings); link != NULL;
+         link = rl_list_next(&engine->listings, link)) {
+        struct rl_listing *listing = RL_CONTAINER(link, struct rl_listing, link);
+
+        if (listing->operation->request != request || listing->stage != RL_LISTING_TELLING)
+            continue;
+        listing->stopped = true;
+        return true;
+    }
+    return false;
+}
