@@ -693,7 +693,7 @@ typedef struct redlock_node_facts {
     int64_t memory_used;        /* bytes; -1 not known */
     int64_t memory_max;         /* its maxmemory: 0 no limit, -1 not known */
     uint64_t fence_floor;       /* no fence it gives out is lower; 0 none */
-    char user[64];              /* whom it takes the client for; empty not known */
+    char user[64];              /* whom it takes the client for; empty not known, or the default user */
     /* What this client needs and its user may not, in the words of ACL SETUSER: "+get ~lock:*". */
     char missing_rights[640];
     char advisable_rights[80]; /* likewise, but locks work without it: notifications, and init's search */
