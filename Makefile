@@ -33,7 +33,7 @@ help:
 	@echo 'make kubernetes-check      the manifests of contrib/kubernetes against the schemas, which it fetches'
 	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
-	@echo 'make format                lay out all C files by .clang-format'
+	@echo 'make format                lay out all C and C++ files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
 	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'

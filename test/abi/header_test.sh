@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The public header stands alone in every language and compiler we name, without a warning.
+# The public headers stand alone in every language and compiler we name, without a warning.
 # It compiles only; what the functions do is for the other tests.
 set -euo pipefail
 
@@ -23,10 +23,15 @@ compiles() {
 }
 
 [ -f "$header" ] || { echo "1..0 # SKIP no public header yet"; exit 0; }
-echo 1..6
+sed 's/redlock.h>/redlock.hpp>/' "$work/t.c" >"$work/pp.cpp"
+echo 1..10
 compiles "C11 with gcc" gcc -std=c11 "$work/t.c"
 compiles "C17 with gcc" gcc -std=c17 "$work/t.c"
 compiles "C++17 with g++" g++ -std=c++17 "$work/t.cpp"
 compiles "C11 with clang" clang -std=c11 "$work/t.c"
 compiles "C17 with clang" clang -std=c17 "$work/t.c"
 compiles "C++17 with clang" clang -x c++ -std=c++17 "$work/t.cpp"
+compiles "redlock.hpp, C++17 with g++" g++ -std=c++17 -Wshadow -Wconversion "$work/pp.cpp"
+compiles "redlock.hpp, C++20 with g++" g++ -std=c++20 -Wshadow -Wconversion "$work/pp.cpp"
+compiles "redlock.hpp, C++17 with clang" clang -x c++ -std=c++17 -Wshadow -Wconversion "$work/pp.cpp"
+compiles "redlock.hpp, C++20 with clang" clang -x c++ -std=c++20 -Wshadow -Wconversion "$work/pp.cpp"
