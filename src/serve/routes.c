@@ -1,9 +1,10 @@
 /*
  * The addresses there are; the OpenAPI file has the same. What each does is in the file of its noun.
  */
+#include "serve/routes.h"
+
 #include "serve/events.h"
 #include "serve/hold.h"
-#include "serve/http.h"
 #include "serve/info.h"
 #include "serve/locks.h"
 #include "serve/metrics.h"
