@@ -36,7 +36,8 @@ help:
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C and C++ files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
-	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
+	@echo 'make bench-against REV=...  two versions in one table; about seven minutes. AGAINST=--markdown, --turns 3, --only "1 caller"'
+	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers; PEER=redsync,pottery for these alone'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
@@ -123,8 +124,17 @@ bench:
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
 	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
 
+# What the library was before src/engine, unless another revision is named.
+REV ?= fb26b8f
+bench-against:
+	@tools/setup test
+	@tools/configure $(BUILD)/release -Dbuildtype=release
+	@ninja -C $(BUILD)/release bench-programs
+	@before=$$(tools/build-previous $(BUILD)/previous $(REV) bench) && \
+	    $(WITH_SERVER) bench/against $(BUILD)/release/bench $$before $(AGAINST)
+
 bench-peers:
-	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
+	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers $(if $(PEER),--peer $(PEER) --only none)'
 
 fuzz:
 	@tools/setup test
@@ -197,4 +207,4 @@ dashboard-test: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo dashboard dashboard-test install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo dashboard dashboard-test install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop bench-against clean
