@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
+#include "cli/holder.h"
 #include "cli/listed.h"
 #include "cli/output.h"
 #include "cli/session.h"
@@ -32,7 +33,7 @@ static int refuse_unheld(const char *name, const char *id, const redlock_report 
                                    cli_output_holder(&report->holder)),
                          CLI_EXIT_LOST, "%s is not held by %s: nothing was changed", name, id);
     if (report->holder.id[0] != '\0') {
-        cli_failure_describe_since(&report->holder, holder, sizeof holder);
+        cli_holder_describe_since(&report->holder, holder, sizeof holder);
         cli_output_hint("holder", "%s, id %s", holder, report->holder.id);
     }
     cli_output_hint("see", "redlock status %s", name);

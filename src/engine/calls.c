@@ -179,7 +179,7 @@ static bool has_duplicate(const struct rl_engine *engine, redlock_report *report
     for (uint32_t node = 0; node < engine->node_count; node++) {
         const struct rl_session *session = &engine->sessions[node];
 
-        if (session->unfit != RL_CAUSE_DUPLICATE)
+        if (session->ineligible != RL_CAUSE_DUPLICATE)
             continue;
         rl_report_error(report, REDLOCK_INVALID, "node %u %s is %s: name each node once", node + 1,
                         session->url.display, session->error);
@@ -237,12 +237,14 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     redlock_lock *lock = operation->lock;
     struct rl_engine *engine = lock->engine;
 
+    bool closing = engine->closing && operation->kind == RL_OPERATION_ACQUIRE; /* nobody could release it */
+
     /* Rule: validity is looked at when the lock is handed out, after everything it took to get here. */
-    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now)) {
+    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now) || closing) {
         if (lock->stage == RL_LOCK_HELD)
             rl_holding_discard(lock);
         rl_steps_run(engine);
-        operation->result = REDLOCK_TOO_SLOW;
+        operation->result = closing ? REDLOCK_CANCELED : REDLOCK_TOO_SLOW;
         return NULL;
     }
     lock->handle = true;

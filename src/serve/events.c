@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "serve/json.h"
-#include "serve/metrics.h"
+#include "serve/names.h"
 
 #define EVENTS_KEPT 1024
 #define HEARTBEAT_S 15
@@ -119,7 +119,7 @@ void serve_events_publish(struct serve_server *server, const struct serve_event 
     struct kept *kept = &events->ring[++events->last % EVENTS_KEPT];
     struct timespec now;
 
-    serve_metrics_count(server, event);
+    serve_names_count(server, event->type, event->name, event->name_length);
     clock_gettime(CLOCK_REALTIME, &now);
     free(kept->name);
     kept->name = event->name == NULL ? NULL : malloc(event->name_length + 1);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/body.h"
 #include "serve/events.h"
 #include "serve/json.h"
-#include "serve/locks.h"
-
-#define DEFAULT_TTL_MS 15000
+#include "serve/lease.h"
+#include "serve/wish.h"
 
 struct serve_hold {
     struct serve_call call; /* while it is being taken */
@@ -43,7 +43,7 @@ static void free_hold(struct serve_hold *hold)
         event_free(hold->timer);
     hold->timer = NULL;
     if (hold->lock != NULL)
-        serve_locks_give_back(hold->call.server, hold->lock);
+        serve_lease_give_back(hold->call.server, hold->lock);
     free(hold);
 }
 
@@ -56,7 +56,7 @@ static void on_detached(void *attachment)
     hold->connection = NULL;
     hold->gone = true;
     if (hold->lock != NULL && redlock_lock_validity_ms(hold->lock) > 0)
-        serve_locks_tell(hold->call.server, "released", hold->lock, NULL);
+        serve_lease_tell(hold->call.server, "released", hold->lock, NULL);
     if (!hold->renewing)
         free_hold(hold);
     else
@@ -97,12 +97,12 @@ static void on_renewed(void *context, redlock_result result, const redlock_repor
         return;
     }
     if (redlock_lock_validity_ms(hold->lock) == 0) {
-        serve_locks_tell(hold->call.server, "lost", hold->lock, NULL);
+        serve_lease_tell(hold->call.server, "lost", hold->lock, NULL);
         finish(hold, "lost", report->line);
         return;
     }
     if (result == REDLOCK_OK) {
-        serve_locks_tell(hold->call.server, "renewed", hold->lock, NULL);
+        serve_lease_tell(hold->call.server, "renewed", hold->lock, NULL);
         serve_events_write(hold->connection, NULL, "renewed",
                            json_pack("{s:s, s:I}", "type", "renewed", "validity_ms",
                                      (json_int_t)redlock_lock_validity_ms(hold->lock)));
@@ -129,7 +129,7 @@ static void on_timer(evutil_socket_t socket, short what, void *context)
         return;
     hold->renewing = false;
     hold->call.server->outstanding--;
-    serve_locks_tell(hold->call.server, "lost", hold->lock, NULL);
+    serve_lease_tell(hold->call.server, "lost", hold->lock, NULL);
     finish(hold, "lost", "the lease has ended");
 }
 
@@ -151,8 +151,8 @@ static void begin(struct serve_hold *hold, redlock_lock *lock, const redlock_rep
     connection->attachment = hold;
     connection->detach = on_detached;
     serve_answer_stream(connection);
-    serve_events_write(connection, NULL, "acquired", serve_json_lease(lock, report));
-    serve_locks_tell(server, "acquired", lock, NULL);
+    serve_events_write(connection, NULL, "acquired", serve_lease_json(lock, report));
+    serve_lease_tell(server, "acquired", lock, NULL);
     set_timer(hold);
     serve_connection_go_on(connection);
 }
@@ -205,7 +205,7 @@ static bool read_wish(struct serve_exchange *exchange, struct serve_hold *hold)
 
     if (!read_number(exchange, "max_hold_ms", 1, settings->max_hold_ms, -1, &hold->max_hold_ms) ||
         !read_number(exchange, "ttl_ms", REDLOCK_TTL_MIN_MS, most,
-                     DEFAULT_TTL_MS < most ? DEFAULT_TTL_MS : most, &ttl_ms) ||
+                     SERVE_DEFAULT_TTL_MS < most ? SERVE_DEFAULT_TTL_MS : most, &ttl_ms) ||
         !read_number(exchange, "wait_ms", 0, settings->max_wait_ms, 0, &hold->wish.wait_ms))
         return false;
     hold->wish.ttl_ms = (uint32_t)ttl_ms;
@@ -235,7 +235,7 @@ void serve_hold_open(struct serve_exchange *exchange)
     struct serve_hold *hold;
     char why[101];
 
-    if (!serve_locks_check_name(exchange, exchange->name) || !read_why(exchange, why))
+    if (!serve_wish_check_name(exchange, exchange->name) || !read_why(exchange, why))
         return;
     hold = serve_wish_new(exchange, why[0] == '\0' ? NULL : why, sizeof *hold,
                           offsetof(struct serve_hold, wish));

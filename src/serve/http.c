@@ -229,8 +229,9 @@ static bool matches(const char *path, const struct serve_target *target, struct 
 }
 
 /* NULL when there is none; then *allowed names the methods the address takes, empty when there is no such address. */
-static const struct serve_route *find_route(enum serve_method method, const struct serve_target *target,
-                                            struct serve_text *name, char allowed[64])
+static const struct serve_route *find_route(const struct serve_server *server, enum serve_method method,
+                                            const struct serve_target *target, struct serve_text *name,
+                                            char allowed[64])
 {
     static const char *const names[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
 
@@ -238,13 +239,15 @@ static const struct serve_route *find_route(enum serve_method method, const stru
     *name = (struct serve_text){"", 0};
     if (target->segment_count > SERVE_SEGMENTS_MAX)
         return NULL;
-    for (size_t i = 0; i < serve_route_count; i++) {
-        if (!matches(serve_routes[i].path, target, name))
+    for (size_t i = 0; i < server->route_count; i++) {
+        const struct serve_route *route = &server->routes[i];
+
+        if (!matches(route->path, target, name))
             continue;
-        if (serve_routes[i].method == method)
-            return &serve_routes[i];
+        if (route->method == method)
+            return route;
         snprintf(allowed + strlen(allowed), 64 - strlen(allowed), "%s%s", allowed[0] == '\0' ? "" : ", ",
-                 names[serve_routes[i].method]);
+                 names[route->method]);
     }
     return NULL;
 }
@@ -260,7 +263,7 @@ static bool lists_word(const char *list, const char *word, size_t length)
     return false;
 }
 
-static bool refuse(struct serve_exchange *exchange, enum serve_problem problem, const char *detail)
+bool serve_refuse(struct serve_exchange *exchange, enum serve_problem problem, const char *detail)
 {
     serve_answer_problem(exchange->connection, problem, detail, NULL);
     return false;
@@ -276,7 +279,7 @@ static bool check_parameters(struct serve_exchange *exchange, const struct serve
             continue;
         snprintf(detail, sizeof detail, "the query has an unknown parameter \"%.*s\"; known are: %s",
                  (int)(name.length < 60 ? name.length : 60), name.bytes, route->parameters);
-        return refuse(exchange, SERVE_INVALID, detail);
+        return serve_refuse(exchange, SERVE_INVALID, detail);
     }
     return true;
 }
@@ -293,7 +296,7 @@ static bool check_members(struct serve_exchange *exchange, const struct serve_ro
             continue;
         snprintf(detail, sizeof detail, "the body has an unknown member \"%.60s\"; known are: %s", key,
                  route->members == NULL ? "none" : route->members);
-        return refuse(exchange, SERVE_INVALID, detail);
+        return serve_refuse(exchange, SERVE_INVALID, detail);
     }
     return true;
 }
@@ -312,19 +315,20 @@ static bool read_body(struct serve_exchange *exchange, const struct serve_route 
         type.length--;
     if (request->body_length == 0) {
         exchange->body = json_object();
-        return exchange->body != NULL || refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for the request");
+        return exchange->body != NULL ||
+               serve_refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for the request");
     }
     if (!serve_text_is(type, JSON_TYPE))
-        return refuse(exchange, SERVE_WRONG_CONTENT_TYPE,
-                      "the Content-Type of the body is not application/json");
+        return serve_refuse(exchange, SERVE_WRONG_CONTENT_TYPE,
+                            "the Content-Type of the body is not application/json");
     exchange->body = json_loadb(exchange->bytes + request->head_length, request->body_length,
                                 JSON_REJECT_DUPLICATES, &error);
     if (exchange->body == NULL) {
         snprintf(detail, sizeof detail, "the body is not JSON: %s", error.text);
-        return refuse(exchange, SERVE_INVALID, detail);
+        return serve_refuse(exchange, SERVE_INVALID, detail);
     }
     if (!json_is_object(exchange->body))
-        return refuse(exchange, SERVE_INVALID, "the body is not a JSON object");
+        return serve_refuse(exchange, SERVE_INVALID, "the body is not a JSON object");
     return check_members(exchange, route);
 }
 
@@ -336,19 +340,20 @@ static bool check_role(struct serve_exchange *exchange, const struct serve_route
     if (route->role == SERVE_NOBODY)
         return true;
     if (exchange->principal == NULL)
-        return refuse(exchange, SERVE_UNAUTHORIZED,
-                      shown ? "the credentials are not known" : "no credentials were sent");
+        return serve_refuse(exchange, SERVE_UNAUTHORIZED,
+                            shown ? "the credentials are not known" : "no credentials were sent");
     if (exchange->principal->role < route->role)
-        return refuse(exchange, SERVE_FORBIDDEN, "the role of these credentials does not allow it");
+        return serve_refuse(exchange, SERVE_FORBIDDEN, "the role of these credentials does not allow it");
     return true;
 }
 
 static bool check_origin(struct serve_exchange *exchange)
 {
     if (!is_our_host(exchange->connection, serve_request_field(exchange->request, "host")))
-        return refuse(exchange, SERVE_FOREIGN_HOST, "the Host field names a host that is not served here");
+        return serve_refuse(exchange, SERVE_FOREIGN_HOST,
+                            "the Host field names a host that is not served here");
     if (is_from_foreign_page(exchange->request))
-        return refuse(exchange, SERVE_FOREIGN_ORIGIN, "the Origin field names another origin");
+        return serve_refuse(exchange, SERVE_FOREIGN_ORIGIN, "the Origin field names another origin");
     return true;
 }
 
@@ -359,7 +364,8 @@ static void handle(struct serve_exchange *exchange)
 
     if (!check_origin(exchange))
         return;
-    route = find_route(exchange->request->method, exchange->target, &exchange->name, allowed);
+    route =
+        find_route(exchange->server, exchange->request->method, exchange->target, &exchange->name, allowed);
     if (route == NULL && allowed[0] != '\0') {
         snprintf(line, sizeof line, "Allow: %s\r\n", allowed);
         answer_problem(exchange->connection, SERVE_METHOD_NOT_ALLOWED, 405,
@@ -367,7 +373,7 @@ static void handle(struct serve_exchange *exchange)
         return;
     }
     if (route == NULL) {
-        refuse(exchange, SERVE_NOT_FOUND, "there is nothing at this address");
+        serve_refuse(exchange, SERVE_NOT_FOUND, "there is nothing at this address");
         return;
     }
     if (check_role(exchange, route) && check_parameters(exchange, route) && read_body(exchange, route))
@@ -399,7 +405,7 @@ static void dispatch(struct serve_connection *connection, const struct serve_req
         refuse_malformed(connection, 400, problem);
     else if (connection->server->stopping) {
         connection->keep_alive = false;
-        refuse(&exchange, SERVE_STOPPING, "this instance is stopping");
+        serve_refuse(&exchange, SERVE_STOPPING, "this instance is stopping");
     } else
         handle(&exchange);
 }

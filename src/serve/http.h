@@ -33,9 +33,6 @@ struct serve_route {
     void (*handle)(struct serve_exchange *exchange);
 };
 
-extern const struct serve_route serve_routes[];
-extern const size_t serve_route_count;
-
 /* ---- answers: each is the one answer to a request. `fields` are further header lines, each with CR LF, or NULL. */
 
 void serve_answer_bytes(struct serve_connection *connection, int status, const char *type, const char *bytes,
@@ -47,6 +44,9 @@ void serve_answer_json(struct serve_connection *connection, int status, json_t *
 /* `more` are further members, whose reference it takes over, or NULL. */
 void serve_answer_problem(struct serve_connection *connection, enum serve_problem problem, const char *detail,
                           json_t *more);
+
+/* The same without further members, for a request that is no good; false, so that a check can end with it. */
+bool serve_refuse(struct serve_exchange *exchange, enum serve_problem problem, const char *detail);
 
 /* What came of a call that did not end well, in the report's words. */
 void serve_answer_report(struct serve_connection *connection, enum serve_problem problem,

@@ -11,7 +11,6 @@
 #include "serve/events.h"
 #include "serve/json.h"
 #include "serve/openapi.h"
-#include "serve/sessions.h"
 
 #define LOOK_EVERY_S 5
 

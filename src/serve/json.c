@@ -1,12 +1,11 @@
 /*
- * What the library says, as JSON, and what a body says, as values; see json.h.
+ * What the library says, as JSON; see json.h.
  */
 #include "serve/json.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "serve/http.h"
+#include "serve/http_target.h"
 
 /* ---- texts ----------------------------------------------------------------------------------------------- */
 
@@ -94,6 +93,21 @@ json_t *serve_json_nodes(const redlock_report *report)
     return list;
 }
 
+json_t *serve_json_waiters(const redlock_report *report)
+{
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++) {
+        json_t *object = serve_json_holder(&waiter.who);
+        json_object_set_new(object, "count", json_integer(waiter.count));
+        if (waiter.place != 0)
+            json_object_set_new(object, "place", json_integer(waiter.place));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 json_t *serve_json_report(const redlock_report *report)
 {
     json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:o}", "result", redlock_result_name(report->result),
@@ -155,55 +169,4 @@ bool serve_token_read(const char *token, size_t length, char owner[REDLOCK_OWNER
     *owner_length = used;
     /* What is over must be nothing, so that each owner value has one token. */
     return used > 0 && count < 6 && (bits & ((1U << count) - 1)) == 0;
-}
-
-/* ---- what a body says ------------------------------------------------------------------------------------ */
-
-bool serve_body_number(struct serve_exchange *exchange, const char *key, int64_t least, int64_t most,
-                       int64_t missing, int64_t *number)
-{
-    json_t *value = json_object_get(exchange->body, key);
-    char detail[160];
-
-    if (value == NULL) {
-        *number = missing;
-        return true;
-    }
-    /* 15000.0 is a whole number too. */
-    double real = json_is_number(value) ? json_number_value(value) : -1;
-    bool within = json_is_number(value) && real >= (double)least && real <= (double)most;
-    *number = within ? (int64_t)real : missing;
-    if (within && (double)*number == real)
-        return true;
-    snprintf(detail, sizeof detail, "%s is not a whole number from %lld to %lld", key, (long long)least,
-             (long long)most);
-    serve_answer_problem(exchange->connection, SERVE_INVALID, detail, NULL);
-    return false;
-}
-
-/* How many characters a clean text has. */
-static size_t count_characters(struct serve_text text)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < text.length; i++)
-        count += ((unsigned char)text.bytes[i] & 0xc0) != 0x80;
-    return count;
-}
-
-bool serve_body_text(struct serve_exchange *exchange, const char *key, size_t most, const char **text)
-{
-    json_t *value = json_object_get(exchange->body, key);
-    char detail[160];
-
-    *text = json_string_value(value);
-    if (value == NULL)
-        return true;
-    struct serve_text bytes = {*text, json_string_length(value)};
-    if (*text != NULL && serve_text_is_clean(bytes) && count_characters(bytes) <= most)
-        return true;
-    snprintf(detail, sizeof detail, "%s is not a text of at most %zu characters without control characters",
-             key, most);
-    serve_answer_problem(exchange->connection, SERVE_INVALID, detail, NULL);
-    return false;
 }

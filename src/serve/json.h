@@ -1,6 +1,5 @@
 /*
- * What the library says, as JSON: holders, nodes, reports, leases; and what a body says, as values that were checked. It sends
- * nothing but the refusal of a value.
+ * What the library says, as JSON: holders, nodes, reports; and owner values as tokens. It sends nothing.
  */
 #ifndef SERVE_JSON_H
 #define SERVE_JSON_H
@@ -10,14 +9,13 @@
 
 #include <redlock.h>
 
-struct serve_exchange;
-
 /* A text in which bytes that are not UTF-8, and control characters, are question marks: others write into locks what they
  * like. */
 json_t *serve_json_text(const char *bytes, size_t length);
 
 json_t *serve_json_holder(const redlock_holder *holder);
 json_t *serve_json_nodes(const redlock_report *report);
+json_t *serve_json_waiters(const redlock_report *report); /* in the order of the report */
 
 /* Members for a problem: holder, nodes, counts, and after how long to come again. */
 json_t *serve_json_report(const redlock_report *report);
@@ -29,10 +27,5 @@ void serve_token_write(const char *owner, size_t length, char token[SERVE_TOKEN_
 /* False when it is not a token; *owner_length of owner otherwise, with a NUL behind it. */
 bool serve_token_read(const char *token, size_t length, char owner[REDLOCK_OWNER_MAX + 1],
                       size_t *owner_length);
-
-/* Members of the body, or their default when they are missing. A text has at most `most` characters of up to four bytes. False after having refused the request. */
-bool serve_body_number(struct serve_exchange *exchange, const char *key, int64_t least, int64_t most,
-                       int64_t missing, int64_t *number);
-bool serve_body_text(struct serve_exchange *exchange, const char *key, size_t most, const char **text);
 
 #endif

@@ -1,18 +1,17 @@
 /*
- * GET /metrics; see metrics.h. Names of locks are labels only where a setting says so, and then at most NAMES_MAX: there is no end to
+ * GET /metrics; see metrics.h. Names of locks are labels only where a setting says so, and then at most SERVE_NAMES_MAX: there is no end to
  * them. docs/metrics.md has every metric; a test compares it with what is written here.
  */
 #include "serve/metrics.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "serve/json.h"
-#include "serve/sessions.h"
+#include "serve/names.h"
+#include "serve/session_list.h"
 
-#define NAMES_MAX 100
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
@@ -52,69 +51,6 @@ static bool write_client(struct evbuffer *text, const struct serve_server *serve
 
 /* ---- single names ---------------------------------------------------------------------------------------- */
 
-static const char *const counted_types[] = {"acquired", "released", "lost"};
-
-#define COUNTED_TYPES (sizeof counted_types / sizeof counted_types[0])
-
-struct counted_name {
-    char *name;
-    size_t length;
-    uint64_t counts[COUNTED_TYPES];
-};
-
-struct serve_names {
-    struct counted_name names[NAMES_MAX];
-    size_t count;
-    uint64_t left_out;
-};
-
-static bool is_wanted(const struct serve_server *server, const struct serve_event *event)
-{
-    char name[REDLOCK_NAME_MAX + 1];
-
-    if (server->settings->metrics_name == NULL || event->name == NULL || event->name_length >= sizeof name)
-        return false;
-    memcpy(name, event->name, event->name_length);
-    name[event->name_length] = '\0';
-    return fnmatch(server->settings->metrics_name, name, 0) == 0;
-}
-
-/* Linear: there are at most NAMES_MAX of them. NULL when there is no room for another one. */
-static struct counted_name *find_name(struct serve_names *names, const char *name, size_t length)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (names->names[i].length == length && memcmp(names->names[i].name, name, length) == 0)
-            return &names->names[i];
-    char *copy = names->count == NAMES_MAX ? NULL : malloc(length + 1);
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, name, length);
-    names->names[names->count] = (struct counted_name){.name = copy, .length = length};
-    return &names->names[names->count++];
-}
-
-void serve_metrics_count(struct serve_server *server, const struct serve_event *event)
-{
-    size_t type = 0;
-
-    while (type < COUNTED_TYPES && strcmp(event->type, counted_types[type]) != 0)
-        type++;
-    if (type == COUNTED_TYPES || !is_wanted(server, event))
-        return;
-    if (server->names == NULL && (server->names = calloc(1, sizeof *server->names)) == NULL)
-        return;
-    struct counted_name *name = find_name(server->names, event->name, event->name_length);
-    *(name == NULL ? &server->names->left_out : &name->counts[type]) += 1;
-}
-
-void serve_metrics_free(struct serve_server *server)
-{
-    for (size_t i = 0; server->names != NULL && i < server->names->count; i++)
-        free(server->names->names[i].name);
-    free(server->names);
-    server->names = NULL;
-}
-
 /* The text is clean UTF-8: it went through serve_json_text(). */
 static void write_label(struct evbuffer *text, const char *value)
 {
@@ -128,10 +64,10 @@ static void write_names(struct evbuffer *text, const struct serve_names *names)
                "What happened at this instance to locks that --metrics-name matches.");
     for (size_t i = 0; names != NULL && i < names->count; i++) {
         json_t *name = serve_json_text(names->names[i].name, names->names[i].length);
-        for (size_t type = 0; type < COUNTED_TYPES; type++) {
+        for (size_t type = 0; type < SERVE_NAME_EVENTS; type++) {
             evbuffer_add_printf(text, "redlock_name_events_total{name=\"");
             write_label(text, json_string_value(name));
-            evbuffer_add_printf(text, "\",event=\"%s\"} %" PRIu64 "\n", counted_types[type],
+            evbuffer_add_printf(text, "\",event=\"%s\"} %" PRIu64 "\n", serve_name_events[type],
                                 names->names[i].counts[type]);
         }
         json_decref(name);

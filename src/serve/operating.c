@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/body.h"
 #include "serve/events.h"
 #include "serve/json.h"
-#include "serve/locks.h"
+#include "serve/wish.h"
 
 #define LISTS_MAX 4 /* at once: each has the nodes walk through all their keys */
 #define LIMIT_DEFAULT 100
@@ -346,7 +347,7 @@ void serve_operating_break(struct serve_exchange *exchange)
                "locks are not broken here unless the configuration says serve_break = yes");
         return;
     }
-    if (!serve_locks_check_name(exchange, exchange->name) ||
+    if (!serve_wish_check_name(exchange, exchange->name) ||
         !serve_body_text(exchange, "id", REDLOCK_OWNER_MAX, &spec.id) ||
         !serve_body_text(exchange, "reason", REASON_MAX, &reason) ||
         !serve_body_number(exchange, "grace_ms", 0, GRACE_MAX_MS, -1, &spec.grace_ms))

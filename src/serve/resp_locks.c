@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/locks.h"
+#include "serve/lease.h"
 
 struct deed {
     struct serve_call call;
@@ -100,10 +100,10 @@ static void on_taken(void *context, redlock_result result, redlock_lock *lock, c
     struct deed *deed = context;
 
     if (result == REDLOCK_OK && deed->call.connection == NULL) {
-        serve_locks_give_back(deed->call.server, lock); /* the client hung up */
+        serve_lease_give_back(deed->call.server, lock); /* the client hung up */
         serve_call_end(&deed->call);
     } else if (result == REDLOCK_OK) {
-        serve_locks_tell(deed->call.server, "acquired", lock, NULL);
+        serve_lease_tell(deed->call.server, "acquired", lock, NULL);
         redlock_lock_free(lock);
         answer(deed, true, 1);
     } else if (result == REDLOCK_BUSY || result == REDLOCK_TIMEOUT)
@@ -131,7 +131,7 @@ static void on_extended(void *context, redlock_result result, redlock_lock *lock
     struct deed *deed = context;
 
     if (result == REDLOCK_OK) {
-        serve_locks_tell(deed->call.server, "renewed", lock, NULL);
+        serve_lease_tell(deed->call.server, "renewed", lock, NULL);
         redlock_lock_free(lock);
         answer(deed, true, 1);
     } else if (result == REDLOCK_NOT_HELD || result == REDLOCK_LOST)

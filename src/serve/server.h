@@ -1,6 +1,6 @@
 /*
- * The one process: its loop, its listeners, its connections, and what all handlers share. Nothing here knows what a request
- * means; routes.h and resp.h do.
+ * The one process: its listeners, its connections, and what all handlers share. Nothing here knows what a request means, nor who turns
+ * the loop; routes.c, resp.c and run.c do.
  */
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
@@ -22,6 +22,8 @@ struct serve_session;
 struct serve_hold;
 struct serve_line;
 struct serve_names;
+struct serve_board;
+struct serve_route;
 struct ssl_ctx_st;
 struct evconnlistener;
 
@@ -57,6 +59,8 @@ struct serve_key {
 struct serve_server {
     const struct serve_settings *settings;
     redlock_client *client;
+    const struct serve_route *routes; /* route_count of them */
+    size_t route_count;
     struct event_base *base;
     struct event *client_event, *second, *terminate, *interrupt;
     struct ssl_ctx_st *tls; /* NULL: without */
@@ -76,6 +80,7 @@ struct serve_server {
     struct serve_session *sessions; /* a list */
     struct serve_hold *holds;       /* a list */
     struct serve_counts counts;
+    struct serve_board *board; /* NULL until somebody watches */
     struct serve_names *names; /* counted for /metrics; NULL none */
     struct serve_key keys[SERVE_KEYS_MAX];
     int64_t now_ms;                               /* of the last turn, CLOCK_BOOTTIME */
@@ -94,9 +99,6 @@ void serve_say(const struct serve_server *server, enum serve_level level, const 
 
 /* The time now, which a sleeping machine counts on; keeps it in server->now_ms too. */
 int64_t serve_now(struct serve_server *server);
-
-/* Starts the graceful end: nothing new is accepted, and whoever waits is told to come again. */
-void serve_stop(struct serve_server *server);
 
 /* True when another request may wait. */
 bool serve_may_wait(const struct serve_server *server);

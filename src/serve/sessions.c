@@ -10,198 +10,32 @@
 
 #include <openssl/rand.h>
 
+#include "serve/body.h"
 #include "serve/json.h"
-#include "serve/locks.h"
+#include "serve/lease.h"
+#include "serve/wish.h"
 
-#define DEFAULT_TTL_MS 15000
-#define LOCKS_MAX 1000 /* of one session */
 #define CLAIMS_MAX 100 /* of one keep-alive */
-#define ID_LENGTH 32
-#define WHO_MAX 32
-
-struct held {
-    struct held *next;
-    redlock_lock *lock;
-    unsigned pending; /* extensions under way */
-    bool dropped;     /* to be freed when none is */
-};
-
-struct serve_session {
-    struct serve_session *next;
-    char id[ID_LENGTH + 1];
-    char principal[65];
-    char who[4 * WHO_MAX + 1];
-    uint32_t ttl_ms;
-    int64_t ends_ms; /* unless it is kept alive */
-    struct held *held;
-    size_t held_count;
-};
-
-/* ---- the list -------------------------------------------------------------------------------------------- */
-
-static struct serve_session *find(const struct serve_server *server, const char *id, size_t length)
-{
-    for (struct serve_session *each = server->sessions; each != NULL; each = each->next)
-        if (length == ID_LENGTH && memcmp(each->id, id, length) == 0)
-            return each;
-    return NULL;
-}
-
-static void drop(struct held *held)
-{
-    held->dropped = true;
-    if (held->pending > 0)
-        return;
-    redlock_lock_free(held->lock);
-    free(held);
-}
-
-static void drop_all(struct serve_session *session)
-{
-    for (struct held *each = session->held, *next; each != NULL; each = next) {
-        next = each->next;
-        drop(each);
-    }
-    session->held = NULL;
-    session->held_count = 0;
-}
-
-static void remove_session(struct serve_server *server, struct serve_session *session)
-{
-    struct serve_session **place = &server->sessions;
-
-    while (*place != session)
-        place = &(*place)->next;
-    *place = session->next;
-    drop_all(session);
-    free(session);
-}
-
-static struct serve_session *add(struct serve_server *server, const char *principal, uint32_t ttl_ms)
-{
-    struct serve_session *session = calloc(1, sizeof *session);
-
-    if (session == NULL)
-        return NULL;
-    session->ttl_ms = ttl_ms;
-    session->ends_ms = serve_now(server) + ttl_ms;
-    snprintf(session->principal, sizeof session->principal, "%s", principal);
-    session->next = server->sessions;
-    server->sessions = session;
-    return session;
-}
-
-static struct held *keep(struct serve_session *session, redlock_lock *lock)
-{
-    struct held *held = session->held_count < LOCKS_MAX ? calloc(1, sizeof *held) : NULL;
-
-    if (held == NULL)
-        return NULL;
-    held->lock = lock;
-    held->next = session->held;
-    session->held = held;
-    session->held_count++;
-    return held;
-}
-
-bool serve_sessions_keep(struct serve_server *server, const char *id, redlock_lock *lock)
-{
-    struct serve_session *session = find(server, id, strlen(id));
-
-    return session != NULL && keep(session, lock) != NULL;
-}
-
-static bool is_lock(const redlock_lock *lock, const char *name, size_t name_length, const char *owner,
-                    size_t owner_length)
-{
-    size_t own_name_length, own_owner_length;
-    const char *own_name = redlock_lock_name(lock, &own_name_length);
-    const char *own_owner = redlock_lock_owner(lock, &own_owner_length);
-
-    return name_length == own_name_length && owner_length == own_owner_length &&
-           memcmp(name, own_name, name_length) == 0 && memcmp(owner, own_owner, owner_length) == 0;
-}
-
-static struct held **find_held(struct serve_session *session, const char *name, size_t name_length,
-                               const char *owner, size_t owner_length)
-{
-    for (struct held **place = &session->held; *place != NULL; place = &(*place)->next)
-        if (is_lock((*place)->lock, name, name_length, owner, owner_length))
-            return place;
-    return NULL;
-}
-
-static void remove_held(struct serve_session *session, struct held **place)
-{
-    struct held *held = *place;
-
-    *place = held->next;
-    session->held_count--;
-    drop(held);
-}
-
-void serve_sessions_forget(struct serve_server *server, const char *name, size_t name_length,
-                           const char *owner, size_t owner_length)
-{
-    for (struct serve_session *each = server->sessions; each != NULL; each = each->next) {
-        struct held **place = find_held(each, name, name_length, owner, owner_length);
-        if (place != NULL) {
-            remove_held(each, place);
-            return;
-        }
-    }
-}
-
-void serve_sessions_free(struct serve_server *server)
-{
-    while (server->sessions != NULL)
-        remove_session(server, server->sessions);
-}
-
-size_t serve_sessions_count(const struct serve_server *server)
-{
-    size_t count = 0;
-
-    for (const struct serve_session *each = server->sessions; each != NULL; each = each->next)
-        count++;
-    return count;
-}
-
-void serve_sessions_tick(struct serve_server *server)
-{
-    for (struct serve_session *each = server->sessions, *next; each != NULL; each = next) {
-        next = each->next;
-        /* As long again, so that a late keep-alive hears what it lost. */
-        if (server->now_ms > each->ends_ms + each->ttl_ms)
-            remove_session(server, each);
-    }
-}
 
 /* ---- opening and finding --------------------------------------------------------------------------------- */
-
-static bool refuse(struct serve_exchange *exchange, enum serve_problem problem, const char *detail)
-{
-    serve_answer_problem(exchange->connection, problem, detail, NULL);
-    return false;
-}
 
 /* A session of somebody else is none. */
 static struct serve_session *find_own(const struct serve_exchange *exchange, const char *id, size_t length)
 {
-    struct serve_session *session = find(exchange->server, id, length);
+    struct serve_session *session = serve_session_find(exchange->server, id, length);
 
     return session != NULL && strcmp(session->principal, exchange->principal->name) == 0 ? session : NULL;
 }
 
-bool serve_sessions_find(struct serve_exchange *exchange, const char *id, int64_t *ttl_ms)
+bool serve_sessions_find(struct serve_exchange *exchange, const char *id, uint32_t *ttl_ms)
 {
     const struct serve_session *session = find_own(exchange, id, strlen(id));
 
     if (session == NULL)
-        return refuse(exchange, SERVE_NOT_FOUND,
-                      "there is no such session: open one, or keep it alive here first");
+        return serve_refuse(exchange, SERVE_NOT_FOUND,
+                            "there is no such session: open one, or keep it alive here first");
     if (exchange->server->now_ms >= session->ends_ms)
-        return refuse(exchange, SERVE_LOST, "the session was not kept alive in time");
+        return serve_refuse(exchange, SERVE_LOST, "the session was not kept alive in time");
     *ttl_ms = session->ttl_ms;
     return true;
 }
@@ -213,18 +47,6 @@ const char *serve_sessions_who(const struct serve_exchange *exchange, const char
     return session == NULL ? "" : session->who;
 }
 
-static bool read_ttl(struct serve_exchange *exchange, uint32_t missing, uint32_t *ttl_ms)
-{
-    uint32_t most = exchange->server->settings->max_ttl_ms;
-    int64_t number = 0;
-
-    if (!serve_body_number(exchange, "ttl_ms", REDLOCK_TTL_MIN_MS, most, missing < most ? missing : most,
-                           &number))
-        return false;
-    *ttl_ms = (uint32_t)number;
-    return true;
-}
-
 static json_t *json_session(const struct serve_session *session, json_t *locks)
 {
     return json_pack("{s:s, s:i, s:o}", "id", session->id, "ttl_ms", (int)session->ttl_ms, "locks", locks);
@@ -232,18 +54,19 @@ static json_t *json_session(const struct serve_session *session, json_t *locks)
 
 void serve_sessions_open(struct serve_exchange *exchange)
 {
-    unsigned char random[ID_LENGTH / 2];
+    unsigned char random[SERVE_SESSION_ID / 2];
     struct serve_session *session;
     const char *who = NULL;
     uint32_t ttl_ms = 0;
 
-    if (!read_ttl(exchange, DEFAULT_TTL_MS, &ttl_ms) || !serve_body_text(exchange, "who", WHO_MAX, &who))
+    if (!serve_body_ttl(exchange, SERVE_DEFAULT_TTL_MS, &ttl_ms) ||
+        !serve_body_text(exchange, "who", SERVE_WHO_MAX, &who))
         return;
     session = RAND_bytes(random, sizeof random) == 1
-                  ? add(exchange->server, exchange->principal->name, ttl_ms)
+                  ? serve_session_add(exchange->server, exchange->principal->name, ttl_ms)
                   : NULL;
     if (session == NULL) {
-        refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for a session");
+        serve_refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for a session");
         return;
     }
     snprintf(session->who, sizeof session->who, "%s", who == NULL ? "" : who);
@@ -259,14 +82,14 @@ struct round {
     struct serve_call call;
     size_t remaining; /* callbacks, and one more while they are being asked for */
     json_t *locks;
-    char session[ID_LENGTH + 1];
+    char session[SERVE_SESSION_ID + 1];
     bool closing;
 };
 
 /* One lock of a round. */
 struct part {
     struct round *round;
-    struct held *held;
+    struct serve_held *held;
     char *name; /* of one that is adopted */
     size_t name_length;
 };
@@ -294,7 +117,8 @@ static void end_part(struct round *round)
 
     if (--round->remaining > 0)
         return;
-    const struct serve_session *session = find(round->call.server, round->session, ID_LENGTH);
+    const struct serve_session *session =
+        serve_session_find(round->call.server, round->session, SERVE_SESSION_ID);
     if (serve_call_end(&round->call)) {
         if (round->closing || session == NULL)
             serve_answer_json(
@@ -315,7 +139,7 @@ static struct round *begin_round(struct serve_exchange *exchange, const struct s
 
     if (round == NULL || (round->locks = json_array()) == NULL) {
         free(round);
-        refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for the request");
+        serve_refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for the request");
         return NULL;
     }
     memcpy(round->session, session->id, sizeof round->session);
@@ -326,20 +150,20 @@ static struct round *begin_round(struct serve_exchange *exchange, const struct s
 }
 
 /* What became of a lock goes into the answer; one that was lost is told of once. */
-static void report_held(struct round *round, struct held *held)
+static void report_held(struct round *round, struct serve_held *held)
 {
-    struct serve_session *session = find(round->call.server, round->session, ID_LENGTH);
+    struct serve_session *session = serve_session_find(round->call.server, round->session, SERVE_SESSION_ID);
     bool lost = redlock_lock_validity_ms(held->lock) == 0;
     size_t name_length, owner_length;
     const char *name = redlock_lock_name(held->lock, &name_length);
     const char *owner = redlock_lock_owner(held->lock, &owner_length);
 
     json_array_append_new(round->locks, json_held(held->lock, lost ? "lost" : "held"));
-    serve_locks_tell(round->call.server, lost ? "lost" : "renewed", held->lock, round->session);
+    serve_lease_tell(round->call.server, lost ? "lost" : "renewed", held->lock, round->session);
     if (lost && session != NULL && !held->dropped) {
-        struct held **place = find_held(session, name, name_length, owner, owner_length);
+        struct serve_held **place = serve_held_find(session, name, name_length, owner, owner_length);
         if (place != NULL)
-            remove_held(session, place);
+            serve_held_remove(session, place);
     }
 }
 
@@ -353,12 +177,12 @@ static void on_renewed(void *context, redlock_result result, const redlock_repor
     if (!part->held->dropped)
         report_held(round, part->held);
     if (--part->held->pending == 0 && part->held->dropped)
-        drop(part->held);
+        serve_held_drop(part->held);
     free(part);
     end_part(round);
 }
 
-static void renew(struct round *round, struct held *held)
+static void renew(struct round *round, struct serve_held *held)
 {
     struct part *part = malloc(sizeof *part);
     redlock_request request;
@@ -380,8 +204,9 @@ static void on_adopted(void *context, redlock_result result, redlock_lock *lock,
 {
     struct part *part = context;
     struct round *round = part->round;
-    struct serve_session *session = find(round->call.server, round->session, ID_LENGTH);
-    struct held *held = result == REDLOCK_OK && session != NULL ? keep(session, lock) : NULL;
+    struct serve_session *session = serve_session_find(round->call.server, round->session, SERVE_SESSION_ID);
+    struct serve_held *held =
+        result == REDLOCK_OK && session != NULL ? serve_session_keep(session, lock) : NULL;
 
     if (held != NULL)
         report_held(round, held);
@@ -436,11 +261,13 @@ static bool read_claim(struct serve_exchange *exchange, json_t *entry, struct cl
     const char *name = json_string_value(json_object_get(entry, "name"));
 
     if (name == NULL || token == NULL || json_object_size(entry) != 2)
-        return refuse(exchange, SERVE_INVALID, "an entry of locks is not {\"name\": ..., \"token\": ...}");
+        return serve_refuse(exchange, SERVE_INVALID,
+                            "an entry of locks is not {\"name\": ..., \"token\": ...}");
     if (!serve_token_read(token, strlen(token), claim->owner, &claim->owner_length))
-        return refuse(exchange, SERVE_NOT_YOURS, "a token in locks is not one that was ever handed out");
+        return serve_refuse(exchange, SERVE_NOT_YOURS,
+                            "a token in locks is not one that was ever handed out");
     claim->name = (struct serve_text){name, strlen(name)};
-    return serve_locks_check_name(exchange, claim->name);
+    return serve_wish_check_name(exchange, claim->name);
 }
 
 /* All of them, before anything is asked of the nodes. */
@@ -453,7 +280,7 @@ static bool check_claims(struct serve_exchange *exchange, json_t *locks)
     if (locks == NULL)
         return true;
     if (!json_is_array(locks) || json_array_size(locks) > CLAIMS_MAX)
-        return refuse(exchange, SERVE_INVALID, "locks is not a list of at most 100 entries");
+        return serve_refuse(exchange, SERVE_INVALID, "locks is not a list of at most 100 entries");
     json_array_foreach(locks, index, entry) if (!read_claim(exchange, entry, &claim)) return false;
     return true;
 }
@@ -463,7 +290,7 @@ static bool is_id(struct serve_text text)
     for (size_t i = 0; i < text.length; i++)
         if (strchr("0123456789abcdef", text.bytes[i]) == NULL)
             return false;
-    return text.length == ID_LENGTH;
+    return text.length == SERVE_SESSION_ID;
 }
 
 /* The session, or a new one under an id that another instance gave out. NULL after having refused the request. */
@@ -472,20 +299,22 @@ static struct serve_session *find_or_resume(struct serve_exchange *exchange, jso
     struct serve_session *session = find_own(exchange, exchange->name.bytes, exchange->name.length);
     uint32_t ttl_ms = 0;
 
-    if (!read_ttl(exchange, session == NULL ? DEFAULT_TTL_MS : session->ttl_ms, &ttl_ms))
+    if (!serve_body_ttl(exchange, session == NULL ? SERVE_DEFAULT_TTL_MS : session->ttl_ms, &ttl_ms))
         return NULL;
-    if (session == NULL && (locks == NULL || !is_id(exchange->name) ||
-                            find(exchange->server, exchange->name.bytes, exchange->name.length) != NULL)) {
-        refuse(
+    if (session == NULL &&
+        (locks == NULL || !is_id(exchange->name) ||
+         serve_session_find(exchange->server, exchange->name.bytes, exchange->name.length) != NULL)) {
+        serve_refuse(
             exchange, SERVE_NOT_FOUND,
             "there is no such session here: to go on with one of another instance, send its locks with their tokens");
         return NULL;
     }
-    if (session == NULL && (session = add(exchange->server, exchange->principal->name, ttl_ms)) == NULL) {
-        refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for a session");
+    if (session == NULL &&
+        (session = serve_session_add(exchange->server, exchange->principal->name, ttl_ms)) == NULL) {
+        serve_refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for a session");
         return NULL;
     }
-    memcpy(session->id, exchange->name.bytes, ID_LENGTH);
+    memcpy(session->id, exchange->name.bytes, SERVE_SESSION_ID);
     session->ttl_ms = ttl_ms;
     session->ends_ms = serve_now(exchange->server) + ttl_ms;
     return session;
@@ -505,13 +334,13 @@ void serve_sessions_keep_alive(struct serve_exchange *exchange)
     round = session == NULL ? NULL : begin_round(exchange, session, false);
     if (round == NULL)
         return;
-    for (struct held *each = session->held, *next; each != NULL; each = next) {
+    for (struct serve_held *each = session->held, *next; each != NULL; each = next) {
         next = each->next;
         renew(round, each);
     }
     json_array_foreach(locks, index, entry) if (read_claim(exchange, entry, &claim) &&
-                                                find_held(session, claim.name.bytes, claim.name.length,
-                                                          claim.owner, claim.owner_length) == NULL)
+                                                serve_held_find(session, claim.name.bytes, claim.name.length,
+                                                                claim.owner, claim.owner_length) == NULL)
         adopt(round, session, claim.name, claim.owner, claim.owner_length);
     end_part(round);
 }
@@ -526,10 +355,10 @@ static void on_released(void *context, redlock_result result, const redlock_repo
     (void)report;
     json_array_append_new(round->locks,
                           json_held(part->held->lock, result == REDLOCK_OK ? "released" : "lost"));
-    serve_locks_tell(round->call.server, result == REDLOCK_OK ? "released" : "lost", part->held->lock,
+    serve_lease_tell(round->call.server, result == REDLOCK_OK ? "released" : "lost", part->held->lock,
                      round->session);
     part->held->pending--;
-    drop(part->held);
+    serve_held_drop(part->held);
     free(part);
     end_part(round);
 }
@@ -541,17 +370,17 @@ void serve_sessions_close(struct serve_exchange *exchange)
     redlock_request request;
 
     if (session == NULL)
-        refuse(exchange, SERVE_NOT_FOUND, "there is no such session here");
+        serve_refuse(exchange, SERVE_NOT_FOUND, "there is no such session here");
     if (round == NULL)
         return;
     while (session->held != NULL) {
-        struct held *held = session->held;
+        struct serve_held *held = session->held;
         struct part *part = malloc(sizeof *part);
 
         session->held = held->next;
         held->dropped = true;
         if (part == NULL) {
-            drop(held);
+            serve_held_drop(held);
             continue;
         }
         *part = (struct part){.round = round, .held = held};
@@ -560,6 +389,6 @@ void serve_sessions_close(struct serve_exchange *exchange)
         if (redlock_release_async(held->lock, on_released, part, &request) != REDLOCK_OK)
             on_released(part, REDLOCK_NOT_HELD, NULL);
     }
-    remove_session(exchange->server, session);
+    serve_session_remove(exchange->server, session);
     end_part(round);
 }

@@ -319,12 +319,13 @@ static enum refusal refusal_of(const struct rl_resp *item)
 /* Adds a word to a list that has blanks between them. */
 static void add_word(char *list, size_t capacity, const char *word, size_t length, const char *ending)
 {
-    struct rl_text text = rl_text_on(list, capacity);
+    size_t used = strlen(list);
+    struct rl_text text;
 
-    text.length = strlen(list);
-    if (text.length + 1 + length + strlen(ending) >= capacity)
+    if (used + 1 + length + strlen(ending) >= capacity)
         return;
-    if (text.length > 0)
+    text = rl_text_on(list + used, capacity - used);
+    if (used > 0)
         rl_text_add(&text, " ");
     rl_text_add_printable(&text, word, length);
     rl_text_add(&text, ending);

@@ -101,6 +101,42 @@ is 'renew stops when the lock is lost' "$code" 1
 ok 'because it was told' has "$err" 'import: lost'
 ok 'before it was done' lacks "$out" '30 steps'
 
+# ---- C++, where it was compiled
+if [ -e "$BUILD/examples/example-raii" ]; then
+    example raii
+    is 'raii outlives its TTL' "$code:$out" '0:30 steps'
+    ok 'and gives the lock back' until_true copies_are import 0
+    "$BUILD/examples/example-raii" >"$work/out" 2>"$work/err" </dev/null &
+    started=$!
+    started_pids+=("$started")
+    until_true is_held import
+    steal import
+    finish
+    vacate import
+    is 'raii stops when the lock is lost' "$code:$out" '1:'
+    ok 'because it looks' has "$err" 'raii: the lock was lost'
+    example mutexes
+    is 'mutexes takes two at a time' "$code" 0
+    ok 'with their fences' matches "$out" 'both, with fencing tokens [0-9]+ and [0-9]+'
+    ok 'and one that is free' has "$out" 'and the audit'
+    occupy audit
+    example mutexes
+    ok 'or says that it is not' has "$out" 'the audit is busy'
+    vacate audit
+    example coroutine
+    case $code in
+        77) ok 'coroutine # SKIP this compiler has none' true ;;
+        *)
+            is 'coroutine takes its lock' "$code" 0
+            ok 'and has a fence' matches "$out" 'fencing token [0-9]+'
+            ok 'and gives it back' until_true copies_are coroutine 0
+            ;;
+    esac
+else
+    ok 'examples in C++ # SKIP there is no C++ compiler' true
+    tested="$tested raii mutexes coroutine"
+fi
+
 # ---- event_loop
 # loops: runs it with a keyboard on descriptor 4.
 loops() {
@@ -127,6 +163,25 @@ is 'a key ends the wait too' "$code" 1
 ok 'with a cancelled request' has "$out" 'turn: canceled'
 exec 4>&-
 is "and leaves the holder's lock alone" "$(copies turn)" 5
+
+# ---- other people's event loops, where they are installed
+for loop in libevent libuv glib; do
+    if [ -e "$BUILD/examples/example-$loop" ]; then
+        example "$loop"
+        is "$loop takes three locks and leaves its loop" "$code:$err" 0:
+        is "each is granted and released" "$(grep -c 'granted it' "$work/out") $(grep -c 'released it' "$work/out")" '3 3'
+        ok 'nothing stays behind' until_true copies_are 'turn 3' 0
+        occupy 'turn 2'
+        example "$loop"
+        is "a wait in $loop ends without any other event" "$code" 1
+        ok 'by its own deadline' has "$out" 'timed out'
+        is 'the others were granted and released' "$(grep -c 'released it' "$work/out")" 2
+        vacate 'turn 2'
+    else
+        ok "$loop # SKIP it is not installed" true
+        tested="$tested $loop"
+    fi
+done
 
 # ---- adopt
 example adopt
@@ -256,7 +311,7 @@ example wait
 ok 'says how many are needed' has "$err" 'too few nodes, 3 are needed'
 ok 'and what is wrong with them' matches "$err" 'n1.sock: failed [a-z]+'
 
-for file in "$SOURCE"/examples/*.c "$SOURCE"/examples/shell/*.sh; do
+for file in "$SOURCE"/examples/*.c "$SOURCE"/examples/*.cpp "$SOURCE"/examples/shell/*.sh; do
     name=$(basename "$file")
     ok "$name is tested" has "$tested " " ${name%.*} "
 done

@@ -85,6 +85,23 @@ done_testing() {
 
 # ---- nodes ----------------------------------------------------------------------------------------------------
 
+# free_port: one of 127.0.0.1 that nobody listens on, nor on the one 10000 above it, which a node of a cluster wants too.
+free_port() {
+    python3 - <<'END'
+import random, socket
+while True:
+    port = random.randrange(20000, 50000)
+    try:
+        for one in (port, port + 10000):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", one))
+    except OSError:
+        continue
+    print(port)
+    break
+END
+}
+
 start_node() {
     local number=$1
     redis-server --port 0 --unixsocket "$work/n$number.sock" --unixsocketperm 700 --save '' --appendonly no \

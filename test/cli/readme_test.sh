@@ -37,10 +37,14 @@ is_part_of() {
     return 1
 }
 is_example() { is_part_of "$1" examples/*.c; }
+is_example_in_cpp() { is_part_of "$1" examples/*.cpp; }
 
 # ---- code
 blocks README.md c "$work/c"
 each 'C in the README is that of the examples' is_example < <(find "$work/c" -type f)
+
+blocks docs/cpp.md cpp "$work/cpp"
+ok 'the first C++ in its page is that of an example' is_example_in_cpp "$work/cpp/1"
 
 # Without configured nodes the local ones start by themselves, as the README says.
 mkdir "$work/bin" "$work/here"

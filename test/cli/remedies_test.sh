@@ -59,11 +59,11 @@ node 1 ACL SETUSER locks on '>sesame' '~*' -@all +info +hello +client +eval +eva
     +getrange >/dev/null
 printf '%s\n' "node = unix://$work/n1.sock" 'prefix = lock:' 'user = locks' 'password_file = password' >"$work/acl.conf"
 (umask 077 && echo sesame >"$work/password")
-node 1 ACL SETUSER locks resetkeys '~lock:*' '~redlock-guard:*' '~redlock-fence:*' -evalsha -pexpire >/dev/null
+node 1 ACL SETUSER locks resetkeys '~lock:*' '~redlock-guard:*' '~redlock-fence:*' -eval -pexpire >/dev/null
 exits 'rights that are missing' 77 run -n --config "$work/acl.conf" a -- true
 says 'are called that' 'the nodes refused the rights'
 ok 'and named, with the patterns of keys, in the words that mend it' matches "$err" \
-    '  fix     on each node: ACL SETUSER locks \+evalsha \+pexpire .*~redlock-line:\{lock:\*'
+    '  fix     on each node: ACL SETUSER locks \+eval \+pexpire .*~redlock-line:\{lock:\*'
 ok 'nothing else is asked for' lacks "$err" '~redlock-guard'
 remedy=$(sed -n 's/^  fix     on each node: //p' "$work/err")
 # shellcheck disable=SC2086 # words of a command
@@ -88,7 +88,6 @@ exits 'a far one' 78 status --config "$work/typo.conf"
 ok 'is not guessed at' lacks "$err" 'did you mean'
 
 # ---- other kinds of servers
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # serve_as NUMBER ARGUMENT...: a server on a port, which is in $port.
 serve_as() {
     local number=$1

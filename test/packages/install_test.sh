@@ -31,28 +31,42 @@ holds "a program links by pkg-config, and runs" links
 holds "a program links statically by pkg-config --static, and runs" links_statically
 holds "a program links only our archive statically, and runs" links_the_archive
 
+# shellcheck disable=SC2046 # the flags are words
+links_in_cpp() { c++ -std=c++17 "$work/user.cpp" -o "$work/user-cpp" $(pkg-config --cflags --libs redlock) -pthread && runs "$work/user-cpp"; }
+if command -v c++ >/dev/null; then
+    holds "a program in C++ links by pkg-config, and runs" links_in_cpp
+else
+    holds "a program in C++ links # SKIP there is no C++ compiler" true
+fi
+
 # ---- CMake
 mkdir "$work/cmake"
 cat >"$work/cmake/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
-project(user C)
+project(user ${LANGUAGE})
 find_package(redlock ${WANTED} CONFIG REQUIRED COMPONENTS ${PARTS})
-add_executable(user ../user.c)
+if(LANGUAGE STREQUAL CXX)
+    set(CMAKE_CXX_STANDARD 17)
+    add_executable(user ../user.cpp)
+else()
+    add_executable(user ../user.c)
+endif()
 target_link_libraries(user PRIVATE ${TARGET})
 END
 # with_cmake FOLDER TARGET OPTION...
 with_cmake() {
     local folder=$work/$1 target=$2
     shift 2
-    cmake -S "$work/cmake" -B "$folder" -DCMAKE_PREFIX_PATH="$at" -DTARGET="$target" "$@" &&
+    cmake -S "$work/cmake" -B "$folder" -DCMAKE_PREFIX_PATH="$at" -DTARGET="$target" -DLANGUAGE=C "$@" &&
         cmake --build "$folder" && runs "$folder/user"
 }
 by_cmake() { with_cmake cmake-shared redlock::redlock -DWANTED="$version"; }
+by_cmake_in_cpp() { with_cmake cmake-cpp redlock::redlock -DLANGUAGE=CXX; }
 by_cmake_statically() {
     with_cmake cmake-static redlock::redlock_static -DPARTS=static && is_free_of "$work/cmake-static/user" libredlock
 }
 refuses() {
-    ! cmake -S "$work/cmake" -B "$work/cmake-$RANDOM" -DCMAKE_PREFIX_PATH="$at" -DTARGET=redlock::redlock "$@"
+    ! cmake -S "$work/cmake" -B "$work/cmake-$RANDOM" -DCMAKE_PREFIX_PATH="$at" -DTARGET=redlock::redlock -DLANGUAGE=C "$@"
 }
 moved() {
     cp -a "$at" "$work/moved"
@@ -61,6 +75,9 @@ moved() {
 }
 if command -v cmake >/dev/null; then
     holds "a program links by CMake, and runs" by_cmake
+    if command -v c++ >/dev/null; then
+        holds "a program in C++ links by CMake, and runs" by_cmake_in_cpp
+    fi
     holds "a program links the static library by CMake, and runs" by_cmake_statically
     holds "CMake refuses a version that is not compatible" refuses -DWANTED=99.0
     holds "CMake refuses a part that is not there" refuses -DPARTS=sauce

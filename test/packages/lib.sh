@@ -25,6 +25,23 @@ int main(void)
 }
 END_OF_C
 
+# The same in C++.
+cat >"$work/user.cpp" <<'END_OF_CPP'
+#include <iostream>
+
+#include <redlock.hpp>
+
+int main()
+{
+    redlock::report report;
+    redlock::options options;
+
+    options.nodes = "no such thing://";
+    std::cout << redlock_version() << std::endl;
+    return redlock::client::open(options, report) ? 1 : 0;
+}
+END_OF_CPP
+
 # holds NAME COMMAND...: one TAP line; what the command said is shown when it fails.
 holds() {
     local name=$1

@@ -1,0 +1,22 @@
+/*
+ * What the calls about locks have in common: a lease as JSON, giving one back, telling listeners, the answer to a call that could not
+ * begin. Who asked for what is not known here.
+ */
+#ifndef SERVE_LEASE_H
+#define SERVE_LEASE_H
+
+#include "serve/http.h"
+
+/* A lease as JSON. */
+json_t *serve_lease_json(redlock_lock *lock, const redlock_report *report);
+
+/* A lock that nobody can use any more goes back to the nodes. */
+void serve_lease_give_back(struct serve_server *server, redlock_lock *lock);
+
+/* Tells listeners what happened to a lock. */
+void serve_lease_tell(struct serve_server *server, const char *type, redlock_lock *lock, const char *session);
+
+/* A call could not even begin. */
+void serve_answer_unbegun(struct serve_call *call, redlock_result result);
+
+#endif

@@ -1,0 +1,399 @@
+/*
+ * POST /v1/locks/{name}: taking a lock, at once or after having waited; see locks.h.
+ *
+ * validity_ms in an answer is what was left when it was written. A client counts it from when it sent its request, which is
+ * earlier: so it never relies on a lock for too long, however slow the network. An answer after a long wait may be old news by
+ * that count; `confirm` says so.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/sha.h>
+
+#include "serve/body.h"
+#include "serve/events.h"
+#include "serve/lease.h"
+#include "serve/line.h"
+#include "serve/locks.h"
+#include "serve/sessions.h"
+#include "serve/wish.h"
+
+#define KEY_MAX 255
+#define WORDS_SIZE 600
+
+struct taking {
+    struct serve_call call;
+    struct serve_wish wish;
+    char session[33];
+    uint64_t fence;           /* of the lease that an earlier request with the same key got; 0 not known */
+    struct serve_place place; /* in the line of those who wait for it here */
+    struct event *timer;      /* while it stands behind others */
+    int64_t until_ms;         /* how long it waits */
+    bool tried;               /* with an Idempotency-Key, the nodes were asked once without waiting */
+};
+
+static void on_taken(void *context, redlock_result result, redlock_lock *lock, const redlock_report *report);
+
+static void answer_lease(struct taking *taking, redlock_lock *lock, const redlock_report *report)
+{
+    struct serve_connection *connection = taking->call.connection;
+    json_t *lease = serve_lease_json(lock, report);
+
+    if (taking->fence != 0)
+        json_object_set_new(lease, "fence", json_integer((json_int_t)taking->fence));
+    json_object_set_new(lease, "ttl_ms", json_integer(taking->wish.ttl_ms));
+    /* By a count from when the request was sent, a good part of the lease is over. */
+    json_object_set_new(lease, "confirm", json_boolean(report->waited_ms > taking->wish.ttl_ms / 4));
+    serve_lease_tell(taking->call.server, "acquired", lock, taking->session);
+    if (taking->session[0] == '\0' || !serve_sessions_keep(taking->call.server, taking->session, lock))
+        redlock_lock_free(lock);
+    serve_call_end(&taking->call);
+    serve_answer_json(connection, 201, lease, NULL);
+    serve_connection_go_on(connection);
+    free(taking);
+}
+
+static void answer_refusal(struct taking *taking, redlock_result result, const redlock_report *report)
+{
+    struct serve_connection *connection = taking->call.connection;
+    enum serve_problem problem = serve_problem_of(result);
+
+    if (serve_call_end(&taking->call)) {
+        if (problem == SERVE_STOPPING)
+            serve_answer_problem(connection, problem, "this instance is stopping", NULL);
+        else
+            serve_answer_report(connection, problem, report, NULL);
+        serve_connection_go_on(connection);
+    }
+    free(taking);
+}
+
+/* The answer to a repeated request: the lease that the first one got, its time counted anew. */
+static void on_taken_again(void *context, redlock_result result, redlock_lock *lock,
+                           const redlock_report *report)
+{
+    struct taking *taking = context;
+
+    if (result == REDLOCK_OK && taking->call.connection != NULL)
+        answer_lease(taking, lock, report);
+    else {
+        redlock_lock_free(lock);
+        answer_refusal(taking, result, report);
+    }
+}
+
+/* Finds the whole owner value that a quorum has, if it carries our tag. */
+static bool find_owner(const struct taking *taking, const redlock_report *report, redlock_node_report *node)
+{
+    redlock_holder holder;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, node); i++) {
+        if (node->owner == NULL)
+            continue;
+        redlock_holder_parse(node->owner, node->owner_length, &holder);
+        if (strcmp(holder.id, report->holder.id) == 0 && holder.tag_length == sizeof taking->wish.tag &&
+            memcmp(holder.tag, taking->wish.tag, holder.tag_length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void on_looked_up(void *context, redlock_result result, const redlock_report *report)
+{
+    struct taking *taking = context;
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    redlock_spec spec = serve_wish_spec(&taking->wish);
+
+    if (taking->call.connection == NULL || result != REDLOCK_OK || !find_owner(taking, report, &node)) {
+        answer_refusal(taking, result == REDLOCK_OK ? REDLOCK_BUSY : result, report);
+        return;
+    }
+    result = redlock_adopt_async(taking->call.server->client, &spec, node.owner, node.owner_length,
+                                 on_taken_again, taking, &taking->call.request);
+    if (result != REDLOCK_OK)
+        answer_refusal(taking, result, report);
+}
+
+static bool is_ours_already(const struct taking *taking, const redlock_report *report)
+{
+    return taking->wish.has_tag && report->holder.tag_length == sizeof taking->wish.tag &&
+           memcmp(report->holder.tag, taking->wish.tag, sizeof taking->wish.tag) == 0;
+}
+
+static redlock_result ask(struct taking *taking, int64_t wait_ms)
+{
+    redlock_spec spec = serve_wish_spec(&taking->wish);
+
+    return redlock_acquire_async(taking->call.server->client, &spec, wait_ms, on_taken, taking,
+                                 &taking->call.request);
+}
+
+/* What this instance handed out under a key, as long as nothing else falls on its place. */
+static struct serve_key *key_place(const struct taking *taking)
+{
+    uint32_t hash;
+
+    memcpy(&hash, taking->wish.tag, sizeof hash);
+    return &taking->call.server->keys[hash % SERVE_KEYS_MAX];
+}
+
+static void keep_fence(const struct taking *taking, redlock_lock *lock)
+{
+    struct serve_key *key = key_place(taking);
+
+    memcpy(key->tag, taking->wish.tag, sizeof key->tag);
+    snprintf(key->owner, sizeof key->owner, "%.8s", redlock_lock_owner(lock, NULL));
+    key->fence = redlock_lock_fence(lock);
+}
+
+static uint64_t recall_fence(const struct taking *taking, const redlock_report *report)
+{
+    const struct serve_key *key = key_place(taking);
+    bool same = memcmp(key->tag, taking->wish.tag, sizeof key->tag) == 0 &&
+                strcmp(key->owner, report->holder.id) == 0;
+
+    return same ? key->fence : 0;
+}
+
+/* The fence of the lock that is in the way: nodes that refuse say the highest number they know for the name, and while it is
+ * held that is its own, if a quorum says the same. 0 when they differ. */
+static uint64_t agreed_fence(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT, other = REDLOCK_NODE_REPORT_INIT;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        uint32_t count = 0;
+        for (uint32_t k = 0; redlock_report_node(report, k, &other); k++)
+            count += other.verdict == REDLOCK_VERDICT_HELD && other.fence == node.fence;
+        if (node.verdict == REDLOCK_VERDICT_HELD && count >= report->quorum)
+            return node.fence;
+    }
+    return 0;
+}
+
+/* ---- waiting ---- */
+
+static void stop_timer(struct taking *taking)
+{
+    if (taking->timer != NULL)
+        event_free(taking->timer);
+    taking->timer = NULL;
+    taking->call.dismiss = NULL;
+}
+
+static void give_up(struct taking *taking, redlock_result result)
+{
+    struct serve_connection *connection = taking->call.connection;
+
+    stop_timer(taking);
+    serve_line_leave(taking->call.server, &taking->place);
+    if (serve_call_end(&taking->call)) {
+        serve_answer_problem(connection, serve_problem_of(result), redlock_result_name(result), NULL);
+        serve_connection_go_on(connection);
+    }
+    free(taking);
+}
+
+/* Nothing was asked of the nodes yet: the client is gone, or the instance stops. */
+static void on_dismissed(struct serve_call *call)
+{
+    give_up((struct taking *)(void *)call, REDLOCK_CANCELED);
+}
+
+/* It is the first of those who wait here. */
+static void on_first(void *context)
+{
+    struct taking *taking = context;
+    int64_t left_ms = taking->until_ms - serve_now(taking->call.server);
+
+    stop_timer(taking);
+    redlock_result result = ask(taking, left_ms < 0 ? 0 : left_ms);
+    if (result == REDLOCK_OK)
+        return;
+    give_up(taking, result);
+}
+
+/* Its time is over behind others: it asks once more for itself, to hear who holds the lock. */
+static void on_late(evutil_socket_t socket, short what, void *context)
+{
+    struct taking *taking = context;
+
+    (void)socket;
+    (void)what;
+    stop_timer(taking);
+    serve_line_leave(taking->call.server, &taking->place);
+    redlock_result result = ask(taking, 0);
+    if (result != REDLOCK_OK)
+        give_up(taking, result);
+}
+
+static bool start_timer(struct taking *taking)
+{
+    int64_t span_ms = taking->wish.wait_ms;
+
+    taking->timer = evtimer_new(taking->call.server->base, on_late, taking);
+    taking->call.dismiss = on_dismissed;
+    return taking->timer != NULL &&
+           event_add(taking->timer, &(struct timeval){span_ms / 1000, span_ms % 1000 * 1000}) == 0;
+}
+
+/* Waits in the line of this instance. A fair lock is given out in the order of all instances: each waiter stands in the line of
+ * the nodes itself. */
+static redlock_result wait_for(struct taking *taking)
+{
+    struct serve_server *server = taking->call.server;
+
+    if (taking->wish.kind == REDLOCK_FAIR)
+        return ask(taking, taking->wish.wait_ms);
+    taking->until_ms = serve_now(server) + taking->wish.wait_ms;
+    if (serve_line_join(server, taking->wish.name, taking->wish.name_length, &taking->place, on_first,
+                        taking) ||
+        taking->place.line == NULL)
+        return ask(taking, taking->wish.wait_ms);
+    if (start_timer(taking)) {
+        serve_events_publish(server, &(struct serve_event){.type = "waiting",
+                                                           .name = taking->wish.name,
+                                                           .name_length = taking->wish.name_length,
+                                                           .session = taking->session});
+        return REDLOCK_OK;
+    }
+    stop_timer(taking);
+    serve_line_leave(server, &taking->place);
+    return REDLOCK_NOMEM;
+}
+
+/* Somebody else has it, or we do by an earlier request, or it is worth waiting now. */
+static void go_on_busy(struct taking *taking, redlock_result result, const redlock_report *report)
+{
+    redlock_client *client = taking->call.server->client;
+
+    if (is_ours_already(taking, report) && (taking->fence = recall_fence(taking, report)) == 0)
+        taking->fence = agreed_fence(report);
+    if (is_ours_already(taking, report) &&
+        redlock_inspect_async(client, taking->wish.name, taking->wish.name_length, on_looked_up, taking,
+                              &taking->call.request) == REDLOCK_OK)
+        return;
+    if (!taking->tried && taking->wish.wait_ms > 0) {
+        taking->tried = true;
+        result = wait_for(taking);
+        if (result == REDLOCK_OK)
+            return;
+        serve_line_leave(taking->call.server, &taking->place);
+    }
+    answer_refusal(taking, result, report);
+}
+
+static void on_taken(void *context, redlock_result result, redlock_lock *lock, const redlock_report *report)
+{
+    struct taking *taking = context;
+    bool busy = result == REDLOCK_BUSY || result == REDLOCK_TIMEOUT;
+
+    serve_line_leave(taking->call.server, &taking->place);
+    if (taking->call.connection == NULL) {
+        /* The client hung up. What it may have won meanwhile goes to the next one. */
+        if (lock != NULL)
+            serve_lease_give_back(taking->call.server, lock);
+        serve_call_end(&taking->call);
+        free(taking);
+    } else if (result == REDLOCK_OK) {
+        if (taking->wish.has_tag)
+            keep_fence(taking, lock);
+        answer_lease(taking, lock, report);
+    } else if (busy && taking->wish.has_tag)
+        go_on_busy(taking, result, report);
+    else
+        answer_refusal(taking, result, report);
+}
+
+/* The same key of somebody else is another key. */
+static bool read_key(struct serve_exchange *exchange, struct serve_wish *wish)
+{
+    struct serve_text key = serve_request_field(exchange->request, "idempotency-key");
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    char text[KEY_MAX + 128];
+
+    if (key.bytes == NULL)
+        return true;
+    for (size_t i = 0; i < key.length; i++)
+        if (key.bytes[i] <= ' ' || key.bytes[i] > '~')
+            return serve_refuse(exchange, SERVE_INVALID,
+                                "the Idempotency-Key has a character in it that is not visible ASCII");
+    if (key.length == 0 || key.length > KEY_MAX)
+        return serve_refuse(exchange, SERVE_INVALID, "the Idempotency-Key is empty or longer than 255 bytes");
+    int length =
+        snprintf(text, sizeof text, "%s\n%.*s", exchange->principal->name, (int)key.length, key.bytes);
+    SHA256((const unsigned char *)text, (size_t)length, digest);
+    memcpy(wish->tag, digest, sizeof wish->tag);
+    wish->has_tag = true;
+    return true;
+}
+
+static bool read_kind(struct serve_exchange *exchange, redlock_kind *kind)
+{
+    const char *text = NULL;
+
+    if (!serve_body_text(exchange, "kind", 32, &text))
+        return false;
+    *kind = text != NULL && strcmp(text, "fair") == 0 ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
+    if (text == NULL || *kind == REDLOCK_FAIR || strcmp(text, "exclusive") == 0)
+        return true;
+    return serve_refuse(exchange, SERVE_INVALID, "kind is not exclusive or fair");
+}
+
+static bool read_wish(struct serve_exchange *exchange, struct serve_wish *wish, const char *session)
+{
+    const struct serve_settings *settings = exchange->server->settings;
+    uint32_t missing = SERVE_DEFAULT_TTL_MS;
+
+    if (session != NULL && !serve_sessions_find(exchange, session, &missing))
+        return false;
+    return serve_body_ttl(exchange, missing, &wish->ttl_ms) &&
+           serve_body_number(exchange, "wait_ms", 0, settings->max_wait_ms, 0, &wish->wait_ms) &&
+           read_kind(exchange, &wish->kind) && read_key(exchange, wish);
+}
+
+/* What others are shown: whom its session is for, and what for. */
+static const char *words_of(const struct serve_exchange *exchange, const char *session, const char *why,
+                            char words[WORDS_SIZE])
+{
+    const char *who = session == NULL ? "" : serve_sessions_who(exchange, session);
+
+    snprintf(words, WORDS_SIZE, "%s%s%s", who, *who == '\0' || why == NULL ? "" : ": ",
+             why == NULL ? "" : why);
+    return words[0] == '\0' ? NULL : words;
+}
+
+void serve_locks_take(struct serve_exchange *exchange)
+{
+    const char *why = NULL, *session = NULL;
+    struct taking *taking;
+    char words[WORDS_SIZE];
+
+    if (!serve_wish_check_name(exchange, exchange->name) || !serve_body_text(exchange, "why", 100, &why) ||
+        !serve_body_text(exchange, "session", 32, &session))
+        return;
+    why = words_of(exchange, session, why, words);
+    taking = serve_wish_new(exchange, why, sizeof *taking, offsetof(struct taking, wish));
+    if (taking == NULL)
+        return;
+    if (!read_wish(exchange, &taking->wish, session)) {
+        free(taking);
+        return;
+    }
+    bool waits = taking->wish.wait_ms > 0;
+    if (waits && !serve_may_wait(exchange->server)) {
+        serve_refuse(exchange, SERVE_TOO_MANY, "as many requests wait here as this instance allows");
+        free(taking);
+        return;
+    }
+    snprintf(taking->session, sizeof taking->session, "%s", session == NULL ? "" : session);
+    taking->call.cancelable = true;
+    serve_call_begin(&taking->call, exchange->connection, waits);
+    redlock_result result = waits && !taking->wish.has_tag ? wait_for(taking) : ask(taking, 0);
+    if (result != REDLOCK_OK) {
+        serve_line_leave(exchange->server, &taking->place);
+        serve_answer_unbegun(&taking->call, result);
+        free(taking);
+    }
+}
