@@ -192,6 +192,20 @@ type_it
 examine_acl
 ok 'typed, all of them are there' lacks_finding rights
 is 'and doctor is content' "$code" 0
+# words_of TEXT SIGN: the words that begin with it, in their order.
+words_of() { grep -oE "[$2][^ ']+" <<<"$1" | sort | paste -sd' '; }
+node 5 ACL SETUSER locks -@all >/dev/null
+examine_acl
+finds 'a user that may say nothing' rights 5
+is 'lacks each command of the documented rule, and no other' "$(words_of "$fix" +)" "$(words_of "$rule" +)"
+type_it
+node 5 ACL SETUSER locks resetkeys >/dev/null
+examine_acl
+finds 'one that may touch nothing' rights 5
+is 'lacks each pattern of it, and no other' "$(words_of "$fix" '~')" "$(words_of "$rule" '~')"
+type_it
+examine_acl
+is 'typed, doctor is content again' "$code" 0
 echo wrong >"$work/password"
 examine_acl
 finds 'wrong credentials' credentials 1
