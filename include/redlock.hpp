@@ -538,6 +538,7 @@ template <class Done> struct pending;
 /* A client as its locks and requests know it, which may outlive it. */
 struct core {
     redlock_client *client = nullptr;
+    options settings; /* as it was opened */
     std::function<void(log_level, std::string_view)> log;
     std::function<void(std::string_view)> trace;
     const pid_t process = ::getpid();
@@ -546,6 +547,8 @@ struct core {
     bool closed = false;
     holding *held = nullptr;    /* what lock objects hold */
     holding *orphans = nullptr; /* let go inside their own callback, which must not free them */
+    std::vector<std::pair<std::string, std::string>>
+        unreleased; /* names and owners: the client was closing */
 
     /* In a forked child everything is inert, and mutexes may be locked by threads that are not there. */
     bool is_inherited() const noexcept
@@ -559,6 +562,7 @@ struct holding {
     std::shared_ptr<detail::core> core;
     redlock_lock *handle = nullptr;
     std::atomic<bool> lost{false};
+    bool release_sent = false; /* by the client's end */
     std::function<void(const report_view &)> on_lost, on_renewed;
     holding *next = nullptr, *previous = nullptr; /* in core->held, or next in core->orphans */
 };
@@ -724,45 +728,37 @@ inline void free_holding(std::unique_ptr<holding> held) noexcept
     orphan->core->orphans = orphan;
 }
 
+/* A callback may be given its lock, and let it go, while another thread has begun to close the client, which takes no calls then:
+ * the one that closes makes up for it. */
+inline void note_unreleased(holding &held) noexcept
+{
+    std::size_t name_length = 0, owner_length = 0;
+    const char *name = redlock_lock_name(held.handle, &name_length);
+    const char *owner = redlock_lock_owner(held.handle, &owner_length);
+    std::lock_guard<std::mutex> guard(held.core->mutex);
+
+    if (held.release_sent || name == nullptr || owner == nullptr)
+        return;
+    try {
+        held.core->unreleased.emplace_back(std::string(name, name_length), std::string(owner, owner_length));
+    } catch (const std::bad_alloc &) {
+        /* It expires by itself. */
+    }
+}
+
 /* Releases without a word, and without waiting where that would hold up an event loop or other callbacks. */
 inline void let_go(std::unique_ptr<holding> held) noexcept
 {
+    bool may_wait = !frame::any() && !held->core->in_loop.load();
+
     delist(held.get());
-    if (!frame::any() && !held->core->in_loop.load())
-        (void)redlock_release(held->handle, nullptr);
-    else if (!send_release(held->handle))
-        (void)redlock_release(held->handle, nullptr);
+    if ((may_wait || !send_release(held->handle)) &&
+        redlock_release(held->handle, nullptr) == REDLOCK_MISUSE && !held->core->is_inherited())
+        note_unreleased(*held);
     free_holding(std::move(held));
 }
 
 /* ---- the life of a client ---- */
-
-inline void finish_closing(core &core) noexcept
-{
-    redlock_client_close(core.client);
-    free_orphans(core);
-}
-
-/* What locks still hold is released, what is under way is cancelled. A client must not be closed by its own callback: then
- * another thread does it, as soon as that has returned. */
-inline void close(std::shared_ptr<core> core) noexcept
-{
-    if (core->is_inherited()) {
-        redlock_client_close(core->client);
-        return;
-    }
-    {
-        std::lock_guard<std::mutex> guard(core->mutex);
-
-        core->closed = true;
-        for (holding *held = core->held; held != nullptr; held = held->next)
-            send_release(held->handle);
-    }
-    if (frame::of(core.get()))
-        std::thread([core] { finish_closing(*core); }).detach();
-    else
-        finish_closing(*core);
-}
 
 inline void log_line(void *context, redlock_log_level level, const char *line) noexcept
 {
@@ -778,6 +774,7 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
 {
     redlock_options raw = REDLOCK_OPTIONS_INIT;
 
+    core.settings = given;
     core.log = given.log;
     core.trace = given.trace;
     raw.nodes = given.nodes.empty() ? std::getenv("REDLOCK_NODES") : given.nodes.c_str();
@@ -805,6 +802,59 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
     raw.trace = core.trace ? trace_line : nullptr;
     raw.trace_context = &core;
     return redlock_client_open(&raw, &core.client, report);
+}
+
+/* By a client of its own, since this one is gone. */
+inline void release_leftovers(core &gone) noexcept
+{
+    std::vector<std::pair<std::string, std::string>> left;
+
+    {
+        std::lock_guard<std::mutex> guard(gone.mutex);
+        left.swap(gone.unreleased);
+    }
+    if (left.empty())
+        return;
+    try {
+        core again;
+
+        if (open(gone.settings, again, nullptr) != REDLOCK_OK)
+            return;
+        for (const auto &[name, owner] : left)
+            (void)redlock_release_owner(again.client, name.data(), name.size(), owner.data(), owner.size(),
+                                        nullptr);
+        redlock_client_close(again.client);
+    } catch (const std::exception &) {
+        /* They expire by themselves. */
+    }
+}
+
+inline void finish_closing(core &core) noexcept
+{
+    redlock_client_close(core.client);
+    free_orphans(core);
+    release_leftovers(core);
+}
+
+/* What locks still hold is released, what is under way is cancelled. A client must not be closed by its own callback: then
+ * another thread does it, as soon as that has returned. */
+inline void close(std::shared_ptr<core> core) noexcept
+{
+    if (core->is_inherited()) {
+        redlock_client_close(core->client);
+        return;
+    }
+    {
+        std::lock_guard<std::mutex> guard(core->mutex);
+
+        core->closed = true;
+        for (holding *held = core->held; held != nullptr; held = held->next)
+            held->release_sent = send_release(held->handle);
+    }
+    if (frame::of(core.get()))
+        std::thread([core] { finish_closing(*core); }).detach();
+    else
+        finish_closing(*core);
 }
 
 /* This thread's report, for calls that throw. Destructors do not use it: it may have ended before them. */
