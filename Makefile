@@ -35,6 +35,7 @@ help:
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C and C++ files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
+	@echo 'make bench-against REV=...  two versions in one table; about seven minutes. AGAINST=--markdown, --turns 3, --only "1 caller"'
 	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
@@ -117,6 +118,15 @@ bench:
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
 	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
 
+# What the library was before src/engine, unless another revision is named.
+REV ?= fb26b8f
+bench-against:
+	@tools/setup test
+	@tools/configure $(BUILD)/release -Dbuildtype=release
+	@ninja -C $(BUILD)/release bench-programs
+	@before=$$(tools/build-previous $(BUILD)/previous $(REV) bench) && \
+	    $(WITH_SERVER) bench/against $(BUILD)/release/bench $$before $(AGAINST)
+
 bench-peers:
 	@$(MAKE) --no-print-directory bench PEERS='--peers $(BUILD)/peers'
 
@@ -187,4 +197,4 @@ serve-contract: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-against bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean

@@ -159,19 +159,25 @@ def heading(document):
             f"up to {about['turns']} turns of {about['seconds']} s")
 
 
+def aligned(headers, rows):
+    plain = [row for row in rows if not any(word.startswith("skipped") for word in row)]
+    widths = [max(len(line[i]) for line in [headers, *plain]) for i in range(len(headers))]
+    return "\n".join("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in [headers, *rows])
+
+
+def markdown(headers, rows):
+    return "\n".join("| " + " | ".join(line) + " |" for line in [headers, ["---"] * len(headers), *rows])
+
+
 def as_text(document):
     parts = [heading(document)]
     for title, headers, rows in tables(document):
-        plain = [row for row in rows if not any(word.startswith("skipped") for word in row)]
-        widths = [max(len(line[i]) for line in [headers, *plain]) for i in range(len(headers))]
-        lines = ["  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in [headers, *rows]]
-        parts.append("\n".join([title.upper(), *lines]))
+        parts.append(f"{title.upper()}\n{aligned(headers, rows)}")
     return "\n\n".join([*parts, LEGEND])
 
 
 def as_markdown(document):
     parts = [heading(document).capitalize() + "."]
     for title, headers, rows in tables(document):
-        lines = [headers, ["---"] * len(headers), *rows]
-        parts.append("\n".join([f"### {title}", "", *("| " + " | ".join(line) + " |" for line in lines)]))
+        parts.append(f"### {title}\n\n{markdown(headers, rows)}")
     return "\n\n".join(parts)

@@ -100,8 +100,6 @@ static void trace_acquisition(struct rl_operation *operation, const struct rl_ev
     char bytes[1024];
     struct rl_text text = rl_text_on(bytes, sizeof bytes);
 
-    if (engine->host.trace == NULL)
-        return;
     if (event->kind == RL_EVENT_START) {
         rl_trace_acquire_start(&text, operation->lock->text, operation->lock->key_length,
                                &operation->acquire);
@@ -120,7 +118,8 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
     if (operation->acquire.phase == RL_ACQUIRE_QUEUED && event->kind == RL_EVENT_TIMER)
         rl_queue_explain(operation);
     rl_acquire_step(&operation->acquire, event, &effects);
-    trace_acquisition(operation, event, &effects);
+    if (lock->engine->host.trace != NULL)
+        trace_acquisition(operation, event, &effects);
     if (asking && event->kind == RL_EVENT_TIMER && effects.release != 0)
         rl_record_silence(lock, &operation->acquire.tally);
     if (effects.release != 0)

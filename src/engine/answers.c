@@ -160,9 +160,10 @@ static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_ti
 {
     uint8_t present[RL_OWNER_RANDOM];
 
+    if (ticket->kind != RL_COMMAND_ACQUIRE || lock->stage != RL_LOCK_HELD || verdict == RL_GRANTED)
+        return;
     rl_lock_random(lock, present);
-    if (ticket->kind == RL_COMMAND_ACQUIRE && lock->stage == RL_LOCK_HELD && verdict != RL_GRANTED &&
-        memcmp(present, ticket->random, sizeof present) == 0)
+    if (memcmp(present, ticket->random, sizeof present) == 0)
         rl_holding_missed(lock, rl_node_set_one(node));
 }
 

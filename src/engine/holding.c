@@ -191,8 +191,6 @@ static void trace_lease(redlock_lock *lock, const struct rl_event *event, const 
     char bytes[1024];
     struct rl_text text = rl_text_on(bytes, sizeof bytes);
 
-    if (lock->engine->host.trace == NULL)
-        return;
     rl_trace_lease(&text, &lock->lease, event, effects);
     rl_state_trace(lock->engine, bytes);
 }
@@ -264,7 +262,8 @@ static void step(redlock_lock *lock, const struct rl_event *event)
 
     rl_lease_step(&lock->lease, event, &effects);
     rl_lagging_note(lock, before);
-    trace_lease(lock, event, &effects);
+    if (lock->engine->host.trace != NULL)
+        trace_lease(lock, event, &effects);
     if (event->kind == RL_EVENT_EXTEND)
         note_extension(lock, &effects);
     if (was_asking && (effects.extended || effects.done))

@@ -112,10 +112,17 @@ static bool take_turn(struct rl_engine *engine)
     return operation != NULL;
 }
 
+/* After most replies there is nothing: they are counted, and no more. */
+static bool is_anything_noted(struct rl_engine *engine)
+{
+    return engine->changed != 0 || !rl_list_empty(&engine->settling) ||
+           !rl_list_empty(&engine->queues.turns) || !rl_list_empty(&engine->listings);
+}
+
 /* One may end at once and make room for the next: in a loop, not in each other. */
 void rl_steps_run(struct rl_engine *engine)
 {
-    if (engine->stepping)
+    if (engine->stepping || !is_anything_noted(engine))
         return;
     engine->stepping = true;
     do {

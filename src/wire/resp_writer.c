@@ -38,17 +38,25 @@ static char *put_bytes(char *at, const void *bytes, size_t length)
     return at + length;
 }
 
-/* The head of an array or a bulk string: its mark, a number and CRLF. Returns its length. */
-static size_t format_head(char mark, uint64_t number, char head[DIGITS_MAX + 3])
+static size_t count_digits(uint64_t value)
 {
-    char digits[DIGITS_MAX];
-    char *first = format_decimal(number, digits + DIGITS_MAX);
-    size_t digit_count = (size_t)(digits + DIGITS_MAX - first);
+    size_t count = 1;
 
-    head[0] = mark;
-    memcpy(head + 1, first, digit_count);
-    memcpy(head + 1 + digit_count, "\r\n", 2);
-    return digit_count + 3;
+    for (; value >= 10; value /= 10)
+        count++;
+    return count;
+}
+
+/* The head of an array or a bulk string: its mark, a number of so many digits, and CRLF. Written in place, for every argument of
+ * every command has one. */
+static char *put_head(char *at, char mark, uint64_t number, size_t digit_count)
+{
+    *at = mark;
+    at += 1 + digit_count;
+    format_decimal(number, at);
+    at[0] = '\r';
+    at[1] = '\n';
+    return at + 2;
 }
 
 struct rl_writer rl_writer_on(char *bytes, size_t capacity)
@@ -58,10 +66,11 @@ struct rl_writer rl_writer_on(char *bytes, size_t capacity)
 
 void rl_write_command(struct rl_writer *writer, uint32_t argument_count)
 {
-    char head[DIGITS_MAX + 3];
-    size_t head_length = format_head('*', argument_count, head);
+    size_t digit_count = count_digits(argument_count);
+    char *at = reserve_bytes(writer, digit_count + 3);
 
-    rl_write_raw(writer, head, head_length);
+    if (at != NULL)
+        put_head(at, '*', argument_count, digit_count);
 }
 
 void rl_write_text(struct rl_writer *writer, const char *text)
@@ -71,8 +80,7 @@ void rl_write_text(struct rl_writer *writer, const char *text)
 
 void rl_write_bytes(struct rl_writer *writer, const void *bytes, size_t length)
 {
-    char head[DIGITS_MAX + 3];
-    size_t head_length = format_head('$', length, head);
+    size_t digit_count = count_digits(length);
     char *at;
 
     /* More than the whole buffer: refused before the sum below could wrap around. */
@@ -80,12 +88,12 @@ void rl_write_bytes(struct rl_writer *writer, const void *bytes, size_t length)
         writer->overflow = true;
         return;
     }
-    at = reserve_bytes(writer, head_length + length + 2);
+    at = reserve_bytes(writer, digit_count + length + 5);
     if (at == NULL)
         return;
-    at = put_bytes(at, head, head_length);
-    at = put_bytes(at, bytes, length);
-    put_bytes(at, "\r\n", 2);
+    at = put_bytes(put_head(at, '$', length, digit_count), bytes, length);
+    at[0] = '\r';
+    at[1] = '\n';
 }
 
 void rl_write_integer(struct rl_writer *writer, int64_t value)

@@ -78,8 +78,8 @@ start_waiter one exclusive
 until_true waits one
 ok 'who waits for an ordinary lock is named' waits one
 ok 'without a place' lacks "$out" 'waiting 1. '
-talk "$REDLOCK" run a -- true THEN '?1 waiting · 0:0' '!\x03'
-ok 'a live line counts the others' has "$out" '· 1 waiting · 0:0'
+talk "$REDLOCK" run a -- true THEN '?0:02 a is held' '?1 waiting' '!\x03'
+ok 'a live line counts the others' has "$out" '· 1 waiting'
 ok 'and not itself, however long it waits' lacks "$out" '2 waiting'
 vacate a
 until_true everywhere no_waiters

@@ -18,7 +18,7 @@ talk "$REDLOCK" run a -- echo ran THEN '?0:01 a is held by' '?pg_dump prod' "&$v
 is 'a waiting person sees a live line' "$code" 0
 ok 'that says who and how long' matches "$out" \
     'a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h · [0-9]+m[0-9]+s left'
-ok 'with a moving sign' matches "$out" '[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] a is held'
+ok 'with a moving sign' matches "$out" '[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] [0-9]+:[0-9]+ a is held'
 ok 'it is redrawn, not repeated' lacks "${out%%acquired*}" $'\n'
 ok 'and gone in the end' has "$out" $'\r\033[K'
 occupy a

@@ -20,7 +20,7 @@ enum {
 
 /* ---- a new fleet --------------------------------------------------------------------------------------- */
 
-static void a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type(void **state)
+static void a_new_fleet_sits_out_and_says_who_and_how_long(void **state)
 {
     struct fleet *fleet = *state;
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
@@ -34,7 +34,6 @@ static void a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type(void **s
     assert_null(lock);
     assert_report_is_sound(&report, REDLOCK_QUARANTINE, fleet);
     assert_non_null(strstr(report.line, "nodes 1, 2 and 3 must not vote"));
-    assert_non_null(strstr(report.line, "redlock init"));
     for (int i = 0; i < fleet_size(fleet); i++) {
         redlock_node_report node = node_of(&report, (uint32_t)i);
         const char *words = strstr(node.detail, "quarantined for another ");
@@ -47,7 +46,6 @@ static void a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type(void **s
         assert_non_null(words);
         assert_int_equal(sscanf(words, "quarantined for another %d s", &seconds), 1);
         assert_in_range(seconds, 20, 32);
-        assert_non_null(strstr(node.detail, "redlock init"));
     }
     redlock_client_close(client);
 }
@@ -1092,7 +1090,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_GUARDED(a_minority_that_lost_the_lock_is_given_it_again, start_three_guarded),
         ON_GUARDED(a_lock_that_a_quorum_lost_is_lost_though_nobody_has_it, start_three_guarded),
-        ON_GUARDED(a_new_fleet_sits_out_and_says_who_how_long_and_what_to_type, start_three_guarded),
+        ON_GUARDED(a_new_fleet_sits_out_and_says_who_and_how_long, start_three_guarded),
         ON_GUARDED(a_plain_client_does_not_know_that_a_fleet_is_new, start_three_guarded),
         ON_GUARDED(the_operators_word_ends_the_quarantine, start_three_guarded),
         ON_GUARDED(the_operators_word_reaches_a_node_that_forgot_its_scripts, start_three_guarded),

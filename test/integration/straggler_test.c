@@ -4,6 +4,7 @@
  * orphans: a release on another connection, no not-after, no second release.
  */
 #include <hiredis/hiredis.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -435,6 +436,55 @@ static void words_that_come_after_a_release_on_the_next_connection_leave_no_orph
     redlock_client_close(client);
 }
 
+/* ---- nodes that are admitted late ---------------------------------------------------------------------------- */
+
+/* A try for a lock, on a thread of its own. */
+struct attempt_made {
+    redlock_client *client;
+    redlock_report report;
+    redlock_result result;
+};
+
+static void *try_once(void *context)
+{
+    struct attempt_made *attempt = context;
+    redlock_spec spec = spec_for("lock", LONG_TTL_MS);
+    redlock_lock *lock = NULL;
+
+    attempt->result = redlock_try_acquire(attempt->client, &spec, &lock, &attempt->report);
+    redlock_lock_free(lock);
+    return NULL;
+}
+
+/* One node is frozen, another comes back in the middle of the round and is admitted 600 ms after it began. It grants the lock, but
+ * a node that forgot in this round could be back by then without having heard of our term. */
+static void a_node_that_is_admitted_late_in_a_round_does_not_vote_in_it(void **state)
+{
+    struct scene *scene = *state;
+    struct attempt_made attempt = {.client = open_patient(scene, REDLOCK_GUARDED, 10000),
+                                   .report = detailed_report()};
+    pthread_t thread;
+
+    proxy_hold(scene->proxy, true);
+    proxy_cut_now(scene->proxy);
+    for (int i = 0; i < 2; i++) /* the client notices, and is on its way back */
+        give_back(take_lock(attempt.client, "other", LONG_TTL_MS));
+    await(!proxy_keeps_nothing(scene->proxy));
+    fleet_freeze(scene->fleet, 1);
+    assert_int_equal(pthread_create(&thread, NULL, try_once, &attempt), 0);
+    await(count_lock_keys(scene->fleet, 0) == 1); /* the round has begun */
+    sleep_ms(600);
+    proxy_hold(scene->proxy, false);
+    pthread_join(thread, NULL);
+    assert_int_equal(attempt.result, REDLOCK_QUARANTINE); /* too few that may vote */
+    assert_string_equal(node_of(&attempt.report, PROXIED).detail,
+                        "it was admitted too late in this round to vote in it");
+    give_back(take_lock(attempt.client, "lock", LONG_TTL_MS)); /* in the next round it votes */
+    fleet_thaw(scene->fleet, 1);
+    expect_no_orphan(scene->fleet);
+    redlock_client_close(attempt.client);
+}
+
 /* ---- resets ------------------------------------------------------------------------------------------------ */
 
 /* A connection that says nothing for five seconds is given up, and with a reset: closed in the usual way, the kernel would
@@ -500,6 +550,7 @@ int main(void)
         ON_SCENE(without_a_release_on_the_next_connection_the_key_stays, start_scene),
         ON_SCENE(words_that_come_after_the_first_release_leave_no_orphan, start_scene),
         ON_SCENE(words_that_come_after_a_release_on_the_next_connection_leave_no_orphan, start_scene),
+        ON_SCENE(a_node_that_is_admitted_late_in_a_round_does_not_vote_in_it, start_scene),
         ON_SCENE(a_short_extension_forgives_no_release, start_scene),
         ON_SCENE(a_silent_connection_is_given_up_with_a_reset, start_scene),
     };
