@@ -166,7 +166,7 @@ static void take_reply(struct contender *contender, uint32_t number, const char 
     struct rl_lock_reply reply;
 
     rl_lock_reply_read(&command, bytes, length, &reply);
-    if (reply.answer.verdict == RL_BROKEN && reply.answer.cause != RL_CAUSE_LATE)
+    if (reply.answer.verdict == RL_FAILED && reply.answer.cause != RL_CAUSE_LATE)
         bench_die("node %u: %.*s", number + 1, (int)reply.error_length, reply.error);
     event.answer = reply.answer;
     event.answer.node_us = reply.node_us;

@@ -402,6 +402,20 @@ static void an_owner_is_granted_its_lock_again_and_keeps_its_number(void **state
     close(ear.fd);
 }
 
+static void a_hold_that_was_broken_is_handed_on_by_its_holder(void **state)
+{
+    struct ear ear = listen_as(*state, 'a');
+    char mark[64];
+
+    snprintf(mark, sizeof mark, "broken|%s", owner_of('f'));
+    hold(*state, mark);
+    ask(*state, 'a', T0);
+    assert_int_equal(hand_back(*state, 'f'), -5);
+    hear(&ear);
+    assert_value(*state, LOCK, owner_of('a'));
+    close(ear.fd);
+}
+
 /* ---- being passed over ---- */
 
 static void a_waiter_that_died_is_passed_over_in_the_same_step(void **state)
@@ -581,6 +595,7 @@ int main(void)
         IN_LINE(giving_up_a_place_hands_nothing_on_while_it_is_held),
         IN_LINE(whoever_finds_it_expired_hands_it_to_the_first),
         IN_LINE(an_owner_is_granted_its_lock_again_and_keeps_its_number),
+        IN_LINE(a_hold_that_was_broken_is_handed_on_by_its_holder),
         IN_LINE(a_waiter_that_died_is_passed_over_in_the_same_step),
         IN_LINE(a_waiter_whose_record_ended_is_gone),
         IN_LINE(a_waiter_that_knows_another_epoch_is_given_nothing),

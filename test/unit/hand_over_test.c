@@ -166,11 +166,11 @@ static void a_refusal_tells_the_place_and_whose_turn_it_is(void **state)
     assert_int_equal(read_answer("*5\r\n:0\r\n:5\r\n:6\r\n:100\r\n$3\r\nher\r\n", &reply), RL_DENIED);
     assert_int_equal(reply.answer.rank, 0);
     assert_int_equal(read_answer("*8\r\n:0\r\n:5\r\n:6\r\n:100\r\n$3\r\nher\r\n:0\r\n:41\r\n:40\r\n", &reply),
-                     RL_BROKEN);
+                     RL_FAILED);
     assert_int_equal(read_answer("*8\r\n:0\r\n:5\r\n:6\r\n:100\r\n$3\r\nher\r\n:1\r\n:0\r\n:40\r\n", &reply),
-                     RL_BROKEN);
+                     RL_FAILED);
     assert_int_equal(read_answer("*8\r\n:0\r\n:5\r\n:6\r\n:100\r\n$3\r\nher\r\n:1\r\n:41\r\n:-1\r\n", &reply),
-                     RL_BROKEN);
+                     RL_FAILED);
 }
 
 int main(void)

@@ -446,8 +446,8 @@ static void too_few_nodes_are_left_and_asked_again_later(void **state)
     (void)state;
     begin(&story, 3);
     answer(&story, 0, 1, lined(1, 77, 0));
-    answer(&story, 1, 1, (struct rl_answer){.verdict = RL_UNFIT, .cause = RL_CAUSE_QUARANTINE});
-    answer(&story, 2, 1, (struct rl_answer){.verdict = RL_BROKEN, .cause = RL_CAUSE_REFUSED});
+    answer(&story, 1, 1, (struct rl_answer){.verdict = RL_INELIGIBLE, .cause = RL_CAUSE_QUARANTINE});
+    answer(&story, 2, 1, (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_REFUSED});
     assert_int_equal(story.effects.release, 7);
     assert_int_equal(story.effects.acquire, 0);
     assert_int_equal(story.stand.phase, RL_STAND_RESTING);

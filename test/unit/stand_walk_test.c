@@ -355,7 +355,7 @@ static void obey(struct world *world, uint32_t number, const struct rl_effects *
                                    .now = {world->now},
                                    .node = node,
                                    .question = effects->question,
-                                   .answer = {.verdict = RL_BROKEN, .cause = RL_CAUSE_UNREACHABLE}});
+                                   .answer = {.verdict = RL_FAILED, .cause = RL_CAUSE_UNREACHABLE}});
     }
 }
 

@@ -2,14 +2,16 @@
 -- release that leaves a waiter, a caller that gives up, and one that gives way to another are all this.
 -- KEYS[1] lock  KEYS[2] order: see parts/order.lua  KEYS[3] epoch  KEYS[4] fence  KEYS[5] floor
 -- ARGV[1] owner
--- Answers as release.lua: 1 it was the owner's, 0 held by another owner, -1 nothing there.
+-- Answers as release.lua: 1 it was the owner's, 0 held by another owner, -1 nothing there, -5 an operator had broken it.
 local call = redis.call
 local lock, order_key, fence_key, floor_key, owner = KEYS[1], KEYS[2], KEYS[4], KEYS[5], ARGV[1]
 local kept = call('MGET', lock, order_key, KEYS[3], fence_key, floor_key)
 local held, kept_order, epoch, last, floor = kept[1], kept[2], kept[3], kept[4], tonumber(kept[5] or '')
-local answer = held == owner and 1 or held and 0 or -1
+local broken = held == 'broken|' .. owner
+local ours = held == owner or broken
+local answer = broken and -5 or ours and 1 or held and 0 or -1
 if not kept_order then
-    if answer == 1 then
+    if ours then
         call('DEL', lock)
     end
     return answer
@@ -19,7 +21,7 @@ local random = string.sub(owner, 1, 32)
 if order.id == random and order.given > 0 then
     order.write(order.ticket, random, 0)
 end
-if answer ~= 1 then
+if not ours then
     if call('ZREM', base .. 'waiters', random) == 1 then
         call('DEL', base .. random)
     end
@@ -41,7 +43,7 @@ if epoch and floor and floor >= 0 and floor < 9007199254740990 and known and kno
     -- include parts/hand_on.lua
     given = hand_on()
 end
-if answer == 1 and not given then
+if ours and not given then
     call('DEL', lock)
 end
 return answer
