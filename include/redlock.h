@@ -210,12 +210,12 @@ typedef struct redlock_report {
     uint32_t held;
     uint32_t free;
     uint32_t not_held;
-    uint32_t eligible;     /* nodes that may vote, as far as is known now */
-    uint32_t waiting;      /* inspect: callers known to wait; a wait below a second is not visible */
-    uint32_t waiter_count; /* how many of them redlock_report_waiter() has: those who come first */
-    int64_t waited_ms;     /* from call to result */
-    int64_t validity_ms;   /* left at the time of the report; 0 when nothing is held */
-    uint64_t fence;        /* of the lock that was acquired, or inspect: the highest of this name; 0 none */
+    uint32_t eligible;          /* nodes that may vote, as far as is known now */
+    uint32_t waiting;           /* inspect: callers known to wait; a wait below a second is not visible */
+    uint32_t waiter_count;      /* how many of them redlock_report_waiter() has: those who come first */
+    int64_t waited_ms;          /* from call to result */
+    int64_t validity_ms;        /* left at the time of the report; 0 when nothing is held */
+    uint64_t fence;             /* of the lock that was acquired; inspect: of its latest holder; 0 none */
     int64_t holder_ttl_left_ms; /* -1 never expires, -2 not known */
     /* Who holds it, as far as was seen: named by a quorum of nodes or, when the call did not wait for all of them, by each that
      * named anybody. Empty id when nobody, or when they named several and none is known to have a quorum; redlock_inspect()
@@ -693,7 +693,7 @@ typedef struct redlock_node_facts {
     int64_t memory_used;        /* bytes; -1 not known */
     int64_t memory_max;         /* its maxmemory: 0 no limit, -1 not known */
     uint64_t fence_floor;       /* no fence it gives out is lower; 0 none */
-    char user[64];              /* whom it takes the client for; empty not known */
+    char user[64];              /* whom it takes the client for; empty not known, or the default user */
     /* What this client needs and its user may not, in the words of ACL SETUSER: "+get ~lock:*". */
     char missing_rights[640];
     char advisable_rights[80]; /* likewise, but locks work without it: notifications, and init's search */

@@ -18,8 +18,12 @@ int cli_acquiring_check(const struct cli_options *options)
 {
     if (options->shared)
         return cli_output_fail(CLI_EXIT_USAGE, "-s: this version has only exclusive and fair locks");
-    if (options->also != NULL)
-        return cli_output_fail(CLI_EXIT_USAGE, "--also: this version takes one name at a time");
+    if (options->also != NULL) {
+        cli_output_fail(CLI_EXIT_USAGE, "--also: this version takes one name at a time");
+        cli_output_hint("fix", "redlock run %s -- redlock run %s -- CMD, in the same order everywhere",
+                        options->words[0], options->also);
+        return CLI_EXIT_USAGE;
+    }
     if (options->nonblock && options->wait_ms != CLI_NOT_GIVEN)
         return cli_output_fail(CLI_EXIT_USAGE, "-n and -w exclude each other");
     return 0;

@@ -45,7 +45,8 @@ static void take_examination(redlock_node_facts *facts, const struct rl_node_fac
     facts->fence_floor = ours->floor;
     rl_text_copy(facts->memory_policy, sizeof facts->memory_policy, ours->policy);
     rl_text_copy(facts->append_fsync, sizeof facts->append_fsync, ours->fsync);
-    rl_text_copy(facts->user, sizeof facts->user, ours->user);
+    if (ours->user[0] != '\0') /* else all that is known is whom the client said to be */
+        rl_text_copy(facts->user, sizeof facts->user, ours->user);
     rl_text_copy(facts->missing_rights, sizeof facts->missing_rights, ours->missing);
     rl_text_copy(facts->advisable_rights, sizeof facts->advisable_rights, ours->advisable);
     rl_text_copy(facts->foreign_keys, sizeof facts->foreign_keys, ours->foreign_keys);
@@ -75,6 +76,7 @@ redlock_result redlock_client_node_facts(redlock_client *client, uint32_t node, 
     if (client->engine.guards[node].clock_seen)
         ours.clock_offset_us = client->engine.guards[node].clock_offset_us;
     ours.certificate_ends_s = rl_stream_certificate_end(&client->connections[node].stream);
+    rl_text_copy(ours.user, sizeof ours.user, client->engine.sessions[node].url.user);
     if (client->engine.facts != NULL)
         take_examination(&ours, &client->engine.facts[node]);
     rl_sized_write(facts, &ours, sizeof ours);

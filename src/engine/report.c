@@ -504,15 +504,23 @@ static bool name_holder(redlock_report *report, const struct rl_operation *opera
     return false;
 }
 
-/* The highest that any node has stored for the name that was inspected. */
-static uint64_t highest_fence(const struct rl_operation *operation)
+/* The fence of the latest holder: a quorum has it, or a higher one. A node that was late may have gone higher by itself, so that
+ * no single node is believed. */
+static uint64_t agreed_fence(const struct rl_operation *operation)
 {
-    uint64_t fence = 0;
+    uint32_t node_count = operation->lock->engine->node_count;
+    const struct rl_node_record *nodes = operation->record.nodes;
+    uint64_t agreed = 0;
 
-    for (uint32_t node = 0; node < operation->lock->engine->node_count; node++)
-        if (operation->record.nodes[node].fence > fence)
-            fence = operation->record.nodes[node].fence;
-    return fence;
+    for (uint32_t one = 0; one < node_count; one++) {
+        uint32_t at_least = 0;
+
+        for (uint32_t node = 0; node < node_count; node++)
+            at_least += nodes[node].fence >= nodes[one].fence;
+        if (at_least >= rl_quorum(node_count) && nodes[one].fence > agreed)
+            agreed = nodes[one].fence;
+    }
+    return agreed;
 }
 
 struct rl_picture rl_report_picture(const struct rl_operation *look)
@@ -526,7 +534,7 @@ struct rl_picture rl_report_picture(const struct rl_operation *look)
     for (uint32_t node = 0; node < engine->node_count; node++)
         free += record->nodes[node].answer.verdict == RL_GRANTED;
     picture.free = free >= rl_quorum(engine->node_count);
-    picture.fence = highest_fence(look);
+    picture.fence = agreed_fence(look);
     if (record->named == 0)
         return picture;
     picture.votes = support.named;
@@ -579,7 +587,7 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(engine->now, operation->started));
     report->validity_ms = validity_left_ms(lock);
-    report->fence = operation->kind == RL_OPERATION_INSPECT ? highest_fence(operation)
+    report->fence = operation->kind == RL_OPERATION_INSPECT ? agreed_fence(operation)
                     : operation->result == REDLOCK_OK       ? lock->fence
                                                             : 0;
     report->waiting = operation->record.waiting;

@@ -69,6 +69,7 @@ static void live_with_a_lock(struct life *life, redlock_client *client)
         return;
     }
     assert_fair(life, redlock_extend(lock, 0, NULL));
+    assert_fair(life, redlock_examine(client, NULL));
     result = redlock_release(lock, NULL);
     assert_fair(life, result);
     redlock_lock_free(lock);
