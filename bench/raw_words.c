@@ -16,8 +16,11 @@ enum { TTL_MS = 15000, NODE_TIMEOUT_US = 500000 };
 /* Of the same length as the library's. */
 static size_t make_owner(char owner[RL_OWNER_MAX + 1], unsigned number)
 {
-    struct rl_owner_words words = {
-        .host = BENCH_HOST, .user = BENCH_LOGIN, .pid = (uint32_t)getpid(), .since_ms = 1700000000000};
+    struct rl_owner_words words = {.host = BENCH_HOST,
+                                   .user = BENCH_LOGIN,
+                                   .pid = (uint32_t)getpid(),
+                                   .since_ms = 1700000000000,
+                                   .ttl_ms = TTL_MS};
 
     memset(owner, '0', RL_OWNER_HEX);
     for (char *digit = owner; number > 0; number /= 10)

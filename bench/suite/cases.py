@@ -162,6 +162,23 @@ class Target:
     part: str = "ratio"  # or "subject": the figure itself; or "best peer": against the best of them
 
 
+@dataclasses.dataclass(frozen=True)
+class PeerTarget:
+    """Pairs per second of one peer against another, in one workload of peers.py."""
+    words: str
+    sign: str
+    value: float
+    workload: str
+    subject: str  # folders in bench/peers
+    base: str
+
+
+PEER_TARGETS = [
+    PeerTarget("Python package, 1 caller, pairs/s / redlock-py", ">=", 5, "lone", "libredlock-python", "redlock-py"),
+    PeerTarget("Python package, 100 callers, pairs/s / redlock-py", ">=", 5, "callers", "libredlock-python", "redlock-py"),
+]
+
+
 def target(words, sign, value, subject, base, figure, part="ratio"):
     return Target(words, sign, value, Row("", "", subject, base), figure, part)
 

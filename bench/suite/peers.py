@@ -165,6 +165,13 @@ def middle(turns):
     return {key: statistics.median(turn[key] for turn in turns) for key in turns[0] if all(key in turn for turn in turns)}
 
 
+def rate_of(rows, folder, workload):
+    """Pairs per second of one of them; None when it was not measured."""
+    name = next(peer.name for peer in PEERS if peer.folder == folder)
+    made = next((row.get("rows", {}).get(workload, {}) for row in rows if row["name"] == name), {})
+    return made.get("pairs_per_s")
+
+
 def best_rate(rows):
     """Pairs per second of 100 callers of the best peer that does what we do; None when there is none."""
     rates = [row["rows"]["callers"]["pairs_per_s"] for row in rows

@@ -55,8 +55,17 @@ def make_peer_target(target, results, peers):
             "min": None, "max": None}
 
 
-def make_document(about, rows, targets, results, skipped, peers):
+def make_target_between(target, peers):
+    """One peer against another, of the same run."""
+    ours, theirs = (others.rate_of(peers, folder, target.workload) for folder in (target.subject, target.base))
+    value = ours / theirs if ours and theirs else None
+    return {"words": target.words, "sign": target.sign, "target": target.value, "measured": value, "met": is_met(target, value),
+            "min": None, "max": None}
+
+
+def make_document(about, rows, targets, peer_targets, results, skipped, peers):
     """What is kept of a benchmark."""
     made = [make_peer_target(target, results, peers) if target.part == "best peer" else make_target(target, results)
             for target in targets]
+    made += [make_target_between(target, peers) for target in peer_targets]
     return {"machine": about, "rows": [make_row(row, results, skipped) for row in rows], "peers": peers, "targets": made}

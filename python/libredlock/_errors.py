@@ -19,14 +19,16 @@ class Holder:
     why: str
     pid: int
     since: float  # seconds since 1970
+    ttl: float  # it was taken with; 0 not known
     tag: bytes
+    broken: bool = False  # an operator has broken it, and it may not know that yet
 
     @classmethod
     def read(cls, raw) -> "Optional[Holder]":
         if not raw.id and not raw.host and not raw.pid:
             return None
-        return cls(text(raw.id), text(raw.host), text(raw.user), text(raw.why), raw.pid, raw.since_ms / 1000,
-                   bytes(raw.tag[:raw.tag_length]))
+        return cls(text(raw.id), text(raw.host), text(raw.user), text(raw.why), raw.pid, raw.since_ms / 1000, raw.ttl_ms / 1000,
+                   bytes(raw.tag[:raw.tag_length]), bool(raw.broken))
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,14 @@ class Result:
     holder: Optional[Holder]
     holder_ttl_left: Optional[float]
     waiting: int
+    broken: bool = False  # an operator has broken the lock
     nodes: "tuple[Node, ...]" = field(default=(), repr=False)
     waiters: "tuple[Place, ...]" = field(default=(), repr=False)
 
     @classmethod
     def read(cls, raw) -> "Result":
         return cls(text(raw.line), raw.node_count, raw.quorum, raw.granted, raw.held, raw.eligible, raw.rounds,
-                   raw.waited_ms / 1000, raw.fence, Holder.read(raw.holder), seconds(raw.holder_ttl_left_ms), raw.waiting,
+                   raw.waited_ms / 1000, raw.fence, Holder.read(raw.holder), seconds(raw.holder_ttl_left_ms), raw.waiting, bool(raw.broken),
                    tuple(read_nodes(raw)), tuple(read_waiters(raw)))
 
 

@@ -22,7 +22,8 @@ HISTOGRAM_BUCKETS = 66
 class Holder(Structure):
     _fields_ = [
         ("id", c_char * 9), ("host", c_char * 65), ("user", c_char * 33), ("why", c_char * 129), ("pid", c_uint32),
-        ("tag_length", c_uint32), ("since_ms", c_int64), ("tag", c_ubyte * TAG_MAX), ("reserved", c_uint64 * 8),
+        ("tag_length", c_uint32), ("since_ms", c_int64), ("tag", c_ubyte * TAG_MAX), ("ttl_ms", c_int64), ("broken", c_uint64),
+        ("reserved", c_uint64 * 6),
     ]
 
 
@@ -32,7 +33,7 @@ class Report(Structure):
         ("rounds", c_uint32), ("granted", c_uint32), ("held", c_uint32), ("free", c_uint32), ("not_held", c_uint32),
         ("eligible", c_uint32), ("waiting", c_uint32), ("waiter_count", c_uint32), ("waited_ms", c_int64),
         ("validity_ms", c_int64), ("fence", c_uint64), ("holder_ttl_left_ms", c_int64), ("holder", Holder),
-        ("line", c_char * 320),
+        ("line", c_char * 320), ("broken", c_uint32),
     ]
 
 
@@ -55,7 +56,7 @@ class Options(Structure):
         ("tls_cert_file", c_char_p), ("tls_key_file", c_char_p), ("host", c_char_p), ("login", c_char_p),
         ("anonymous", c_uint32), ("connect_timeout_ms", c_uint32), ("node_timeout_ms", c_uint32), ("drift_ppm", c_uint32),
         ("retry_min_ms", c_uint32), ("retry_max_ms", c_uint32), ("allocator", c_void_p), ("log", c_void_p),
-        ("log_context", c_void_p), ("trace", c_void_p), ("trace_context", c_void_p),
+        ("log_context", c_void_p), ("trace", c_void_p), ("trace_context", c_void_p), ("pid", c_uint32),
     ]
 
 

@@ -1,4 +1,4 @@
-"""One lock: taken, held and released by blocking calls. How it is asked for is the client's business; waiting in an event loop is aio's."""
+"""One lock: what it knows of itself, and how it is taken and released by blocking calls. Waiting in an event loop is aio's."""
 
 from __future__ import annotations
 
@@ -124,12 +124,8 @@ def reporter() -> Reporter:
         return reporters.one
 
 
-class Lock:
-    """A lock of one name. Use it with `with`, or call acquire() and release(); not reentrant, as threading.Lock.
-
-    It is renewed until it is released, unless renew=False. When it is lost all the same, `lost` is set and on_lost is called (on a
-    thread of the library) before anybody else can get it; leaving the block then raises Lost.
-    """
+class BaseLock:
+    """What a lock knows of itself, whichever way it is waited for: its settings, its handle, and what that says."""
 
     def __init__(self, client, name, *, ttl: float = 15.0, wait: Optional[float] = None, renew: bool = True, why: str = "",
                  kind: str = "exclusive", tag: bytes = b"", on_lost: Optional[Callable[[Result], None]] = None):
@@ -140,23 +136,70 @@ class Lock:
         self._handle: Optional[Handle] = None
         self.name = name
 
+    @property
+    def held(self) -> bool:
+        """Whether it may still be relied on."""
+        return self.validity > 0
+
+    @property
+    def validity(self) -> float:
+        """Seconds that may still be relied on; reads a clock, asks nobody."""
+        return self._handle.validity() if self._handle is not None else 0.0
+
+    @property
+    def fence(self) -> int:
+        """The fencing token: higher than that of every lock of this name handed out before. 0 in plain mode."""
+        return self._handle.fence if self._handle is not None else 0
+
+    @property
+    def owner(self) -> bytes:
+        """The secret value that signs the lock at the nodes, for adopt() by another process."""
+        return self._handle.owner if self._handle is not None else b""
+
+    @property
+    def lost(self) -> bool:
+        """Whether it was lost since it was taken: the work may run unprotected."""
+        return self._handle is not None and self._handle.lost.is_set()
+
+    def _held_handle(self) -> Handle:
+        if self._handle is None or not self._handle.ours:
+            raise NotHeld(f"{self.name!r} is not held by this object")
+        return self._handle
+
+    def _new_handle(self, on_lost: Optional[Callable[[Result], None]]) -> "tuple[Handle, Spec]":
+        """For the next attempt to take it."""
+        if self._handle is not None and self._handle.ours:
+            raise RuntimeError(f"{self.name!r} is held already by this object; it is not reentrant")
+        handle = Handle(on_lost)
+        return handle, make_spec(to_bytes(self.name), handle, self._settings)
+
+    def _wait_ms(self, wait) -> int:
+        return wait_ms(self._wait if wait is ... else wait)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} {self.name!r} {'held' if self.held else 'not held'}>"
+
+
+class Lock(BaseLock):
+    """A lock of one name. Use it with `with`, or call acquire() and release(); not reentrant, as threading.Lock.
+
+    It is renewed until it is released, unless renew=False. When it is lost all the same, `lost` is set and on_lost is called (on a
+    thread of the library) before anybody else can get it; leaving the block then raises Lost.
+    """
+
     # ---- taking it ----
 
     def acquire(self, *, wait=...) -> "Lock":
         """Takes it, waiting as long as the lock was made to, or `wait` seconds (None: without end, 0: not at all). Raises Busy or
         Timeout when another owner has it, and what else RedlockError stands for."""
-        if self._handle is not None and self._handle.ours:
-            raise RuntimeError(f"{self.name!r} is held already by this object; it is not reentrant")
-        handle = Handle(self._on_lost)
-        spec = make_spec(to_bytes(self.name), handle, self._settings)
+        handle, spec = self._new_handle(self._on_lost)
         self._begin(handle, lambda client, lock, report: lib.redlock_acquire(
-            client, ctypes.byref(spec), wait_ms(self._wait if wait is ... else wait), lock, report))
+            client, ctypes.byref(spec), self._wait_ms(wait), lock, report))
         return self
 
     def adopt(self, owner: bytes) -> "Lock":
         """Goes on with a lock that another process acquired, whose `owner` is known."""
-        handle = Handle(self._on_lost)
-        spec = make_spec(to_bytes(self.name), handle, self._settings)
+        handle, spec = self._new_handle(self._on_lost)
         self._begin(handle, lambda client, lock, report: lib.redlock_adopt(client, ctypes.byref(spec), owner, len(owner), lock,
                                                                           report))
         return self
@@ -190,35 +233,6 @@ class Lock:
         if code != 0:
             raise error(code, report)
 
-    @property
-    def held(self) -> bool:
-        """Whether it may still be relied on."""
-        return self.validity > 0
-
-    @property
-    def validity(self) -> float:
-        """Seconds that may still be relied on; reads a clock, asks nobody."""
-        return self._handle.validity() if self._handle is not None else 0.0
-
-    @property
-    def fence(self) -> int:
-        """The fencing token: higher than that of every lock of this name handed out before. 0 in plain mode."""
-        return self._handle.fence if self._handle is not None else 0
-
-    @property
-    def owner(self) -> bytes:
-        """The secret value that signs the lock at the nodes, for adopt() by another process."""
-        return self._handle.owner if self._handle is not None else b""
-
-    @property
-    def lost(self) -> bool:
-        return self._handle is not None and self._handle.lost.is_set()
-
-    def _held_handle(self) -> Handle:
-        if self._handle is None or not self._handle.ours:
-            raise NotHeld(f"{self.name!r} is not held by this object")
-        return self._handle
-
     # ---- giving it back ----
 
     def release(self) -> None:
@@ -250,6 +264,3 @@ class Lock:
         except (Lost, NotHeld):
             if value is None:
                 raise
-
-    def __repr__(self) -> str:
-        return f"<libredlock.Lock {self.name!r} {'held' if self.held else 'not held'}>"

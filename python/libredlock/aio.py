@@ -11,12 +11,12 @@ import asyncio
 import ctypes
 import itertools
 import os
-from typing import Callable, Optional
+from typing import Optional
 
 from . import _client
-from ._errors import Busy, Lost, NotHeld, Result, error
+from ._errors import Busy, Lost, NotHeld, error
 from ._library import ACQUIRED, DONE, Report, lib, sized
-from ._lock import Handle, check_settings, make_spec, milliseconds, to_bytes, wait_ms
+from ._lock import BaseLock, Handle, milliseconds
 
 _numbers = itertools.count(1)
 _pending: "dict[int, _Request]" = {}
@@ -124,31 +124,18 @@ async def _release(handle: Handle, loop) -> Optional[Exception]:
         handle.free()
 
 
-class Lock:
+class Lock(BaseLock):
     """As libredlock.Lock, awaited: `async with`, or acquire() and release()."""
-
-    def __init__(self, client: Client, name, *, ttl: float = 15.0, wait: Optional[float] = None, renew: bool = True,
-                 why: str = "", kind: str = "exclusive", tag: bytes = b"",
-                 on_lost: Optional[Callable[[Result], None]] = None):
-        self._settings = check_settings(name, ttl, renew, why, kind, tag)
-        self._client = client
-        self._wait = wait
-        self._on_lost = on_lost
-        self._handle: Optional[Handle] = None
-        self.name = name
 
     async def acquire(self, *, wait=...) -> "Lock":
         """Takes it; see libredlock.Lock.acquire(). Cancelling the task leaves nothing behind at the nodes."""
-        if self._handle is not None and self._handle.ours:
-            raise RuntimeError(f"{self.name!r} is held already by this object; it is not reentrant")
         opened = self._client._attach()
         loop = asyncio.get_running_loop()
         told = self._on_lost
-        handle = Handle(None if told is None else lambda report: loop.call_soon_threadsafe(told, report))
+        handle, spec = self._new_handle(None if told is None else lambda report: loop.call_soon_threadsafe(told, report))
         request = _Request(loop, handle, opened)
-        spec = make_spec(to_bytes(self.name), handle, self._settings)
         with opened as pointer:
-            code = lib.redlock_acquire_async(pointer, ctypes.byref(spec), wait_ms(self._wait if wait is ... else wait),
+            code = lib.redlock_acquire_async(pointer, ctypes.byref(spec), self._wait_ms(wait),
                                              _acquired, request.number, ctypes.byref(request.id))
         if code != 0:
             _pending.pop(request.number)
@@ -180,31 +167,6 @@ class Lock:
         problem = await _release(handle, asyncio.get_running_loop())
         if problem is not None:
             raise problem
-
-    def _held_handle(self) -> Handle:
-        if self._handle is None or not self._handle.ours:
-            raise NotHeld(f"{self.name!r} is not held by this object")
-        return self._handle
-
-    @property
-    def held(self) -> bool:
-        return self.validity > 0
-
-    @property
-    def validity(self) -> float:
-        return self._handle.validity() if self._handle is not None else 0.0
-
-    @property
-    def fence(self) -> int:
-        return self._handle.fence if self._handle is not None else 0
-
-    @property
-    def owner(self) -> bytes:
-        return self._handle.owner if self._handle is not None else b""
-
-    @property
-    def lost(self) -> bool:
-        return self._handle is not None and self._handle.lost.is_set()
 
     async def __aenter__(self) -> "Lock":
         return await self.acquire()

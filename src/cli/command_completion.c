@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/exits.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 /* The words a command takes in its first place, from its usage: "start|stop|status". NULL when they are free. */
@@ -21,10 +22,10 @@ static void print_choices(const char *choices)
         putchar(*choices == '|' ? ' ' : *choices);
 }
 
-static void print_command_names(void)
+static void print_command_names(const struct cli_commands *commands)
 {
-    for (size_t i = 0; i < cli_command_count; i++)
-        printf("%s%s", i == 0 ? "" : " ", cli_commands[i].name);
+    for (size_t i = 0; i < commands->count; i++)
+        printf("%s%s", i == 0 ? "" : " ", commands->each[i].name);
 }
 
 /* For a text between single quotes. */
@@ -106,7 +107,7 @@ static void print_bash_run(void)
            "}\n");
 }
 
-static void print_bash(void)
+static void print_bash(const struct cli_commands *commands)
 {
     printf("# Completion of redlock for bash.\n");
     print_bash_run();
@@ -120,12 +121,12 @@ static void print_bash(void)
     print_bash_values();
     printf("    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "        words='");
-    print_command_names();
+    print_command_names(commands);
     printf("'\n"
            "    else\n"
            "        case ${COMP_WORDS[1]}:$word in\n");
-    for (size_t i = 0; i < cli_command_count; i++) {
-        const struct cli_command *command = &cli_commands[i];
+    for (size_t i = 0; i < commands->count; i++) {
+        const struct cli_command *command = &commands->each[i];
         printf("            %s:-*) words='", command->name);
         print_bash_options(command);
         printf("' ;;\n");
@@ -139,7 +140,7 @@ static void print_bash(void)
         }
     }
     printf("            help:*) words='");
-    print_command_names();
+    print_command_names(commands);
     printf("' ;;\n"
            "        esac\n"
            "    fi\n"
@@ -176,7 +177,7 @@ static void print_zsh_option(const struct cli_option *option)
     }
 }
 
-static void print_zsh_words(const struct cli_command *command)
+static void print_zsh_words(const struct cli_command *command, const struct cli_commands *commands)
 {
     if (command->takes_command) {
         printf(" \\\n                '1:name:' '*::command:_normal'");
@@ -186,14 +187,14 @@ static void print_zsh_words(const struct cli_command *command)
         printf(")'");
     } else if (command->bit == CLI_HELP) {
         printf(" \\\n                '1:command:(");
-        print_command_names();
+        print_command_names(commands);
         printf(")'");
     } else if (command->most_words > 0) {
         printf(" \\\n                '1:name:'");
     }
 }
 
-static void print_zsh(void)
+static void print_zsh(const struct cli_commands *commands)
 {
     size_t count;
     const struct cli_option *table = cli_options_table(&count);
@@ -202,9 +203,9 @@ static void print_zsh(void)
            "# Completion of redlock for zsh.\n"
            "_redlock() {\n"
            "    local -a commands=(\n");
-    for (size_t i = 0; i < cli_command_count; i++) {
-        printf("        '%s:", cli_commands[i].name);
-        print_quoted(cli_commands[i].summary);
+    for (size_t i = 0; i < commands->count; i++) {
+        printf("        '%s:", commands->each[i].name);
+        print_quoted(commands->each[i].summary);
         printf("'\n");
     }
     printf("    )\n"
@@ -216,12 +217,12 @@ static void print_zsh(void)
            "    shift words\n"
            "    (( CURRENT-- ))\n"
            "    case $command in\n");
-    for (size_t i = 0; i < cli_command_count; i++) {
-        printf("        %s)\n            _arguments -s", cli_commands[i].name);
+    for (size_t i = 0; i < commands->count; i++) {
+        printf("        %s)\n            _arguments -s", commands->each[i].name);
         for (size_t k = 0; k < count; k++)
-            if (is_shown(&table[k], &cli_commands[i]))
+            if (is_shown(&table[k], &commands->each[i]))
                 print_zsh_option(&table[k]);
-        print_zsh_words(&cli_commands[i]);
+        print_zsh_words(&commands->each[i], commands);
         printf("\n            ;;\n");
     }
     printf("    esac\n"
@@ -231,12 +232,12 @@ static void print_zsh(void)
 
 /* ---- fish ------------------------------------------------------------------------------------------------- */
 
-static void print_fish_option(const struct cli_option *option)
+static void print_fish_option(const struct cli_option *option, const struct cli_commands *commands)
 {
     printf("complete -c redlock -n '__fish_seen_subcommand_from");
-    for (size_t i = 0; i < cli_command_count; i++)
-        if (option->commands & cli_commands[i].bit)
-            printf(" %s", cli_commands[i].name);
+    for (size_t i = 0; i < commands->count; i++)
+        if (option->commands & commands->each[i].bit)
+            printf(" %s", commands->each[i].name);
     putchar('\'');
     if (option->letter != '\0')
         printf(" -s %c", option->letter);
@@ -252,15 +253,15 @@ static void print_fish_option(const struct cli_option *option)
     printf(" -d \"%s\"\n", option->help);
 }
 
-static void print_fish(void)
+static void print_fish(const struct cli_commands *commands)
 {
     size_t count;
     const struct cli_option *table = cli_options_table(&count);
 
     printf("# Completion of redlock for fish.\n"
            "complete -c redlock -f\n");
-    for (size_t i = 0; i < cli_command_count; i++) {
-        const struct cli_command *command = &cli_commands[i];
+    for (size_t i = 0; i < commands->count; i++) {
+        const struct cli_command *command = &commands->each[i];
         printf("complete -c redlock -n __fish_use_subcommand -a %s -d \"%s\"\n", command->name,
                command->summary);
         if (first_choices(command) != NULL) {
@@ -273,19 +274,20 @@ static void print_fish(void)
         "complete -c redlock -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=3)'\n");
     for (size_t i = 0; i < count; i++)
         if (table[i].help != NULL)
-            print_fish_option(&table[i]);
+            print_fish_option(&table[i], commands);
 }
 
 int cli_command_completion(const struct cli_options *options)
 {
+    const struct cli_commands *commands = options->commands;
     const char *shell = options->words[0];
 
     if (strcmp(shell, "bash") == 0) {
-        print_bash();
+        print_bash(commands);
     } else if (strcmp(shell, "zsh") == 0) {
-        print_zsh();
+        print_zsh(commands);
     } else if (strcmp(shell, "fish") == 0) {
-        print_fish();
+        print_fish(commands);
     } else {
         cli_output_fail(CLI_EXIT_USAGE, "completion \"%s\" is not one of bash, zsh, fish", shell);
         return CLI_EXIT_USAGE;

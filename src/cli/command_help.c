@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/exits.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 enum { WIDTH = 80, LEFT = 30 };
@@ -62,13 +63,13 @@ void cli_help_print(const struct cli_command *command)
         printf("\n%s", command->text);
 }
 
-static void print_overview(void)
+static void print_overview(const struct cli_commands *commands)
 {
     printf("redlock: flock(1) across machines, on a quorum of Redis or Valkey nodes\n\n");
-    for (size_t i = 0; i < cli_command_count; i++) {
+    for (size_t i = 0; i < commands->count; i++) {
         char left[64];
-        snprintf(left, sizeof left, "%s %s", cli_commands[i].name, cli_commands[i].usage);
-        print_columns(left, cli_commands[i].summary);
+        snprintf(left, sizeof left, "%s %s", commands->each[i].name, commands->each[i].usage);
+        print_columns(left, commands->each[i].summary);
     }
     printf("\nNodes come from --nodes, REDLOCK_NODES, --config FILE, the user's\n"
            "redlock/redlock.conf below XDG_CONFIG_HOME (~/.config) or /etc/redlock.conf, in\n"
@@ -81,11 +82,11 @@ static void print_overview(void)
 int cli_command_help(const struct cli_options *options)
 {
     if (options->word_count == 0) {
-        print_overview();
+        print_overview(options->commands);
     } else {
-        const struct cli_command *command = cli_command_find(options->words[0]);
+        const struct cli_command *command = cli_command_find(options->commands, options->words[0]);
         if (command == NULL)
-            return cli_command_unknown(options->words[0], NULL);
+            return cli_command_unknown(options->commands, options->words[0], NULL);
         cli_help_print(command);
     }
     return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;

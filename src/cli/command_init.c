@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
+#include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/session.h"
 
@@ -45,7 +46,7 @@ static int refuse_held(const redlock_report *report)
         if (node.verdict == REDLOCK_VERDICT_HELD)
             cli_output_hint("node", "%u %s: %s", i + 1, node.url, node.detail);
     if (report->holder.id[0] != '\0') {
-        cli_failure_describe_since(&report->holder, holder, sizeof holder);
+        cli_holder_describe_since(&report->holder, holder, sizeof holder);
         cli_output_hint("holder", "%s", holder);
     }
     cli_output_hint("fix", "let it end; or, if nobody uses it any more, give --force");

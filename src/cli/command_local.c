@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/local.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 static int start(void)

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
+#include "cli/holder.h"
 #include "cli/margin.h"
 #include "cli/output.h"
 #include "cli/owners.h"
@@ -124,7 +125,7 @@ static void print_holder(const char *name, const redlock_report *report, const s
     char words[512], clean[512];
     int64_t now = cli_clock_wall();
 
-    cli_failure_describe_holder(holder, words, sizeof words);
+    cli_holder_describe(holder, words, sizeof words);
     cli_text_clean(words, clean, sizeof clean);
     printf("%s is held by %s\n", name, clean);
     if (holder->since_ms > 0)

@@ -1,6 +1,6 @@
 /*
- * The commands there are: their names, what follows them, and the function that carries each out.
- * It does not parse; options.c does.
+ * What a command is: its name, what follows it, and the function that carries it out. Which ones there are is in command_table.c; it
+ * does not parse, options.c does.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
@@ -8,28 +8,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/options.h"
+struct cli_options;
 
 struct cli_command {
     const char *name;
     const char *usage;   /* what follows the name */
     const char *summary; /* half a line */
     const char *text;    /* what help CMD says below its options; NULL nothing */
-    enum cli_command_bit bit;
+    unsigned bit;        /* enum cli_command_bit */
     int least_words, most_words;
     const char *missing; /* what to say when there are fewer */
     bool takes_command;  /* options end at the second word, and everything from there is CMD */
     int (*carry_out)(const struct cli_options *options); /* returns the exit code */
 };
 
-extern const struct cli_command cli_commands[];
-extern const size_t cli_command_count;
+/* All of them. */
+struct cli_commands {
+    const struct cli_command *each;
+    size_t count;
+};
 
 /* NULL when there is none. */
-const struct cli_command *cli_command_find(const char *name);
+const struct cli_command *cli_command_find(const struct cli_commands *commands, const char *name);
 
 /* Says that there is no such command, and which one may have been meant. Returns the exit code. */
-int cli_command_unknown(const char *name, const char *next);
+int cli_command_unknown(const struct cli_commands *commands, const char *name, const char *next);
 
 int cli_command_bench(const struct cli_options *options);
 int cli_command_doctor(const struct cli_options *options);

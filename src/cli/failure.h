@@ -36,10 +36,4 @@ int cli_failure_shown(const struct cli_session *session, const char *name, const
  * nodes it is is not known. */
 void cli_failure_describe_lease(const redlock_report *report, uint32_t node_count, char *text, size_t size);
 
-/* "web-3 (pid 4242, user deploy, "pg_dump prod")", as far as it is known. */
-void cli_failure_describe_holder(const redlock_holder *holder, char *text, size_t size);
-
-/* "web-3 pid 4242 user deploy, since 10:02:11 (12m04s), why "pg_dump prod"", likewise. */
-void cli_failure_describe_since(const redlock_holder *who, char *text, size_t size);
-
 #endif

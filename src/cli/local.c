@@ -16,7 +16,6 @@
 
 #include "cli/exits.h"
 #include "cli/leftover.h"
-#include "cli/local_parts.h"
 #include "cli/output.h"
 #include "cli/text.h"
 

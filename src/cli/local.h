@@ -48,4 +48,18 @@ char *cli_local_url(const struct cli_local *local, int node);
 /* All five of them as one list for the library. The caller frees it; NULL without memory. */
 char *cli_local_urls(const struct cli_local *local);
 
+/* ---- for local_fleet.c alone: the files of a node and a connection to it ---- */
+
+/* How the names of a node's files end. */
+enum { CLI_LOCAL_ENDINGS = 3 };
+extern const char *const cli_local_endings[CLI_LOCAL_ENDINGS];
+
+void cli_local_path(const struct cli_local *local, int node, const char *ending, char path[160]);
+
+/* Whether any node has any. Nodes that were stopped in order leave none. */
+bool cli_local_has_files(const struct cli_local *local);
+
+/* A connection that does not block, or -1. */
+int cli_local_connect(const struct cli_local *local, int node);
+
 #endif

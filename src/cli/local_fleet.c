@@ -17,7 +17,6 @@
 #include "cli/exits.h"
 #include "cli/leftover.h"
 #include "cli/local.h"
-#include "cli/local_parts.h"
 #include "cli/output.h"
 #include "cli/presence.h"
 #include "cli/server.h"

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
+#include "cli/command_table.h"
 #include "cli/exits.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 /* A descriptor that the caller closed must not be handed out again for one of ours: CMD would write into it.
@@ -53,14 +54,15 @@ int main(int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     const char *word = command_word(argv[1]);
-    const struct cli_command *command = cli_command_find(word);
+    const struct cli_command *command = cli_command_find(&cli_command_table, word);
     if (command == NULL)
         return *word == '-' ? refuse_option_first(word)
-                            : cli_command_unknown(word, argc > 2 ? argv[2] : NULL);
+                            : cli_command_unknown(&cli_command_table, word, argc > 2 ? argv[2] : NULL);
 
     int code = cli_options_parse(command, argc - 2, argv + 2, &options);
     if (code != 0)
         return code;
+    options.commands = &cli_command_table;
     cli_output_configure(options.quiet, options.verbose, options.json, options.no_color);
     if (options.help) {
         cli_help_print(command);

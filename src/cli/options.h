@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cli_command;
+struct cli_commands;
+
 /* The commands an option belongs to. */
 enum cli_command_bit {
     CLI_RUN = 1 << 0,
@@ -40,6 +43,7 @@ struct cli_options {
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, quiet, verbose, json, no_color, help;
     bool plain, yes, force, check, require_nodes;
+    const struct cli_commands *commands; /* all there are; not read, but given by main() */
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
     int word_count;
 };
@@ -65,8 +69,6 @@ struct cli_option {
 
 /* The whole table, for help and completion. */
 const struct cli_option *cli_options_table(size_t *count);
-
-struct cli_command;
 
 /* Reads argv[0..] (without program and command). 0, or an exit code after having said what is wrong.
  * The words point into argv. */

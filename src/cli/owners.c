@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/failure.h"
+#include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/text.h"
 
@@ -180,7 +180,7 @@ void cli_owners_describe(const struct cli_owner *owner, char *text, size_t size)
     redlock_holder who;
 
     redlock_holder_parse(owner->value, owner->length, &who);
-    cli_failure_describe_holder(&who, text, size);
+    cli_holder_describe(&who, text, size);
     if (who.host[0] != '\0') { /* else the id is its name */
         add(text, size, ", id ");
         add(text, size, who.id);

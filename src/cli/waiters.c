@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/clock.h"
-#include "cli/failure.h"
+#include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/text.h"
 
@@ -77,7 +77,7 @@ static void print_one(const redlock_waiter *waiter)
 {
     char words[512], clean[512];
 
-    cli_failure_describe_since(&waiter->who, words, sizeof words);
+    cli_holder_describe_since(&waiter->who, words, sizeof words);
     cli_text_clean(words, clean, sizeof clean);
     printf("  waiting ");
     if (waiter->place > 0)

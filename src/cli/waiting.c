@@ -10,6 +10,7 @@
 
 #include "cli/clock.h"
 #include "cli/failure.h"
+#include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/owners.h"
 #include "cli/text.h"
@@ -136,7 +137,7 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
         describe_unheld(waiting, &owners, dot, text, size);
         return;
     }
-    cli_failure_describe_holder(&report->holder, holder, sizeof holder);
+    cli_holder_describe(&report->holder, holder, sizeof holder);
     snprintf(text, size, "%s is held by %s", waiting->name, holder);
     if (report->holder.since_ms > 0) {
         add(text, size, " for ");

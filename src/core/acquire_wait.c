@@ -103,7 +103,7 @@ static enum rl_waited go_on_waiting(struct rl_acquire *acquire, struct rl_time n
 enum rl_waited rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now,
                                      struct rl_effects *effects)
 {
-    rl_node_set nodes = rl_node_set_all(acquire->config.node_count) & ~acquire->tally.unfit;
+    rl_node_set nodes = rl_node_set_all(acquire->config.node_count) & ~acquire->tally.ineligible;
 
     acquire->phase = RL_ACQUIRE_WAITING;
     acquire->woken = acquire->dozes = false;

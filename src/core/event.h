@@ -16,11 +16,11 @@ enum rl_verdict {
     RL_SILENT = 0, /* no answer by the deadline: it may have done what it was asked, or may do so later */
     RL_GRANTED = 1,
     RL_DENIED = 2,
-    RL_UNFIT = 3, /* it must not vote */
-    RL_BROKEN = 4 /* it could not be asked, or answered with an error */
+    RL_INELIGIBLE = 3, /* it must not vote */
+    RL_FAILED = 4      /* it could not be asked, or answered with an error */
 };
 
-/* Why a node was unfit, broken or, for a foreign type and a hold that an operator broke, denied. The numbers are those of redlock_cause. */
+/* Why a node was ineligible, failed or, for a foreign type and a hold that an operator broke, denied. The numbers are those of redlock_cause. */
 enum rl_cause {
     RL_CAUSE_NONE = 0,
     RL_CAUSE_CONNECTING = 1,    /* the first connection has not been made yet */
@@ -36,7 +36,7 @@ enum rl_cause {
     RL_CAUSE_REPLICA = 11,      /* READONLY, or its role says so */
     RL_CAUSE_LOADING = 12,      /* LOADING, MASTERDOWN */
     RL_CAUSE_MEMORY = 13,       /* OOM */
-    RL_CAUSE_BUSY = 14,         /* BUSY: a script hogs the node */
+    RL_CAUSE_SCRIPT = 14,       /* BUSY: a script hogs the node */
     RL_CAUSE_DISK = 15,         /* MISCONF: it cannot persist */
     RL_CAUSE_CLUSTER = 16,      /* MOVED, ASK, CROSSSLOT, CLUSTERDOWN */
     RL_CAUSE_SENTINEL = 17,     /* it is a sentinel */
@@ -45,9 +45,9 @@ enum rl_cause {
     RL_CAUSE_LATE = 20,         /* the question reached it too late to be carried out */
     RL_CAUSE_ERROR = 21,        /* any other error reply */
     RL_CAUSE_DUPLICATE = 22,    /* the same server under two URLs */
-    RL_CAUSE_EVICTING = 23,     /* its eviction policy may drop a lock */
+    RL_CAUSE_EVICTION = 23,     /* its eviction policy may drop a lock */
     RL_CAUSE_QUARANTINE = 24,   /* it may have forgotten locks that are still held */
-    RL_CAUSE_FLOOR = 25,        /* it may have forgotten fences, and nobody could tell it the highest yet */
+    RL_CAUSE_FENCES = 25,       /* it may have forgotten fences, and nobody could tell it the highest yet */
     RL_CAUSE_EPOCH = 26,      /* it is not the node it was: flushed, or another one behind the same address */
     RL_CAUSE_CLOCK_STEP = 27, /* its clock stepped */
     RL_CAUSE_CLOCK_RATE = 28, /* its clock runs at another rate than allowed */

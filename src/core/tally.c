@@ -14,7 +14,7 @@ struct rl_tally rl_tally_start(uint32_t node_count)
 
 rl_node_set rl_tally_answered(const struct rl_tally *tally)
 {
-    return tally->granted | tally->denied | tally->unfit | tally->broken;
+    return tally->granted | tally->denied | tally->ineligible | tally->failed;
 }
 
 static void count_cause(struct rl_tally *tally, rl_node_set one, enum rl_cause cause)
@@ -43,11 +43,11 @@ bool rl_tally_add(struct rl_tally *tally, uint32_t node, const struct rl_answer 
     case RL_DENIED:
         tally->denied |= one;
         break;
-    case RL_UNFIT:
-        tally->unfit |= one;
+    case RL_INELIGIBLE:
+        tally->ineligible |= one;
         break;
-    case RL_BROKEN:
-        tally->broken |= one;
+    case RL_FAILED:
+        tally->failed |= one;
         break;
     }
     count_cause(tally, one, answer->cause);
@@ -70,7 +70,7 @@ enum rl_outcome rl_tally_reason(const struct rl_tally *tally)
     uint32_t quorum = rl_quorum(tally->node_count);
     uint32_t able = rl_node_set_count(tally->granted | tally->denied);
     uint32_t rights = rl_node_set_count(tally->rights);
-    uint32_t unfit = rl_node_set_count(tally->unfit);
+    uint32_t ineligible = rl_node_set_count(tally->ineligible);
 
     if (tally->duplicate != 0)
         return RL_OUTCOME_INVALID;
@@ -81,7 +81,7 @@ enum rl_outcome rl_tally_reason(const struct rl_tally *tally)
     /* Otherwise what would have made a quorum of them, had it been right. */
     if (rights > 0 && able + rights >= quorum)
         return RL_OUTCOME_FORBIDDEN;
-    if (unfit > 0 && able + rights + unfit >= quorum)
+    if (ineligible > 0 && able + rights + ineligible >= quorum)
         return RL_OUTCOME_QUARANTINE;
     return RL_OUTCOME_NO_QUORUM;
 }

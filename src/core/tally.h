@@ -14,11 +14,11 @@ struct rl_tally {
     uint32_t node_count;
     rl_node_set granted;
     rl_node_set denied;
-    rl_node_set unfit;
-    rl_node_set broken;
-    rl_node_set rights;    /* of the broken: refused for want of rights */
+    rl_node_set ineligible;
+    rl_node_set failed;
+    rl_node_set rights;    /* of the failed: refused for want of rights */
     rl_node_set foreign;   /* of the denied: another type of key */
-    rl_node_set duplicate; /* of the unfit: a server that is there twice */
+    rl_node_set duplicate; /* of the ineligible: a server that is there twice */
 };
 
 /* The smallest majority. Two of them always share a node. */

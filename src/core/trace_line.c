@@ -74,7 +74,7 @@ static const char *cause_words(enum rl_cause cause)
         return "out of memory";
     case RL_CAUSE_LOADING:
         return "loading";
-    case RL_CAUSE_BUSY:
+    case RL_CAUSE_SCRIPT:
         return "busy with a script";
     case RL_CAUSE_DISK:
         return "cannot write to disk";
@@ -88,11 +88,11 @@ static const char *cause_words(enum rl_cause cause)
         return "does not speak the protocol";
     case RL_CAUSE_DUPLICATE:
         return "the same server twice";
-    case RL_CAUSE_EVICTING:
+    case RL_CAUSE_EVICTION:
         return "may evict locks";
     case RL_CAUSE_QUARANTINE:
         return "in quarantine";
-    case RL_CAUSE_FLOOR:
+    case RL_CAUSE_FENCES:
         return "lacks the highest fence";
     case RL_CAUSE_EPOCH:
         return "has forgotten its locks";
@@ -236,10 +236,10 @@ static const char *verdict_words(enum rl_verdict verdict, const struct rl_answer
         return words->granted;
     case RL_DENIED:
         return words->denied;
-    case RL_UNFIT:
-        return "unfit";
-    case RL_BROKEN:
-        return "broken";
+    case RL_INELIGIBLE:
+        return "ineligible";
+    case RL_FAILED:
+        return "failed";
     }
     return "unknown";
 }

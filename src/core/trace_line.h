@@ -49,7 +49,7 @@ extern const struct rl_answer_words rl_raise_words;
 extern const struct rl_answer_words rl_peek_words;
 extern const struct rl_answer_words rl_release_words;
 
-/* "node 1  > broken, unreachable" */
+/* "node 1  > failed, unreachable" */
 void rl_line_add_answer(struct rl_text *text, const struct rl_event *event,
                         const struct rl_answer_words *words);
 

@@ -109,7 +109,7 @@ enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char
     }
     if (info->evicts) {
         *why = "maxmemory is set and full memory would evict locks: set maxmemory-policy noeviction";
-        return RL_CAUSE_EVICTING;
+        return RL_CAUSE_EVICTION;
     }
     return RL_CAUSE_NONE;
 }

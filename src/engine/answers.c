@@ -113,13 +113,13 @@ static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, con
     bool votes = ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_RAISE ||
                  ticket->kind == RL_COMMAND_EXTEND;
 
-    return votes && !rl_vote_counts(engine, node) && !RL_PLANTED(engine, RL_PLANTED_UNFIT_VOTE) &&
-           !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_UNFIT));
+    return votes && !rl_vote_counts(engine, node) && !RL_PLANTED(engine, RL_PLANTED_INELIGIBLE_VOTE) &&
+           !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_INELIGIBLE));
 }
 
 static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
 {
-    reply->answer.verdict = RL_UNFIT;
+    reply->answer.verdict = RL_INELIGIBLE;
     reply->answer.cause = cause;
     reply->error = why;
     reply->error_length = strlen(why);
@@ -148,7 +148,7 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
         withhold(reply, engine->guards[node].clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
                  "its clock cannot be trusted");
     else if (has_lost_its_vote(engine, node, ticket))
-        withhold(reply, RL_CAUSE_EPOCH, "it was found unfit to vote after it had been asked");
+        withhold(reply, RL_CAUSE_EPOCH, "it was found ineligible to vote after it had been asked");
     else if (ticket->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
              !rl_guard_in_time(engine, node, lock->asking->acquire.asked))
         withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
@@ -227,7 +227,7 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticke
         lock->broken_on |= rl_node_set_one(node);
     if (rl_steps_current(lock, ticket) && rl_operation_in_line(lock) != NULL)
         rl_place_answer(lock->asking, node, ticket, reply);
-    if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_BROKEN)
+    if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_FAILED)
         rl_debts_add(lock, node, ticket->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
     rl_record_count(lock->engine, node, (enum rl_command_kind)ticket->kind, reply->answer);
     if (ticket->kind == RL_COMMAND_ACQUIRE)
@@ -254,7 +254,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
 
     if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
         proof = rl_proof_read(engine, session->node, bytes, length);
-    voted = reply.answer.verdict != RL_BROKEN;
+    voted = reply.answer.verdict != RL_FAILED;
     if (proof == RL_PROOF_SAME && needs_another_form(engine, session, ticket, reading, reply.answer.cause)) {
         send_again(lock, session->node, ticket, reading != RL_READING_ANSWER);
     } else {
@@ -307,7 +307,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
 {
     struct rl_engine *engine = context;
     redlock_lock *lock = ticket->subject;
-    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = session->cause, .ttl_left_ms = -2};
+    struct rl_answer answer = {.verdict = RL_FAILED, .cause = session->cause, .ttl_left_ms = -2};
 
     rl_record_count(engine, session->node, (enum rl_command_kind)ticket->kind, answer);
     if (ticket->kind == RL_COMMAND_ADMIT)
@@ -320,7 +320,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
         lock->stray |= rl_node_set_one(session->node);
     if (is_reported(lock, ticket))
         rl_record_refusal(lock, session->node);
-    take_late_vote(lock, session->node, ticket, RL_BROKEN);
+    take_late_vote(lock, session->node, ticket, RL_FAILED);
     rl_steps_deliver(lock, session->node, ticket, &answer);
     rl_lock_unref(lock);
 }
@@ -330,8 +330,8 @@ static void refuse_duplicates(struct rl_engine *engine, struct rl_session *sessi
 {
     const char *run_id = session->handshake.info.run_id;
 
-    session->unfit = session->handshake.info.replica ? RL_CAUSE_REPLICA : RL_CAUSE_NONE;
-    if (session->unfit == RL_CAUSE_REPLICA)
+    session->ineligible = session->handshake.info.replica ? RL_CAUSE_REPLICA : RL_CAUSE_NONE;
+    if (session->ineligible == RL_CAUSE_REPLICA)
         rl_text_copy(session->error, sizeof session->error, "it is a replica, and only masters may vote");
     for (uint32_t node = 0; node < engine->node_count && run_id[0] != '\0'; node++) {
         struct rl_session *other = &engine->sessions[node];
@@ -340,7 +340,7 @@ static void refuse_duplicates(struct rl_engine *engine, struct rl_session *sessi
         if (other == session || other->state != RL_SESSION_READY ||
             strcmp(other->handshake.info.run_id, run_id) != 0)
             continue;
-        session->unfit = RL_CAUSE_DUPLICATE;
+        session->ineligible = RL_CAUSE_DUPLICATE;
         why = rl_text_on(session->error, sizeof session->error);
         rl_text_add(&why, "the same server as ");
         rl_text_add(&why, other->url.display);
@@ -378,7 +378,7 @@ static void on_down(void *context, struct rl_session *session)
     struct rl_engine *engine = context;
 
     engine->node_stats[session->node].disconnects = session->disconnects;
-    session->unfit = RL_CAUSE_NONE;
+    session->ineligible = RL_CAUSE_NONE;
     engine->guards[session->node].refused = RL_CAUSE_NONE;
     rl_guard_down(engine, session->node);
     rl_state_log(engine, REDLOCK_LOG_INFO, "node %u %s: %s", session->node + 1, session->url.display,

@@ -88,7 +88,7 @@ redlock_result rl_breaking_begin(struct rl_operation *operation)
  * been asked. While a quorum may still have it, its holder is not to lose more of it. */
 void rl_breaking_end(struct rl_operation *operation, bool done)
 {
-    rl_node_set away = operation->tally.broken | operation->tally.unfit;
+    rl_node_set away = operation->tally.failed | operation->tally.ineligible;
     redlock_lock *lock = operation->lock;
 
     for (rl_node_set left = done ? away : 0; left != 0; left &= left - 1)

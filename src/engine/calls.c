@@ -179,7 +179,7 @@ static bool has_duplicate(const struct rl_engine *engine, redlock_report *report
     for (uint32_t node = 0; node < engine->node_count; node++) {
         const struct rl_session *session = &engine->sessions[node];
 
-        if (session->unfit != RL_CAUSE_DUPLICATE)
+        if (session->ineligible != RL_CAUSE_DUPLICATE)
             continue;
         rl_report_error(report, REDLOCK_INVALID, "node %u %s is %s: name each node once", node + 1,
                         session->url.display, session->error);

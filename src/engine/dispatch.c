@@ -11,7 +11,7 @@
 #include "engine/vote.h"
 #include "engine/watching.h"
 
-/* What made a node unfit was learned in the handshake and may have been mended since: greet it anew, now and then. */
+/* What made a node ineligible was learned in the handshake and may have been mended since: greet it anew, now and then. */
 static void look_again(struct rl_engine *engine, struct rl_session *session)
 {
     char why[sizeof session->error];
@@ -20,7 +20,7 @@ static void look_again(struct rl_engine *engine, struct rl_session *session)
         rl_time_before(engine->now, session->look_again))
         return;
     rl_text_copy(why, sizeof why, session->error);
-    rl_session_break(session, session->unfit, why, engine->now);
+    rl_session_break(session, session->ineligible, why, engine->now);
 }
 
 static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question)
@@ -30,10 +30,10 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     rl_node_set one = rl_node_set_one(node);
     enum rl_right right;
 
-    if (session->unfit != RL_CAUSE_NONE || engine->guards[node].by_info)
+    if (session->ineligible != RL_CAUSE_NONE || engine->guards[node].by_info)
         look_again(engine, session);
     rl_session_wake(session, engine->now);
-    if (session->state == RL_SESSION_RESTING || session->unfit != RL_CAUSE_NONE ||
+    if (session->state == RL_SESSION_RESTING || session->ineligible != RL_CAUSE_NONE ||
         (rl_session_silent(session, engine->now) && kind != RL_COMMAND_BREAK)) {
         lock->instant |= one;
     } else if (session->state != RL_SESSION_READY) {

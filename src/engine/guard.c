@@ -60,7 +60,7 @@ void rl_guard_ready(struct rl_engine *engine, uint32_t node)
     guard->announced = (struct rl_time){0};
     guard->again = RL_TIME_NEVER;
     guard->by_info = false;
-    if (!engine->config.guarded || session->unfit != RL_CAUSE_NONE)
+    if (!engine->config.guarded || session->ineligible != RL_CAUSE_NONE)
         return;
     guard->by_info = cause != RL_CAUSE_NONE;
     if (!engine->voting && !guard->by_info) {
@@ -126,7 +126,7 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, con
             continue;
         guard->again = after_ms(engine, FLOOR_RETRY_MS);
         rl_admission_refuse(
-            engine, node, RL_CAUSE_FLOOR,
+            engine, node, RL_CAUSE_FENCES,
             "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)");
         engine->changed |= rl_node_set_one(node);
     }

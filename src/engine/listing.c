@@ -294,7 +294,7 @@ static uint32_t choose_node(const struct rl_listing *listing)
         const struct rl_session *session = &engine->sessions[node];
 
         if (rl_node_set_has(listing->walked, node) || listing->tries[node] >= TRIES_MAX ||
-            session->state != RL_SESSION_READY || session->unfit == RL_CAUSE_DUPLICATE ||
+            session->state != RL_SESSION_READY || session->ineligible == RL_CAUSE_DUPLICATE ||
             rl_session_silent(session, engine->now))
             continue;
         if (best == engine->node_count || listing->tries[node] < listing->tries[best])

@@ -149,7 +149,7 @@ bool rl_place_told(struct rl_operation *operation, uint32_t node, const struct r
     bool was_near = ticket->number != 0;
     struct rl_resp items[3];
 
-    *answer = (struct rl_answer){.verdict = RL_BROKEN, .ttl_left_ms = -2};
+    *answer = (struct rl_answer){.verdict = RL_FAILED, .ttl_left_ms = -2};
     if (!read_told(bytes, length, items))
         return !was_near;
     operation->ranks[node] = items[2].type == RL_RESP_INTEGER ? (uint32_t)items[2].integer + 1 : 0;

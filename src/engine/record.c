@@ -25,14 +25,14 @@ struct rl_answer rl_record_refusal_answer(struct rl_engine *engine, uint32_t nod
 {
     const struct rl_session *session = &engine->sessions[node];
     enum rl_cause obstacle = rl_vote_obstacle(engine, node);
-    struct rl_answer answer = {.verdict = RL_BROKEN, .cause = obstacle, .ttl_left_ms = -2};
+    struct rl_answer answer = {.verdict = RL_FAILED, .cause = obstacle, .ttl_left_ms = -2};
 
     if (session->state != RL_SESSION_READY)
         return answer;
     if (obstacle == RL_CAUSE_NONE)
         answer.cause = rl_session_silent(session, engine->now) ? RL_CAUSE_SILENT : RL_CAUSE_MEMORY;
     else if (!rl_cause_forbids(obstacle) && obstacle != RL_CAUSE_MEMORY)
-        answer.verdict = RL_UNFIT;
+        answer.verdict = RL_INELIGIBLE;
     return answer;
 }
 

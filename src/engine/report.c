@@ -62,9 +62,9 @@ redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer 
         return kind == RL_OPERATION_ACQUIRE || kind == RL_OPERATION_INSPECT || kind == RL_OPERATION_INIT
                    ? REDLOCK_VERDICT_HELD
                    : REDLOCK_VERDICT_NOT_HELD;
-    case RL_UNFIT:
+    case RL_INELIGIBLE:
         return REDLOCK_VERDICT_INELIGIBLE;
-    case RL_BROKEN:
+    case RL_FAILED:
         return REDLOCK_VERDICT_FAILED;
     case RL_SILENT:
         break;
@@ -146,10 +146,10 @@ static struct view view_tally(const redlock_lock *lock, const struct rl_tally *t
         answer.verdict = RL_GRANTED;
     else if (rl_node_set_has(tally->denied, node))
         answer.verdict = RL_DENIED;
-    else if (rl_node_set_has(tally->unfit, node))
-        answer.verdict = RL_UNFIT;
-    else if (rl_node_set_has(tally->broken, node))
-        answer.verdict = RL_BROKEN;
+    else if (rl_node_set_has(tally->ineligible, node))
+        answer.verdict = RL_INELIGIBLE;
+    else if (rl_node_set_has(tally->failed, node))
+        answer.verdict = RL_FAILED;
     view.verdict = rl_report_verdict(RL_OPERATION_EXTEND, answer);
     if (answer.verdict == RL_DENIED && rl_node_set_has(lock->broken_on, node)) {
         view.cause = RL_CAUSE_BROKEN;

@@ -73,7 +73,7 @@ struct rl_session {
     bool apart;                /* the user's: nothing may be enlisted here */
     rl_script_set carried;     /* the user's: scripts that this connection has carried */
     enum rl_tracking tracking; /* the user's: whether this connection can be told of changes */
-    enum rl_cause unfit;       /* the user's: why this node must not be asked although it is ready */
+    enum rl_cause ineligible;  /* the user's: why this node must not be asked although it is ready */
     struct rl_time look_again; /* the user's: when what the handshake told may have changed */
     uint64_t disconnects;
 };

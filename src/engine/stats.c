@@ -5,10 +5,6 @@
 
 #include "base/histogram.h"
 
-_Static_assert((int)REDLOCK_HISTOGRAM_BUCKETS == (int)RL_HISTOGRAM_BUCKETS,
-               "one histogram, seen from two sides");
-_Static_assert((int)RL_CAUSE_BROKEN < REDLOCK_CAUSES, "every cause has its count");
-
 void rl_stats_add(redlock_histogram *histogram, struct rl_span value)
 {
     uint64_t us = value.us > 0 ? (uint64_t)value.us : 0;

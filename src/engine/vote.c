@@ -10,7 +10,7 @@ bool rl_vote_reachable(const struct rl_engine *engine, uint32_t node)
     const struct rl_session *session = &engine->sessions[node];
 
     assert(node < engine->node_count);
-    return session->state == RL_SESSION_READY && session->unfit == RL_CAUSE_NONE;
+    return session->state == RL_SESSION_READY && session->ineligible == RL_CAUSE_NONE;
 }
 
 bool rl_vote_counts(const struct rl_engine *engine, uint32_t node)
@@ -28,5 +28,5 @@ enum rl_cause rl_vote_obstacle(const struct rl_engine *engine, uint32_t node)
     assert(node < engine->node_count);
     if (session->state != RL_SESSION_READY)
         return session->cause != RL_CAUSE_NONE ? session->cause : RL_CAUSE_CONNECTING;
-    return session->unfit != RL_CAUSE_NONE ? session->unfit : engine->guards[node].cause;
+    return session->ineligible != RL_CAUSE_NONE ? session->ineligible : engine->guards[node].cause;
 }

@@ -13,7 +13,7 @@ static const struct {
     {"NOPERM", RL_CAUSE_RIGHTS},       {"WRONGTYPE", RL_CAUSE_FOREIGN_TYPE},
     {"READONLY", RL_CAUSE_REPLICA},    {"OOM", RL_CAUSE_MEMORY},
     {"LOADING", RL_CAUSE_LOADING},     {"MASTERDOWN", RL_CAUSE_LOADING},
-    {"BUSY", RL_CAUSE_BUSY},           {"MISCONF", RL_CAUSE_DISK},
+    {"BUSY", RL_CAUSE_SCRIPT},         {"MISCONF", RL_CAUSE_DISK},
     {"NOREPLICAS", RL_CAUSE_DISK},     {"MOVED", RL_CAUSE_CLUSTER},
     {"ASK", RL_CAUSE_CLUSTER},         {"CROSSSLOT", RL_CAUSE_CLUSTER},
     {"CLUSTERDOWN", RL_CAUSE_CLUSTER}, {"TRYAGAIN", RL_CAUSE_CLUSTER},
@@ -63,12 +63,12 @@ enum rl_cause rl_error_cause(const char *text, size_t length)
 
 struct rl_answer rl_error_answer(const char *text, size_t length)
 {
-    struct rl_answer answer = {.verdict = RL_BROKEN, .ttl_left_ms = -2};
+    struct rl_answer answer = {.verdict = RL_FAILED, .ttl_left_ms = -2};
 
     answer.cause = rl_error_cause(text, length);
     if (answer.cause == RL_CAUSE_FOREIGN_TYPE)
         answer.verdict = RL_DENIED;
     if (answer.cause == RL_CAUSE_REPLICA)
-        answer.verdict = RL_UNFIT;
+        answer.verdict = RL_INELIGIBLE;
     return answer;
 }

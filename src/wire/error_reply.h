@@ -11,7 +11,7 @@
 
 enum rl_cause rl_error_cause(const char *text, size_t length);
 
-/* The verdict that goes with a cause: a foreign type is a denial, a replica is unfit, the rest is broken. */
+/* The verdict that goes with a cause: a foreign type is a denial, a replica is ineligible, the rest is a failure. */
 struct rl_answer rl_error_answer(const char *text, size_t length);
 
 /* Whether an error reply starts with this word. */

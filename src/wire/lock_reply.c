@@ -15,7 +15,7 @@ static void answer_protocol(struct rl_lock_reply *reply)
 {
     static const char words[] = "unexpected kind of reply";
 
-    reply->answer = (struct rl_answer){.verdict = RL_BROKEN, .cause = RL_CAUSE_PROTOCOL, .ttl_left_ms = -2};
+    reply->answer = (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_PROTOCOL, .ttl_left_ms = -2};
     reply->error = words;
     reply->error_length = sizeof words - 1;
 }
@@ -36,7 +36,7 @@ static void answer_code(struct rl_lock_reply *reply, int64_t code)
     static const char epoch[] = "it has forgotten its locks: flushed, restored, or another server";
     static const char late[] = "the question reached it too late";
 
-    reply->answer.verdict = code == -3 ? RL_UNFIT : RL_BROKEN;
+    reply->answer.verdict = code == -3 ? RL_INELIGIBLE : RL_FAILED;
     reply->answer.cause = code == -3 ? RL_CAUSE_EPOCH : RL_CAUSE_LATE;
     reply->error = code == -3 ? epoch : late;
     reply->error_length = (code == -3 ? sizeof epoch : sizeof late) - 1;
@@ -256,7 +256,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
     size_t offset = 0;
     struct rl_resp first = next_item(bytes, length, &offset);
 
-    *reply = (struct rl_lock_reply){.answer = {.verdict = RL_BROKEN, .ttl_left_ms = -2}};
+    *reply = (struct rl_lock_reply){.answer = {.verdict = RL_FAILED, .ttl_left_ms = -2}};
     if (kind == RL_COMMAND_WATCH)
         reply->answer.armed =
             next_item(bytes, length, &offset).type == RL_RESP_STRING; /* OK, and not an error */
@@ -322,7 +322,7 @@ uint64_t rl_lock_reply_fence(const char *bytes, size_t length)
 
 void rl_lock_reply_refuse(struct rl_lock_reply *reply)
 {
-    reply->answer = (struct rl_answer){.verdict = RL_BROKEN, .ttl_left_ms = -2};
+    reply->answer = (struct rl_answer){.verdict = RL_FAILED, .ttl_left_ms = -2};
     answer_code(reply, -3);
     reply->owner = NULL;
 }

@@ -164,6 +164,25 @@ ok 'with a cancelled request' has "$out" 'turn: canceled'
 exec 4>&-
 is "and leaves the holder's lock alone" "$(copies turn)" 5
 
+# ---- other people's event loops, where they are installed
+for loop in libevent libuv glib; do
+    if [ -e "$BUILD/examples/example-$loop" ]; then
+        example "$loop"
+        is "$loop takes three locks and leaves its loop" "$code:$err" 0:
+        is "each is granted and released" "$(grep -c 'granted it' "$work/out") $(grep -c 'released it' "$work/out")" '3 3'
+        ok 'nothing stays behind' until_true copies_are 'turn 3' 0
+        occupy 'turn 2'
+        example "$loop"
+        is "a wait in $loop ends without any other event" "$code" 1
+        ok 'by its own deadline' has "$out" 'timed out'
+        is 'the others were granted and released' "$(grep -c 'released it' "$work/out")" 2
+        vacate 'turn 2'
+    else
+        ok "$loop # SKIP it is not installed" true
+        tested="$tested $loop"
+    fi
+done
+
 # ---- adopt
 example adopt
 is 'adopt hands a lock to itself' "$code" 0

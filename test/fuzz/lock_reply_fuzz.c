@@ -30,7 +30,7 @@ static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kin
     size_t end = 0;
 
     rl_lock_reply_read(&command, bytes, length, &reply);
-    CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_BROKEN);
+    CHECK(reply.answer.verdict >= RL_GRANTED && reply.answer.verdict <= RL_FAILED);
     CHECK(reply.answer.cause <= RL_CAUSE_BROKEN);
     CHECK(reply.owner == NULL || reply.owner == rl_foreign_owner ||
           (reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length));

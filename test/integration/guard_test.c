@@ -619,7 +619,7 @@ static void a_wiped_node_votes_again_when_its_quarantine_is_over(void **state)
     await(node_votes(client, 0, NULL));
     wipe_node(fleet);
     int64_t restarted = now_ms();
-    /* Reconnecting takes a moment, in which the node is broken; then it is unfit. The others carry on throughout. */
+    /* Reconnecting takes a moment, in which the node is broken; then it is ineligible. The others carry on throughout. */
     while (!node_votes(client, 0, detail)) {
         await(node_votes(client, 1, NULL));
         sleep_ms(5);

@@ -560,7 +560,7 @@ static void on_refused(void *context, redlock_result result, redlock_lock *lock,
 }
 
 /* The node was flushed, which breaks no connection, and has to sit out. Nothing that was asked of it meanwhile is a vote. */
-static void a_vote_of_a_node_that_was_found_unfit_meanwhile_does_not_count(void **state)
+static void a_vote_of_a_node_that_was_found_ineligible_meanwhile_does_not_count(void **state)
 {
     redlock_client *client = open_admitted(fleet_urls(*state), SHORT_MAX_TTL_MS);
     struct loop loop;
@@ -591,7 +591,7 @@ int main(void)
         ON_SCENE(a_cut_connection_leaves_nothing_of_any_of_them, start_scene),
         ON_SCENE(a_cut_connection_leaves_nothing_of_any_of_them_in_plain_mode, start_scene),
         ON_SCENE(grants_behind_a_failed_proof_do_not_count, start_promotable),
-        ON_GUARDED(a_vote_of_a_node_that_was_found_unfit_meanwhile_does_not_count, start_one_guarded),
+        ON_GUARDED(a_vote_of_a_node_that_was_found_ineligible_meanwhile_does_not_count, start_one_guarded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,9 +3,11 @@
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 import threading
 
-from nodes import Fleet, add_one, equal, main, test, until, work
+from nodes import SOURCE, Fleet, add_one, equal, main, test, until, work
 
 import libredlock
 import libredlock.aio
@@ -35,6 +37,47 @@ def two_hundred_tasks_lose_no_count_and_need_no_thread():
 
     equal(set(asyncio.run(run())), {threading.get_ident()})
     equal(path.read_text(), "200")
+
+
+COUNT_IN_A_PROCESS = """
+import pathlib, sys, libredlock
+path = pathlib.Path(sys.argv[1])
+for _ in range(10):
+    with libredlock.lock("everybody"):
+        path.write_text(str(int(path.read_text()) + 1))
+"""
+
+
+@test
+def threads_processes_and_tasks_on_one_counter_lose_no_count():
+    path = work / "everybody"
+    path.write_text("0")
+    blocking = libredlock.Client()
+
+    def count_in_a_thread():
+        for _ in range(3):
+            with blocking.lock("everybody"):
+                add_one(path)
+
+    async def count(client):
+        async with client.lock("everybody"):
+            add_one(path)
+
+    async def count_in_tasks():
+        async with libredlock.aio.Client() as client:
+            await asyncio.gather(*(count(client) for _ in range(200)))
+
+    processes = [subprocess.Popen([sys.executable, "-c", COUNT_IN_A_PROCESS, str(path)],
+                                  env={**os.environ, "PYTHONPATH": str(SOURCE / "python")}) for _ in range(4)]
+    threads = [threading.Thread(target=count_in_a_thread) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    asyncio.run(count_in_tasks())
+    for thread in threads:
+        thread.join()
+    equal([process.wait() for process in processes], [0] * 4, "the processes ended with")
+    blocking.close()
+    equal(path.read_text(), str(200 + 16 * 3 + 4 * 10))
 
 
 @test

@@ -137,12 +137,12 @@ static enum rl_planted planted_in_engine(enum sim_bug bug)
     switch (bug) {
     case SIM_BUG_NOT_REARMED:
         return RL_PLANTED_NOT_REARMED;
-    case SIM_BUG_UNFIT_VOTE:
-        return RL_PLANTED_UNFIT_VOTE;
+    case SIM_BUG_INELIGIBLE_VOTE:
+        return RL_PLANTED_INELIGIBLE_VOTE;
     case SIM_BUG_HALF_BATCH:
         return RL_PLANTED_HALF_BATCH;
     case SIM_BUG_ADOPT_QUARANTINED:
-        return RL_PLANTED_ADOPT_UNFIT;
+        return RL_PLANTED_ADOPT_INELIGIBLE;
     case SIM_BUG_INIT_CLOCK:
         return RL_PLANTED_INIT_CLOCK;
     default:

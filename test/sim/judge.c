@@ -186,7 +186,7 @@ void sim_judge_before_reply(struct sim_worker *worker)
 }
 
 /* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
-void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set unfit)
+void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set ineligible)
 {
     const struct rl_engine *engine = &world->clients[worker->client].engine;
     uint64_t round;
@@ -194,9 +194,9 @@ void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, r
 
     if (round != worker->round || world->plan.plain)
         return;
-    for (rl_node_set left = counted & unfit; left != 0; left &= left - 1)
+    for (rl_node_set left = counted & ineligible; left != 0; left &= left - 1)
         if (engine->guards[rl_node_set_first(left)].fitness != RL_FITNESS_FIT)
-            sim_fail(world, "client %u.%u counted the vote of node %u, which it knows to be unfit",
+            sim_fail(world, "client %u.%u counted the vote of node %u, which it knows to be ineligible",
                      worker->client + 1, worker->index + 1, rl_node_set_first(left) + 1);
 }
 
@@ -372,7 +372,7 @@ static bool lacks_tellers(const struct sim_world *world, const struct rl_engine 
 {
     uint32_t tellers = 0;
 
-    if (engine->guards[node].cause != RL_CAUSE_FLOOR || world->plan.gone_count == 0)
+    if (engine->guards[node].cause != RL_CAUSE_FENCES || world->plan.gone_count == 0)
         return false;
     for (uint32_t i = 0; i < world->plan.node_count; i++)
         tellers += engine->guards[i].fitness == RL_FITNESS_FIT;

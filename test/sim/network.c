@@ -367,14 +367,14 @@ static void arm(struct sim_world *world, const struct sim_event *event)
 
 /* ---- at the clients ---- */
 
-static rl_node_set unfit_nodes(const struct sim_world *world, const struct sim_client *client)
+static rl_node_set ineligible_nodes(const struct sim_world *world, const struct sim_client *client)
 {
-    rl_node_set unfit = 0;
+    rl_node_set ineligible = 0;
 
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         if (client->engine.guards[node].fitness != RL_FITNESS_FIT)
-            unfit |= rl_node_set_one(node);
-    return unfit;
+            ineligible |= rl_node_set_one(node);
+    return ineligible;
 }
 
 /* Bytes come as the network likes it: reply by reply, so that what each of them does can be judged, and sometimes in two parts. */
@@ -387,7 +387,7 @@ static void receive(struct sim_world *world, struct sim_client *client, uint32_t
     while (length > 0 && !rl_node_set_has(engine->wants.close, node)) {
         char *to;
         size_t room = rl_engine_room(engine, node, &to), part = 0;
-        rl_node_set unfit;
+        rl_node_set ineligible;
 
         if (room == 0)
             return;
@@ -396,13 +396,13 @@ static void receive(struct sim_world *world, struct sim_client *client, uint32_t
         part = part < room ? part : room;
         if (part > 1 && sim_chance(world, 5))
             part = (size_t)sim_draw(world, 1, (int64_t)part - 1);
-        unfit = unfit_nodes(world, client);
+        ineligible = ineligible_nodes(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++)
             sim_judge_before_reply(&client->workers[i]);
         memcpy(to, bytes, part);
         rl_engine_received(engine, node, part);
         for (uint32_t i = 0; i < world->plan.worker_count; i++)
-            sim_judge_votes(world, &client->workers[i], unfit);
+            sim_judge_votes(world, &client->workers[i], ineligible);
         bytes += part;
         length -= part;
     }

@@ -17,10 +17,26 @@ static const char *const fault_names[SIM_FAULTS] = {
 };
 
 static const char *const bug_names[SIM_BUGS] = {
-    "none",          "no-guard",       "no-second-round", "raise-unowned",     "release-unordered",
-    "late-hand-out", "no-recheck",     "no-drift",        "extend-recreates",  "fence-or-floor",
-    "same-owner",    "arm-after-look", "push-dropped",    "not-rearmed",       "promotion-unseen",
-    "unfit-vote",    "half-batch",     "init-clock",      "adopt-quarantined", "own-term",
+    "none",
+    "no-guard",
+    "no-second-round",
+    "raise-unowned",
+    "release-unordered",
+    "late-hand-out",
+    "no-recheck",
+    "no-drift",
+    "extend-recreates",
+    "fence-or-floor",
+    "same-owner",
+    "arm-after-look",
+    "push-dropped",
+    "not-rearmed",
+    "promotion-unseen",
+    "ineligible-vote",
+    "half-batch",
+    "init-clock",
+    "adopt-quarantined",
+    "own-term",
 };
 
 const char *sim_fault_name(enum sim_fault fault)

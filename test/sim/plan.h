@@ -58,7 +58,7 @@ enum sim_bug {
     SIM_BUG_PUSH_DROPPED,      /* what a node tells while a reply is waited for is thrown away */
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
-    SIM_BUG_UNFIT_VOTE,        /* a vote counts although its node has been found unfit since it was asked */
+    SIM_BUG_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
     SIM_BUG_HALF_BATCH, /* what a command for several locks granted before it failed is asked for again */
     SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUG_ADOPT_QUARANTINED, /* a node that sits out vouches for locks that somebody wants to go on with */

@@ -239,9 +239,9 @@ void sim_judge_ended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
 void sim_judge_asked(void *world, struct sim_node *node, const char *owner);
 void sim_judge_released(void *world, struct sim_node *node, const char *owner);
-/* Around every reply: which votes have been counted that were not before, of nodes that were known to be unfit. */
+/* Around every reply: which votes have been counted that were not before, of nodes that were known to be ineligible. */
 void sim_judge_before_reply(struct sim_worker *worker);
-void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set unfit);
+void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set ineligible);
 void sim_judge_report(struct sim_world *world, const struct rl_operation *operation);
 void sim_judge_calm(struct sim_world *world);
 void sim_judge_end(struct sim_world *world);

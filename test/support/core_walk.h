@@ -30,8 +30,8 @@ struct walk_source {
 
 static inline struct rl_answer walk_answer(struct walk_source *source)
 {
-    static const enum rl_verdict verdicts[] = {RL_GRANTED, RL_GRANTED, RL_GRANTED, RL_GRANTED,
-                                               RL_DENIED,  RL_UNFIT,   RL_BROKEN,  RL_SILENT};
+    static const enum rl_verdict verdicts[] = {RL_GRANTED, RL_GRANTED,    RL_GRANTED, RL_GRANTED,
+                                               RL_DENIED,  RL_INELIGIBLE, RL_FAILED,  RL_SILENT};
     static const enum rl_cause causes[] = {RL_CAUSE_NONE, RL_CAUSE_NONE, RL_CAUSE_NONE, RL_CAUSE_RIGHTS,
                                            RL_CAUSE_FOREIGN_TYPE};
     struct rl_answer answer = {.verdict = verdicts[source->draw(source, 8)], .ttl_left_ms = -2};

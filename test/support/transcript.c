@@ -53,9 +53,10 @@ static enum rl_verdict verdict_of(const char *line)
         const char *word;
         enum rl_verdict verdict;
     } table[] = {
-        {"granted", RL_GRANTED}, {"raised", RL_GRANTED}, {"free", RL_GRANTED},  {"released", RL_GRANTED},
-        {"denied", RL_DENIED},   {"gone", RL_DENIED},    {"held", RL_DENIED},   {"absent", RL_DENIED},
-        {"unfit", RL_UNFIT},     {"broken", RL_BROKEN},  {"silent", RL_SILENT},
+        {"granted", RL_GRANTED},  {"raised", RL_GRANTED}, {"free", RL_GRANTED},
+        {"released", RL_GRANTED}, {"denied", RL_DENIED},  {"gone", RL_DENIED},
+        {"held", RL_DENIED},      {"absent", RL_DENIED},  {"ineligible", RL_INELIGIBLE},
+        {"failed", RL_FAILED},    {"silent", RL_SILENT},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)

@@ -22,7 +22,7 @@ static void a_win_though_one_node_is_silent_and_one_is_down(void **state)
 {
     (void)state;
     assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=5\n"
-                      "0 node 2 broken unreachable\n"
+                      "0 node 2 failed unreachable\n"
                       "4 node 1 granted\n"
                       "5 node 3 granted\n"
                       "9 node 5 granted\n"
@@ -30,7 +30,7 @@ static void a_win_though_one_node_is_silent_and_one_is_down(void **state)
 
                       "acquire \"invoice:42\" ttl=10000 nodes=5\n"
                       "[   0] round 1 > ask 1,2,3,4,5\n"
-                      "[   0] node 2  > broken, unreachable\n"
+                      "[   0] node 2  > failed, unreachable\n"
                       "[   4] node 1  > granted\n"
                       "[   5] node 3  > granted\n"
                       "[   9] node 5  > granted\n"
@@ -117,7 +117,7 @@ static void a_busy_lock_is_busy_though_a_node_is_down(void **state)
 {
     (void)state;
     assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 peek\n"
-                      "0 node 2 broken unreachable\n"
+                      "0 node 2 failed unreachable\n"
                       "3 node 1 denied 8000\n"
                       "4 node 3 denied 7999\n"
                       "5 node 1 held 7998\n"
@@ -125,7 +125,7 @@ static void a_busy_lock_is_busy_though_a_node_is_down(void **state)
 
                       "acquire \"invoice:42\" ttl=10000 nodes=3\n"
                       "[   0] round 1 > ask 1,2,3\n"
-                      "[   0] node 2  > broken, unreachable\n"
+                      "[   0] node 2  > failed, unreachable\n"
                       "[   3] node 1  > denied, 8000 ms left\n"
                       "[   4] node 3  > denied, 7999 ms left\n"
                       "             0 of 3 after 4 ms, need 2 -> busy: release 2; ask who holds it on 1,3\n"
@@ -206,15 +206,15 @@ static void nodes_that_must_not_vote(void **state)
 {
     (void)state;
     assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3\n"
-                      "1 node 1 unfit replica\n"
+                      "1 node 1 ineligible replica\n"
                       "2 node 2 granted\n"
-                      "3 node 3 unfit loading\n",
+                      "3 node 3 ineligible loading\n",
 
                       "acquire \"invoice:42\" ttl=10000 nodes=3\n"
                       "[   0] round 1 > ask 1,2,3\n"
-                      "[   1] node 1  > unfit, a replica\n"
+                      "[   1] node 1  > ineligible, a replica\n"
                       "[   2] node 2  > granted\n"
-                      "[   3] node 3  > unfit, loading\n"
+                      "[   3] node 3  > ineligible, loading\n"
                       "             1 of 3 after 3 ms, need 2 -> quarantine: release 1,2,3");
 }
 
@@ -288,7 +288,7 @@ static void a_raise_that_is_not_answered(void **state)
     assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 fenced timeout=50\n"
                       "4 node 1 granted 15\n"
                       "6 node 2 granted 17\n"
-                      "7 node 3 broken unreachable\n"
+                      "7 node 3 failed unreachable\n"
                       "900 end\n",
 
                       "acquire \"invoice:42\" ttl=10000 nodes=3\n"
@@ -296,7 +296,7 @@ static void a_raise_that_is_not_answered(void **state)
                       "[   4] node 1  > granted, fence 15\n"
                       "[   6] node 2  > granted, fence 17\n"
                       "             fence 17 > raise on 1\n"
-                      "[   7] node 3  > broken, unreachable\n"
+                      "[   7] node 3  > failed, unreachable\n"
                       "[  56] node 1  > silent\n"
                       "             fence 17 is not on 2 -> no quorum: release 1,2,3");
 }

@@ -233,7 +233,7 @@ static void a_raise_that_is_not_answered_is_no_quorum(void **state)
 
     (void)state;
     start_raising(&attempt);
-    vote(&attempt, 2, 3, RL_BROKEN);
+    vote(&attempt, 2, 3, RL_FAILED);
     tell(&attempt, RL_EVENT_TIMER, 2 + TIMEOUT_MS);
     assert_ended_undone(&attempt, RL_OUTCOME_NO_QUORUM);
 }
@@ -244,8 +244,8 @@ static void a_raise_for_which_the_rights_are_missing_says_so(void **state)
 
     (void)state;
     start_raising(&attempt);
-    vote(&attempt, 2, 3, RL_BROKEN);
-    answer_with(&attempt, 2, 0, 4, (struct rl_answer){.verdict = RL_BROKEN, .cause = RL_CAUSE_RIGHTS});
+    vote(&attempt, 2, 3, RL_FAILED);
+    answer_with(&attempt, 2, 0, 4, (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_RIGHTS});
     assert_ended_undone(&attempt, RL_OUTCOME_FORBIDDEN);
 }
 

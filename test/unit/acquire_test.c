@@ -74,13 +74,13 @@ static void a_minority_of_broken_nodes_does_not_spoil_a_won_round(void **state)
 
     (void)state;
     start_once(&attempt, 5);
-    vote(&attempt, 0, 0, RL_BROKEN);
-    vote(&attempt, 1, 0, RL_UNFIT);
+    vote(&attempt, 0, 0, RL_FAILED);
+    vote(&attempt, 1, 0, RL_INELIGIBLE);
     vote(&attempt, 2, 1, RL_GRANTED);
     vote(&attempt, 3, 2, RL_GRANTED);
     vote(&attempt, 4, 3, RL_GRANTED);
     assert_ended(&attempt, RL_OUTCOME_OK);
-    assert_int_equal(attempt.acquire.last[0].verdict, RL_BROKEN);
+    assert_int_equal(attempt.acquire.last[0].verdict, RL_FAILED);
 }
 
 static void one_node_answering_twice_counts_once(void **state)
@@ -116,7 +116,7 @@ static void a_busy_lock_is_busy_though_one_node_is_down(void **state)
 
     (void)state;
     start_once(&attempt, 3);
-    vote(&attempt, 1, 0, RL_BROKEN);
+    vote(&attempt, 1, 0, RL_FAILED);
     vote(&attempt, 0, 3, RL_DENIED);
     assert_nothing(&attempt); /* lost, but the last node decides what to call it */
     vote(&attempt, 2, 4, RL_DENIED);
@@ -130,8 +130,8 @@ static void a_missing_quorum_is_not_called_busy(void **state)
 
     (void)state;
     start_once(&attempt, 5);
-    vote(&attempt, 0, 0, RL_BROKEN);
-    vote(&attempt, 1, 0, RL_BROKEN);
+    vote(&attempt, 0, 0, RL_FAILED);
+    vote(&attempt, 1, 0, RL_FAILED);
     vote(&attempt, 3, 1, RL_DENIED);
     vote(&attempt, 4, 1, RL_DENIED);
     assert_nothing(&attempt);
@@ -145,20 +145,20 @@ static void too_few_nodes_up_is_no_quorum_before_the_others_answer(void **state)
 
     (void)state;
     start_once(&attempt, 3);
-    vote(&attempt, 1, 0, RL_BROKEN);
-    vote(&attempt, 0, 0, RL_BROKEN);
+    vote(&attempt, 1, 0, RL_FAILED);
+    vote(&attempt, 0, 0, RL_FAILED);
     assert_ended_undone(&attempt, RL_OUTCOME_NO_QUORUM);
 }
 
-static void unfit_nodes_are_to_blame_before_the_others_answer(void **state)
+static void ineligible_nodes_are_to_blame_before_the_others_answer(void **state)
 {
     struct attempt attempt;
 
     (void)state;
     start_once(&attempt, 5);
-    vote(&attempt, 0, 0, RL_BROKEN);
-    vote(&attempt, 1, 1, RL_UNFIT);
-    vote(&attempt, 2, 1, RL_UNFIT);
+    vote(&attempt, 0, 0, RL_FAILED);
+    vote(&attempt, 1, 1, RL_INELIGIBLE);
+    vote(&attempt, 2, 1, RL_INELIGIBLE);
     vote(&attempt, 3, 1, RL_DENIED);
     assert_ended_undone(&attempt, RL_OUTCOME_QUARANTINE);
 }
@@ -329,7 +329,7 @@ static void a_wait_without_a_quorum_ends_as_no_quorum(void **state)
 
     (void)state;
     start_waiting(&attempt, 3);
-    lose_to_the_end(&attempt, RL_BROKEN);
+    lose_to_the_end(&attempt, RL_FAILED);
     assert_ended(&attempt, RL_OUTCOME_NO_QUORUM);
 }
 
@@ -395,9 +395,9 @@ static void what_waiting_cannot_mend_ends_at_once(void **state)
         struct rl_answer answer;
         enum rl_outcome outcome;
     } cases[] = {
-        {{.verdict = RL_BROKEN, .cause = RL_CAUSE_RIGHTS}, RL_OUTCOME_FORBIDDEN},
+        {{.verdict = RL_FAILED, .cause = RL_CAUSE_RIGHTS}, RL_OUTCOME_FORBIDDEN},
         {{.verdict = RL_DENIED, .cause = RL_CAUSE_FOREIGN_TYPE}, RL_OUTCOME_FOREIGN_TYPE},
-        {{.verdict = RL_UNFIT, .cause = RL_CAUSE_DUPLICATE}, RL_OUTCOME_INVALID},
+        {{.verdict = RL_INELIGIBLE, .cause = RL_CAUSE_DUPLICATE}, RL_OUTCOME_INVALID},
     };
 
     (void)state;
@@ -417,8 +417,8 @@ static void quarantine_is_waited_for(void **state)
 
     (void)state;
     start_waiting(&attempt, 3);
-    vote(&attempt, 0, 1, RL_UNFIT);
-    vote(&attempt, 1, 1, RL_UNFIT);
+    vote(&attempt, 0, 1, RL_INELIGIBLE);
+    vote(&attempt, 1, 1, RL_INELIGIBLE);
     assert_phase(&attempt, RL_ACQUIRE_RESTING);
     assert_int_equal(attempt.acquire.outcome, RL_OUTCOME_QUARANTINE);
 }
@@ -484,7 +484,7 @@ int main(void)
         cmocka_unit_test(a_busy_lock_is_busy_though_one_node_is_down),
         cmocka_unit_test(a_missing_quorum_is_not_called_busy),
         cmocka_unit_test(too_few_nodes_up_is_no_quorum_before_the_others_answer),
-        cmocka_unit_test(unfit_nodes_are_to_blame_before_the_others_answer),
+        cmocka_unit_test(ineligible_nodes_are_to_blame_before_the_others_answer),
         cmocka_unit_test(silent_at_the_deadline_is_no_quorum_and_undone_everywhere),
         cmocka_unit_test(a_late_grant_changes_nothing_after_the_round_was_undone),
         cmocka_unit_test(a_late_grant_changes_nothing_after_success),

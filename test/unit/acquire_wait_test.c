@@ -32,14 +32,14 @@ static void who_tries_once_watches_nothing(void **state)
     assert_int_equal(waiter.effects.watch, 0);
 }
 
-static void unfit_nodes_are_not_watched(void **state)
+static void ineligible_nodes_are_not_watched(void **state)
 {
     struct rl_acquire_config config = waiting_config(5);
     struct attempt waiter;
 
     (void)state;
     start_hidden(&waiter, &config);
-    answer_with(&waiter, 1, 4, 1, (struct rl_answer){.verdict = RL_UNFIT, .cause = RL_CAUSE_QUARANTINE});
+    answer_with(&waiter, 1, 4, 1, (struct rl_answer){.verdict = RL_INELIGIBLE, .cause = RL_CAUSE_QUARANTINE});
     lose(&waiter);
     assert_waits(&waiter);
     assert_int_equal(waiter.effects.watch, 15);
@@ -53,7 +53,7 @@ static void a_missing_quorum_is_rested_from_not_watched(void **state)
     (void)state;
     start_hidden(&waiter, &config);
     for (uint32_t node = 0; node < 2; node++)
-        answer_with(&waiter, 1, node, 1, (struct rl_answer){.verdict = RL_BROKEN});
+        answer_with(&waiter, 1, node, 1, (struct rl_answer){.verdict = RL_FAILED});
     assert_phase(&waiter, RL_ACQUIRE_RESTING);
     assert_int_equal(waiter.effects.watch, 0);
 }
@@ -433,7 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_round_watches_all_nodes),
         cmocka_unit_test(who_tries_once_watches_nothing),
-        cmocka_unit_test(unfit_nodes_are_not_watched),
+        cmocka_unit_test(ineligible_nodes_are_not_watched),
         cmocka_unit_test(a_missing_quorum_is_rested_from_not_watched),
         cmocka_unit_test(a_look_that_shows_it_free_begins_a_round_at_once),
         cmocka_unit_test(answers_to_an_older_look_do_not_count),

@@ -209,7 +209,7 @@ static void a_renewal_that_counted_forgets_the_failures_before(void **state)
     hold_renewed(&holding, 1);
     for (int64_t ms = RENEW_MS; ms < RENEW_MS + 500; ms += 100) {
         tell(&holding, RL_EVENT_TIMER, ms);
-        answer(&holding, 0, ms, RL_BROKEN);
+        answer(&holding, 0, ms, RL_FAILED);
     }
     tell(&holding, RL_EVENT_TIMER, RENEW_MS + 600);
     answer(&holding, 0, RENEW_MS + 600, RL_GRANTED);
@@ -438,8 +438,8 @@ static void a_failed_extension_by_hand_is_not_repeated(void **state)
     (void)state;
     hold_manually(&holding, 3);
     extend(&holding, 10, 5000);
-    answer(&holding, 0, 11, RL_BROKEN);
-    answer(&holding, 1, 12, RL_BROKEN);
+    answer(&holding, 0, 11, RL_FAILED);
+    answer(&holding, 1, 12, RL_FAILED);
     assert_extended(&holding, RL_OUTCOME_NO_QUORUM, true);
     for (int64_t ms = 13; ms < VALID_MS - 1; ms += TIMEOUT_MS / 2) {
         tell(&holding, RL_EVENT_TIMER, ms);
@@ -538,7 +538,7 @@ static void an_extension_shows_where_it_is_missing(void **state)
         answer(&holding, node, 11, RL_GRANTED);
     assert_extended(&holding, RL_OUTCOME_OK, true);
     answer(&holding, 3, 12, RL_DENIED);
-    answer(&holding, 4, 12, RL_BROKEN);
+    answer(&holding, 4, 12, RL_FAILED);
     assert_int_equal(holding.lease.behind, 0x18);
     step(&holding, (struct rl_event){.kind = RL_EVENT_UP, .node = 4}, 13);
     assert_int_equal(holding.effects.mend, 0x10);
@@ -617,7 +617,7 @@ static void an_extension_that_failed_does_not_use_up_the_limit(void **state)
     config.max_extensions = 1;
     hold(&holding, &config);
     extend(&holding, 10, 2000);
-    answer(&holding, 0, 11, RL_BROKEN);
+    answer(&holding, 0, 11, RL_FAILED);
     extend(&holding, 12, 2000);
     assert_int_equal(holding.effects.extend, 1);
 }
@@ -664,7 +664,7 @@ static void some_denials_and_some_silence_are_no_loss_yet(void **state)
     tell(&holding, RL_EVENT_TIMER, RENEW_MS);
     answer(&holding, 0, 301, RL_DENIED);
     answer(&holding, 1, 301, RL_DENIED);
-    answer(&holding, 2, 301, RL_BROKEN);
+    answer(&holding, 2, 301, RL_FAILED);
     assert_extended(&holding, RL_OUTCOME_NO_QUORUM, false);
     assert_true(rl_lease_held(&holding.lease, at(302)));
 }
@@ -868,7 +868,7 @@ static void a_release_of_a_bare_majority_is_ok_though_one_node_is_broken(void **
 
     (void)state;
     start_release(&holding, 3);
-    answer(&holding, 0, 10, RL_BROKEN);
+    answer(&holding, 0, 10, RL_FAILED);
     answer(&holding, 2, 11, RL_DENIED);
     assert_nothing(&holding);
     answer(&holding, 1, 11, RL_GRANTED);
@@ -942,7 +942,7 @@ static void a_second_release_asks_nobody(void **state)
 /* Every vector of answers to a release, against the rule in its plainest words. */
 static void every_release_of_1_to_5_nodes_ends_as_it_should(void **state)
 {
-    static const enum rl_verdict verdicts[] = {RL_SILENT, RL_GRANTED, RL_DENIED, RL_BROKEN};
+    static const enum rl_verdict verdicts[] = {RL_SILENT, RL_GRANTED, RL_DENIED, RL_FAILED};
 
     (void)state;
     for (uint32_t node_count = 1; node_count <= 5; node_count++)

@@ -40,14 +40,14 @@ static enum rl_decision dumb_decision(const struct counts *counts)
     return RL_LOST;
 }
 
-/* Busy when a majority could vote; else quarantine when the unfit are what is missing for one. */
+/* Busy when a majority could vote; else quarantine when the ineligible are what is missing for one. */
 static enum rl_outcome dumb_reason(const struct counts *counts)
 {
     int able = counts->of[RL_GRANTED] + counts->of[RL_DENIED];
 
     if (is_majority(able, counts->total))
         return RL_OUTCOME_BUSY;
-    if (is_majority(able + counts->of[RL_UNFIT], counts->total))
+    if (is_majority(able + counts->of[RL_INELIGIBLE], counts->total))
         return RL_OUTCOME_QUARANTINE;
     return RL_OUTCOME_NO_QUORUM;
 }
@@ -249,19 +249,19 @@ struct case_of_causes {
     }
 #define NO_RIGHTS                                      \
     {                                                  \
-        .verdict = RL_BROKEN, .cause = RL_CAUSE_RIGHTS \
+        .verdict = RL_FAILED, .cause = RL_CAUSE_RIGHTS \
     }
 #define DOWN                                                \
     {                                                       \
-        .verdict = RL_BROKEN, .cause = RL_CAUSE_UNREACHABLE \
+        .verdict = RL_FAILED, .cause = RL_CAUSE_UNREACHABLE \
     }
-#define UNFIT                                          \
-    {                                                  \
-        .verdict = RL_UNFIT, .cause = RL_CAUSE_REPLICA \
+#define INELIGIBLE                                          \
+    {                                                       \
+        .verdict = RL_INELIGIBLE, .cause = RL_CAUSE_REPLICA \
     }
-#define TWICE                                            \
-    {                                                    \
-        .verdict = RL_UNFIT, .cause = RL_CAUSE_DUPLICATE \
+#define TWICE                                                 \
+    {                                                         \
+        .verdict = RL_INELIGIBLE, .cause = RL_CAUSE_DUPLICATE \
     }
 #define SILENT               \
     {                        \
@@ -281,10 +281,10 @@ static void the_reason_is_what_a_person_has_to_mend(void **state)
         {3, {NO_RIGHTS, NO_RIGHTS, GRANTED}, RL_OUTCOME_FORBIDDEN},
         {3, {NO_RIGHTS, GRANTED, DOWN}, RL_OUTCOME_FORBIDDEN},
         {3, {NO_RIGHTS, DOWN, DOWN}, RL_OUTCOME_NO_QUORUM},
-        {3, {UNFIT, GRANTED, DOWN}, RL_OUTCOME_QUARANTINE},
-        {3, {UNFIT, DOWN, DOWN}, RL_OUTCOME_NO_QUORUM},
-        {5, {UNFIT, NO_RIGHTS, GRANTED, DOWN, DOWN}, RL_OUTCOME_QUARANTINE},
-        {5, {UNFIT, NO_RIGHTS, NO_RIGHTS, GRANTED, DOWN}, RL_OUTCOME_FORBIDDEN},
+        {3, {INELIGIBLE, GRANTED, DOWN}, RL_OUTCOME_QUARANTINE},
+        {3, {INELIGIBLE, DOWN, DOWN}, RL_OUTCOME_NO_QUORUM},
+        {5, {INELIGIBLE, NO_RIGHTS, GRANTED, DOWN, DOWN}, RL_OUTCOME_QUARANTINE},
+        {5, {INELIGIBLE, NO_RIGHTS, NO_RIGHTS, GRANTED, DOWN}, RL_OUTCOME_FORBIDDEN},
         {3, {TWICE, GRANTED, DENIED}, RL_OUTCOME_INVALID},
         {1, {DENIED}, RL_OUTCOME_BUSY},
         {1, {SILENT}, RL_OUTCOME_NO_QUORUM},

@@ -108,7 +108,7 @@ static void an_answer_replaces_what_was_known_before(void **state)
     said(&wait, 0, RL_GRANTED);
     held(&wait, 0, 11, 100, true);
     assert_int_equal(rl_wait_free(&wait, at(0)), 0);
-    said(&wait, 0, RL_BROKEN);
+    said(&wait, 0, RL_FAILED);
     assert_int_equal(wait.watched | wait.freed, 0);
     assert_int_equal(rl_wait_free(&wait, at(1000)), 0);
 }
@@ -217,7 +217,7 @@ static void paint(struct rl_wait *wait, uint32_t node, enum picture picture)
     if (picture == FREE)
         said(wait, node, RL_GRANTED);
     if (picture == BROKEN)
-        said(wait, node, RL_BROKEN);
+        said(wait, node, RL_FAILED);
 }
 
 static void every_picture_is_counted_as_the_twin_counts_it(void **state)

@@ -2,13 +2,9 @@
  * The commands there are: their names, what follows them, and the function that carries each out.
  * It does not parse; options.c does.
  */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
-#include <string.h>
-
-#include "cli/exits.h"
-#include "cli/output.h"
-#include "cli/text.h"
+#include "cli/options.h"
 
 #define NEEDS_NAME "needs the NAME of a lock"
 
@@ -78,7 +74,7 @@ static const char completion_text[] =
     "zsh:   redlock completion zsh >\"${fpath[1]}/_redlock\"\n"
     "fish:  redlock completion fish >~/.config/fish/completions/redlock.fish\n";
 
-const struct cli_command cli_commands[] = {
+static const struct cli_command commands[] = {
     {"run", "NAME [options] [--] CMD [ARG...]", "hold NAME while CMD runs", run_text, CLI_RUN, 1, 1,
      NEEDS_NAME, true, cli_command_run},
     {"acquire", "NAME --ttl DUR [options]", "take NAME, print the lease, exit", acquire_text, CLI_ACQUIRE, 1,
@@ -105,36 +101,4 @@ const struct cli_command cli_commands[] = {
     {"version", "", "print the version", NULL, CLI_VERSION, 0, 0, NULL, false, cli_command_version},
 };
 
-const size_t cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
-
-const struct cli_command *cli_command_find(const char *name)
-{
-    for (size_t i = 0; i < cli_command_count; i++)
-        if (strcmp(cli_commands[i].name, name) == 0)
-            return &cli_commands[i];
-    return NULL;
-}
-
-int cli_command_unknown(const char *name, const char *next)
-{
-    const char *near = NULL;
-    int least = 3;
-
-    for (size_t i = 0; i < cli_command_count; i++) {
-        if (cli_commands[i].bit == CLI_INIT) /* nobody is to get there by a slip of the hand */
-            continue;
-        int distance = cli_text_distance(cli_commands[i].name, name);
-        if (distance < least) {
-            near = cli_commands[i].name;
-            least = distance;
-        }
-    }
-    if (near == NULL)
-        cli_output_fail(CLI_EXIT_USAGE, "there is no command \"%s\"", name);
-    else
-        cli_output_fail(CLI_EXIT_USAGE, "there is no command \"%s\"; did you mean %s?", name, near);
-    if (near == NULL && next != NULL)
-        cli_output_hint("fix", "redlock run %s -- %s, to hold %s while %s runs", name, next, name, next);
-    cli_output_hint("see", "redlock help");
-    return CLI_EXIT_USAGE;
-}
+const struct cli_commands cli_command_table = {commands, sizeof commands / sizeof commands[0]};

@@ -1,0 +1,17 @@
+/*
+ * Somebody who holds a lock or waits for one, in words for people.
+ */
+#ifndef CLI_HOLDER_H
+#define CLI_HOLDER_H
+
+#include <stddef.h>
+
+#include <redlock.h>
+
+/* "web-3 (pid 4242, user deploy, "pg_dump prod")", as far as it is known. */
+void cli_holder_describe(const redlock_holder *holder, char *text, size_t size);
+
+/* "web-3 pid 4242 user deploy, since 10:02:11 (12m04s), why "pg_dump prod"", likewise. */
+void cli_holder_describe_since(const redlock_holder *who, char *text, size_t size);
+
+#endif
