@@ -460,8 +460,8 @@ typedef int (*redlock_listed_fn)(void *context, const redlock_listed *lock);
 
 /* Tells of every lock that a quorum of nodes has: walks through the keys of as many nodes as every quorum meets, a few hundred
  * keys at a time, so that no command keeps a node for longer than a millisecond or so, and asks all nodes about each lock
- * that it finds. A lock that is held all the while is told of exactly once; one that is taken, released or renamed by its
- * holder meanwhile may be told of or not. Memory: 16 bytes a lock. spec NULL: all. REDLOCK_NO_QUORUM, REDLOCK_FORBIDDEN: too few nodes
+ * that it finds. A lock that is held all the while is told of exactly once; one that is taken or released
+ * meanwhile may be told of or not. Memory: 16 bytes a lock. spec NULL: all. REDLOCK_NO_QUORUM, REDLOCK_FORBIDDEN: too few nodes
  * could be walked through, and the list is not complete. */
 REDLOCK_API redlock_result redlock_list(redlock_client *client, const redlock_list_spec *spec,
                                         redlock_listed_fn listed, void *context, redlock_report *report);

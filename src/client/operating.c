@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/client.h"
+#include "engine/finds.h"
 #include "engine/listing.h"
 #include "engine/report.h"
 
@@ -62,7 +63,7 @@ bool rl_listing_tell(redlock_client *client, struct rl_operation *operation)
 {
     redlock_event event;
 
-    while (rl_listing_next(operation, &event)) {
+    while (rl_finds_next(operation, &event)) {
         bool goes_on;
 
         rl_follow_pass_on(client); /* nobody waits for a callback */

@@ -3,34 +3,24 @@
  */
 #include "engine/listing.h"
 
-#include <assert.h>
 #include <string.h>
 
-#include "base/bytes.h"
+#include "engine/finds.h"
 #include "engine/guard.h"
 #include "engine/record.h"
 #include "engine/report.h"
-#include "engine/send.h"
 #include "engine/survey.h"
+#include "engine/walk.h"
 #include "engine/watching.h"
-#include "wire/error_reply.h"
 #include "wire/guard_command.h"
 
 enum {
     LOOKS_AT_ONCE = 32,
-    TRIES_MAX = 3,
-    COUNT_MIN = 2,
     EVERY_ALONE_MS = 250,
     EVERY_WALK_MS = 1000,
     NOTIFIED_EVERY_MS = 2000, /* safety net where nodes notify */
-    HURRY_MAX_MS = 64,
-    SEEN_BORN = 1024
+    HURRY_MAX_MS = 64
 };
-
-static struct rl_engine *engine_of(const struct rl_listing *listing)
-{
-    return listing->operation->lock->engine;
-}
 
 /* ---- making one ---- */
 
@@ -79,42 +69,6 @@ bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *
     return true;
 }
 
-static void drop_look(struct rl_engine *engine, struct rl_operation *look)
-{
-    if (look != NULL)
-        rl_operation_free(engine, look);
-}
-
-/* What was told of is not needed any more, but for a name that is watched alone: when to look next depends on it. */
-static void put_away(struct rl_listing *listing)
-{
-    if (listing->telling == NULL)
-        return;
-    if (listing->alone) {
-        drop_look(engine_of(listing), listing->latest);
-        listing->latest = listing->telling;
-    } else {
-        drop_look(engine_of(listing), listing->telling);
-    }
-    listing->telling = NULL;
-}
-
-static void drop_found(struct rl_listing *listing)
-{
-    struct rl_link *link;
-
-    while ((link = rl_list_first(&listing->operation->looks)) != NULL)
-        drop_look(engine_of(listing), RL_CONTAINER(link, struct rl_operation, link));
-    put_away(listing);
-}
-
-static void drop_page(struct rl_listing *listing)
-{
-    rl_state_release(engine_of(listing), listing->reply, listing->reply_length);
-    listing->reply = NULL;
-    listing->answer = (struct rl_page_answer){0};
-}
-
 void rl_listing_free(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;
@@ -122,87 +76,44 @@ void rl_listing_free(struct rl_operation *operation)
 
     if (listing == NULL)
         return;
-    drop_found(listing);
-    drop_look(engine, listing->latest);
-    drop_page(listing);
-    rl_state_release(engine, listing->seen, listing->seen_places * sizeof *listing->seen);
+    rl_finds_drop_all(listing);
+    rl_finds_drop(engine, listing->latest);
+    rl_walk_drop_page(listing);
+    rl_seen_free(engine, &listing->seen);
     rl_knowns_free(engine, &listing->knowns);
     rl_list_remove(&listing->link);
     operation->listing = NULL;
     rl_state_release(engine, listing, listing_size(listing));
 }
 
-/* ---- keys that were looked at already ---- */
+/* ---- keys that were looked at already: nodes may name one twice, and several name the same one ---- */
 
-static uint64_t *find_place(uint64_t *seen, uint32_t places, uint64_t hash)
+static enum rl_news note_known(struct rl_listing *listing, const char *key, size_t key_length)
 {
-    uint32_t place = (uint32_t)(hash % places);
-
-    while (seen[place] != 0 && seen[place] != hash)
-        place = (place + 1) % places;
-    return &seen[place];
-}
-
-static bool grow_seen(struct rl_listing *listing)
-{
-    uint32_t wanted = listing->seen_places > 0 ? 2 * listing->seen_places : SEEN_BORN;
-    uint64_t *seen = rl_state_allocate(engine_of(listing), wanted * sizeof *seen);
-
-    if (seen == NULL)
-        return false;
-    memset(seen, 0, wanted * sizeof *seen);
-    for (uint32_t i = 0; i < listing->seen_places; i++)
-        if (listing->seen[i] != 0)
-            *find_place(seen, wanted, listing->seen[i]) = listing->seen[i];
-    rl_state_release(engine_of(listing), listing->seen, listing->seen_places * sizeof *listing->seen);
-    listing->seen = seen;
-    listing->seen_places = wanted;
-    return true;
-}
-
-enum news { OLD, NEW, NO_MEMORY };
-
-/* Nodes may name a key twice, and several nodes name the same one. */
-static enum news note_seen(struct rl_listing *listing, const char *key, size_t key_length)
-{
-    uint64_t hash = rl_hash_bytes(engine_of(listing)->queues.seed, key, key_length) | 1;
-    uint64_t *place;
-
-    if (2 * listing->seen_count >= listing->seen_places && !grow_seen(listing))
-        return NO_MEMORY;
-    place = find_place(listing->seen, listing->seen_places, hash);
-    if (*place != 0)
-        return OLD;
-    *place = hash;
-    listing->seen_count++;
-    return NEW;
-}
-
-static enum news note_known(struct rl_listing *listing, const char *key, size_t key_length)
-{
-    struct rl_known *known = rl_knowns_make(engine_of(listing), &listing->knowns, key, key_length);
+    struct rl_known *known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, key, key_length);
 
     if (known == NULL)
-        return NO_MEMORY;
+        return RL_NEWS_NO_MEMORY;
     if (known->walk == listing->walk)
-        return OLD;
+        return RL_NEWS_OLD;
     if (known->fresh)
         known->fresh = listing->walk == 1; /* what was not there at first has come since */
     known->walk = listing->walk;
-    return NEW;
+    return RL_NEWS_NEW;
 }
 
-static enum news note_key(struct rl_listing *listing, const char *key, size_t key_length)
+static enum rl_news note_key(struct rl_listing *listing, const char *key, size_t key_length)
 {
-    return listing->operation->kind == RL_OPERATION_WATCH ? note_known(listing, key, key_length)
-                                                          : note_seen(listing, key, key_length);
+    return listing->operation->kind == RL_OPERATION_WATCH
+               ? note_known(listing, key, key_length)
+               : rl_seen_note(rl_listing_engine(listing), &listing->seen, key, key_length);
 }
 
 /* ---- the end, for good or for now ---- */
 
 static void stop_looks(struct rl_listing *listing)
 {
-    struct rl_engine *engine = engine_of(listing);
+    struct rl_engine *engine = rl_listing_engine(listing);
     struct rl_event cancel = {.kind = RL_EVENT_CANCEL, .now = engine->now};
     struct rl_link *link = rl_list_first(&engine->operations);
 
@@ -213,14 +124,14 @@ static void stop_looks(struct rl_listing *listing)
         if (look->parent == listing->operation)
             rl_survey_event(look, &cancel);
     }
-    drop_found(listing);
+    rl_finds_drop_all(listing);
 }
 
 /* For the report: which nodes were gone through, and why others were not. */
 static void record_walk(struct rl_listing *listing)
 {
     struct rl_operation *operation = listing->operation;
-    struct rl_engine *engine = engine_of(listing);
+    struct rl_engine *engine = rl_listing_engine(listing);
 
     for (uint32_t node = 0; node < engine->node_count && !listing->alone; node++) {
         if (rl_node_set_has(listing->walked, node))
@@ -256,7 +167,7 @@ static void tell(struct rl_listing *listing)
 
 static bool begin_look(struct rl_listing *listing, const struct rl_page_entry *entry)
 {
-    struct rl_engine *engine = engine_of(listing);
+    struct rl_engine *engine = rl_listing_engine(listing);
     size_t prefix = engine->config.key_prefix_length;
     redlock_spec spec = {
         .size = sizeof spec, .name = entry->key + prefix, .name_length = entry->key_length - prefix};
@@ -278,48 +189,9 @@ static bool begin_look(struct rl_listing *listing, const struct rl_page_entry *e
 
 /* ---- the walk ---- */
 
-/* As many nodes as every quorum has one of. */
-static uint32_t wanted_walks(const struct rl_engine *engine)
-{
-    return engine->node_count - rl_quorum(engine->node_count) + 1;
-}
-
-/* The node to go through next, of those that were tried least; node_count: there is none. */
-static uint32_t choose_node(const struct rl_listing *listing)
-{
-    const struct rl_engine *engine = engine_of(listing);
-    uint32_t best = engine->node_count;
-
-    for (uint32_t node = 0; node < engine->node_count; node++) {
-        const struct rl_session *session = &engine->sessions[node];
-
-        if (rl_node_set_has(listing->walked, node) || listing->tries[node] >= TRIES_MAX ||
-            session->state != RL_SESSION_READY || session->ineligible == RL_CAUSE_DUPLICATE ||
-            rl_session_silent(session, engine->now))
-            continue;
-        if (best == engine->node_count || listing->tries[node] < listing->tries[best])
-            best = node;
-    }
-    return best;
-}
-
-static bool ask_page(struct rl_listing *listing, bool full)
-{
-    struct rl_engine *engine = engine_of(listing);
-    struct rl_operation *operation = listing->operation;
-    struct rl_session *session = &engine->sessions[listing->node];
-
-    if (session->state != RL_SESSION_READY || session->disconnects != listing->disconnects ||
-        !rl_send_command(operation->lock, listing->node, RL_COMMAND_PAGE, ++listing->question, NULL, full))
-        return false;
-    listing->stage = RL_LISTING_WALKING;
-    rl_timers_set(&engine->timers, &operation->timer, rl_time_add(engine->now, engine->config.node_timeout));
-    return true;
-}
-
 static void rest(struct rl_listing *listing, struct rl_span pause)
 {
-    struct rl_engine *engine = engine_of(listing);
+    struct rl_engine *engine = rl_listing_engine(listing);
 
     listing->stage = RL_LISTING_RESTING;
     rl_timers_set(&engine->timers, &listing->operation->timer,
@@ -345,7 +217,7 @@ static void fail_walk(struct rl_listing *listing)
 /* A walk may take long: nodes are not kept busy by it for more than a quarter of the time. */
 static void end_walk(struct rl_listing *listing)
 {
-    struct rl_span took = rl_time_since(engine_of(listing)->now, listing->walk_began);
+    struct rl_span took = rl_time_since(rl_listing_engine(listing)->now, listing->walk_began);
     struct rl_span pause = rl_span_us(3 * took.us);
 
     if (listing->operation->kind == RL_OPERATION_LIST) {
@@ -356,110 +228,60 @@ static void end_walk(struct rl_listing *listing)
     rest(listing, pause.us > listing->every.us ? pause : listing->every);
 }
 
-/* On to the next node, or what comes after the last. */
-static void walk_on(struct rl_listing *listing)
+static void go_on(struct rl_listing *listing, enum rl_walk walk)
 {
-    struct rl_engine *engine = engine_of(listing);
+    struct rl_engine *engine = rl_listing_engine(listing);
+    struct rl_time until = RL_TIME_NEVER;
 
-    while (rl_node_set_count(listing->walked) < wanted_walks(engine)) {
-        listing->node = choose_node(listing);
-        if (listing->node == engine->node_count) {
-            fail_walk(listing);
-            return;
-        }
-        listing->tries[listing->node]++;
-        listing->disconnects = engine->sessions[listing->node].disconnects;
-        listing->page.count = RL_PAGE_COUNT;
-        memcpy(listing->page.cursor, "0", sizeof "0");
-        if (ask_page(listing, false))
-            return;
-    }
-    listing->rechecking = listing->operation->kind == RL_OPERATION_WATCH;
-    if (listing->rechecking)
+    switch (walk) {
+    case RL_WALK_ASKED:
+        listing->stage = RL_LISTING_WALKING;
+        until = rl_time_add(engine->now, engine->config.node_timeout);
+        rl_timers_set(&engine->timers, &listing->operation->timer, until);
+        return;
+    case RL_WALK_PAGE:
         listing->stage = RL_LISTING_LOOKING;
-    else
-        end_walk(listing);
+        rl_timers_set(&engine->timers, &listing->operation->timer, until);
+        return;
+    case RL_WALK_DONE:
+        listing->rechecking = listing->operation->kind == RL_OPERATION_WATCH;
+        if (listing->rechecking)
+            listing->stage = RL_LISTING_LOOKING;
+        else
+            end_walk(listing);
+        return;
+    case RL_WALK_FAILED:
+        fail_walk(listing);
+        return;
+    case RL_WALK_NO_MEMORY:
+        end_listing(listing, REDLOCK_NOMEM);
+    }
 }
 
 static void begin_walk(struct rl_listing *listing)
 {
-    listing->walk++;
-    listing->walk_began = engine_of(listing)->now;
-    listing->walked = 0;
     listing->rechecking = listing->failed = false;
-    memset(listing->tries, 0, sizeof listing->tries);
-    rl_knowns_sweep(engine_of(listing), &listing->knowns);
-    walk_on(listing);
+    rl_knowns_sweep(rl_listing_engine(listing), &listing->knowns);
+    go_on(listing, rl_walk_begin(listing));
 }
 
-/* The page has been told of: the next one of this node, or the next node. */
+/* What was found has been told of: the next page of this node, or the next node. */
 static void turn_page(struct rl_listing *listing)
 {
-    if (listing->rechecking) {
+    if (listing->rechecking)
         end_walk(listing);
-        return;
-    }
-    if (strcmp(listing->page.cursor, "0") == 0)
-        listing->walked |= rl_node_set_one(listing->node);
-    else if (ask_page(listing, false))
-        return;
-    walk_on(listing);
-}
-
-static void leave_node(struct rl_listing *listing, enum rl_cause cause)
-{
-    listing->cause = cause;
-    walk_on(listing);
-}
-
-static void keep_page(struct rl_listing *listing, const char *bytes, size_t length)
-{
-    struct rl_page_answer answer;
-
-    listing->reply = rl_state_allocate(engine_of(listing), length);
-    if (listing->reply == NULL) {
-        end_listing(listing, REDLOCK_NOMEM);
-        return;
-    }
-    listing->reply_length = length;
-    memcpy(listing->reply, bytes, length);
-    rl_page_read(&answer, listing->reply, length);
-    listing->answer = answer;
-    memcpy(listing->page.cursor, answer.cursor, sizeof answer.cursor);
-    listing->stage = RL_LISTING_LOOKING;
-    rl_timers_set(&engine_of(listing)->timers, &listing->operation->timer, RL_TIME_NEVER);
+    else
+        go_on(listing, rl_walk_on(listing));
 }
 
 void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
                      const char *bytes, size_t length)
 {
     struct rl_listing *listing = operation->listing;
-    struct rl_page_answer answer;
 
-    if (listing == NULL || listing->stage != RL_LISTING_WALKING || ticket->question != listing->question ||
-        node != listing->node)
-        return;
-    switch (rl_page_read(&answer, bytes, length)) {
-    case RL_PAGE_WHOLE:
-        keep_page(listing, bytes, length);
-        return;
-    case RL_PAGE_NO_SCRIPT:
-        engine_of(listing)->sessions[node].carried = 0;
-        if (ticket->full || !ask_page(listing, true))
-            leave_node(listing, RL_CAUSE_ERROR);
-        return;
-    case RL_PAGE_TOO_MUCH:
-        listing->page.count /= 4;
-        if (listing->page.count < COUNT_MIN || !ask_page(listing, false))
-            leave_node(listing, RL_CAUSE_MEMORY);
-        return;
-    case RL_PAGE_ERROR:
-        leave_node(listing, rl_error_cause(answer.error, answer.error_length));
-        return;
-    case RL_PAGE_NONSENSE:
-        leave_node(listing, RL_CAUSE_PROTOCOL);
-        return;
-    }
+    if (listing != NULL && listing->stage == RL_LISTING_WALKING && ticket->question == listing->question &&
+        node == listing->node)
+        go_on(listing, rl_walk_take(listing, ticket, bytes, length));
 }
 
 /* ---- looks begin and end ---- */
@@ -492,12 +314,12 @@ static void begin_looks(struct rl_listing *listing)
     struct rl_page_entry entry;
 
     while (listing->operation->looking < LOOKS_AT_ONCE && next_key(listing, &entry)) {
-        enum news news;
+        enum rl_news news;
 
-        if (!is_ours(engine_of(listing), entry.key, entry.key_length))
+        if (!is_ours(rl_listing_engine(listing), entry.key, entry.key_length))
             continue;
         news = note_key(listing, entry.key, entry.key_length);
-        if (news == NO_MEMORY || (news == NEW && !begin_look(listing, &entry))) {
+        if (news == RL_NEWS_NO_MEMORY || (news == RL_NEWS_NEW && !begin_look(listing, &entry))) {
             end_listing(listing, REDLOCK_NOMEM);
             return;
         }
@@ -561,11 +383,11 @@ static void take_wait(struct rl_listing *listing)
     struct rl_picture picture = rl_report_picture(look);
 
     rl_list_remove(&look->link);
-    drop_look(engine_of(listing), listing->latest);
+    rl_finds_drop(rl_listing_engine(listing), listing->latest);
     listing->latest = look;
     if (picture.known && picture.free)
         end_listing(listing, REDLOCK_OK);
-    else if (!rl_time_before(engine_of(listing)->now, listing->give_up_at))
+    else if (!rl_time_before(rl_listing_engine(listing)->now, listing->give_up_at))
         end_listing(listing, why_not_free(listing, look));
     else
         rest(listing, pause_after(listing, look));
@@ -578,8 +400,8 @@ static void compare_found(struct rl_listing *listing)
 
     while (link != NULL) {
         struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
-        struct rl_known *known =
-            rl_knowns_make(engine_of(listing), &listing->knowns, look->lock->text, look->lock->key_length);
+        struct rl_known *known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns,
+                                                look->lock->text, look->lock->key_length);
 
         link = rl_list_next(&listing->operation->looks, link);
         look->known = known;
@@ -587,7 +409,7 @@ static void compare_found(struct rl_listing *listing)
             continue;
         rl_list_remove(&look->link);
         listing->telling = look;
-        put_away(listing);
+        rl_finds_put_away(listing);
     }
 }
 
@@ -600,7 +422,7 @@ static void rest_alone(struct rl_listing *listing)
 static void take_found(struct rl_listing *listing)
 {
     if (!listing->rechecking)
-        drop_page(listing);
+        rl_walk_drop_page(listing);
     if (listing->operation->kind == RL_OPERATION_WAIT) {
         take_wait(listing);
         return;
@@ -642,9 +464,9 @@ void rl_listing_start(struct rl_operation *operation)
     struct rl_listing *listing = operation->listing;
 
     operation->lock->asking = operation;
-    rl_guard_look(engine_of(listing));
+    rl_guard_look(rl_listing_engine(listing));
     if (listing->alone) {
-        rl_watching_join(engine_of(listing));
+        rl_watching_join(rl_listing_engine(listing));
         look_again(listing);
     } else {
         begin_walk(listing);
@@ -659,11 +481,11 @@ void rl_listing_event(struct rl_operation *operation, const struct rl_event *eve
         end_listing(listing, REDLOCK_CANCELED);
     } else if (event->kind == RL_EVENT_ANSWER) {
         if (listing->stage == RL_LISTING_WALKING && event->question == listing->question)
-            leave_node(listing, event->answer.cause);
+            go_on(listing, rl_walk_leave(listing, event->answer.cause));
     } else if (event->kind == RL_EVENT_TIMER && !rl_time_before(event->now, operation->timer.at)) {
-        rl_timers_set(&engine_of(listing)->timers, &operation->timer, RL_TIME_NEVER);
+        rl_timers_set(&rl_listing_engine(listing)->timers, &operation->timer, RL_TIME_NEVER);
         if (listing->stage == RL_LISTING_WALKING)
-            leave_node(listing, RL_CAUSE_TIMED_OUT);
+            go_on(listing, rl_walk_leave(listing, RL_CAUSE_TIMED_OUT));
         else if (listing->stage == RL_LISTING_RESTING && listing->alone)
             look_again(listing);
         else if (listing->stage == RL_LISTING_RESTING)
@@ -693,83 +515,10 @@ void rl_listing_changed(struct rl_engine *engine, const char *key, size_t key_le
 
 /* ---- the client's ---- */
 
-static void describe(const struct rl_listing *listing, const struct rl_operation *look,
-                     redlock_listed *listed)
-{
-    const redlock_lock *lock = look->lock;
-    const struct rl_engine *engine = lock->engine;
-    size_t prefix = engine->config.key_prefix_length;
-    struct rl_picture picture = rl_report_picture(look);
-
-    *listed = (redlock_listed){.size = sizeof *listed,
-                               .name = lock->text + prefix,
-                               .name_length = lock->key_length - prefix,
-                               .kind = REDLOCK_EXCLUSIVE,
-                               .foreign = look->foreign,
-                               .votes = picture.votes,
-                               .node_count = engine->node_count,
-                               .quorum = rl_quorum(engine->node_count),
-                               .waiting = look->record.waiting,
-                               .ttl_left_ms = picture.ttl_left_ms,
-                               .fence = picture.fence};
-    if (picture.owner != 0 || listing->partial)
-        listed->holder = picture.holder;
-}
-
-static bool is_listed(const struct rl_listing *listing, const redlock_listed *listed)
-{
-    if (listing->operation->kind == RL_OPERATION_WATCH)
-        return true;
-    return listed->votes >= listed->quorum || (listing->partial && listed->votes > 0);
-}
-
-/* That a walk failed concerns no lock in particular. */
-static void describe_blindness(struct rl_listing *listing, redlock_event *event)
-{
-    listing->blind_due = false;
-    event->change = REDLOCK_CHANGE_UNKNOWN;
-    event->lock = (redlock_listed){.size = sizeof event->lock,
-                                   .name = "",
-                                   .node_count = engine_of(listing)->node_count,
-                                   .quorum = rl_quorum(engine_of(listing)->node_count),
-                                   .ttl_left_ms = -2};
-}
-
-bool rl_listing_next(struct rl_operation *operation, redlock_event *event)
-{
-    struct rl_listing *listing = operation->listing;
-    struct rl_link *link;
-
-    *event = (redlock_event){.size = sizeof *event, .at_ms = rl_state_wall_us(engine_of(listing)) / 1000};
-    put_away(listing);
-    if (listing->stopped || listing->stage == RL_LISTING_OVER)
-        return false;
-    if (listing->blind_due) {
-        describe_blindness(listing, event);
-        return true;
-    }
-    while ((link = rl_list_first(&listing->operation->looks)) != NULL) {
-        struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
-
-        rl_list_remove(link);
-        describe(listing, look, &event->lock);
-        if (!is_listed(listing, &event->lock)) {
-            drop_look(engine_of(listing), look);
-            continue;
-        }
-        listing->telling = look;
-        event->change = look->change;
-        if (look->known != NULL)
-            event->before = look->known->before;
-        return true;
-    }
-    return false;
-}
-
 bool rl_listing_resume(struct rl_operation *operation)
 {
     struct rl_listing *listing = operation->listing;
-    struct rl_engine *engine = engine_of(listing);
+    struct rl_engine *engine = rl_listing_engine(listing);
 
     if (listing->stage == RL_LISTING_OVER)
         return false;

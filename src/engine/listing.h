@@ -5,56 +5,7 @@
 #ifndef RL_ENGINE_LISTING_H
 #define RL_ENGINE_LISTING_H
 
-#include "engine/known.h"
-#include "engine/operation.h"
-#include "wire/page_command.h"
-
-enum rl_listing_stage {
-    RL_LISTING_STARTING,
-    RL_LISTING_WALKING, /* a node was asked for a page */
-    RL_LISTING_LOOKING, /* locks of that page are inspected */
-    RL_LISTING_TELLING, /* the client has what was found */
-    RL_LISTING_RESTING, /* until it looks again */
-    RL_LISTING_OVER
-};
-
-struct rl_listing {
-    struct rl_link link; /* in engine->listings */
-    struct rl_operation *operation;
-    enum rl_listing_stage stage;
-    bool alone;   /* one name, that of the operation's lock; no walk */
-    bool stopped; /* the caller wants no more */
-    bool again;   /* it changed while it was looked at */
-    bool partial;
-    struct rl_span every;
-    struct rl_time give_up_at; /* WAIT */
-    bool nonblocking;
-    uint32_t hurry_ms; /* after a change was notified: until the next look; 0 no hurry */
-
-    /* The walk. */
-    struct rl_page page;
-    struct rl_time walk_began;
-    uint32_t walk, node, question;
-    uint64_t disconnects; /* of that node when its walk began: a cursor is worth nothing afterwards */
-    rl_node_set walked;
-    uint8_t tries[RL_NODES_MAX];
-    enum rl_cause cause; /* why the latest node could not be walked through */
-    bool blind;          /* WATCH: the latest walk failed, which is to be told, or was */
-    bool blind_due, failed;
-    bool rechecking; /* WATCH: what the walk did not meet is looked at */
-    char *reply;     /* the page under way; reply_length bytes */
-    size_t reply_length;
-    struct rl_page_answer answer;
-
-    /* What it found: see operation->looks. */
-    struct rl_operation *telling; /* the one that the client tells of now */
-    struct rl_operation *latest;  /* WAIT: the latest look, for the report */
-    uint64_t *seen;               /* LIST: hashes of the keys that were looked at; 0 free place */
-    uint32_t seen_places, seen_count;
-    struct rl_knowns knowns; /* WATCH */
-    size_t pattern_length;
-    char pattern[]; /* as page.pattern */
-};
+#include "engine/listing_state.h"
 
 /* Makes what a LIST, WATCH or WAIT operation needs; false: no memory. spec has its lengths filled in; its name is the lock's. */
 bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *spec);
@@ -75,9 +26,6 @@ bool rl_listing_check(struct rl_engine *engine);
 void rl_listing_changed(struct rl_engine *engine, const char *key, size_t key_length);
 
 /* ---- for the client, when the operation has ended, perhaps only for now ---- */
-
-/* The next lock, or event, to tell of; false: there are no more for now. What it points to lasts until the next call. */
-bool rl_listing_next(struct rl_operation *operation, redlock_event *event);
 
 /* Goes on after all was told; false: it has ended for good. */
 bool rl_listing_resume(struct rl_operation *operation);

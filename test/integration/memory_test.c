@@ -75,6 +75,50 @@ static void live_with_a_lock(struct life *life, redlock_client *client)
     redlock_lock_free(lock);
 }
 
+static int pass(void *context, const redlock_listed *lock)
+{
+    (void)context;
+    (void)lock;
+    return 0;
+}
+
+static int end_watch(void *context, const redlock_event *event)
+{
+    (void)context;
+    (void)event;
+    return 1;
+}
+
+/* What operators do. A list without memory to send a page, or to keep one, is not complete. */
+static void operate(struct life *life, redlock_client *client)
+{
+    redlock_break_spec breaks = REDLOCK_BREAK_SPEC_INIT;
+    redlock_list_spec watched = REDLOCK_LIST_SPEC_INIT;
+    redlock_lock *lock = NULL;
+    redlock_spec spec = spec_for("operated", LONG_TTL_MS);
+    redlock_result result = redlock_try_acquire(client, &spec, &lock, NULL);
+    char id[9] = "";
+
+    if (result != REDLOCK_OK)
+        return;
+    memcpy(id, redlock_lock_owner(lock, NULL), 8);
+    result = redlock_list(client, NULL, pass, NULL, NULL);
+    if (result != REDLOCK_NO_QUORUM)
+        assert_fair(life, result);
+    watched.name = "operated";
+    result = redlock_watch(client, &watched, end_watch, NULL, NULL);
+    if (result != REDLOCK_CANCELED)
+        assert_fair(life, result);
+    breaks.name = "operated";
+    breaks.id = id;
+    breaks.grace_ms = REDLOCK_BREAK_NOW;
+    result = redlock_break(client, &breaks, NULL);
+    if (result != REDLOCK_NO_QUORUM)
+        assert_fair(life, result);
+    redlock_release(lock, NULL);
+    redlock_lock_free(lock);
+}
+
 static void live_asynchronously(struct life *life, redlock_client *client)
 {
     static struct outcome outcome;
@@ -107,6 +151,7 @@ static uint64_t live(struct life *life, uint64_t nth)
     if (result == REDLOCK_OK) {
         live_with_a_lock(life, client);
         live_asynchronously(life, client);
+        operate(life, client);
         redlock_client_close(client);
     } else {
         assert_result(REDLOCK_NOMEM, result, &report);
