@@ -148,6 +148,7 @@ static void try_lock_command(struct pair *pair)
                      ? pair->fence + 1
                      : (uint64_t)(now_us + draw(pair, -9000000, 9000000)),
         .not_after_us = draw(pair, 1, 10) == 1 ? now_us - 1000000 : INT64_C(9007199254740991),
+        .holds = draw(pair, 0, 1) == 1,
         .repair = draw(pair, 0, 1) == 1,
     };
 
