@@ -48,7 +48,7 @@ static const char list_text[] =
     "GLOB is as in the KEYS command of Redis: *, ?, [a-z]; a backslash makes the next\n"
     "letter stand for itself. Nodes are not kept busy, however many keys they have.\n"
     "With --json one object a line. Exit code 0 when the list is complete, 69 when\n"
-    "too few nodes could be asked, 77 when they refused the credentials or the rights.\n";
+    "too few nodes could be asked, 77 when they refused the credentials or rights.\n";
 
 static const char watch_text[] =
     "One line for each event: held, free (at first), acquired, extended, handed on,\n"
