@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "engine/details.h"
+#include "engine/sized.h"
 
 enum { FLUSH_EVERY = 64 }; /* callbacks: none of them holds back too many questions */
 

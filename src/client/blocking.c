@@ -6,6 +6,7 @@
 #include "client/client.h"
 #include "engine/guard.h"
 #include "engine/report.h"
+#include "engine/sized.h"
 
 redlock_result rl_blocking_misuse(redlock_report *report)
 {

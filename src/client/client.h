@@ -123,8 +123,6 @@ void rl_fork_delist(redlock_client *client);
 /* Gives back what only a working client needs. */
 void rl_client_tear_down(redlock_client *client);
 
-redlock_allocator rl_system_allocator(void);
-
 /* ---- options.c ----------------------------------------------------------------------------------------- */
 
 /* Checks and copies; on failure *error says what is wrong and with which option, and nothing is kept. */
@@ -177,31 +175,6 @@ void rl_notify_stop(redlock_client *client);
 /* Looks at what has come out of the engine: wakes threads whose calls have ended, or who have to run callbacks. */
 void rl_notify_attend(redlock_client *client);
 bool rl_notify_run(redlock_client *client, bool completions, bool notices); /* false: nothing to do */
-
-/* ---- sized.c: structs of other versions ------------------------------------------------------------------- */
-
-/* Whether a caller's struct, which begins with its size, can be read and written as one of `ours` bytes. */
-bool rl_sized_ok(const void *given, size_t ours);
-
-/* Copies it to ours, with zeros for what it lacks; false: as above. And back, as much of it as the caller knows. */
-bool rl_sized_read(void *ours, size_t size, const void *given);
-void rl_sized_write(void *given, const void *ours, size_t size);
-
-/* A caller's report while a call fills it in: `report` is it, or a copy when it is of another version. */
-struct rl_report_frame {
-    redlock_report *given, *report;
-    redlock_report copy;
-};
-
-bool rl_report_accept(struct rl_report_frame *frame, redlock_report *given); /* false: its size is wrong */
-redlock_result rl_report_return(const struct rl_report_frame *frame, redlock_result result); /* the result */
-
-/* A caller's spec as this version knows it: itself, or a copy; NULL: its size is wrong. */
-const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy);
-
-/* ---- details.c ------------------------------------------------------------------------------------------- */
-
-redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity);
 
 /* ---- async.c --------------------------------------------------------------------------------------------- */
 
@@ -259,9 +232,6 @@ redlock_lock *rl_begin_hand_out(struct rl_operation *operation);
 
 /* Tells the caller of a list or a watch what was found so far, without the mutex, and has it go on; false: it has ended. */
 bool rl_listing_tell(redlock_client *client, struct rl_operation *operation);
-
-/* As rl_report_operation(), but what a wait saw last. */
-void rl_listing_report(redlock_report *report, const struct rl_operation *operation);
 
 /* ---- thread_token.c ------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,9 @@
 
 #include "base/bytes.h"
 #include "client/client.h"
+#include "engine/details.h"
 #include "engine/report.h"
+#include "engine/sized.h"
 
 static const char *parse_nodes(redlock_client *client, const redlock_options *options, uint32_t *node)
 {

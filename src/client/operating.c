@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "client/client.h"
+#include "engine/details.h"
 #include "engine/listing.h"
 #include "engine/report.h"
+#include "engine/sized.h"
 
 /* ---- what callers give ---- */
 
@@ -74,15 +76,6 @@ bool rl_listing_tell(redlock_client *client, struct rl_operation *operation)
     }
     rl_client_now(client);
     return rl_engine_resume(operation);
-}
-
-void rl_listing_report(redlock_report *report, const struct rl_operation *operation)
-{
-    if (operation->listing != NULL && operation->kind == RL_OPERATION_WAIT &&
-        operation->listing->latest != NULL)
-        rl_report_look(report, operation, operation->listing->latest);
-    else
-        rl_report_operation(report, operation);
 }
 
 /* ---- lists, watches and waits ---- */

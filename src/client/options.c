@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "client/memory.h"
 
 enum {
     DEFAULT_CONNECT_TIMEOUT_MS = 1000,
@@ -19,24 +20,6 @@ enum {
     TIMEOUT_MAX_MS = 600000,
     DRIFT_MAX_PPM = 500000
 };
-
-static void *system_allocate(void *context, size_t size)
-{
-    (void)context;
-    return malloc(size);
-}
-
-static void system_release(void *context, void *memory, size_t size)
-{
-    (void)context;
-    (void)size;
-    free(memory);
-}
-
-redlock_allocator rl_system_allocator(void)
-{
-    return (redlock_allocator){system_allocate, system_release, NULL};
-}
 
 static uint32_t or_default(uint32_t value, uint32_t standard)
 {
