@@ -1,13 +1,14 @@
 /*
- * Checks the options a caller gave and keeps a copy with the defaults filled in. Node URLs are the client's own business.
+ * Options and their defaults; see options.h.
  */
+#include "client/options.h"
+
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "client/client.h"
 #include "client/memory.h"
 
 enum {

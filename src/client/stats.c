@@ -1,7 +1,8 @@
 /*
  * The calls that read statistics, and what is known of a node. What is counted is the engine's.
  */
-#include "client/client.h"
+#include "client/leave.h"
+#include "client/poll.h"
 #include "engine/facts.h"
 #include "engine/gauges.h"
 #include "engine/prometheus.h"
@@ -14,10 +15,10 @@ redlock_result redlock_client_stats(redlock_client *client, redlock_stats *stats
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    rl_driver_refresh(client); /* answers that came while nobody looked count too */
+    rl_poll_refresh(client); /* answers that came while nobody looked count too */
     rl_gauges_client(&client->engine);
     rl_sized_write(stats, &client->engine.stats, sizeof client->engine.stats);
-    rl_driver_leave(client); /* they may have made others ask on */
+    rl_leave_sending(client); /* they may have made others ask on */
     return REDLOCK_OK;
 }
 
@@ -29,14 +30,14 @@ redlock_result redlock_client_node_stats(redlock_client *client, uint32_t node, 
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
     if (node >= client->engine.node_count) {
-        rl_client_leave(client);
+        rl_leave(client);
         return REDLOCK_INVALID;
     }
-    rl_driver_refresh(client);
+    rl_poll_refresh(client);
     rl_client_now(client); /* right before the wall clock is read */
     rl_gauges_node(&client->engine, node);
     rl_sized_write(stats, &client->engine.node_stats[node], sizeof *stats);
-    rl_driver_leave(client);
+    rl_leave_sending(client);
     return REDLOCK_OK;
 }
 
@@ -50,13 +51,13 @@ redlock_result redlock_client_node_facts(redlock_client *client, uint32_t node, 
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
     if (node >= client->engine.node_count) {
-        rl_client_leave(client);
+        rl_leave(client);
         return REDLOCK_INVALID;
     }
     rl_facts_tell(&client->engine, node, &ours);
     ours.certificate_ends_s = rl_stream_certificate_end(&client->connections[node].stream);
     rl_sized_write(facts, &ours, sizeof ours);
-    rl_client_leave(client);
+    rl_leave(client);
     return REDLOCK_OK;
 }
 
