@@ -1,6 +1,6 @@
 /*
- * A blocking call, and what threads sleep in that are in one: types only. Up to three of them follow each other (follow.h); more are a
- * crowd (crowd.h).
+ * A blocking call, and the lists of threads that sleep in one: types only. Up to three threads follow each other (follow.h); more are
+ * a crowd (crowd.h).
  */
 #ifndef RL_CLIENT_CALL_H
 #define RL_CLIENT_CALL_H
@@ -39,10 +39,10 @@ struct rl_call {
 /* TAKEN: another thread ends it. From then on its own touches nothing of the client any more, which may be gone. */
 enum { RL_CALL_AWAKE, RL_CALL_ASLEEP, RL_CALL_TAKEN, RL_CALL_OVER };
 
-/* Threads sleep in dormitories of 32, on one futex each, so that many of them are woken by one system call. Waked one by
- * one, each would push the waker off its core. */
 enum { RL_CROWD = 4 }; /* as many blocking calls at once are one */
 
+/* Threads of a crowd sleep in dormitories of 32, on one futex each, so that many of them are woken by one system call. Woken one
+ * by one, each would push the waker off its core. */
 enum { RL_DORMITORIES = 4, RL_BEDS = 32 * RL_DORMITORIES };
 
 struct rl_crowd {

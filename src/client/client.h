@@ -1,7 +1,7 @@
 /*
  * What a client is made of beside its engine: threads, connections, a clock. Everything in here is guarded by the client's mutex
- * unless it says otherwise; functions expect it to be held unless they say otherwise. No file of this folder that this one needs
- * needs it: docs/architecture.md has them from the bottom up.
+ * unless it says otherwise; functions expect it to be held unless they say otherwise. docs/architecture.md has the files of this
+ * folder from the bottom up.
  */
 #ifndef RL_CLIENT_CLIENT_H
 #define RL_CLIENT_CLIENT_H

@@ -12,7 +12,6 @@
 #include "client/follow.h"
 #include "client/fork.h"
 #include "client/notify.h"
-#include "client/options.h"
 #include "client/poll.h"
 #include "engine/lagging.h"
 

@@ -9,7 +9,7 @@
 /* As rl_call_hand_out(), or rl_call_adopted() for an adoption; the handle keeps the client. */
 redlock_lock *rl_end_hand_out(struct rl_operation *operation);
 
-/* Reports an operation that has ended, and lets go of it. handed_out: where the lock of a won acquisition goes; NULL it is none. */
+/* Reports an operation that has ended, and lets go of it. handed_out: where the lock of a won acquisition goes; NULL: there is none. */
 redlock_result rl_end_operation(redlock_client *client, struct rl_operation *operation,
                                 redlock_lock **handed_out, redlock_report *report);
 

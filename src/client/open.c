@@ -185,7 +185,7 @@ static redlock_result open_client(const redlock_options *options, redlock_client
 {
     RL_NO_CANCELLATION;
     struct rl_config config;
-    char error[256];
+    const char *wrong;
     uint32_t node_count = options->nodes != NULL ? count_urls(options->nodes) : 0;
     redlock_result result;
 
@@ -194,9 +194,9 @@ static redlock_result open_client(const redlock_options *options, redlock_client
                         REDLOCK_NODES_MAX);
         return REDLOCK_INVALID;
     }
-    result = rl_config_make(&config, options, error, sizeof error);
+    result = rl_options_take(&config, options, &wrong);
     if (result != REDLOCK_OK) {
-        rl_report_error(report, result, "%s", error);
+        rl_report_error(report, result, "%s", wrong);
         return result;
     }
     *client = create(&config, node_count);

@@ -1,6 +1,6 @@
 /*
- * Threads that sleep in blocking calls while another one drives the connections: the lists they are in and the words they sleep on. Each
- * is one of struct rl_followers; when they sleep, and who wakes them for what, is in follow.c.
+ * Threads that sleep in blocking calls while another one drives the connections: the lists they are in (struct rl_followers) and the
+ * words they sleep on. When they sleep, and what they are woken for, is in follow.c.
  */
 #ifndef RL_CLIENT_SLEEPERS_H
 #define RL_CLIENT_SLEEPERS_H
