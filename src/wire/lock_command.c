@@ -91,7 +91,7 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
         rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
-    rl_write_text(writer, command->repair ? "1" : "0");
+    rl_write_text(writer, command->repair ? "1" : command->holds ? "2" : "0");
     if (guarded) {
         rl_write_text(writer, command->epoch);
         rl_write_integer(writer, command->not_after_us);
@@ -101,7 +101,12 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
                           bool full)
 {
-    if ((features & RL_FEATURE_DELEX) != 0) {
+    const struct rl_kind *kind = command->lock_kind;
+
+    if (kind->write_release_keys != NULL) {
+        open_script(writer, command, full, 1 + kind->release_keys, 1);
+        kind->write_release_keys(writer, command);
+    } else if ((features & RL_FEATURE_DELEX) != 0) {
         rl_write_command(writer, 4);
         rl_write_text(writer, "DELEX");
         rl_write_bytes(writer, command->key, command->key_length);
