@@ -3,6 +3,8 @@
  */
 #include "engine/acquisition.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "core/trace.h"
 #include "engine/dispatch.h"
@@ -37,6 +39,8 @@ static void end_acquisition(struct rl_operation *operation)
     const struct rl_acquire *acquire = &operation->acquire;
     rl_node_set behind = nodes_without(lock, acquire);
 
+    assert(acquire->phase == RL_ACQUIRE_ENDED);
+    assert(lock->asking == operation);
     if (lock->kind->stands_in_line)
         rl_place_leave(operation);
     if (operation->shown)
@@ -154,6 +158,7 @@ void rl_acquisition_event(struct rl_operation *operation, const struct rl_event 
     redlock_lock *lock = operation->lock;
     struct rl_event refusal;
 
+    assert(operation->kind == RL_OPERATION_ACQUIRE);
     step(operation, event);
     /* Nodes that could not even be asked answer after the question has gone to all the others. */
     while (!operation->done && rl_dispatch_take_instant(lock, &refusal))
@@ -166,6 +171,9 @@ void rl_acquisition_start(struct rl_operation *operation, const struct rl_acquir
     struct rl_engine *engine = operation->lock->engine;
     struct rl_event event = {.kind = RL_EVENT_START, .now = engine->now};
 
+    assert(operation->kind == RL_OPERATION_ACQUIRE);
+    assert(operation->lock->asking == NULL);
+    assert(operation->lock->stage == RL_LOCK_ASKING);
     operation->lock->asking = operation;
     rl_acquire_init(&operation->acquire, config, &engine->prng);
     rl_acquisition_event(operation, &event);

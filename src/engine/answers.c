@@ -4,6 +4,7 @@
  */
 #include "engine/answers.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -222,6 +223,8 @@ static void take_line(redlock_lock *lock, uint32_t node, const struct rl_ticket 
 static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
                         struct rl_span latency, struct rl_lock_reply *reply)
 {
+    assert(lock != NULL);
+    assert(node < lock->engine->node_count);
     learn(lock, node, ticket, reply);
     if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
         lock->broken_on |= rl_node_set_one(node);

@@ -3,6 +3,8 @@
  */
 #include "engine/dispatch.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "engine/debts.h"
 #include "engine/guard.h"
@@ -30,6 +32,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     rl_node_set one = rl_node_set_one(node);
     enum rl_right right;
 
+    assert(node < engine->node_count);
     if (session->ineligible != RL_CAUSE_NONE || engine->guards[node].by_info)
         look_again(engine, session);
     rl_session_wake(session, engine->now);
@@ -79,6 +82,7 @@ void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
 {
     struct rl_engine *engine = lock->engine;
 
+    assert(lock->stage == RL_LOCK_HELD);
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         uint32_t node = rl_node_set_first(left);
         struct rl_session *session = &engine->sessions[node];
@@ -125,6 +129,7 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
 {
     struct rl_engine *engine = lock->engine;
 
+    assert((nodes & ~rl_node_set_all(engine->node_count)) == 0);
     lock->owed = lock->instant = 0;
     lock->owed_kind = RL_COMMAND_RELEASE;
     lock->owed_question = question;
@@ -156,6 +161,7 @@ bool rl_dispatch_pay(redlock_lock *lock, uint32_t node)
     struct rl_engine *engine = lock->engine;
     rl_node_set one = rl_node_set_one(node);
 
+    assert(rl_node_set_has(lock->owed, node));
     lock->owed &= ~one;
     if (rl_vote_reachable(engine, node) &&
         (lock->owed_kind != RL_COMMAND_ACQUIRE || rl_guard_right(engine, node) == RL_MAY_VOTE) &&

@@ -273,6 +273,8 @@ bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_tic
     redlock_lock *lock = ticket->subject;
     struct rl_admitted admitted;
 
+    assert(engine->config.guarded);
+    assert(node < engine->node_count);
     rl_guard_read_admit(bytes, length, &admitted);
     guard->asking = rl_time_before(ticket->sent, guard->asked); /* another one may be on its way */
     if (admitted.no_script && !ticket->full) {
@@ -357,6 +359,7 @@ enum rl_right rl_guard_right(struct rl_engine *engine, uint32_t node)
     /* Its record is in order, its clock is not: it is asked for the time now and then. */
     bool in_doubt = guard->clock_bad || (guard->suspected.us != 0 && guard->fitness == RL_FITNESS_FIT);
 
+    assert(node < engine->node_count);
     if (rl_vote_counts(engine, node))
         return RL_MAY_VOTE;
     if (!rl_vote_reachable(engine, node) || !engine->voting)

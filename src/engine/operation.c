@@ -49,6 +49,7 @@ struct rl_operation *rl_operation_create(struct rl_engine *engine, enum rl_opera
 {
     struct rl_operation *operation;
 
+    assert(lock != NULL);
     if (!rl_state_reserve_timer(engine))
         return NULL;
     operation = take_spare(engine);
@@ -141,6 +142,7 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
 {
     struct rl_engine *engine = operation->lock->engine;
 
+    assert(operation->lock != NULL);
     if (operation->done)
         return;
     operation->done = true;

@@ -4,6 +4,8 @@
  */
 #include "engine/place.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "engine/send.h"
 #include "wire/resp_reader.h"
@@ -29,11 +31,13 @@ static void draw_place(struct rl_operation *operation, uint32_t lease_ms)
 
 void rl_place_begin(struct rl_operation *operation)
 {
+    assert(operation->lock->kind->stands_in_line);
     draw_place(operation, LEASE_MS);
 }
 
 bool rl_place_near(const struct rl_operation *operation, uint32_t node)
 {
+    assert(node < operation->lock->engine->node_count);
     return operation->ranks[node] <= DEPUTY;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "engine/queue.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -73,6 +74,7 @@ static void step_down(redlock_lock *lock)
 {
     redlock_lock **place = place_of(lock->engine, lock->text, lock->key_length);
 
+    assert(lock->leads);
     while (*place != lock)
         place = &(*place)->next_leader;
     *place = lock->next_leader;
@@ -132,6 +134,7 @@ void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire
     struct rl_engine *engine = lock->engine;
     redlock_lock *leader = rl_queue_leader(engine, lock->text, lock->key_length);
 
+    assert(!operation->lock->kind->stands_in_line);
     if (leader == NULL) {
         lead(lock);
         lock->queue_since =

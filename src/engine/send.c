@@ -3,6 +3,7 @@
  */
 #include "engine/send.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/validity.h"
@@ -135,6 +136,8 @@ void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_wri
 {
     struct rl_session *session = RL_CONTAINER(exchange, struct rl_session, exchange);
 
+    assert(count >= 1);
+    assert(count <= RL_MANY_MAX);
     if (count == 1)
         write_alone(session, rl_exchange_recent(&session->exchange, 1, 0), false, writer);
     else
@@ -159,6 +162,7 @@ static bool send_together(struct rl_session *session, const redlock_lock *lock,
     struct rl_exchange *exchange = &session->exchange;
     size_t size = RL_MANY_EACH + lock->owner_length + 2 * (size_t)lock->key_length;
 
+    assert(script_for_many(ticket) != NULL);
     if (exchange->enlisted == RL_MANY_MAX ||
         (exchange->enlisted > 0 &&
          script_for_many(rl_exchange_recent(exchange, 1, 0)) != script_for_many(ticket)))
@@ -235,6 +239,8 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
                                .sent = engine->now};
     bool sent;
 
+    assert(node < engine->node_count);
+    assert(lock->kind != NULL);
     if (question == RL_QUESTION_MEND)
         ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, engine->now));
     if (kind == RL_COMMAND_ADMIT)

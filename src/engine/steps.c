@@ -3,6 +3,8 @@
  */
 #include "engine/steps.h"
 
+#include <assert.h>
+
 #include "engine/acquisition.h"
 #include "engine/dispatch.h"
 #include "engine/guard.h"
@@ -47,6 +49,7 @@ void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket 
                              .node = node,
                              .answer = *answer};
 
+    assert(node < lock->engine->node_count);
     if (!rl_steps_current(lock, ticket))
         return;
     if (ticket->kind == RL_COMMAND_EXTEND || ticket->kind == RL_COMMAND_RELEASE)
@@ -82,6 +85,7 @@ static void settle(struct rl_engine *engine, struct rl_list *rounds, uint32_t no
     enum rl_right right = rl_guard_right(engine, node);
     struct rl_link *link = rl_list_first(rounds);
 
+    assert(node < engine->node_count);
     while (link != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
         struct rl_ticket as_if = {.question = lock->owed_question, .kind = (uint8_t)lock->owed_kind};

@@ -3,6 +3,8 @@
  */
 #include "engine/watching.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "engine/place.h"
 #include "engine/send.h"
@@ -19,6 +21,7 @@ static bool switch_tracking(struct rl_engine *engine, uint32_t node, bool on)
     struct rl_ticket ticket = {.kind = RL_COMMAND_TRACK, .replies = 1, .sent = engine->now};
     struct rl_writer writer;
 
+    assert(node < engine->node_count);
     if (!rl_exchange_reserve(&session->exchange, TRACKING_ROOM, &writer))
         return false;
     rl_write_tracking(&writer, on);
