@@ -20,6 +20,7 @@ help:
 	@echo 'make                       build the library and the command into build/'
 	@echo 'make test                  every check and every test; the last line is the sum'
 	@echo 'make demo                  see it work on this machine'
+	@echo 'make dashboard             the dashboard of redlock serve with five nodes of its own and a lively load; ADDRESS= as you like'
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
@@ -45,6 +46,7 @@ help:
 	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one'
 	@echo 'make bench-serve           speed of redlock serve, and of the library beside it; half a minute'
 	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'
+	@echo 'make dashboard-test        the dashboard in a real Chromium, with axe; fetches a driver, and renews the picture in docs; minutes'
 	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make chaos-mixed           the same with clients of the previous version among them; PREVIOUS= a revision as you like'
@@ -59,6 +61,10 @@ test:
 demo: all
 	@tools/setup demo
 	@REDLOCK=$(BUILD)/src/redlock $(WITH_SERVER) tools/demo
+
+dashboard: all
+	@tools/setup demo
+	@tools/dashboard $(BUILD)/src/redlock $(ADDRESS)
 
 install uninstall:
 	@tools/setup build
@@ -194,7 +200,11 @@ serve-contract: all
 	@tools/setup wheel
 	@REDLOCK=$(abspath $(BUILD))/src/redlock test/serve/contract $(BUILD)/peers/schemathesis
 
+dashboard-test: all
+	@tools/setup dashboard
+	@tools/try-dashboard $(abspath $(BUILD))/src/redlock $(BUILD)/dashboard docs/dashboard.png
+
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-against bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop clean
+.PHONY: all help test demo dashboard dashboard-test install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop bench-against clean

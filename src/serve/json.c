@@ -91,6 +91,21 @@ json_t *serve_json_nodes(const redlock_report *report)
     return list;
 }
 
+json_t *serve_json_waiters(const redlock_report *report)
+{
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++) {
+        json_t *object = serve_json_holder(&waiter.who);
+        json_object_set_new(object, "count", json_integer(waiter.count));
+        if (waiter.place != 0)
+            json_object_set_new(object, "place", json_integer(waiter.place));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 json_t *serve_json_report(const redlock_report *report)
 {
     json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:o}", "result", redlock_result_name(report->result),

@@ -184,21 +184,6 @@ struct looking {
     struct serve_wish wish;
 };
 
-static json_t *json_waiters(const redlock_report *report)
-{
-    redlock_waiter waiter = REDLOCK_WAITER_INIT;
-    json_t *list = json_array();
-
-    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++) {
-        json_t *object = serve_json_holder(&waiter.who);
-        json_object_set_new(object, "count", json_integer(waiter.count));
-        if (waiter.place != 0)
-            json_object_set_new(object, "place", json_integer(waiter.place));
-        json_array_append_new(list, object);
-    }
-    return list;
-}
-
 static json_t *json_detail(const struct looking *looking, const redlock_report *report)
 {
     bool held = report->holder.id[0] != '\0';
@@ -206,7 +191,7 @@ static json_t *json_detail(const struct looking *looking, const redlock_report *
     json_t *body = json_pack("{s:o, s:s, s:o, s:i, s:o}", "name",
                              serve_json_text(looking->wish.name, looking->wish.name_length), "state",
                              held ? "held" : "free", "nodes", serve_json_nodes(report), "waiting",
-                             (int)(report->waiting + behind), "waiters", json_waiters(report));
+                             (int)(report->waiting + behind), "waiters", serve_json_waiters(report));
 
     if (held)
         json_object_set_new(body, "holder", serve_json_holder(&report->holder));

@@ -3,6 +3,8 @@
  */
 #include "serve/routes.h"
 
+#include "serve/board.h"
+#include "serve/dashboard.h"
 #include "serve/events.h"
 #include "serve/hold.h"
 #include "serve/info.h"
@@ -20,10 +22,12 @@ const struct serve_route serve_routes[] = {
     {SERVE_POST, "/v1/sessions/{}/keepalive", SERVE_LOCKER, "", "ttl_ms locks", serve_sessions_keep_alive},
     {SERVE_DELETE, "/v1/sessions/{}", SERVE_LOCKER, "", NULL, serve_sessions_close},
     {SERVE_GET, "/v1/events", SERVE_READER, "name session", NULL, serve_events_listen},
+    {SERVE_GET, "/v1/overview", SERVE_READER, "", NULL, serve_board_watch},
     {SERVE_GET, "/v1/nodes", SERVE_READER, "", NULL, serve_info_nodes},
     {SERVE_GET, "/v1/openapi.json", SERVE_NOBODY, "", NULL, serve_info_openapi},
     {SERVE_GET, "/v1/problems/{}", SERVE_NOBODY, "", NULL, serve_info_problem},
     {SERVE_GET, "/metrics", SERVE_READER, "", NULL, serve_metrics_show},
+    {SERVE_GET, "/", SERVE_NOBODY, "", NULL, serve_dashboard_show},
     {SERVE_GET, "/livez", SERVE_NOBODY, "", NULL, serve_info_alive},
     {SERVE_GET, "/readyz", SERVE_NOBODY, "", NULL, serve_info_ready},
 };

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "serve/board.h"
 #include "serve/connection.h"
 #include "serve/events.h"
 #include "serve/hold.h"
@@ -102,6 +103,7 @@ static void on_second(evutil_socket_t socket, short what, void *context)
     serve_sessions_tick(server);
     serve_events_tick(server);
     serve_info_tick(server);
+    serve_board_tick(server);
     for (size_t i = 0; i < server->listener_count; i++)
         if (server->listeners[i].listener != NULL)
             evconnlistener_enable(server->listeners[i].listener);
@@ -228,6 +230,7 @@ static void end(struct serve_server *server)
             event_free(events[i]);
     serve_events_free(server->events);
     serve_names_free(server);
+    serve_board_free(server);
     serve_access_free(&server->access);
     SSL_CTX_free(server->tls);
     if (server->base != NULL)

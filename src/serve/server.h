@@ -22,6 +22,7 @@ struct serve_session;
 struct serve_hold;
 struct serve_line;
 struct serve_names;
+struct serve_board;
 struct serve_route;
 struct ssl_ctx_st;
 struct evconnlistener;
@@ -78,6 +79,7 @@ struct serve_server {
     struct serve_session *sessions; /* a list */
     struct serve_hold *holds;       /* a list */
     struct serve_counts counts;
+    struct serve_board *board; /* NULL until somebody watches */
     struct serve_names *names; /* counted for /metrics; NULL none */
     struct serve_key keys[SERVE_KEYS_MAX];
     int64_t now_ms;                               /* of the last turn, CLOCK_BOOTTIME */

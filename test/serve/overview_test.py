@@ -1,0 +1,126 @@
+"""GET /v1/overview: the state of everything, then what changes, for those who may see it; and the page that shows it."""
+
+import base64
+import hashlib
+import re
+
+from lib import Fleet, Service, Stream, equal, main, release, test, until, work
+
+fleet = Fleet()
+service = Service(fleet)
+
+
+def next_with(stream, condition):
+    """The next event in which something is so."""
+    for _ in range(60):
+        event = stream.next()
+        if event["type"] in ("state", "change") and condition(event["data"]):
+            return event["data"]
+    raise AssertionError("it was never told")
+
+
+@test
+def the_state_comes_first_and_then_changes():
+    service.take("early", ttl_ms=60000, why="before anybody looked")
+    stream = Stream(service, "/v1/overview")
+    first = stream.next()
+    equal(first["type"], "state")
+    state = first["data"]
+    equal((len(state["nodes"]), state["fleet"]["quorum"], state["complete"], state["may_break"]), (5, 3, True, False))
+    equal(state["locks"]["early"]["holder"]["why"], "before anybody looked")
+    lease = service.take("late", ttl_ms=60000)
+    told = next_with(stream, lambda data: data["locks"].get("late"))
+    equal((told["locks"]["late"]["nodes"], "early" in told["locks"]), (5, False), "only what changed:")
+    equal(release(service, "late", lease), 204)
+    next_with(stream, lambda data: "late" in data["locks"] and data["locks"]["late"] is None)
+    stream.close()
+
+
+@test
+def nodes_that_come_and_go_are_told_of():
+    stream = Stream(service, "/v1/overview")
+    fleet.freeze(2)
+    try:
+        next_with(stream, lambda data: data["nodes"][2]["state"] == "down")
+    finally:
+        fleet.thaw(2)
+    next_with(stream, lambda data: data["nodes"][2]["state"] == "up")
+    stream.close()
+
+
+@test
+def too_few_nodes_do_not_make_locks_vanish():
+    stream = Stream(service, "/v1/overview")
+    assert "early" in stream.next()["data"]["locks"]
+    fleet.freeze(1, 2, 3)
+    try:
+        told = next_with(stream, lambda data: not data["complete"])
+        assert told["locks"].get("early", True) is not None, told
+    finally:
+        fleet.thaw(1, 2, 3)
+    next_with(stream, lambda data: data["complete"])
+    stream.close()
+
+
+@test
+def nobody_sees_more_than_its_prefix_allows():
+    access = work / "access"
+    digest = hashlib.sha256(b"secret").hexdigest()
+    access.write_text(f"token {digest} team read team-\n")
+    guarded = Service(fleet, config=f"serve_access = {access}\n")
+    service.take("team-a", ttl_ms=60000)
+    equal(Stream(guarded, "/v1/overview").status, 401)
+    stream = Stream(guarded, "/v1/overview", Authorization="Bearer secret")
+    equal(list(next_with(stream, lambda data: data["locks"])["locks"]), ["team-a"])
+    stream.close()
+    equal(guarded.stop(), 0)
+
+
+@test
+def the_nodes_are_walked_through_only_while_somebody_looks():
+    def walks():
+        found = re.search(r"cmdstat_scan:calls=(\d+)", fleet.ask(0, "INFO", "commandstats"))
+        return int(found[1]) if found else 0
+
+    def pass_seconds(count):
+        """By the node's own clock."""
+        def uptime():
+            return int(re.search(r"uptime_in_seconds:(\d+)", fleet.ask(0, "INFO", "server"))[1])
+        end = uptime() + count
+        until(lambda: uptime() >= end, "some seconds")
+
+    stream = Stream(service, "/v1/overview")
+    before = walks()
+    until(lambda: walks() > before + 1, "a node that is walked through")
+    stream.close()
+    pass_seconds(2)
+    before = walks()
+    pass_seconds(3)
+    equal(walks(), before, "walks with nobody looking:")
+
+
+@test
+def the_page_is_small_and_runs_nothing_but_its_own_script():
+    connection = service.connect()
+    connection.request("GET", "/")
+    answer = connection.getresponse()
+    page, policy = answer.read(), answer.getheader("Content-Security-Policy")
+    connection.close()
+    equal((answer.status, len(page) < 60000), (200, True))
+    for tag in (b"script", b"style"):
+        text = re.search(b"<" + tag + b">(.*?)</" + tag + b">", page, re.S)[1]
+        assert "'sha256-" + base64.b64encode(hashlib.sha256(text).digest()).decode() + "'" in policy, policy
+    assert "default-src 'none'" in policy and "unsafe" not in policy, policy
+    outside = set(re.findall(rb"(?:https?:)?//[a-z][a-z0-9.]*\.[a-z]+", page)) - {b"http://www.w3.org"}
+    equal(outside, set(), "addresses in the page:")
+
+
+@test
+def it_stops_while_somebody_watches():
+    stream = Stream(service, "/v1/overview")
+    equal(stream.next()["type"], "state")
+    equal(service.stop(), 0)
+    stream.close()
+
+
+main()
