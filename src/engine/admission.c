@@ -68,12 +68,12 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
                            enum rl_word word, redlock_lock *lock, bool full)
 {
     struct rl_session *session = &engine->sessions[node];
-    struct rl_ticket ticket = {.subject = lock,
-                               .question = lock != NULL ? lock->owed_question : 0,
-                               .kind = RL_COMMAND_ADMIT,
-                               .replies = 1,
-                               .number = word, /* if need be it is said again as it was */
-                               .sent = engine->now};
+    struct rl_pending pending = {.subject = lock,
+                                 .question = lock != NULL ? lock->owed_question : 0,
+                                 .kind = RL_COMMAND_ADMIT,
+                                 .replies = 1,
+                                 .number = word, /* if need be it is said again as it was */
+                                 .sent = engine->now};
     struct rl_writer writer;
 
     assert(engine->config.guarded);
@@ -81,9 +81,9 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
         return false;
     if (rl_script_first_use(&session->carried, &rl_script_admit))
         full = true;
-    ticket.full = full;
+    pending.full = full;
     rl_guard_write_admit(&writer, admission, full);
-    rl_exchange_commit(&session->exchange, &writer, &ticket);
+    rl_exchange_commit(&session->exchange, &writer, &pending);
     if (lock != NULL)
         rl_lock_ref(lock);
     engine->guards[node].asking = true;

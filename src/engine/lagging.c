@@ -34,7 +34,7 @@ bool rl_lagging_on(const struct rl_engine *engine, uint32_t node)
         return false;
     if (session->state == RL_SESSION_READY)
         return engine->guards[node].asking ||
-               (session->exchange.ticket_count > 0 && !rl_session_silent(session, engine->now));
+               (session->exchange.pending_count > 0 && !rl_session_silent(session, engine->now));
     return true;
 }
 

@@ -160,6 +160,16 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
     rl_list_append(&engine->ended, &operation->link);
 }
 
+void rl_operation_stop_asking(const struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+
+    assert(lock->asking == NULL || lock->asking == operation); /* none while it waits for connections */
+    lock->asking = NULL;
+    lock->owed = 0;
+    rl_list_remove(&lock->link);
+}
+
 struct rl_operation *rl_operation_acquiring(const redlock_lock *lock)
 {
     return lock->asking != NULL && lock->asking->kind == RL_OPERATION_ACQUIRE ? lock->asking : NULL;

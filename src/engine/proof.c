@@ -28,8 +28,8 @@ enum rl_proof rl_proof_read(const struct rl_engine *engine, uint32_t node, const
 /* Whether votes are on their way that rely on a question which was asked before them. */
 static bool expects_votes(struct rl_session *session)
 {
-    for (uint32_t i = 0; i < session->exchange.ticket_count; i++)
-        if (rl_exchange_recent(&session->exchange, session->exchange.ticket_count, i)->kind ==
+    for (uint32_t i = 0; i < session->exchange.pending_count; i++)
+        if (rl_exchange_recent(&session->exchange, session->exchange.pending_count, i)->kind ==
             RL_COMMAND_ACQUIRE)
             return true;
     return false;

@@ -238,7 +238,7 @@ static void describe_leader(struct rl_operation *operation, const redlock_lock *
     record->named = 0; /* it is ours, and no node had to name it */
     record->holder_ttl_left_ms = left_ms > 0 ? left_ms : 0;
     for (uint32_t node = 0; node < leader->engine->node_count; node++)
-        if (rl_node_set_has(leader->touched, node))
+        if (rl_node_set_has(leader->maybe_stored, node))
             record->nodes[node].answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = left_ms};
 }
 
