@@ -26,6 +26,7 @@ RUNS = {
     "the loop on hiredis": cases.hiredis(LONE),
     "contenders in threads": CONTEND,
     "contenders in processes": cases.contend(3, "processes", fleet="tcp 3"),
+    "the bare hand-over": cases.handed_on(cases.contend(3, "processes", fleet="tcp 3")),
     "the fifo": cases.fifo(CONTEND),
     "the naive contenders": cases.naive(CONTEND, 10),
 }

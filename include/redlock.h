@@ -514,7 +514,7 @@ typedef struct redlock_break_spec {
     size_t name_length; /* default strlen(name) */
     const char *id;     /* of the holder: redlock_holder.id, or its whole owner value */
     size_t id_length;   /* default strlen(id) */
-    int64_t grace_ms;   /* default 10000; REDLOCK_BREAK_NOW: none */
+    int64_t grace_ms;   /* default 10000, or half the holder's TTL if that is more; REDLOCK_BREAK_NOW: none */
 } redlock_break_spec;
 
 #define REDLOCK_BREAK_SPEC_INIT REDLOCK_INIT_(redlock_break_spec)

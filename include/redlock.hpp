@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -96,6 +97,8 @@ using cause = redlock_cause;
 using stats = redlock_stats;
 using node_stats = redlock_node_stats;
 using node_facts = redlock_node_facts;
+using listed = redlock_listed;
+using event = redlock_event;
 
 inline std::string_view name_of(result value) noexcept
 {
@@ -233,6 +236,11 @@ class report_view
         for (std::uint32_t i = 0; i < raw().waiter_count && redlock_report_waiter(&raw(), i, &one) != 0; i++)
             made.push_back({detail::to_holder(one.who), one.count, one.place});
         return made;
+    }
+    /* Whether an operator has broken the caller's lock, or the holder's. */
+    bool broken() const noexcept
+    {
+        return raw().broken != 0;
     }
     /* The counts: node_count, quorum, rounds, granted, held, free, not_held, eligible, waiting. */
     const redlock_report &raw() const noexcept
@@ -450,6 +458,15 @@ struct spec {
     std::function<void(const report_view &)> on_renewed{};
 };
 
+/* Which locks to list or to watch. */
+struct list_spec {
+    std::string glob{};                /* names, as in the KEYS command; default all */
+    std::string name{};                /* watch: this name alone; default none */
+    bool foreign = false;              /* also those of other programs */
+    bool partial = false;              /* also what fewer nodes than a quorum have */
+    std::chrono::milliseconds every{}; /* watch: between two looks where nodes do not notify */
+};
+
 class client;
 class lock;
 
@@ -477,12 +494,51 @@ inline const char *text_or_null(const std::string &text)
     return text.empty() ? nullptr : text.c_str();
 }
 
+inline redlock_list_spec to_raw(const list_spec &given)
+{
+    redlock_list_spec raw = REDLOCK_LIST_SPEC_INIT;
+
+    raw.glob = text_or_null(given.glob);
+    raw.glob_length = given.glob.size();
+    raw.name = text_or_null(given.name);
+    raw.name_length = given.name.size();
+    raw.foreign = given.foreign ? 1 : 0;
+    raw.partial = given.partial ? 1 : 0;
+    raw.every_ms = to_ms32(given.every);
+    return raw;
+}
+
+inline redlock_break_spec to_break(std::string_view name, std::string_view id,
+                                   std::chrono::milliseconds grace)
+{
+    redlock_break_spec raw = REDLOCK_BREAK_SPEC_INIT;
+
+    raw.name = name.data();
+    raw.name_length = name.size();
+    raw.id = id.data();
+    raw.id_length = id.size();
+    raw.grace_ms = grace < std::chrono::milliseconds(0) ? REDLOCK_BREAK_NOW : to_ms(grace);
+    return raw;
+}
+
+/* Gives one to a callable: true or nothing goes on, false stops. */
+template <class Each, class Item> bool go_on(Each &each, const Item &item)
+{
+    if constexpr (std::is_void_v<decltype(each(item))>) {
+        each(item);
+        return true;
+    } else {
+        return static_cast<bool>(each(item));
+    }
+}
+
 struct holding;
 template <class Done> struct pending;
 
 /* A client as its locks and requests know it, which may outlive it. */
 struct core {
     redlock_client *client = nullptr;
+    options settings; /* as it was opened */
     std::function<void(log_level, std::string_view)> log;
     std::function<void(std::string_view)> trace;
     const pid_t process = ::getpid();
@@ -491,6 +547,8 @@ struct core {
     bool closed = false;
     holding *held = nullptr;    /* what lock objects hold */
     holding *orphans = nullptr; /* let go inside their own callback, which must not free them */
+    std::vector<std::pair<std::string, std::string>>
+        unreleased; /* names and owners: the client was closing */
 
     /* In a forked child everything is inert, and mutexes may be locked by threads that are not there. */
     bool is_inherited() const noexcept
@@ -504,6 +562,7 @@ struct holding {
     std::shared_ptr<detail::core> core;
     redlock_lock *handle = nullptr;
     std::atomic<bool> lost{false};
+    bool release_sent = false; /* by the client's end */
     std::function<void(const report_view &)> on_lost, on_renewed;
     holding *next = nullptr, *previous = nullptr; /* in core->held, or next in core->orphans */
 };
@@ -669,45 +728,37 @@ inline void free_holding(std::unique_ptr<holding> held) noexcept
     orphan->core->orphans = orphan;
 }
 
+/* A callback may be given its lock, and let it go, while another thread has begun to close the client, which takes no calls then:
+ * the one that closes makes up for it. */
+inline void note_unreleased(holding &held) noexcept
+{
+    std::size_t name_length = 0, owner_length = 0;
+    const char *name = redlock_lock_name(held.handle, &name_length);
+    const char *owner = redlock_lock_owner(held.handle, &owner_length);
+    std::lock_guard<std::mutex> guard(held.core->mutex);
+
+    if (held.release_sent || name == nullptr || owner == nullptr)
+        return;
+    try {
+        held.core->unreleased.emplace_back(std::string(name, name_length), std::string(owner, owner_length));
+    } catch (const std::bad_alloc &) {
+        /* It expires by itself. */
+    }
+}
+
 /* Releases without a word, and without waiting where that would hold up an event loop or other callbacks. */
 inline void let_go(std::unique_ptr<holding> held) noexcept
 {
+    bool may_wait = !frame::any() && !held->core->in_loop.load();
+
     delist(held.get());
-    if (!frame::any() && !held->core->in_loop.load())
-        (void)redlock_release(held->handle, nullptr);
-    else if (!send_release(held->handle))
-        (void)redlock_release(held->handle, nullptr);
+    if ((may_wait || !send_release(held->handle)) &&
+        redlock_release(held->handle, nullptr) == REDLOCK_MISUSE && !held->core->is_inherited())
+        note_unreleased(*held);
     free_holding(std::move(held));
 }
 
 /* ---- the life of a client ---- */
-
-inline void finish_closing(core &core) noexcept
-{
-    redlock_client_close(core.client);
-    free_orphans(core);
-}
-
-/* What locks still hold is released, what is under way is cancelled. A client must not be closed by its own callback: then
- * another thread does it, as soon as that has returned. */
-inline void close(std::shared_ptr<core> core) noexcept
-{
-    if (core->is_inherited()) {
-        redlock_client_close(core->client);
-        return;
-    }
-    {
-        std::lock_guard<std::mutex> guard(core->mutex);
-
-        core->closed = true;
-        for (holding *held = core->held; held != nullptr; held = held->next)
-            send_release(held->handle);
-    }
-    if (frame::of(core.get()))
-        std::thread([core] { finish_closing(*core); }).detach();
-    else
-        finish_closing(*core);
-}
 
 inline void log_line(void *context, redlock_log_level level, const char *line) noexcept
 {
@@ -723,6 +774,7 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
 {
     redlock_options raw = REDLOCK_OPTIONS_INIT;
 
+    core.settings = given;
     core.log = given.log;
     core.trace = given.trace;
     raw.nodes = given.nodes.empty() ? std::getenv("REDLOCK_NODES") : given.nodes.c_str();
@@ -750,6 +802,59 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
     raw.trace = core.trace ? trace_line : nullptr;
     raw.trace_context = &core;
     return redlock_client_open(&raw, &core.client, report);
+}
+
+/* By a client of its own, since this one is gone. */
+inline void release_leftovers(core &gone) noexcept
+{
+    std::vector<std::pair<std::string, std::string>> left;
+
+    {
+        std::lock_guard<std::mutex> guard(gone.mutex);
+        left.swap(gone.unreleased);
+    }
+    if (left.empty())
+        return;
+    try {
+        core again;
+
+        if (open(gone.settings, again, nullptr) != REDLOCK_OK)
+            return;
+        for (const auto &[name, owner] : left)
+            (void)redlock_release_owner(again.client, name.data(), name.size(), owner.data(), owner.size(),
+                                        nullptr);
+        redlock_client_close(again.client);
+    } catch (const std::exception &) {
+        /* They expire by themselves. */
+    }
+}
+
+inline void finish_closing(core &core) noexcept
+{
+    redlock_client_close(core.client);
+    free_orphans(core);
+    release_leftovers(core);
+}
+
+/* What locks still hold is released, what is under way is cancelled. A client must not be closed by its own callback: then
+ * another thread does it, as soon as that has returned. */
+inline void close(std::shared_ptr<core> core) noexcept
+{
+    if (core->is_inherited()) {
+        redlock_client_close(core->client);
+        return;
+    }
+    {
+        std::lock_guard<std::mutex> guard(core->mutex);
+
+        core->closed = true;
+        for (holding *held = core->held; held != nullptr; held = held->next)
+            held->release_sent = send_release(held->handle);
+    }
+    if (frame::of(core.get()))
+        std::thread([core] { finish_closing(*core); }).detach();
+    else
+        finish_closing(*core);
 }
 
 /* This thread's report, for calls that throw. Destructors do not use it: it may have ended before them. */
@@ -1032,6 +1137,51 @@ template <class Done> struct pending {
         if (own->kept != nullptr)
             free_holding(std::move(own->kept));
         std::move(own->done)(report_view(raw));
+    }
+};
+
+/* The same for a list or a watch, whose callable runs for each before the other one runs once. */
+template <class Item, class Each, class Done> struct pending_list {
+    std::shared_ptr<detail::core> core;
+    Each each;
+    Done done;
+
+    static int one(void *context, const Item *item) noexcept
+    {
+        auto *own = static_cast<pending_list *>(context);
+        frame here(own->core.get());
+
+        return go_on(own->each, *item) ? 0 : 1;
+    }
+    static void finished(void *context, redlock_result, const redlock_report *raw) noexcept
+    {
+        std::unique_ptr<pending_list> own(static_cast<pending_list *>(context));
+        frame here(own->core.get());
+
+        std::move(own->done)(report_view(raw));
+    }
+};
+
+/* A callable in the middle of a blocking call: what it throws must not pass through C, and is thrown when that has returned. */
+template <class Item, class Each> struct visit {
+    Each &each;
+    std::exception_ptr thrown{};
+
+    static int one(void *context, const Item *item) noexcept
+    {
+        auto *own = static_cast<visit *>(context);
+
+        try {
+            return go_on(own->each, *item) ? 0 : 1;
+        } catch (...) {
+            own->thrown = std::current_exception();
+            return 1;
+        }
+    }
+    void rethrow() const
+    {
+        if (thrown != nullptr)
+            std::rethrow_exception(thrown);
     }
 };
 
@@ -1408,6 +1558,52 @@ class client
         return static_cast<result>(redlock_inspect(native_handle(), name.empty() ? nullptr : name.data(),
                                                    name.size(), why.prepare()));
     }
+    /* Tells each(const redlock::listed &) of every lock that a quorum has; when it returns false, the result is canceled. */
+    template <class Each> void list(const list_spec &which, Each each)
+    {
+        detail::or_throw([&](redlock::report &why) { return list(which, std::move(each), why); });
+    }
+    template <class Each> result list(const list_spec &which, Each each, redlock::report &why)
+    {
+        detail::visit<listed, Each> visit{each};
+        redlock_list_spec raw = detail::to_raw(which);
+        redlock_result made = redlock_list(native_handle(), &raw, visit.one, &visit, why.prepare());
+
+        visit.rethrow();
+        return static_cast<result>(made);
+    }
+    /* Tells each(const redlock::event &) what happens, until it returns false (then canceled) or something is wrong. */
+    template <class Each> result watch(const list_spec &which, Each each, redlock::report &why)
+    {
+        detail::visit<event, Each> visit{each};
+        redlock_list_spec raw = detail::to_raw(which);
+        redlock_result made = redlock_watch(native_handle(), &raw, visit.one, &visit, why.prepare());
+
+        visit.rethrow();
+        return static_cast<result>(made);
+    }
+    /* Waits until nobody holds a name, and takes nothing. */
+    void wait(std::string_view name)
+    {
+        detail::or_throw([&](redlock::report &why) { return wait(name, forever(), why); });
+    }
+    result wait(std::string_view name, std::chrono::milliseconds wait, redlock::report &why)
+    {
+        return static_cast<result>(
+            redlock_wait(native_handle(), name.data(), name.size(), to_wait(wait), why.prepare()));
+    }
+    /* Takes a lock away from the holder of that id: see redlock_break(). A grace below zero: at once. */
+    void break_lock(std::string_view name, std::string_view id, std::chrono::milliseconds grace = {})
+    {
+        detail::or_throw([&](redlock::report &why) { return break_lock(name, id, grace, why); });
+    }
+    result break_lock(std::string_view name, std::string_view id, std::chrono::milliseconds grace,
+                      redlock::report &why)
+    {
+        redlock_break_spec raw = detail::to_break(name, id, grace);
+
+        return static_cast<result>(redlock_break(native_handle(), &raw, why.prepare()));
+    }
     /* The operator's word that no lock can be held anywhere: see redlock_init_nodes(). */
     void init_nodes(bool force = false)
     {
@@ -1549,6 +1745,56 @@ class client
             return redlock_init_nodes_async(native_handle(), force ? 1 : 0, own->finished, own, number);
         });
     }
+    template <class Each, class Done>
+    request list_async(const list_spec &which, Each each, Done done, result &began)
+    {
+        return walk<listed>(which, std::move(each), std::move(done), began, redlock_list_async);
+    }
+    template <class Each, class Done> request list_async(const list_spec &which, Each each, Done done)
+    {
+        return detail::begin_or_throw(
+            [&](result &began) { return list_async(which, std::move(each), std::move(done), began); });
+    }
+    template <class Each, class Done>
+    request watch_async(const list_spec &which, Each each, Done done, result &began)
+    {
+        return walk<event>(which, std::move(each), std::move(done), began, redlock_watch_async);
+    }
+    template <class Each, class Done> request watch_async(const list_spec &which, Each each, Done done)
+    {
+        return detail::begin_or_throw(
+            [&](result &began) { return watch_async(which, std::move(each), std::move(done), began); });
+    }
+    template <class Done>
+    request wait_async(std::string_view name, std::chrono::milliseconds wait, Done done, result &began)
+    {
+        return survey(std::move(done), began, [&](detail::pending<Done> *own, redlock_request *number) {
+            return redlock_wait_async(native_handle(), name.data(), name.size(), to_wait(wait), own->finished,
+                                      own, number);
+        });
+    }
+    template <class Done> request wait_async(std::string_view name, std::chrono::milliseconds wait, Done done)
+    {
+        return detail::begin_or_throw(
+            [&](result &began) { return wait_async(name, wait, std::move(done), began); });
+    }
+    template <class Done>
+    request break_lock_async(std::string_view name, std::string_view id, std::chrono::milliseconds grace,
+                             Done done, result &began)
+    {
+        redlock_break_spec raw = detail::to_break(name, id, grace);
+
+        return survey(std::move(done), began, [&](detail::pending<Done> *own, redlock_request *number) {
+            return redlock_break_async(native_handle(), &raw, own->finished, own, number);
+        });
+    }
+    template <class Done>
+    request break_lock_async(std::string_view name, std::string_view id, std::chrono::milliseconds grace,
+                             Done done)
+    {
+        return detail::begin_or_throw(
+            [&](result &began) { return break_lock_async(name, id, grace, std::move(done), began); });
+    }
     /* For waits without end. */
     static constexpr std::chrono::milliseconds forever() noexcept
     {
@@ -1665,12 +1911,26 @@ class client
     {
         return launch_acquire(core_, what, wait, std::move(done), id);
     }
-    template <class Done, class Begin> request survey(Done done, result &began, Begin begin)
+    template <class Item, class Each, class Done, class Begin>
+    request walk(const list_spec &which, Each each, Done done, result &began, Begin start)
+    {
+        using pending = detail::pending_list<Item, Each, Done>;
+        auto core = core_;
+        auto own = std::unique_ptr<pending>(new pending{core, std::move(each), std::move(done)});
+        redlock_list_spec raw = detail::to_raw(which);
+        redlock_request id = 0;
+
+        began = static_cast<result>(start(native_handle(), &raw, own->one, own->finished, own.get(), &id));
+        if (began == result::ok)
+            (void)own.release(); /* the callback's, which may have run already */
+        return request(core, id);
+    }
+    template <class Done, class Begin> request survey(Done done, result &began, Begin start)
     {
         auto core = core_;
         redlock_request id = 0;
 
-        began = static_cast<result>(detail::launch(core, nullptr, std::move(done), &id, begin));
+        began = static_cast<result>(detail::launch(core, nullptr, std::move(done), &id, start));
         return request(core, id);
     }
 

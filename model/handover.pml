@@ -1,10 +1,12 @@
 /*
  * The lock handed on at the nodes: waiters stand in a line at every node, and a release gives the lock to one of them in the
- * same step, which that one learns by a message that it did not ask for. Exclusion and fences, with nodes that forget.
+ * same step, which the waiter learns by a message that it did not ask for. Exclusion and fences, with nodes that forget.
  *
- * Whom a node hands the lock to is left open: the order of a line decides nothing here. Keys outlive the validity of what they
- * stand for (for a grant that was pushed, validity counts from no later than when the node gave it), and a node that forgot
- * votes again only after every lock that it granted before is over, as in guard.pml. Liveness is not looked at.
+ * Which waiter a node hands the lock to is left open: the order of a line decides nothing here. A waiter that gives way in a
+ * split, gives up or dies ends its attempt; what the attempt left at the nodes is old from then on, whether or not a release ever
+ * arrives. To stay in line it begins another attempt, with a fresh owner. Keys outlive the validity of what they stand for (for a
+ * grant that was pushed, validity counts from no later than when the node gave it), and a node that forgot votes again only
+ * after every lock that it granted before is over, as in guard.pml. Liveness is not looked at.
  */
 #ifndef N
 #define N 3
@@ -15,22 +17,10 @@
 #endif
 #define QUORUM (N / 2 + 1)
 
+#define NOTHING 0
 #define FREE 0
 #define PRESENT(c) (1 + (c))
-#define OLD 3 /* the key or the place in line of an attempt that is over */
-
-/* What a client has under way to a node, in order. */
-#define NOTHING 0
-#define ASKING 1
-#define GIVING 2      /* gives back what it has there, and stays in line */
-#define ASKING_GIVING 3
-
-/* What a node has under way to a client: NOTHING, or the number of a grant. PAST: given before the giving back was carried out. */
-#define NEW(g) (g)
-#define PAST(g) (8 + (g))
-#define IS_PAST(m) ((m) >= 8)
-#define NUMBER(m) ((m) % 8)
-#define SENT(n, c, g) (node[n].up[c] >= GIVING -> PAST(g) : NEW(g))
+#define OLD 3 /* the key of an attempt that is over */
 
 /* What a client counts of a node. */
 #define OUT 0
@@ -53,9 +43,8 @@ typedef node_type {
     byte fitness;
     bit owed[C];   /* an attempt that this node granted before it forgot, and that is not over */
     bit line[C];   /* waits here */
-    byte up[C];
-    byte down[C];
-    bit deaf[C];   /* something was given back here, and the node has not said yet that it took it */
+    bit asks[C];   /* a question is under way */
+    byte told[C];  /* a grant is under way: its number, or NOTHING */
     byte known[C];
 }
 node_type node[N];
@@ -63,12 +52,7 @@ hidden byte i, x, y;
 byte phase[C];
 byte fence[C];
 byte watched;
-bit after[C];
 bit tried;
-#ifndef FORGETS
-#define FORGETS 1
-#endif
-byte forgotten; /* how often a node forgot: the search is bounded by that */
 
 #define VOTES(n) (node[n].fitness == FIT)
 #define COUNT(what) (what(0) + what(1) + what(2))
@@ -82,16 +66,6 @@ byte forgotten; /* how often a node forgot: the search is bounded by that */
 #else
 #define MAY_HAND_ON(n) VOTES(n)
 #endif
-#ifdef RELEASE_UNOWNED
-#define MAY_GIVE(n, c) true
-#else
-#define MAY_GIVE(n, c) (node[n].holder == PRESENT(c))
-#endif
-#ifdef COUNT_GIVEN_BACK
-#define COUNTS(n, c) true
-#else
-#define COUNTS(n, c) (!node[n].deaf[c] || !IS_PAST(node[n].down[c]))
-#endif
 #ifdef VALID_FROM_ARRIVAL
 #define MAY_END(holder) ((holder) != FREE)
 #else
@@ -104,7 +78,7 @@ byte forgotten; /* how often a node forgot: the search is bounded by that */
 #else
 #define tell(what, a, b) skip
 #define HALF(n, c) \
-    ((((((node[n].known[c] * 16 + node[n].down[c]) * 4 + node[n].up[c]) * 2 + node[n].line[c]) * 2 + node[n].owed[c]) * 2) + node[n].deaf[c])
+    ((((node[n].known[c] * 8 + node[n].told[c]) * 2 + node[n].asks[c]) * 2 + node[n].line[c]) * 2 + node[n].owed[c])
 #define BASE(n) ((node[n].holder * 4 + node[n].fence) * 4 + node[n].fitness)
 #define ABOVE(a, b) \
     (BASE(a) > BASE(b) || (BASE(a) == BASE(b) && (HALF(a, 0) > HALF(b, 0) || (HALF(a, 0) == HALF(b, 0) && HALF(a, 1) > HALF(b, 1)))))
@@ -117,8 +91,8 @@ inline sort_nodes()
         if
         :: ABOVE(i, i + 1) ->
             swap(holder); swap(fence); swap(fitness);
-            swap(owed[0]); swap(line[0]); swap(up[0]); swap(down[0]); swap(deaf[0]); swap(known[0]);
-            swap(owed[1]); swap(line[1]); swap(up[1]); swap(down[1]); swap(deaf[1]); swap(known[1]);
+            swap(owed[0]); swap(line[0]); swap(asks[0]); swap(told[0]); swap(known[0]);
+            swap(owed[1]); swap(line[1]); swap(asks[1]); swap(told[1]); swap(known[1]);
             i = 0
         :: else -> i++
         fi
@@ -130,24 +104,22 @@ inline sort_nodes()
 
 /* ---- a client ---- */
 
-/* Given up, released, or out of time. What it left at the nodes is old from here on; each attempt has a fresh owner, so messages
- * about an earlier one are told apart. */
+/* Given way, given up, released, dead, or out of time. Each attempt has a fresh owner, so messages about an earlier one are told
+ * apart: what was given back counts no more from the moment it is given back. */
 inline end_attempt(c)
 {
     for (i : 0 .. N - 1) {
         node[i].holder = (node[i].holder == PRESENT(c) -> OLD : node[i].holder);
         node[i].owed[c] = 0;
         node[i].line[c] = 0;
-        node[i].up[c] = NOTHING;
+        node[i].asks[c] = 0;
 #ifndef NO_FRESH_OWNER
-        node[i].down[c] = NOTHING;
+        node[i].told[c] = NOTHING;
 #endif
-        node[i].deaf[c] = 0;
         node[i].known[c] = OUT
     }
     phase[c] = REST;
     fence[c] = 0;
-    after[c] = 0;
     tried = 1
 }
 
@@ -174,7 +146,7 @@ proctype client(byte me)
         tell("client %d asks all (watched fence: %d)\n", me, watched);
         phase[me] = WAIT;
         for (i : 0 .. N - 1) {
-            node[i].up[me] = (VOTES(i) -> ASKING : NOTHING)
+            node[i].asks[me] = VOTES(i)
         }
         sort_nodes()
     }
@@ -215,19 +187,6 @@ proctype client(byte me)
             sort_nodes()
         }
     }
-    /* The lock is split, and this one gives way: what it has goes back, and it stays in line. From now on nothing of that counts,
-     * whatever is still under way. */
-    :: d_step {
-        phase[me] == WAIT && COUNT(GRANTED_BY) > 0 && COUNT(GRANTED_BY) < QUORUM ->
-        tell("client %d gives back what it has (%d)\n", me, 0);
-        for (i : 0 .. N - 1) {
-            node[i].known[me] = OUT;
-            node[i].deaf[me] = 1;
-            node[i].down[me] = (node[i].down[me] != NOTHING && !IS_PAST(node[i].down[me]) -> PAST(node[i].down[me]) : node[i].down[me]);
-            node[i].up[me] = (node[i].up[me] == ASKING || node[i].up[me] == ASKING_GIVING -> ASKING_GIVING : GIVING)
-        }
-        sort_nodes()
-    }
     :: d_step {
         phase[me] != REST ->
         tell("client %d: its attempt is over (%d)\n", me, phase[me]);
@@ -256,7 +215,7 @@ inline give(n, c)
     tell("node %d gives the lock", n, 0); tell(" to client %d with %d\n", c, number);
     node[n].holder = PRESENT(c);
     node[n].line[c] = 0;
-    node[n].down[c] = SENT(n, c, number);
+    node[n].told[c] = number;
     number = 0
 }
 
@@ -270,38 +229,16 @@ proctype wire(byte n; byte c)
     do
     /* A question: granted when the lock is free, otherwise a place in line. Of its own lock it is told again. */
     :: atomic {
-        (node[n].up[c] == ASKING || node[n].up[c] == ASKING_GIVING) ->
-        node[n].up[c] = node[n].up[c] - ASKING;
+        node[n].asks[c] ->
+        node[n].asks[c] = 0;
         if
         :: VOTES(n) && node[n].holder == FREE && node[n].fence < TOP -> give(n, c)
-        :: VOTES(n) && node[n].holder == PRESENT(c) && node[n].down[c] == NOTHING -> node[n].down[c] = SENT(n, c, node[n].fence)
+        :: VOTES(n) && node[n].holder == PRESENT(c) && node[n].told[c] == NOTHING -> node[n].told[c] = node[n].fence
         :: MAY_HAND_ON(n) && node[n].holder != PRESENT(c) && node[n].holder != FREE -> node[n].line[c] = 1
 #ifdef NO_EPOCH_IN_LINE
         :: !VOTES(n) -> node[n].line[c] = 1
 #endif
         :: true
-        fi;
-        d_step {
-            sort_nodes()
-        }
-    }
-    /* Giving back: only what is this owner's. Somebody who waits gets it in the same step; the one that gives way stays in line. */
-    :: atomic {
-        node[n].up[c] == GIVING ->
-        node[n].up[c] = NOTHING;
-        if
-        :: MAY_GIVE(n, c) ->
-            node[n].holder = FREE;
-            if
-            :: CAN_GET(n, OTHER(c)) -> give(n, OTHER(c))
-            :: true
-            fi;
-            node[n].line[c] = 1
-        :: else
-        fi;
-        if
-        :: !IS_PAST(node[n].down[c]) -> node[n].deaf[c] = 0
-        :: else
         fi;
         d_step {
             sort_nodes()
@@ -323,6 +260,16 @@ proctype wire(byte n; byte c)
             sort_nodes()
         }
     }
+#ifdef RELEASE_UNOWNED
+    /* A late release of an earlier attempt takes the lock from its holder, and hands it on. */
+    :: atomic {
+        tried && node[n].holder == PRESENT(OTHER(c)) && CAN_GET(n, c) ->
+        give(n, c);
+        d_step {
+            sort_nodes()
+        }
+    }
+#endif
     /* What an earlier attempt asked for comes late, or it is still in a line. */
     :: atomic {
         tried && c == 0 && node[n].holder == FREE && node[n].fence < TOP && VOTES(n) ->
@@ -334,21 +281,17 @@ proctype wire(byte n; byte c)
             sort_nodes()
         }
     }
-    /* A message arrives. */
+    /* The answer or the message that tells of a grant arrives. */
     :: d_step {
-        node[n].down[c] != NOTHING && phase[c] != REST ->
+        node[n].told[c] != NOTHING && phase[c] != REST ->
         if
-        :: COUNTS(n, c) && phase[c] == WAIT ->
+        :: phase[c] == WAIT ->
             tell("client %d hears that it has node %d\n", c, n);
-            node[n].known[c] = GRANTED + NUMBER(node[n].down[c])
-        :: COUNTS(n, c) && phase[c] == RAISE && node[n].known[c] == OUT && NUMBER(node[n].down[c]) == fence[c] -> node[n].known[c] = AT
+            node[n].known[c] = GRANTED + node[n].told[c]
+        :: phase[c] == RAISE && node[n].known[c] == OUT && node[n].told[c] == fence[c] -> node[n].known[c] = AT
         :: else
         fi;
-        if
-        :: node[n].up[c] == NOTHING -> node[n].deaf[c] = 0
-        :: else
-        fi;
-        node[n].down[c] = NOTHING;
+        node[n].told[c] = NOTHING;
         sort_nodes()
     }
     :: d_step {
@@ -359,9 +302,8 @@ proctype wire(byte n; byte c)
     }
     /* It asks a node again: one that was away, or that forgot, or whose message may have been lost. */
     :: d_step {
-        phase[c] == WAIT && node[n].up[c] == NOTHING && node[n].known[c] == OUT && node[n].down[c] == NOTHING &&
-        !node[n].line[c] && !node[n].deaf[c] ->
-        node[n].up[c] = ASKING;
+        phase[c] == WAIT && !node[n].asks[c] && node[n].known[c] == OUT && node[n].told[c] == NOTHING && !node[n].line[c] ->
+        node[n].asks[c] = 1;
         sort_nodes()
     }
     od
@@ -381,15 +323,12 @@ proctype keys(byte n)
 
 /* ---- nodes that forget ---- */
 
-#ifndef REMEMBERING
-
 inline forget(n)
 {
     for (i : 0 .. C - 1) {
         node[n].owed[i] = node[n].owed[i] || node[n].holder == PRESENT(i);
         node[n].line[i] = 0;
-        node[n].up[i] = NOTHING;
-        node[n].deaf[i] = 0;
+        node[n].asks[i] = 0;
         node[n].known[i] = (node[n].known[i] == RAISING -> OUT : node[n].known[i])
     }
     node[n].holder = FREE;
@@ -407,8 +346,7 @@ proctype guard(byte n)
 {
     do
     :: d_step {
-        node[n].fitness == FIT && forgotten < FORGETS ->
-        forgotten++;
+        node[n].fitness == FIT ->
         tell("node %d forgets (it stored %d)\n", n, node[n].fence);
         forget(n);
         sort_nodes()
@@ -435,8 +373,6 @@ proctype guard(byte n)
     od
 }
 
-#endif
-
 init {
     byte a, b;
 
@@ -446,9 +382,7 @@ init {
         }
         for (a : 0 .. N - 1) {
             run keys(a);
-#ifndef REMEMBERING
             run guard(a);
-#endif
             for (b : 0 .. C - 1) {
                 run wire(a, b)
             }

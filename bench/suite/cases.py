@@ -106,6 +106,11 @@ def fifo(run):
                    kind="exclusive", fault="", oddity="", fleet=run.fleet.replace("spare", "tcp"))
 
 
+def handed_on(run):
+    """A bare program that stands in line at the nodes, which hand the lock on."""
+    return run.but(program="hand_over_bench", mode="guarded", kind="exclusive", fault="", oddity="")
+
+
 def naive(run, retry_ms):
     return run.but(program="naive_bench", retry_ms=retry_ms, mode="plain", kind="exclusive", fault="", oddity="")
 
@@ -121,6 +126,9 @@ def contention_rows():
                 if contenders == 16:
                     guarded = run.but(mode="guarded")
                     yield Row("contention", f"{contenders} {how}", guarded, fifo(guarded), "fifo", turns)
+        for contenders in (16, 64):
+            bare = handed_on(contend(contenders, "processes", fleet=fleet))
+            yield Row("contention", f"{contenders} bare hand-over", bare, fifo(bare), "fifo", 3 if contenders == 16 else 1)
         for contenders in CONTENDERS[1:]:
             run = contend(contenders, "processes", fleet=fleet)
             for retry_ms in (200, 10) if contenders == 16 else (200,):

@@ -11,7 +11,8 @@ The bare loop is one epoll loop that sends the same bytes for as many callers ov
 N/2+1 answers; 1.00 is as good as that. The hiredis loop does the same on hiredis. Latency and CPU: lower is better. A
 pair is an acquire and a release. Nodes, client and, with a 1 ms round trip, the proxy share the cores.
 Contention: all want one name, hold it for no time and ask again at once. fifo is a bare loop that knows the order and sends
-the next acquire right behind the release; naive asks again after a random 0 to 200 (or 10) ms. A wait that the end of
+the next acquire right behind the release; naive asks again after a random 0 to 200 (or 10) ms. A bare
+hand-over stands in line at the nodes, where a release hands the lock on; the library does not do that yet. A wait that the end of
 the run cut off counts as long as it was."""
 
 

@@ -45,44 +45,95 @@ static void look_for_a_while(const struct cli_session *session, int64_t until_ms
         nanosleep(&(struct timespec){.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000}, NULL);
 }
 
-static void take_node(struct cli_doctor *doctor, uint32_t node, int64_t before_us, int64_t span_us)
+/* What one look at a node's clock showed, and by how much that may be wrong: it was read at some time between question and answer. */
+struct look {
+    int64_t at_us, offset_us, error_us;
+};
+
+/* The slowest rate that explains two looks; INT64_MIN when one of them saw nothing. */
+static int64_t rate_between(const struct look *before, const struct look *after)
+{
+    int64_t moved_us, error_us = before->error_us + after->error_us, span_us = after->at_us - before->at_us;
+
+    if (before->offset_us == INT64_MIN || after->offset_us == INT64_MIN || span_us <= 0)
+        return INT64_MIN;
+    moved_us = after->offset_us - before->offset_us;
+    if (moved_us > error_us)
+        return (moved_us - error_us) * 1000000 / span_us;
+    return moved_us < -error_us ? (moved_us + error_us) * 1000000 / span_us : 0;
+}
+
+static bool is_bad_rate(const struct cli_session *session, int64_t rate_ppm)
+{
+    int64_t most_ppm = cli_doctor_drift_ppm(session);
+
+    return rate_ppm != INT64_MIN && (rate_ppm > most_ppm || rate_ppm < -most_ppm);
+}
+
+/* Asks all nodes about themselves, and keeps what their clocks showed. */
+static void look_at_clocks(const struct cli_session *session, redlock_report *report, struct look *looks)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    report->result = redlock_examine(session->client, report);
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
+        redlock_node_facts facts = REDLOCK_NODE_FACTS_INIT;
+
+        redlock_client_node_facts(session->client, i, &facts);
+        looks[i] = (struct look){.at_us = cli_clock_now_us(),
+                                 .offset_us = facts.examined ? facts.clock_offset_us : INT64_MIN,
+                                 .error_us = node.latency_us > 0 ? node.latency_us / 2 + 1 : 0};
+    }
+}
+
+/* A process that did not run for a moment looks like a clock that jumped: so a clock that seems to run wrong is watched once more, and
+ * the better of the two rates counts. */
+static void find_rates(struct cli_doctor *doctor, redlock_report *report)
+{
+    static struct look looks[2][REDLOCK_NODES_MAX];
+    bool again = true;
+
+    look_at_clocks(doctor->session, report, looks[0]);
+    for (int round = 0; round < 2 && again; round++) {
+        struct look *before = looks[round % 2], *after = looks[(round + 1) % 2];
+
+        look_for_a_while(doctor->session, cli_clock_now() + RATE_SPAN_MS);
+        look_at_clocks(doctor->session, report, after);
+        again = false;
+        for (uint32_t i = 0; i < report->node_count; i++) {
+            int64_t rate_ppm = rate_between(&before[i], &after[i]), *best = &doctor->nodes[i].rate_ppm;
+
+            if (round == 0 ||
+                (is_bad_rate(doctor->session, *best) && !is_bad_rate(doctor->session, rate_ppm)))
+                *best = rate_ppm;
+            again = again || is_bad_rate(doctor->session, *best);
+        }
+    }
+}
+
+static void take_node(struct cli_doctor *doctor, uint32_t node)
 {
     struct cli_doctor_node *one = &doctor->nodes[node];
     redlock_node_stats stats = REDLOCK_NODE_STATS_INIT;
     redlock_client *client = doctor->session->client;
 
+    one->report = (redlock_node_report)REDLOCK_NODE_REPORT_INIT;
+    one->facts = (redlock_node_facts)REDLOCK_NODE_FACTS_INIT;
     redlock_report_node(doctor->report, node, &one->report);
     redlock_client_node_stats(client, node, &stats);
     redlock_client_node_facts(client, node, &one->facts);
     one->median_us = percentile(&stats.latency, 50);
     one->slow_us = percentile(&stats.latency, 99);
-    one->rate_ppm = INT64_MIN;
-    if (before_us != INT64_MIN && one->facts.clock_offset_us != INT64_MIN && span_us > 0)
-        one->rate_ppm = (one->facts.clock_offset_us - before_us) * 1000000 / span_us;
     cli_doctor_client(doctor->session, &one->facts, one->report.url, one->client, sizeof one->client);
 }
 
 static void gather(struct cli_doctor *doctor, redlock_report *report)
 {
-    redlock_client *client = doctor->session->client;
-    int64_t before_us[REDLOCK_NODES_MAX], began_ms;
-
-    redlock_examine(client, report);
-    began_ms = cli_clock_now();
-    for (uint32_t i = 0; i < redlock_client_node_count(client); i++) {
-        redlock_node_facts facts = REDLOCK_NODE_FACTS_INIT;
-        redlock_client_node_facts(client, i, &facts);
-        before_us[i] = facts.clock_offset_us;
-    }
-    look_for_a_while(doctor->session, began_ms + RATE_SPAN_MS);
-    report->result = redlock_examine(client, report);
+    find_rates(doctor, report);
     doctor->report = report;
     doctor->count = report->node_count;
-    for (uint32_t i = 0; i < doctor->count; i++) {
-        doctor->nodes[i].report = (redlock_node_report)REDLOCK_NODE_REPORT_INIT;
-        doctor->nodes[i].facts = (redlock_node_facts)REDLOCK_NODE_FACTS_INIT;
-        take_node(doctor, i, before_us[i], (cli_clock_now() - began_ms) * 1000);
-    }
+    for (uint32_t i = 0; i < doctor->count; i++)
+        take_node(doctor, i);
 }
 
 static const char *role_word(redlock_role role)

@@ -67,6 +67,7 @@ static struct serve_settings settings_of(const struct cli_session *session, cons
     settings.metrics_name = choose(options->metrics_name, config->serve.metrics_name, NULL);
     settings.key_prefix = config->prefix;
     settings.max_ttl_ms = (uint32_t)cli_config_max_ttl(config);
+    settings.may_break = config->serve.may_break;
     settings.max_wait_ms = config->serve.max_wait_ms;
     settings.max_hold_ms = config->serve.max_hold_ms;
     settings.max_connections = config->serve.max_connections;

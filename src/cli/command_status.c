@@ -138,6 +138,10 @@ static void print_holder(const char *name, const redlock_report *report, const s
     cli_text_clean(holder->id, clean, sizeof clean);
     if (clean[0] != '\0')
         printf("  id      %s\n", clean);
+    if (holder->broken)
+        printf("  broken  by an operator: free when its holder has heard of it, or when the lease ends\n");
+    else if (clean[0] != '\0')
+        printf("  force   redlock break %s --id %s\n", name, clean);
     print_owners(owners, 1);
 }
 

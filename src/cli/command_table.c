@@ -44,6 +44,30 @@ static const char doctor_text[] =
     "is, why it matters and what mends it. Takes no lock and changes nothing.\n"
     "Exit code 0 when all is well, 1 with warnings, 69 when no lock can be had.\n";
 
+static const char list_text[] =
+    "GLOB is as in the KEYS command of Redis: *, ?, [a-z]; a backslash makes the next\n"
+    "letter stand for itself. Nodes are not kept busy, however many keys they have.\n"
+    "With --json one object a line. Exit code 0 when the list is complete, 69 when\n"
+    "too few nodes could be asked, 77 when they refused the credentials or rights.\n";
+
+static const char watch_text[] =
+    "One line for each event: held, free (at first), acquired, extended, handed on,\n"
+    "released, expired, lost, broken, unknown. JSON lines when stdout is no terminal.\n"
+    "A single NAME is seen as soon as nodes notify; without NAME all locks are looked\n"
+    "at about once a second. What begins and ends between two looks is not seen.\n";
+
+static const char wait_text[] =
+    "It takes nothing: when it returns, another may have the lock again. Exit code 0\n"
+    "when NAME is free, 75 when it is not (-n, or -w ran out), 69 when too few nodes\n"
+    "answered.\n";
+
+static const char break_text[] =
+    "Ends the hold with this ID on all nodes, and no other: a successor has another\n"
+    "ID. The holder is told when it next renews, and the lock is free then. A holder\n"
+    "that is stopped or cut off is not told before others can have the lock; only a\n"
+    "resource that checks the fence is safe from it. Asks first on a terminal.\n"
+    "Exit code 0 when that hold has ended, 79 when this ID does not hold NAME.\n";
+
 static const char init_text[] =
     "A node that was restarted or wiped does not vote until every lock it may have\n"
     "lost has ended. A new fleet has no locks: init says so and admits its nodes at\n"
@@ -85,6 +109,14 @@ static const struct cli_command commands[] = {
      cli_command_release},
     {"status", "[NAME]", "who holds NAME, and what each node says", status_text, CLI_STATUS, 0, 1, NULL,
      false, cli_command_status},
+    {"list", "[GLOB]", "every lock that a quorum of nodes has", list_text, CLI_LIST, 0, 1, NULL, false,
+     cli_command_list},
+    {"watch", "[NAME]", "what happens to NAME, or to all locks", watch_text, CLI_WATCH, 0, 1, NULL, false,
+     cli_command_watch},
+    {"wait", "NAME [-n | -w DUR]", "block until NAME is free, without taking it", wait_text, CLI_WAIT, 1, 1,
+     NEEDS_NAME, false, cli_command_wait},
+    {"break", "NAME --id ID [--yes]", "end somebody's hold by force", break_text, CLI_BREAK, 1, 1, NEEDS_NAME,
+     false, cli_command_break},
     {"doctor", "", "what is wrong with nodes, fleet and host, and what mends it", doctor_text, CLI_DOCTOR, 0,
      0, NULL, false, cli_command_doctor},
     {"init", "[--yes] [--force]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL,

@@ -205,6 +205,16 @@ static int set_require_nodes(const struct file *file, const char *key, const cha
     return yes ? set_place(file, &config->require_nodes_place) : 0;
 }
 
+static int set_break(const struct file *file, const char *key, const char *value)
+{
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return refuse_value(file, key, value, "is neither yes nor no");
+    file->config->serve.may_break = yes;
+    return 0;
+}
+
 /* Whether it is too long is known when max_ttl and the mode are, so its place is kept. */
 static int set_ttl(const struct file *file, const char *key, const char *value)
 {
@@ -244,6 +254,7 @@ static int refuse_key(const struct file *file, const char *key)
                                        "serve_max_wait",
                                        "serve_max_hold",
                                        "serve_metrics_name",
+                                       "serve_break",
                                        "serve_max_connections",
                                        "serve_max_waiters"};
     const char *near = NULL;
@@ -306,6 +317,8 @@ static int set_key(const struct file *file, const char *key, const char *value)
         return set_span(file, key, value, 1, TIMEOUT_MAX_MS, &config->node_timeout_ms);
     if (strcmp(key, "drift_ppm") == 0)
         return set_drift(file, key, value, &config->drift_ppm);
+    if (strcmp(key, "serve_break") == 0)
+        return set_break(file, key, value);
     if (strcmp(key, "serve_max_wait") == 0)
         return set_span(file, key, value, 1, SERVE_SPAN_MAX_MS, &config->serve.max_wait_ms);
     if (strcmp(key, "serve_max_hold") == 0)

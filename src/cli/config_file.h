@@ -21,6 +21,7 @@ struct cli_config {
     struct {
         char *listen, *unix_path, *resp, *access, *hosts, *metrics_name, *tls_cert, *tls_key, *tls_client_ca;
         uint32_t max_wait_ms, max_hold_ms, max_connections, max_waiters;
+        bool may_break;
     } serve; /* keys that begin with serve_: of redlock serve */
 };
 

@@ -40,6 +40,9 @@ void cli_doctor_client(const struct cli_session *session, const redlock_node_fac
  * this host's clock that is wrong. */
 bool cli_doctor_blames_host(const struct cli_doctor *doctor);
 
+/* How wrong the rate of a clock may be. */
+int64_t cli_doctor_drift_ppm(const struct cli_session *session);
+
 /* How far a clock may be off before it is said. */
 #define CLI_CLOCK_OFF_US 1000000
 

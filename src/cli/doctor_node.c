@@ -324,11 +324,15 @@ bool cli_doctor_blames_host(const struct cli_doctor *doctor)
     return seen > 1 && (ahead > seen / 2 || behind > seen / 2);
 }
 
+int64_t cli_doctor_drift_ppm(const struct cli_session *session)
+{
+    return session->config.drift_ppm != 0 ? session->config.drift_ppm : DEFAULT_DRIFT_PPM;
+}
+
 static void check_clock(struct cli_doctor *doctor, uint32_t node)
 {
     const struct cli_doctor_node *one = &doctor->nodes[node];
-    uint32_t drift = doctor->session->config.drift_ppm;
-    int64_t most_ppm = drift != 0 ? drift : DEFAULT_DRIFT_PPM, offset = one->facts.clock_offset_us;
+    int64_t most_ppm = cli_doctor_drift_ppm(doctor->session), offset = one->facts.clock_offset_us;
     bool off = offset != INT64_MIN && (offset > CLI_CLOCK_OFF_US || offset < -CLI_CLOCK_OFF_US) &&
                !cli_doctor_blames_host(doctor);
     bool rate = one->rate_ppm != INT64_MIN && (one->rate_ppm > most_ppm || one->rate_ppm < -most_ppm);

@@ -220,6 +220,8 @@ static int say_busy(const struct cli_session *session, const char *name, const r
         say_lease(&now, held ? owners.owners[0].node_count : 0);
     }
     cli_output_hint("see", "redlock status %s", name);
+    if (now.holder.id[0] != '\0' && (!seen || held))
+        cli_output_hint("force", "redlock break %s --id %s", name, now.holder.id);
     return code;
 }
 

@@ -11,6 +11,8 @@
 
 /* What is left of the grace when the lock is gone already. */
 #define LAST_GRACE_MS 1000
+/* And what KILL and the sweep may take after that. */
+#define AFTER_KILL_MS 1000
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -22,6 +24,16 @@ static int64_t least(int64_t a, int64_t b)
 static int64_t margin_for(uint32_t ttl_ms)
 {
     return least(ttl_ms / 10, 1000);
+}
+
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
 }
 
 bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, uint32_t ttl_ms,
@@ -36,6 +48,7 @@ bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, ui
                                 .kill_at_ms = CLI_NEVER,
                                 .grace_ms = spare > 0 ? least(grace_ms, spare / 2) : 0};
     pthread_mutex_init(&lease->mutex, NULL);
+    init_condition(&lease->ended);
     return lease->fd >= 0;
 }
 
@@ -96,6 +109,7 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     news->failed = !lost && report->result != REDLOCK_OK;
     news->granted = report->granted;
     news->not_held = report->not_held;
+    news->broken = report->broken;
     news->late = report->result == REDLOCK_LOST &&
                  count_verdict(report, REDLOCK_VERDICT_PENDING) == report->node_count;
     news->out_of_order =
@@ -106,9 +120,43 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     (void)!write(lease->fd, &one, sizeof one);
 }
 
+/* With the mutex held. Until CMD has ended, or should have, and a little longer. */
+static void await_end(struct cli_lease *lease)
+{
+    int64_t left = lease->kill_at_ms - cli_clock_now() + AFTER_KILL_MS;
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    left = left < AFTER_KILL_MS ? AFTER_KILL_MS : least(left, LAST_GRACE_MS + AFTER_KILL_MS);
+    until.tv_sec += (time_t)(left / 1000);
+    until.tv_nsec += (long)(left % 1000 * 1000000);
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    while (!lease->over && pthread_cond_timedwait(&lease->ended, &lease->mutex, &until) == 0)
+        ;
+}
+
+/* Where an operator broke it, the nodes keep others out until this returns: CMD is stopped first. */
 void cli_lease_on_lost(void *context, redlock_lock *lock, const redlock_report *report)
 {
-    post_news(context, lock, report, true);
+    struct cli_lease *lease = context;
+
+    post_news(lease, lock, report, true);
+    if (!report->broken)
+        return;
+    pthread_mutex_lock(&lease->mutex);
+    await_end(lease);
+    pthread_mutex_unlock(&lease->mutex);
+}
+
+void cli_lease_over(struct cli_lease *lease)
+{
+    pthread_mutex_lock(&lease->mutex);
+    lease->over = true;
+    pthread_cond_broadcast(&lease->ended);
+    pthread_mutex_unlock(&lease->mutex);
 }
 
 void cli_lease_on_renewed(void *context, redlock_lock *lock, const redlock_report *report)
@@ -143,5 +191,6 @@ void cli_lease_close(struct cli_lease *lease)
         return;
     close(lease->fd);
     lease->fd = -1;
+    pthread_cond_destroy(&lease->ended);
     pthread_mutex_destroy(&lease->mutex);
 }

@@ -19,6 +19,7 @@ struct cli_lease_news {
     bool renewed; /* the last round */
     bool failed;  /* the last round did not reach a quorum */
     bool late;    /* no node is to blame: it was not renewed in time */
+    bool broken;  /* lost: by an operator */
     uint32_t granted, not_held, node_count, quorum;
     uint32_t out_of_order; /* nodes that could not be used; one that has not answered yet is not among them */
     int64_t validity_ms;
@@ -30,6 +31,8 @@ struct cli_lease {
     int64_t grace_ms, margin_ms;
     int64_t kill_at_ms; /* as the warden was told last */
     pthread_mutex_t mutex;
+    pthread_cond_t ended;
+    bool over;                  /* CMD does not run any more */
     struct cli_lease_news news; /* under the mutex, as are the deadlines and their order */
 };
 
@@ -47,6 +50,9 @@ void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock);
 
 /* The lock counts as lost, whatever its nodes say from now on: tells the warden. */
 void cli_lease_end(struct cli_lease *lease);
+
+/* CMD does not run any more: a loss need not wait for it. */
+void cli_lease_over(struct cli_lease *lease);
 
 /* Takes the news; false when there is none. */
 bool cli_lease_take_news(struct cli_lease *lease, struct cli_lease_news *news);

@@ -16,20 +16,23 @@
 #define AT(member) offsetof(struct cli_options, member)
 #define TAKING (CLI_RUN | CLI_ACQUIRE)
 #define LOCKING (TAKING | CLI_EXTEND | CLI_RELEASE)
-#define ASKING (LOCKING | CLI_STATUS | CLI_INIT | CLI_SERVE | CLI_DOCTOR | CLI_BENCH)
+#define OPERATING (CLI_LIST | CLI_WATCH | CLI_WAIT | CLI_BREAK)
+#define ASKING (LOCKING | OPERATING | CLI_STATUS | CLI_INIT | CLI_SERVE | CLI_DOCTOR | CLI_BENCH)
 #define EVERY (ASKING | CLI_LOCAL | CLI_COMPLETION | CLI_HELP | CLI_VERSION)
 
 static const struct cli_option table[] = {
-    {"nonblock", 'n', CLI_VALUE_NONE, AT(nonblock), TAKING, NULL, "do not wait"},
-    {"wait", 'w', CLI_VALUE_DURATION, AT(wait_ms), TAKING, "DUR", "wait at most DUR (default: for ever)"},
-    {"conflict-exit-code", 'E', CLI_VALUE_CODE, AT(conflict_exit_code), TAKING, "N",
+    {"nonblock", 'n', CLI_VALUE_NONE, AT(nonblock), TAKING | CLI_WAIT, NULL, "do not wait"},
+    {"wait", 'w', CLI_VALUE_DURATION, AT(wait_ms), TAKING | CLI_WAIT, "DUR",
+     "wait at most DUR (default: for ever)"},
+    {"conflict-exit-code", 'E', CLI_VALUE_CODE, AT(conflict_exit_code), TAKING | CLI_WAIT, "N",
      "exit code when busy (75)"},
     {"skip-ok", '\0', CLI_VALUE_NONE, AT(skip_ok), CLI_RUN, NULL, "busy: exit 0 in silence"},
     {"ttl", '\0', CLI_VALUE_DURATION, AT(ttl_ms), TAKING | CLI_EXTEND, "DUR",
      "the lease: how soon a dead holder is noticed (15s; acquire needs it)"},
     {"renew", '\0', CLI_VALUE_DURATION, AT(renew_ms), CLI_RUN, "DUR", "time between renewals (ttl/3)"},
-    {"grace", '\0', CLI_VALUE_DURATION, AT(grace_ms), CLI_RUN, "DUR",
-     "between TERM and KILL when CMD is stopped (5s)"},
+    {"grace", '\0', CLI_VALUE_DURATION, AT(grace_ms), CLI_RUN | CLI_BREAK, "DUR",
+     "run: between TERM and KILL when CMD is stopped (5s); break: others are kept out at most this long while the "
+     "holder does not know (10s, or half its TTL)"},
     {"on-lost", '\0', CLI_VALUE_CHOICE, AT(on_lost), CLI_RUN, "term|kill|ignore",
      "what happens to CMD when the lock is lost (term)"},
     {"min-hold", '\0', CLI_VALUE_DURATION, AT(min_hold_ms), CLI_RUN, "DUR",
@@ -54,6 +57,12 @@ static const struct cli_option table[] = {
      "a label for all of them, such as task=backup"},
     {"owner-token", '\0', CLI_VALUE_TEXT, AT(owner), CLI_EXTEND | CLI_RELEASE, "OWNER",
      "as printed by acquire (default: REDLOCK_OWNER)"},
+    {"id", '\0', CLI_VALUE_TEXT, AT(id), CLI_BREAK, "ID",
+     "the holder: its id from redlock status or list, or its whole owner value"},
+    {"now", '\0', CLI_VALUE_NONE, AT(now), CLI_BREAK, NULL,
+     "others get the lock at once: for a holder that is known to be gone"},
+    {"foreign", '\0', CLI_VALUE_NONE, AT(foreign), CLI_LIST | CLI_WATCH, NULL,
+     "also texts with an expiry that other programs made"},
     {"listen", '\0', CLI_VALUE_TEXT, AT(listen), CLI_SERVE, "ADDR:PORT", "serve HTTP there (127.0.0.1:7420)"},
     {"unix", '\0', CLI_VALUE_TEXT, AT(unix_path), CLI_SERVE, "PATH",
      "serve HTTP on this unix socket (serve.sock beside the local nodes)"},
@@ -66,12 +75,13 @@ static const struct cli_option table[] = {
     {"prefix", '\0', CLI_VALUE_TEXT, AT(prefix), ASKING, "TEXT", "put before every name at the nodes"},
     {"require-nodes", '\0', CLI_VALUE_NONE, AT(require_nodes), ASKING, NULL,
      "never use local nodes, which are for this machine only"},
-    {"plain", '\0', CLI_VALUE_NONE, AT(plain), LOCKING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH,
-     NULL, "SET NX PX only: no fence, no guard against nodes that forget"},
+    {"plain", '\0', CLI_VALUE_NONE, AT(plain),
+     LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH, NULL,
+     "SET NX PX only: no fence, no guard against nodes that forget"},
     {"for", '\0', CLI_VALUE_DURATION, AT(bench_ms), CLI_BENCH, "DUR", "how long to measure in all (10s)"},
     {"check", '\0', CLI_VALUE_NONE, AT(check), CLI_STATUS, NULL,
      "print the first line only; exit 1 when no node may fail"},
-    {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT, NULL, "do not ask"},
+    {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT | CLI_BREAK, NULL, "do not ask"},
     {"force", '\0', CLI_VALUE_NONE, AT(force), CLI_INIT, NULL, "also when a lock is seen to be held"},
     {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},
     {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "say every step on stderr"},

@@ -26,7 +26,11 @@ enum cli_command_bit {
     CLI_INIT = 1 << 9,
     CLI_SERVE = 1 << 10,
     CLI_DOCTOR = 1 << 11,
-    CLI_BENCH = 1 << 12
+    CLI_BENCH = 1 << 12,
+    CLI_LIST = 1 << 13,
+    CLI_WATCH = 1 << 14,
+    CLI_WAIT = 1 << 15,
+    CLI_BREAK = 1 << 16
 };
 
 enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
@@ -36,13 +40,13 @@ enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
 /* Everything any command understands. Texts are NULL, durations and numbers CLI_NOT_GIVEN when not given. */
 struct cli_options {
     const char *nodes, *config, *prefix;
-    const char *owner, *why, *who, *shell, *also;
+    const char *id, *owner, *why, *who, *shell, *also;
     const char *listen, *unix_path, *resp, *metrics_name;
     const char *metrics_file, *metrics_label;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, quiet, verbose, json, no_color, help;
-    bool plain, yes, force, check, require_nodes;
+    bool plain, yes, force, check, require_nodes, foreign, now;
     const struct cli_commands *commands; /* all there are; not read, but given by main() */
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
     int word_count;

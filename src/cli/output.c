@@ -268,7 +268,11 @@ json_t *cli_output_who(const redlock_holder *who)
 
 json_t *cli_output_holder(const redlock_holder *holder)
 {
-    return holder->id[0] == '\0' ? json_null() : cli_output_who(holder);
+    json_t *object = holder->id[0] == '\0' ? json_null() : cli_output_who(holder);
+
+    if (holder->broken)
+        json_object_set_new(object, "broken", json_true());
+    return object;
 }
 
 static json_t *node_object(const redlock_node_report *node)

@@ -67,7 +67,9 @@ static struct loss_words loss_words(const struct cli_lease_news *news)
 {
     struct loss_words words;
 
-    if (news->late)
+    if (news->broken)
+        snprintf(words.text, sizeof words.text, "an operator has broken it");
+    else if (news->late)
         snprintf(words.text, sizeof words.text, "it was not renewed in time, its validity has ended");
     else if (news->not_held > 0)
         snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->not_held,
@@ -235,6 +237,7 @@ void cli_supervise_run(struct cli_supervision *supervision)
         hear_warden(supervision);
         redlock_client_process(supervision->client);
     }
+    cli_lease_over(supervision->lease);
 }
 
 void cli_supervise_hold(struct cli_supervision *supervision, int64_t until_ms)

@@ -82,7 +82,9 @@ struct rl_answer {
         rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */
     bool
         planted; /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
-    uint64_t ticket; /* and the ticket that counts there; 0 it did not tell */
+    uint64_t ticket;        /* and the ticket that counts there; 0 it did not tell */
+    uint64_t holder_ticket; /* and the ticket of the one that has the lock there; 0 not known */
+    int64_t node_us;        /* the node's time when it answered; 0 it did not tell */
 };
 
 enum rl_event_kind {
@@ -95,6 +97,7 @@ enum rl_event_kind {
     RL_EVENT_UP,      /* a node can be asked again */
     RL_EVENT_MISSED,  /* lease only: a node does not have it, or not for as long as it is valid */
     RL_EVENT_DOWN,    /* acquire only: a node is gone, and what was armed there with it */
+    RL_EVENT_HANDED,  /* stand only: a node handed it the lock, and says so without having been asked */
     RL_EVENT_EXTEND,  /* lease only: the caller wants ttl from now */
     RL_EVENT_RELEASE, /* lease only: the caller is done */
     RL_EVENT_ABANDON  /* lease only: nobody owns it any more; stop renewing */
@@ -103,11 +106,13 @@ enum rl_event_kind {
 struct rl_event {
     enum rl_event_kind kind;
     struct rl_time now;
-    uint32_t node; /* RL_EVENT_ANSWER, CHANGED, UP, MISSED, DOWN */
+    uint32_t node; /* RL_EVENT_ANSWER, CHANGED, UP, MISSED, DOWN, HANDED */
     /* RL_EVENT_ANSWER */
     uint32_t question; /* which question this answers: late answers to older ones are told apart by it */
-    struct rl_answer answer;
-    /* RL_EVENT_EXTEND */
+    struct rl_answer answer; /* HANDED: fence, and node_us, the node's time when it gave the lock */
+    struct rl_time sent;     /* stand only: when that question was sent */
+    bool eligible; /* HANDED: it is known that the node may vote now; else the lock has to be asked for */
+    /* RL_EVENT_EXTEND; HANDED: for how long it was given */
     struct rl_span ttl;
     /* RL_EVENT_TURN */
     bool courtesy; /* other processes may come first */
@@ -116,7 +121,7 @@ struct rl_event {
 /* What is to be done, in this order: release, ask, wake, tell. An empty set means nothing. */
 struct rl_effects {
     rl_node_set release; /* undo the attempt that was under way */
-    rl_node_set acquire; /* ask these for the lock, with a fresh owner */
+    rl_node_set acquire; /* ask these for the lock, with a fresh owner (stand: only if `fresh`) */
     rl_node_set raise;   /* ask these to lift their fence to `fence` if the lock is still ours */
     rl_node_set peek;    /* ask these who holds it */
     rl_node_set watch;   /* ask these who holds it, and to tell when that changes */
@@ -130,6 +135,7 @@ struct rl_effects {
     bool returned; /* acquire: it had stayed away, and looks again */
     bool present;  /* acquire: it has waited for a while: let people see that */
     bool lost;     /* acquire: a round was not won */
+    bool fresh;    /* stand: what is asked for is another attempt, with a fresh owner */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
     bool extended; /* lease: an extension round ended; look at the lease for its result */
 };

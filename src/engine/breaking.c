@@ -9,6 +9,8 @@
 #include "engine/debts.h"
 #include "engine/report.h"
 
+enum { GRACE_MS = 10000 };
+
 /* By the id that people are shown, or by the whole owner value. */
 static bool is_named(const redlock_lock *wanted, const struct rl_node_detail *node)
 {
@@ -55,6 +57,19 @@ static redlock_lock *make_target(const redlock_lock *wanted, const struct rl_nod
     return rl_lock_create(wanted->engine, &spec, spec.name_length, node->owner, node->owner_length);
 }
 
+/* Nobody chose one: long enough for a holder that renews itself to hear of it, which it does every third of its TTL by
+ * default. */
+static void choose_grace(struct rl_operation *operation)
+{
+    int64_t half = operation->record.holder.ttl_ms / 2;
+
+    if (!operation->any_grace)
+        return;
+    operation->grace_ms = GRACE_MS;
+    if (half > GRACE_MS && half <= REDLOCK_TTL_MAX_MS)
+        operation->grace_ms = (uint32_t)half;
+}
+
 redlock_result rl_breaking_begin(struct rl_operation *operation)
 {
     redlock_lock *wanted = operation->lock, *target;
@@ -71,6 +86,7 @@ redlock_result rl_breaking_begin(struct rl_operation *operation)
     if (target == NULL)
         return REDLOCK_NOMEM;
     redlock_holder_parse(node->owner, node->owner_length, &operation->record.holder);
+    choose_grace(operation);
     target->ttl_ms = operation->grace_ms;
     target->asking = operation;
     operation->kind = RL_OPERATION_BREAK;

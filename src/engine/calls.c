@@ -437,8 +437,6 @@ struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_
     return operation;
 }
 
-enum { BREAK_GRACE_MS = 10000 };
-
 static const char *check_break(const struct rl_engine *engine, const redlock_break_spec *spec)
 {
     redlock_spec named = {.name = spec->name, .name_length = spec->name_length};
@@ -468,8 +466,9 @@ struct rl_operation *rl_call_break(struct rl_engine *engine, const redlock_break
     if (operation == NULL)
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
     operation->breaks = true;
-    if (spec->grace_ms != REDLOCK_BREAK_NOW)
-        operation->grace_ms = spec->grace_ms != 0 ? (uint32_t)spec->grace_ms : BREAK_GRACE_MS;
+    operation->any_grace = spec->grace_ms == 0;
+    if (spec->grace_ms > 0)
+        operation->grace_ms = (uint32_t)spec->grace_ms;
     operation->record.details = details;
     rl_details_forget(details);
     rl_settling_begin(operation, engine->node_count);

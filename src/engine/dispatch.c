@@ -83,7 +83,8 @@ void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
 {
     struct rl_engine *engine = lock->engine;
 
-    assert(lock->stage == RL_LOCK_HELD);
+    if (!rl_lease_held(&lock->lease, engine->now))
+        return; /* its release has gone out already: nothing may be planted behind it */
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         uint32_t node = rl_node_set_first(left);
         struct rl_session *session = &engine->sessions[node];

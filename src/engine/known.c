@@ -9,7 +9,7 @@
 #include "engine/report.h"
 
 /* Nodes need not end a key at the same moment, and people do not care for less. */
-enum { END_SLACK_MS = 20, PROLONGED_MS = 50, PLACES_BORN = 64 };
+enum { END_SLACK_MS = 20, PROLONGED_MIN_MS = 50, PROLONGED_MAX_MS = 500, PLACES_BORN = 64 };
 
 /* ---- the table ---- */
 
@@ -152,11 +152,21 @@ static bool compare_free(struct rl_known *known, const struct rl_picture *pictur
     return was_held || (known->fresh && alone);
 }
 
+/* By how much later a lease has to end to be called prolonged: looks are not of one moment. */
+static struct rl_span least_prolonged(const redlock_holder *holder)
+{
+    int64_t ms = holder->ttl_ms > 0 ? holder->ttl_ms / 10 : PROLONGED_MAX_MS;
+
+    if (ms < PROLONGED_MIN_MS)
+        ms = PROLONGED_MIN_MS;
+    return rl_span_ms(ms < PROLONGED_MAX_MS ? ms : PROLONGED_MAX_MS);
+}
+
 static bool compare_held(struct rl_known *known, const struct rl_picture *picture, redlock_change *change)
 {
     bool same = known->owner == picture->owner;
     bool prolonged =
-        rl_time_since(picture->ends, known->ends).us > rl_span_ms(PROLONGED_MS).us || known->lost;
+        rl_time_since(picture->ends, known->ends).us > least_prolonged(&known->holder).us || known->lost;
 
     if (!same) {
         *change = known->fresh ? REDLOCK_CHANGE_HELD : REDLOCK_CHANGE_ACQUIRED;

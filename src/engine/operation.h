@@ -67,6 +67,7 @@ struct rl_operation {
     rl_node_set offered;        /* ACQUIRE, in line: nodes that last offered the free lock to somebody else */
     uint32_t awaits;            /* EXTEND: the lease's question that will settle it */
     bool breaks;                /* INSPECT: to find whom to break; the lock has the id for its owner */
+    bool any_grace;             /* nobody chose: */
     uint32_t grace_ms;          /* and how long others are kept out then */
     struct rl_listing *listing; /* LIST, WATCH, WAIT: how far it has come; see listing.c */
     const struct rl_page *page; /* LIST, WATCH: which one to ask for */

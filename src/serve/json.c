@@ -58,6 +58,8 @@ json_t *serve_json_holder(const redlock_holder *holder)
         json_object_set_new(object, "pid", json_integer(holder->pid));
     if (holder->since_ms != 0)
         json_object_set_new(object, "since_ms", json_integer(holder->since_ms));
+    if (holder->broken)
+        json_object_set_new(object, "broken", json_true());
     return object;
 }
 

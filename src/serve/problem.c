@@ -20,6 +20,8 @@ const struct serve_problem_kind serve_problems[SERVE_PROBLEM_COUNT] = {
                                   "Use one of the methods in the Allow field."},
     [SERVE_NOT_YOURS] = {"not-yours", 409, "another owner holds the lock",
                          "Check the name and the token; the token was never this lock's latest."},
+    [SERVE_NOT_HOLDER] = {"not-holder", 409, "this id does not hold the lock",
+                          "Look again who holds it: GET /v1/locks/{name}. Nothing was changed."},
     [SERVE_FOREIGN_TYPE] = {"foreign-type", 409, "the key at the nodes is not a lock",
                             "Choose another name, or remove the key if it is left over."},
     [SERVE_LOST] = {"lost", 410, "the lease has ended",

@@ -28,6 +28,7 @@ struct serve_settings {
     const char *tls_client_ca; /* client certificates are asked for and checked by it; default none */
     const char *metrics_name;  /* glob of names that /metrics counts one by one; default none */
     const char *key_prefix;    /* the client's, for the length of names; default none */
+    bool may_break;            /* POST .../break is allowed, to admins; default not */
     uint32_t max_ttl_ms;       /* the client's; default 60000 */
     uint32_t max_wait_ms;      /* of one request; default an hour */
     uint32_t max_hold_ms;      /* of one GET .../hold; default a day */

@@ -72,6 +72,7 @@ struct serve_server {
     struct serve_connection *connections; /* a list */
     struct serve_connection *walk;        /* where a walk over them goes on: closing one may close others */
     size_t connection_count;
+    size_t lists;                              /* requests for all locks that are under way */
     size_t waiting;                            /* requests that wait for a lock */
     size_t outstanding;                        /* callbacks of the library that have yet to run */
     struct serve_line *lines[SERVE_LINES_MAX]; /* of waiters, by the hash of the name */

@@ -12,6 +12,7 @@
 #include <openssl/sha.h>
 
 #include "serve/body.h"
+#include "serve/events.h"
 #include "serve/lease.h"
 #include "serve/line.h"
 #include "serve/locks.h"
@@ -250,8 +251,13 @@ static redlock_result wait_for(struct taking *taking)
                         taking) ||
         taking->place.line == NULL)
         return ask(taking, taking->wish.wait_ms);
-    if (start_timer(taking))
+    if (start_timer(taking)) {
+        serve_events_publish(server, &(struct serve_event){.type = "waiting",
+                                                           .name = taking->wish.name,
+                                                           .name_length = taking->wish.name_length,
+                                                           .session = taking->session});
         return REDLOCK_OK;
+    }
     stop_timer(taking);
     serve_line_leave(server, &taking->place);
     return REDLOCK_NOMEM;

@@ -14,7 +14,7 @@ struct rl_lock_command;
 struct rl_lock_reply;
 struct rl_resp;
 
-enum { RL_DENIAL_ITEMS_MAX = 7 }; /* the longest refusal that any kind reads */
+enum { RL_DENIAL_ITEMS_MAX = 8 }; /* the longest refusal that any kind reads */
 
 struct rl_kind {
     /* Its scripts. */
@@ -32,6 +32,10 @@ struct rl_kind {
     void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
     void (*write_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
 
+    /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not do. */
+    uint32_t release_keys;
+    void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
+
     /* Reads the refusal {0, now, ...} of a guarded node, of which items has RL_DENIAL_ITEMS_MAX; false: it is none. */
     bool (*read_denial)(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply);
 
@@ -43,5 +47,6 @@ struct rl_kind {
 
 extern const struct rl_kind rl_kind_exclusive;
 extern const struct rl_kind rl_kind_fair;
+extern const struct rl_kind rl_kind_line;
 
 #endif

@@ -24,8 +24,9 @@ struct rl_place {
     const char *
         who; /* an owner value without its random part, at most RL_OWNER_TAIL_MAX; longer ones are cut when read */
     size_t who_length;
-    uint32_t count; /* PRESENT: how many wait together */
-    bool leaving;   /* PRESENT: they wait no longer */
+    uint32_t count;      /* PRESENT: how many wait together */
+    bool leaving;        /* PRESENT: they wait no longer */
+    const char *channel; /* rl_kind_line: where to tell it that it has the lock; "" it cannot be told */
 };
 
 /* The keys of a line and of a waiter in it: they follow those of the vote, or are all there is to leaving. */

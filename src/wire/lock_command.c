@@ -103,7 +103,12 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
                           bool full)
 {
-    if ((features & RL_FEATURE_DELEX) != 0) {
+    const struct rl_kind *kind = command->lock_kind;
+
+    if (kind->write_release_keys != NULL) {
+        open_script(writer, command, full, 1 + kind->release_keys, 1);
+        kind->write_release_keys(writer, command);
+    } else if ((features & RL_FEATURE_DELEX) != 0) {
         rl_write_command(writer, 4);
         rl_write_text(writer, "DELEX");
         rl_write_bytes(writer, command->key, command->key_length);

@@ -25,6 +25,8 @@ enum { RL_SCRIPTS_MAX = 64 };
 extern const struct rl_script rl_script_acquire;
 extern const struct rl_script rl_script_acquire_many;
 extern const struct rl_script rl_script_acquire_fair;
+extern const struct rl_script rl_script_ask;
+extern const struct rl_script rl_script_hand_on;
 extern const struct rl_script rl_script_raise;
 extern const struct rl_script rl_script_extend;
 extern const struct rl_script rl_script_release;

@@ -142,7 +142,7 @@ is 'without a quorum no lock can be had' "$code" 69
 fresh_nodes
 REDLOCK_NODES="$REDLOCK_NODES unix://$work/./n1.sock unix://$work/../$(basename "$work")/n2.sock" examine
 is 'a server under two URLs can lock nothing' "$code" 69
-finds 'and is found' duplicate 6
+finds 'and is found' duplicate
 ok 'with what to do' has "$fix" 'remove one of the two URLs'
 mended 'which mends it' duplicate
 REDLOCK_NODES=unix://$work/n1.sock examine
@@ -169,6 +169,7 @@ as_locks() { env -u REDLOCK_NODES "$REDLOCK" "$@" --config "$work/acl.conf"; }
 examine_acl() {
     as_locks doctor --json >"$work/found.json" 2>"$work/err"
     code=$?
+    out=$(<"$work/found.json")
 }
 examine_acl
 is 'the documented rule is enough' "$code" 0
@@ -192,6 +193,20 @@ type_it
 examine_acl
 ok 'typed, all of them are there' lacks_finding rights
 is 'and doctor is content' "$code" 0
+# words_of TEXT SIGN: the words that begin with it, in their order.
+words_of() { grep -oE "[$2][^ ']+" <<<"$1" | sort | paste -sd' '; }
+node 5 ACL SETUSER locks -@all >/dev/null
+examine_acl
+finds 'a user that may say nothing' rights 5
+is 'lacks each command of the documented rule, and no other' "$(words_of "$fix" +)" "$(words_of "$rule" +)"
+type_it
+node 5 ACL SETUSER locks resetkeys >/dev/null
+examine_acl
+finds 'one that may touch nothing' rights 5
+is 'lacks each pattern of it, and no other' "$(words_of "$fix" '~')" "$(words_of "$rule" '~')"
+type_it
+examine_acl
+is 'typed, doctor is content again' "$code" 0
 echo wrong >"$work/password"
 examine_acl
 finds 'wrong credentials' credentials 1

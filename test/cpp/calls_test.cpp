@@ -275,6 +275,29 @@ TEST(no_callable_runs_when_the_client_is_gone_and_nothing_is_left)
     }
 }
 
+/* The first lock of a new client is won before all nodes are connected, and is brought to those that were late. */
+TEST(late_nodes_do_not_get_a_lock_that_its_client_releases_at_its_end)
+{
+    redlock::options options = fleet->options();
+    redlock::spec spec{"late"};
+
+    options.max_ttl = 10min;
+    spec.ttl = 5min; /* longer than the patience of this test */
+    for (int round = 0; round < 60; round++) {
+        redlock::lock lock;
+        {
+            redlock::client client(options);
+            std::promise<redlock::lock> got;
+
+            client.acquire_async(spec, [&](redlock::lock won, const redlock::report_view &) {
+                got.set_value(std::move(won));
+            });
+            lock = got.get_future().get();
+        }
+        CHECK(fleet->copies("late") == 0);
+    }
+}
+
 TEST(a_client_may_be_destroyed_by_its_own_callable)
 {
     auto client = std::make_unique<redlock::client>(open_client());
@@ -329,6 +352,72 @@ TEST(callables_run_in_the_event_loop)
     turn_until(client, [&] { return locks.size() == 64; });
     locks.clear();
     turn_until(client, [&] { return client.stats().released == 64; });
+}
+
+/* ---- operating ------------------------------------------------------------------------------------------- */
+
+TEST(locks_are_listed_and_what_a_callable_throws_comes_through)
+{
+    redlock::client client = open_client();
+    redlock::lock one = client.acquire("listed-1"), two = client.acquire("listed-2");
+    redlock::list_spec which;
+    redlock::report report;
+    std::vector<std::string> seen;
+    std::promise<bool> over;
+    std::atomic<int> count{0};
+
+    which.glob = "listed-*";
+    client.list(which, [&](const redlock::listed &lock) { seen.emplace_back(lock.name, lock.name_length); });
+    CHECK(seen.size() == 2 && seen[0] != seen[1]);
+    CHECK(client.list(
+              which, [](const redlock::listed &) { return false; }, report) == redlock::result::canceled);
+    THROWS(std::out_of_range,
+           client.list(which, [](const redlock::listed &) { throw std::out_of_range("no"); }));
+    client.list_async(
+        which, [&](const redlock::listed &) { count++; },
+        [&](const redlock::report_view &why) { over.set_value(why.ok()); });
+    CHECK(over.get_future().get() && count == 2);
+}
+
+TEST(a_name_is_waited_for_and_watched_without_taking_it)
+{
+    redlock::client client = open_client(), other = open_client();
+    redlock::lock lock = other.acquire("awaited");
+    redlock::report report;
+    redlock::list_spec which;
+    std::promise<bool> is_free, over;
+    std::atomic<int> released{0};
+
+    which.name = "awaited";
+    CHECK(client.wait("awaited", 1ms, report) == redlock::result::timeout);
+    redlock::request watching = client.watch_async(
+        which,
+        [&](const redlock::event &event) { released += event.change == REDLOCK_CHANGE_RELEASED ? 1 : 0; },
+        [&](const redlock::report_view &why) { over.set_value(why.result() == redlock::result::canceled); });
+    client.wait_async("awaited", redlock::client::forever(),
+                      [&](const redlock::report_view &why) { is_free.set_value(why.ok()); });
+    AWAIT(client.inspect("awaited").holder().has_value());
+    lock.release();
+    CHECK(is_free.get_future().get());
+    client.wait("awaited");
+    AWAIT(released == 1);
+    CHECK(watching.cancel() == redlock::result::ok && over.get_future().get());
+}
+
+TEST(a_broken_lock_is_told_so)
+{
+    redlock::client client = open_client(), other = open_client();
+    std::atomic<int> broken{0};
+    redlock::spec spec{"broken"};
+
+    spec.ttl = 1s;
+    spec.on_lost = [&](const redlock::report_view &why) { broken += why.broken() ? 1 : 100; };
+    redlock::lock lock = other.acquire(spec);
+
+    THROWS(redlock::not_held, client.break_lock("broken", "00000000"));
+    client.break_lock("broken", client.inspect("broken").holder().value().id);
+    AWAIT(broken == 1);
+    CHECK(lock.lost());
 }
 
 /* ---- as a mutex ------------------------------------------------------------------------------------------ */

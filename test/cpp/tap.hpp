@@ -51,10 +51,12 @@ inline void check(bool fine, const char *words, int line)
 /* Waits for a state, up to a time that only a broken program needs. */
 template <class Condition> void await(Condition condition, const char *words)
 {
-    for (int tries = 0; tries < 6000 && !condition(); tries++)
+    for (int tries = 0; tries < 6000; tries++) {
+        if (condition())
+            return;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (!condition())
-        throw failed(std::string("it never came to: ") + words);
+    }
+    throw failed(std::string("it never came to: ") + words);
 }
 
 #define AWAIT(condition) tap::await([&] { return (condition); }, #condition)

@@ -264,12 +264,19 @@ static void list_without_a_quorum_says_so(void **state)
     struct seen seen = {0};
     redlock_report report = detailed_report();
 
+    for (int i = 3; i < 5; i++)
+        fleet_command(fleet, i, "SET", "held", "fedcba9876543210fedcba9876543210", "PX", "600000", NULL);
     for (int i = 0; i < 3; i++)
         fleet_kill(fleet, i);
     assert_result(REDLOCK_NO_QUORUM, redlock_list(client, NULL, note, &seen, &report), &report);
     assert_int_equal(seen.count, 0);
+    redlock_client_close(client);
+    client = open_client(fleet_urls(fleet)); /* and before it has met any node */
+    assert_result(REDLOCK_NO_QUORUM, redlock_list(client, NULL, note, &seen, &report), &report);
     for (int i = 0; i < 3; i++)
         assert_true(fleet_restart(fleet, i));
+    for (int i = 3; i < 5; i++)
+        fleet_command(fleet, i, "DEL", "held", NULL);
     redlock_client_close(client);
 }
 

@@ -1,0 +1,181 @@
+/*
+ * redlock break: ends somebody else's hold by force, after it has said what that means. Exactly the holder that was named: a
+ * successor has another id.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/clock.h"
+#include "cli/commands.h"
+#include "cli/exits.h"
+#include "cli/failure.h"
+#include "cli/holder.h"
+#include "cli/listed.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "cli/text.h"
+
+enum { LOOK_EVERY_MS = 100, SLACK_MS = 2000 };
+
+static bool is_holder(const redlock_report *report, const char *id)
+{
+    return strncmp(report->holder.id, id, strlen(report->holder.id)) == 0 && report->holder.id[0] != '\0';
+}
+
+/* The hold is not there. It never was, it ended, or somebody else has the lock. */
+static int refuse_unheld(const char *name, const char *id, const redlock_report *report)
+{
+    char holder[400];
+
+    cli_output_fail_with(json_pack("{s:o, s:o}", "name", cli_output_string(name), "holder",
+                                   cli_output_holder(&report->holder)),
+                         CLI_EXIT_LOST, "%s is not held by %s: nothing was changed", name, id);
+    if (report->holder.id[0] != '\0') {
+        cli_holder_describe_since(&report->holder, holder, sizeof holder);
+        cli_output_hint("holder", "%s, id %s", holder, report->holder.id);
+    }
+    cli_output_hint("see", "redlock status %s", name);
+    return CLI_EXIT_LOST;
+}
+
+/* What it means, before it is done. */
+static void explain(const struct cli_session *session, const struct cli_options *options,
+                    const redlock_report *report)
+{
+    char holder[400];
+
+    cli_listed_holder(&report->holder, holder, sizeof holder);
+    fprintf(stderr, "redlock: %s is held by %s\n", options->words[0], holder);
+    if (options->now)
+        fprintf(stderr, "  Others can have the lock at once. If the holder is still alive, it does not know\n"
+                        "  and goes on until it renews: two may work at the same time.\n");
+    else
+        fprintf(stderr, "  The holder is told when it next renews, and others get the lock then. A holder\n"
+                        "  that does not ask in time (stopped, cut off) is not told before: two may work\n"
+                        "  at the same time.\n");
+    fprintf(stderr, session->config.plain
+                        ? "  Plain mode has no fence that would keep the first one out.\n"
+                        : "  Only a resource that checks the fence keeps the first one out then.\n");
+}
+
+static int confirm(const struct cli_session *session, const struct cli_options *options,
+                   const redlock_report *report)
+{
+    char answer[16] = "";
+
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+        cli_output_fail(CLI_EXIT_USAGE, "break needs --yes when nobody can be asked");
+        return CLI_EXIT_USAGE;
+    }
+    explain(session, options, report);
+    fprintf(stderr, "  Break it? [y/N] ");
+    if (fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
+        return 0;
+    return cli_output_fail(CLI_EXIT_USAGE, "nothing was changed");
+}
+
+/* Until the holder has let go, or the time in which it might have is over. */
+static bool await_end(const struct cli_session *session, const char *name, const redlock_report *broken)
+{
+    redlock_report report = cli_session_second_report(session);
+    int64_t until = cli_clock_now() + broken->holder_ttl_left_ms + SLACK_MS;
+    struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * 1000000L};
+
+    while (cli_clock_now() < until) {
+        if (redlock_inspect(session->client, name, 0, &report) == REDLOCK_OK &&
+            strcmp(report.holder.id, broken->holder.id) != 0)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static int say_done(const struct cli_session *session, const struct cli_options *options,
+                    const redlock_report *report)
+{
+    const char *name = options->words[0];
+    bool grace = report->holder_ttl_left_ms > 0;
+    bool ended;
+
+    if (grace)
+        cli_output_note("%s is broken; waiting up to %s for its holder to hear of it", name,
+                        cli_text_span(report->holder_ttl_left_ms).text);
+    ended = !grace || await_end(session, name, report);
+    if (cli_output_is_json())
+        cli_output_answer(json_pack("{s:o, s:o, s:b, s:b, s:i, s:i}", "name", cli_output_string(name),
+                                    "holder", cli_output_holder(&report->holder), "broken", 1, "ended",
+                                    (int)ended, "broken_on", (int)report->granted, "nodes",
+                                    (int)report->node_count));
+    else if (ended)
+        cli_output_note("%s is not held by %s any more", name, report->holder.id);
+    else
+        cli_output_warn("%s is still marked on too many nodes; it ends by itself", name);
+    return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
+}
+
+static int break_hold(const struct cli_session *session, const struct cli_options *options)
+{
+    redlock_break_spec spec = REDLOCK_BREAK_SPEC_INIT;
+    redlock_report report = cli_session_report(session);
+
+    spec.name = options->words[0];
+    spec.id = options->id;
+    spec.grace_ms = options->now                         ? REDLOCK_BREAK_NOW
+                    : options->grace_ms == CLI_NOT_GIVEN ? 0
+                                                         : options->grace_ms;
+    report.result = redlock_break(session->client, &spec, &report);
+    if (report.result == REDLOCK_NOT_HELD)
+        return refuse_unheld(spec.name, spec.id, &report);
+    if (report.result == REDLOCK_INVALID)
+        return cli_output_fail(CLI_EXIT_USAGE,
+                               "more than one owner has the id %s: give its whole owner value", spec.id);
+    if (report.result != REDLOCK_OK)
+        return cli_failure_asking(session, spec.name, &report);
+    return say_done(session, options, &report);
+}
+
+/* Whom it would hit is looked up before anybody is asked. */
+static int look_and_ask(const struct cli_session *session, const struct cli_options *options)
+{
+    redlock_report report = cli_session_report(session);
+
+    report.result = redlock_inspect(session->client, options->words[0], 0, &report);
+    if (report.result != REDLOCK_OK)
+        return cli_failure_asking(session, options->words[0], &report);
+    if (report.holder.id[0] != '\0' && !is_holder(&report, options->id))
+        return refuse_unheld(options->words[0], options->id, &report);
+    return confirm(session, options, &report);
+}
+
+static int check(const struct cli_options *options)
+{
+    if (options->id == NULL || options->id[0] == '\0') {
+        cli_output_fail(CLI_EXIT_USAGE, "break needs --id ID, so that it cannot hit a successor");
+        cli_output_hint("see", "redlock status %s, which says who holds it and its id", options->words[0]);
+        return CLI_EXIT_USAGE;
+    }
+    if (options->now && options->grace_ms != CLI_NOT_GIVEN)
+        return cli_output_fail(CLI_EXIT_USAGE, "--now and --grace exclude each other");
+    if (options->grace_ms == 0)
+        return cli_output_fail(CLI_EXIT_USAGE, "--grace must be greater than zero; --now means without one");
+    return 0;
+}
+
+int cli_command_break(const struct cli_options *options)
+{
+    struct cli_session session = {0};
+    int code = check(options);
+
+    if (code == 0)
+        code = cli_session_look(&session, options);
+    if (code == 0)
+        code = cli_session_check_name(&session, options->words[0]);
+    if (code == 0 && !options->yes)
+        code = look_and_ask(&session, options);
+    if (code == 0)
+        code = break_hold(&session, options);
+    cli_session_close(&session);
+    return code;
+}

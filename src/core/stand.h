@@ -1,0 +1,79 @@
+/*
+ * One caller that stands in line at the nodes, from the first question to the lock or the reason why not. Nodes grant the lock in
+ * their answers or hand it over later; it counts both, agrees on the fence, gives way when the lock is split, and keeps its places.
+ * It decides; others send, draw owners and keep the lock.
+ */
+#ifndef RL_CORE_STAND_H
+#define RL_CORE_STAND_H
+
+#include "core/acquire.h"
+
+struct rl_stand_config {
+    uint32_t node_count;
+    struct rl_span ttl;
+    uint32_t drift_ppm;
+    struct rl_span node_timeout; /* a node that has not answered by then is silent */
+    struct rl_time give_up_at;
+    struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
+    uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
+};
+
+/* What it knows of one node in the present attempt. */
+enum rl_stand_state {
+    RL_STAND_OUT,   /* it cannot or must not vote, or could not be asked */
+    RL_STAND_ASKED, /* a question is under way */
+    RL_STAND_LINED, /* it stands in line there */
+    RL_STAND_HAS    /* the lock is its own there, until `ends` */
+};
+
+struct rl_stand_node {
+    enum rl_stand_state state;
+    struct rl_time sent;    /* its latest question that was answered was sent then, */
+    int64_t node_us;        /* and answered at this node time */
+    struct rl_time ends;    /* HAS: no later than the key does, by our clock */
+    struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
+    uint64_t fence;         /* HAS */
+    struct rl_answer last;
+};
+
+enum rl_stand_phase {
+    RL_STAND_WAITING, /* asking, and standing in line */
+    RL_STAND_RAISING, /* a quorum has given it the lock; their numbers are being made the same */
+    RL_STAND_RESTING, /* too few nodes could be asked: until the next attempt */
+    RL_STAND_ENDED
+};
+
+struct rl_stand {
+    struct rl_stand_config config;
+    struct rl_prng *prng; /* not owned */
+    struct rl_backoff backoff;
+    enum rl_stand_phase phase;
+    struct rl_stand_node nodes[RL_NODES_MAX];
+    rl_node_set
+        lined; /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
+    uint64_t ticket;   /* the highest that a node gave it */
+    bool settled;      /* all nodes are to go by it */
+    uint32_t question; /* number of the latest question; all with one owner count from `attempt` on */
+    uint32_t attempt;  /* number of the first question that was asked with the present owner */
+    rl_node_set raising, raised;
+    uint64_t fence;          /* RAISING and won: the one to hand out */
+    struct rl_time asked_by; /* nodes that have not answered by then are silent; NEVER nothing is under way */
+    struct rl_time split_at; /* it has some nodes and nothing is under way: when to see who has the others */
+    struct rl_span patience; /* between two such looks */
+    bool looked;             /* that is what was asked for last */
+    struct rl_time keep_at;  /* when to ask again, so that its places are kept */
+    struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
+    enum rl_outcome outcome;
+    struct rl_time valid_until; /* when outcome is OK */
+};
+
+void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config, struct rl_prng *prng);
+
+/* Tell it what happened; learn what to do about it. Effects: release (whatever the present owner has there: the lock or a place), then
+ * acquire (fresh: with a fresh owner), raise, done. */
+void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects);
+
+/* Its place in line as most nodes see it, from 1; 0 not known. */
+uint32_t rl_stand_place(const struct rl_stand *stand);
+
+#endif

@@ -1,0 +1,49 @@
+-- Hands the lock on to the first in line that hears of it. Wants call, now, epoch, number.lua, lock, base (what the keys of the line
+-- begin with), order (what order.lua has read) and owner (of the caller; its random part is `random`).
+-- A waiter whose record ended is gone, and so is one that PUBLISH does not reach: it is passed over at once. A waiter that knows another
+-- epoch of this node must not be given anything by it. One that has not been heard of for a while may have been
+-- stopped: it gets the lock for a second, and has to ask for the rest. When such a one let the second pass, those who have not been
+-- heard of since are passed over, too: however many were stopped, they cost one second.
+-- Answers the owner that the lock was given to, its number and the ms it was given for; nothing when there was nobody.
+local function hand_on()
+    local waiters = base .. 'waiters'
+    local since = 0
+    if order.given > 0 and order.given <= now then
+        since = order.given
+    end
+    while true do
+        local first = call('ZPOPMIN', waiters)
+        local id, ticket = first[1], first[2]
+        if not id then
+            return
+        end
+        local record = call('GET', base .. id)
+        local asked, text, ttl, channel, known_epoch, waiter = string.match(record or '', '^(%d+) (%d+) (%d+) (%S*)\n([^\n]*)\n(.*)$')
+        if asked and known_epoch ~= '' and string.sub(epoch, 1, #known_epoch) == known_epoch and (id == random or asked + 0 >= since) then
+            local fence = choose_number(text + 0)
+            local brief = id ~= random and ttl + 0 > 1000 and (now - asked > 250000 or channel == '')
+            local ms = brief and '1000' or ttl
+            local heard = 1
+            if id ~= random and channel ~= '' then
+                heard = redis.pcall('PUBLISH', channel, string.format('%.0f %.0f %s %d %d ', now, fence, ms, #waiter, #known_epoch) .. waiter .. known_epoch .. lock)
+                if type(heard) == 'table' then
+                    -- This user may not publish: it stays in line, and finds out by itself.
+                    call('ZADD', waiters, ticket, id)
+                    return
+                end
+            end
+            if heard > 0 then
+                store_number(fence)
+                call('SET', lock, waiter, 'PX', ms)
+                call('DEL', base .. id)
+                if brief then
+                    order.write(ticket, id, now)
+                end
+                return waiter, fence, ms
+            end
+        end
+        if record then
+            call('DEL', base .. id)
+        end
+    end
+end

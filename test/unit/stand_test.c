@@ -1,0 +1,519 @@
+/*
+ * Tests of core/stand: one caller in line, told as stories. Times are in ms from the start, nodes count from 0, and the clock of every
+ * node is 1,000 s ahead of ours. How many of them get on together is in stand_walk_test.c.
+ */
+#include "core/stand.h"
+
+#include <string.h>
+
+#include "core/validity.h"
+#include "support/check.h"
+
+enum { TTL_MS = 10000, TIMEOUT_MS = 50, DRIFT_PPM = 10000, GIVE_UP_MS = 60000 };
+#define AHEAD_US INT64_C(1000000000)
+#define TICKET UINT64_C(5000)
+
+struct story {
+    struct rl_prng prng;
+    struct rl_stand stand;
+    struct rl_effects effects;
+};
+
+static struct rl_time at(int64_t ms)
+{
+    return (struct rl_time){1 + ms * 1000};
+}
+
+static int64_t node_time(int64_t ms)
+{
+    return at(ms).us + AHEAD_US;
+}
+
+static void step(struct story *story, struct rl_event event)
+{
+    rl_stand_step(&story->stand, &event, &story->effects);
+}
+
+static void begin(struct story *story, uint32_t node_count)
+{
+    struct rl_stand_config config = {.node_count = node_count,
+                                     .ttl = rl_span_ms(TTL_MS),
+                                     .drift_ppm = DRIFT_PPM,
+                                     .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                     .give_up_at = at(GIVE_UP_MS),
+                                     .retry_min = rl_span_ms(10),
+                                     .retry_max = rl_span_ms(100),
+                                     .ticket = TICKET};
+
+    story->prng = rl_prng_seed(7);
+    rl_stand_init(&story->stand, &config, &story->prng);
+    step(story, (struct rl_event){.kind = RL_EVENT_START, .now = at(0)});
+    assert_int_equal(story->effects.acquire, rl_node_set_all(node_count));
+    assert_true(story->effects.fresh);
+    assert_int_equal(story->effects.question, 1);
+}
+
+/* An answer to the latest question, which was sent one ms before and reached the node half-way. */
+static void answer(struct story *story, uint32_t node, int64_t ms, struct rl_answer what)
+{
+    if (what.node_us == 0)
+        what.node_us = node_time(ms);
+    step(story, (struct rl_event){.kind = RL_EVENT_ANSWER,
+                                  .now = at(ms),
+                                  .node = node,
+                                  .question = story->stand.question,
+                                  .sent = at(ms - 1),
+                                  .answer = what});
+}
+
+static void granted(struct story *story, uint32_t node, int64_t ms, uint64_t fence)
+{
+    answer(story, node, ms, (struct rl_answer){.verdict = RL_GRANTED, .fence = fence, .ttl_left_ms = -2});
+}
+
+/* In line there behind somebody who has the lock for a long time. */
+static struct rl_answer lined(uint32_t rank, uint64_t holder, uint64_t holder_ticket)
+{
+    return (struct rl_answer){.verdict = RL_DENIED,
+                              .ttl_left_ms = TTL_MS,
+                              .rank = rank,
+                              .ticket = TICKET,
+                              .holder = holder,
+                              .holder_ticket = holder_ticket};
+}
+
+static void handed(struct story *story, uint32_t node, int64_t ms, int64_t given_ms, uint64_t fence)
+{
+    step(story, (struct rl_event){.kind = RL_EVENT_HANDED,
+                                  .now = at(ms),
+                                  .node = node,
+                                  .eligible = true,
+                                  .ttl = rl_span_ms(TTL_MS),
+                                  .answer = {.fence = fence, .node_us = node_time(given_ms)}});
+}
+
+static void timer(struct story *story)
+{
+    step(story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = story->stand.wake_at});
+}
+
+static void stand_everywhere(struct story *story, uint32_t node_count)
+{
+    begin(story, node_count);
+    for (uint32_t node = 0; node < node_count; node++)
+        answer(story, node, 1, lined(3, 77, 0));
+    assert_int_equal(story->stand.phase, RL_STAND_WAITING);
+    assert_int_equal(story->effects.acquire, 0);
+    assert_int_equal(story->effects.release, 0);
+}
+
+static void assert_won(const struct story *story, uint64_t fence)
+{
+    assert_true(story->effects.done);
+    assert_int_equal(story->stand.outcome, RL_OUTCOME_OK);
+    assert_int_equal(story->stand.fence, fence);
+}
+
+/* ---- winning ---- */
+
+static void a_free_lock_is_won_in_one_round(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    granted(&story, 0, 1, 100);
+    granted(&story, 2, 1, 100);
+    assert_won(&story, 100);
+    assert_int_equal(story.stand.valid_until.us, rl_validity_end(at(0), rl_span_ms(TTL_MS), DRIFT_PPM).us);
+}
+
+static void a_lock_that_a_quorum_hands_over_is_won(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    assert_int_equal(rl_stand_place(&story.stand), 3);
+    handed(&story, 1, 500, 499, 200);
+    assert_false(story.effects.done);
+    handed(&story, 0, 501, 499, 200);
+    assert_won(&story, 200);
+}
+
+static void answers_and_hand_overs_count_together(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    granted(&story, 0, 1, 100);
+    answer(&story, 1, 1, lined(1, 77, 0));
+    handed(&story, 1, 2, 2, 100);
+    assert_won(&story, 100);
+}
+
+/* The message may have been under way, or unread, for long. The node's clock says when it gave the lock. */
+static void what_is_handed_over_is_valid_from_when_the_node_gave_it(void **state)
+{
+    struct story story;
+    struct rl_span drift = rl_validity_drift(rl_span_ms(499), DRIFT_PPM);
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 1, 4000, 500, 200);
+    handed(&story, 0, 4000, 500, 200);
+    assert_won(&story, 200);
+    /* The last exchange was sent at 0 and answered at 1 by the node's clock. */
+    assert_int_equal(
+        story.stand.valid_until.us,
+        rl_validity_end(rl_time_add(at(0), rl_span_us(499000 - drift.us)), rl_span_ms(TTL_MS), DRIFT_PPM).us);
+}
+
+static void validity_is_what_a_quorum_of_keys_lives_for(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 5);
+    handed(&story, 0, 900, 300, 200);
+    handed(&story, 1, 900, 900, 200);
+    handed(&story, 2, 900, 600, 200);
+    assert_won(&story, 200);
+    assert_int_equal(story.stand.valid_until.us, story.stand.nodes[0].ends.us);
+    assert_true(rl_time_before(story.stand.nodes[0].ends, story.stand.nodes[2].ends));
+}
+
+static void what_was_handed_over_too_long_ago_is_given_back(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, TTL_MS + 600, 500, 200);
+    handed(&story, 1, TTL_MS + 600, 500, 200);
+    assert_false(story.effects.done);
+    assert_int_equal(story.effects.release, 7);
+    assert_true(story.effects.fresh);
+}
+
+static void numbers_that_differ_are_raised(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, 499, 200);
+    handed(&story, 1, 500, 499, 203);
+    assert_int_equal(story.stand.phase, RL_STAND_RAISING);
+    assert_int_equal(story.effects.raise, 1);
+    assert_int_equal(story.effects.fence, 203);
+    granted(&story, 0, 502, 0);
+    assert_won(&story, 203);
+}
+
+static void a_raise_that_comes_too_late_begins_anew(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, 499, 200);
+    handed(&story, 1, 500, 499, 203);
+    answer(&story, 0, 502, (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = -2});
+    assert_int_equal(story.effects.release, 7);
+    assert_true(story.effects.fresh);
+    assert_int_equal(story.stand.phase, RL_STAND_WAITING);
+}
+
+/* ---- when a hand-over is not enough ---- */
+
+static void where_the_node_may_not_be_eligible_the_lock_is_asked_for(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    step(&story, (struct rl_event){.kind = RL_EVENT_HANDED,
+                                   .now = at(500),
+                                   .node = 1,
+                                   .ttl = rl_span_ms(TTL_MS),
+                                   .answer = {.fence = 200, .node_us = node_time(499)}});
+    assert_int_equal(story.effects.acquire, 2);
+    assert_false(story.effects.fresh);
+    granted(&story, 1, 502, 200);
+    handed(&story, 0, 502, 499, 200);
+    assert_won(&story, 200);
+}
+
+static void a_brief_grant_is_confirmed_before_it_counts(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    for (uint32_t node = 0; node < 2; node++) {
+        step(&story, (struct rl_event){.kind = RL_EVENT_HANDED,
+                                       .now = at(500),
+                                       .node = node,
+                                       .eligible = true,
+                                       .ttl = rl_span_ms(1000),
+                                       .answer = {.fence = 200, .node_us = node_time(499)}});
+        assert_int_equal(story.effects.acquire, rl_node_set_one(node));
+    }
+    granted(&story, 0, 502, 200);
+    granted(&story, 1, 502, 200);
+    assert_won(&story, 200);
+    assert_int_equal(story.stand.valid_until.us, rl_validity_end(at(501), rl_span_ms(TTL_MS), DRIFT_PPM).us);
+}
+
+static void a_node_clock_that_went_back_proves_nothing(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, -20, 200);
+    assert_int_equal(story.effects.acquire, 1);
+}
+
+/* ---- a split lock ---- */
+
+static void the_later_ticket_gives_way_and_stays_in_line(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 4);
+    handed(&story, 0, 500, 499, 200);
+    timer(&story); /* it looks who has the others */
+    assert_int_equal(story.effects.acquire, 15);
+    assert_false(story.effects.fresh);
+    granted(&story, 0, 510, 200);
+    answer(&story, 1, 510, lined(1, 88, TICKET - 1));
+    answer(&story, 2, 510, lined(1, 88, TICKET - 1));
+    answer(&story, 3, 510, lined(1, 99, TICKET + 1));
+    assert_int_equal(story.effects.release, 15);
+    assert_int_equal(story.effects.acquire, 15);
+    assert_true(story.effects.fresh);
+    assert_int_equal(story.stand.ticket, TICKET);
+    assert_true(story.stand.settled);
+}
+
+/* Also when the message was on its way before the lock was given back. */
+static void what_was_given_back_counts_no_more(void **state)
+{
+    struct story story;
+    uint32_t earlier;
+
+    (void)state;
+    the_later_ticket_gives_way_and_stays_in_line(NULL);
+    stand_everywhere(&story, 3);
+    earlier = story.stand.question;
+    handed(&story, 0, 500, 499, 200);
+    handed(&story, 1, 500, 499, 203);
+    answer(&story, 0, 502, (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = -2});
+    assert_true(story.effects.fresh);
+    for (uint32_t node = 0; node < 3; node++) {
+        handed(&story, node, 503, 499, 200); /* it does not stand in line there, with this owner */
+        step(&story, (struct rl_event){.kind = RL_EVENT_ANSWER,
+                                       .now = at(503),
+                                       .node = node,
+                                       .question = earlier,
+                                       .sent = at(0),
+                                       .answer = {.verdict = RL_GRANTED, .fence = 200}});
+        assert_false(story.effects.done);
+        assert_int_equal(story.effects.raise, 0);
+    }
+}
+
+static void the_earlier_ticket_keeps_what_it_has(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 4);
+    handed(&story, 0, 500, 499, 200);
+    timer(&story);
+    granted(&story, 0, 510, 200);
+    for (uint32_t node = 1; node < 4; node++)
+        answer(&story, node, 510, lined(1, 80 + node, TICKET + node));
+    assert_int_equal(story.effects.release, 0);
+    handed(&story, 1, 512, 511, 200);
+    handed(&story, 2, 512, 511, 200);
+    assert_won(&story, 200);
+}
+
+static void everybody_gives_way_to_one_that_has_a_quorum(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 5);
+    handed(&story, 0, 500, 499, 200);
+    timer(&story);
+    granted(&story, 0, 510, 200);
+    for (uint32_t node = 1; node < 5; node++)
+        answer(&story, node, 510, lined(1, node == 4 ? 99 : 88, 0));
+    assert_int_equal(story.effects.release, 31);
+    assert_true(story.effects.fresh);
+}
+
+/* ---- keeping the place ---- */
+
+static void asking_again_keeps_the_place(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    assert_true(story.stand.wake_at.us >= at(1000).us);
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 7);
+    assert_false(story.effects.fresh);
+    assert_int_equal(story.effects.release, 0);
+}
+
+static void those_near_the_front_ask_when_the_lock_expires(void **state)
+{
+    struct rl_answer soon = lined(2, 77, 0);
+    struct story story;
+
+    (void)state;
+    soon.ttl_left_ms = 200;
+    begin(&story, 3);
+    answer(&story, 0, 1, soon);
+    answer(&story, 1, 1, soon);
+    soon.rank = 3;
+    answer(&story, 2, 1, soon);
+    assert_int_equal(story.stand.wake_at.us, at(1 + 201).us);
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 3);
+}
+
+static void a_connection_that_is_back_is_asked_at_once(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    step(&story, (struct rl_event){.kind = RL_EVENT_DOWN, .now = at(100), .node = 2});
+    assert_int_equal(story.effects.release, 0);
+    step(&story, (struct rl_event){.kind = RL_EVENT_UP, .now = at(120), .node = 2});
+    assert_int_equal(story.effects.acquire, 4);
+}
+
+static void the_highest_ticket_counts_once_a_quorum_has_it_in_line(void **state)
+{
+    struct rl_answer higher = lined(5, 77, 0);
+    struct story story;
+
+    (void)state;
+    higher.ticket = TICKET + 40;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(1, 77, 0));
+    assert_false(story.stand.settled);
+    answer(&story, 1, 1, higher);
+    assert_true(story.stand.settled);
+    assert_int_equal(story.stand.ticket, TICKET + 40);
+    higher.ticket = TICKET + 90;
+    answer(&story, 2, 1, higher);
+    assert_int_equal(story.stand.ticket, TICKET + 40);
+}
+
+/* ---- ending without it ---- */
+
+static void giving_up_leaves_every_line(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    step(&story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = at(GIVE_UP_MS)});
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+    assert_int_equal(story.effects.release, 7);
+    stand_everywhere(&story, 3);
+    step(&story, (struct rl_event){.kind = RL_EVENT_CANCEL, .now = at(10)});
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_CANCELED);
+    assert_int_equal(story.effects.release, 7);
+}
+
+static void too_few_nodes_are_left_and_asked_again_later(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(1, 77, 0));
+    answer(&story, 1, 1, (struct rl_answer){.verdict = RL_INELIGIBLE, .cause = RL_CAUSE_QUARANTINE});
+    answer(&story, 2, 1, (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_REFUSED});
+    assert_int_equal(story.effects.release, 7);
+    assert_int_equal(story.effects.acquire, 0);
+    assert_int_equal(story.stand.phase, RL_STAND_RESTING);
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 7);
+    assert_true(story.effects.fresh);
+}
+
+static void a_frozen_minority_costs_nothing(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 5);
+    for (uint32_t node = 0; node < 3; node++)
+        answer(&story, node, 1, lined(1, 77, 0));
+    timer(&story); /* two have not answered */
+    assert_int_equal(story.stand.phase, RL_STAND_WAITING);
+    assert_int_equal(story.effects.release, 0);
+    for (uint32_t node = 0; node < 3; node++)
+        handed(&story, node, 300, 299, 200);
+    assert_won(&story, 200);
+}
+
+static void a_key_that_may_have_ended_is_not_counted(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    granted(&story, 0, 1, 100);
+    answer(&story, 1, 1, lined(1, 77, TICKET + 1));
+    answer(&story, 2, 1, lined(1, 78, TICKET + 1));
+    step(&story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = at(TTL_MS)});
+    assert_int_equal(story.stand.nodes[0].state, RL_STAND_ASKED);
+    handed(&story, 1, TTL_MS + 1, TTL_MS, 200);
+    assert_false(story.effects.done);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_free_lock_is_won_in_one_round),
+        cmocka_unit_test(a_lock_that_a_quorum_hands_over_is_won),
+        cmocka_unit_test(answers_and_hand_overs_count_together),
+        cmocka_unit_test(what_is_handed_over_is_valid_from_when_the_node_gave_it),
+        cmocka_unit_test(validity_is_what_a_quorum_of_keys_lives_for),
+        cmocka_unit_test(what_was_handed_over_too_long_ago_is_given_back),
+        cmocka_unit_test(numbers_that_differ_are_raised),
+        cmocka_unit_test(a_raise_that_comes_too_late_begins_anew),
+        cmocka_unit_test(where_the_node_may_not_be_eligible_the_lock_is_asked_for),
+        cmocka_unit_test(a_brief_grant_is_confirmed_before_it_counts),
+        cmocka_unit_test(a_node_clock_that_went_back_proves_nothing),
+        cmocka_unit_test(the_later_ticket_gives_way_and_stays_in_line),
+        cmocka_unit_test(what_was_given_back_counts_no_more),
+        cmocka_unit_test(the_earlier_ticket_keeps_what_it_has),
+        cmocka_unit_test(everybody_gives_way_to_one_that_has_a_quorum),
+        cmocka_unit_test(asking_again_keeps_the_place),
+        cmocka_unit_test(those_near_the_front_ask_when_the_lock_expires),
+        cmocka_unit_test(a_connection_that_is_back_is_asked_at_once),
+        cmocka_unit_test(the_highest_ticket_counts_once_a_quorum_has_it_in_line),
+        cmocka_unit_test(giving_up_leaves_every_line),
+        cmocka_unit_test(too_few_nodes_are_left_and_asked_again_later),
+        cmocka_unit_test(a_frozen_minority_costs_nothing),
+        cmocka_unit_test(a_key_that_may_have_ended_is_not_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
