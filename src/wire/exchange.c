@@ -158,8 +158,7 @@ bool rl_exchange_reserve(struct rl_exchange *exchange, size_t size, struct rl_wr
 static void add_pending(struct rl_exchange *exchange, const struct rl_pending *pending)
 {
     assert(exchange->pending_count < exchange->ring_capacity);
-    exchange->ring[(exchange->ring_first + exchange->pending_count) % exchange->ring_capacity] =
-        *pending;
+    exchange->ring[(exchange->ring_first + exchange->pending_count) % exchange->ring_capacity] = *pending;
     exchange->pending_count++;
 }
 
