@@ -1,7 +1,6 @@
 /*
  * One lock that is extended, mended, left, adopted and given back under one owner value, beside a rival that acquires, over nodes that
- * forget or come back with an old snapshot. Exclusion, and that what was given back is not adopted. Fences do not change by any of it;
- * they, and rounds of acquiring in single steps, are in fence.pml and guard.pml.
+ * forget or come back with an old snapshot. Exclusion, and that what was given back is not adopted. Fences do not change by any of it; they, and rounds of acquiring in single steps, are in fence.pml and guard.pml.
  *
  * An extension and an adoption are the same round: what counts is a quorum of nodes that have the key when they are asked, and may
  * vote. Whether somebody relies on the lock is one bit, for holder and adopter know the same secret. Time is in four rules, each
@@ -34,6 +33,8 @@ typedef node_type {
     bit release;   /* a release is on its way to it */
     bit rests;     /* what is relied on rests on this node */
     bit quarantined;
+    bit back;      /* our key came back here with a snapshot */
+    bit kept;      /* and was kept alive since */
     bit owed_ours; /* it answered for a lock before it forgot, and that is not over */
     bit owed_rival;
 }
@@ -63,11 +64,17 @@ hidden byte i, x;
 #else
 #define MAY_PLANT relies
 #endif
-/* Rule: only a node that may vote extends, and counts. */
-#ifdef COUNT_QUARANTINED
-#define MAY_EXTEND(n) true
+/* Rule: a node that sits out keeps a holder's key alive, though without a vote; not that of one that adopts. */
+#ifdef KEEP_WHEN_ADOPTING
+#define MAY_KEEP(n) true
 #else
-#define MAY_EXTEND(n) (!node[n].quarantined)
+#define MAY_KEEP(n) (node[n].plants)
+#endif
+/* Rule: only a node that may vote counts. */
+#ifdef COUNT_QUARANTINED
+#define MAY_COUNT(n) true
+#else
+#define MAY_COUNT(n) (!node[n].quarantined)
 #endif
 /* Time: a key outlives the validity that rests on it. Validity is counted from the question, so this holds from the answer on. */
 #ifdef VALID_FROM_ANSWER
@@ -75,11 +82,12 @@ hidden byte i, x;
 #else
 #define NEEDED(n) ((relies && node[n].rests) || (asking && node[n].round == COUNTED))
 #endif
-/* Time: a quarantine is longer than every lock that the node had before, and than every key that came back with a snapshot. */
+/* Time: a quarantine is longer than every lock that the node had before, and than every key that came back with a snapshot, unless
+ * somebody keeps that alive. */
 #ifdef NO_QUARANTINE
 #define SAT_OUT(n) true
 #else
-#define SAT_OUT(n) (!node[n].owed_ours && !node[n].owed_rival && node[n].holder == FREE)
+#define SAT_OUT(n) (!node[n].owed_ours && !node[n].owed_rival && (node[n].holder == FREE || node[n].kept))
 #endif
 
 #ifdef STORIES
@@ -88,8 +96,9 @@ hidden byte i, x;
 #else
 #define tell(what, a, b) skip
 #define RANK(n) \
-    (((((((((node[n].holder * 4 + node[n].rival) * 4 + node[n].round) * 2 + node[n].plants) * 2 + node[n].mend) * 2 + \
-         node[n].release) * 2 + node[n].rests) * 2 + node[n].quarantined) * 2 + node[n].owed_ours) * 2 + node[n].owed_rival)
+    (((((((((((node[n].holder * 4 + node[n].rival) * 4 + node[n].round) * 2 + node[n].plants) * 2 + node[n].mend) * 2 + \
+         node[n].release) * 2 + node[n].rests) * 2 + node[n].quarantined) * 2 + node[n].owed_ours) * 2 + node[n].owed_rival) * 2 + \
+      node[n].back) * 2 + node[n].kept)
 #define swap(field) x = node[i].field; node[i].field = node[i + 1].field; node[i + 1].field = x
 inline sort_nodes()
 {
@@ -106,6 +115,8 @@ inline sort_nodes()
             swap(release);
             swap(rests);
             swap(quarantined);
+            swap(back);
+            swap(kept);
             swap(owed_ours);
             swap(owed_rival);
             i = 0
@@ -247,9 +258,10 @@ proctype node_of(byte n)
         sort_nodes()
     }
     :: d_step {
-        node[n].round == ASKED && node[n].holder == OURS && MAY_EXTEND(n) ->
+        node[n].round == ASKED && node[n].holder == OURS ->
         tell("node %d extends (in quarantine: %d)\n", n, node[n].quarantined);
-        node[n].round = COUNTED;
+        node[n].round = (MAY_COUNT(n) -> COUNTED : OUT);
+        node[n].kept = node[n].kept || (node[n].back && MAY_KEEP(n));
         sort_nodes()
     }
     /* Rule: what is planted is no vote. */
@@ -273,6 +285,8 @@ proctype node_of(byte n)
         node[n].release ->
         tell("node %d is told that it is given back (it had it: %d)\n", n, node[n].holder == OURS);
         node[n].holder = (node[n].holder == OURS -> FREE : node[n].holder);
+        node[n].back = 0;
+        node[n].kept = 0;
         node[n].release = 0;
         node[n].mend = 0;
         sort_nodes()
@@ -281,6 +295,8 @@ proctype node_of(byte n)
         (node[n].holder == OURS && !NEEDED(n)) || node[n].holder == OLD ->
         tell("node %d: the key ends (ours: %d)\n", n, node[n].holder == OURS);
         node[n].holder = FREE;
+        node[n].back = 0;
+        node[n].kept = 0;
         sort_nodes()
     }
     /* It restarts, empty or with a snapshot from when it had our key: questions that name its former epoch are refused. */
@@ -294,12 +310,15 @@ proctype node_of(byte n)
         node[n].round = (node[n].round == ASKED -> OUT : node[n].round);
         node[n].mend = 0;
         node[n].holder = FREE;
+        node[n].back = 0;
+        node[n].kept = 0;
         sort_nodes()
     }
     :: d_step {
         node[n].quarantined && node[n].holder == FREE ->
         tell("node %d has the key that it had in a snapshot (%d)\n", n, 0);
         node[n].holder = OURS;
+        node[n].back = 1;
         sort_nodes()
     }
     :: d_step {

@@ -129,6 +129,8 @@ def contention_rows():
         for contenders in (16, 64):
             bare = handed_on(contend(contenders, "processes", fleet=fleet))
             yield Row("contention", f"{contenders} bare hand-over", bare, fifo(bare), "fifo", 3 if contenders == 16 else 1)
+            if contenders == 16:
+                yield Row("contention", "16 bare hand-over, 1 killed", bare.but(oddity="killed"), fifo(bare), "fifo", 1)
         for contenders in CONTENDERS[1:]:
             run = contend(contenders, "processes", fleet=fleet)
             for retry_ms in (200, 10) if contenders == 16 else (200,):

@@ -32,11 +32,16 @@ static void add_guard(struct rl_lock_command *command, const redlock_lock *lock,
     command->repair = command->repair && rl_vote_counts(engine, node);
 }
 
-/* Rule of repair: a holder whose validity lasts may plant its key where it is missing. One that adopts a lock does not know yet
- * whether it is the holder. */
+/* One that adopts a lock does not know yet whether it is the holder. */
+static bool holds(const redlock_lock *lock)
+{
+    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed);
+}
+
+/* Rule of repair: a holder whose validity lasts may plant its key where it is missing. */
 static bool may_plant(const redlock_lock *lock)
 {
-    return lock->stage == RL_LOCK_HELD && (lock->handle || !lock->owner_fixed) && lock->broken_on == 0;
+    return holds(lock) && lock->broken_on == 0;
 }
 
 /* The command of a pending request; its owner value goes into `owner`. */
@@ -51,6 +56,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
                                       .key_length = lock->key_length,
                                       .owner = owner,
                                       .owner_length = rl_lock_owner_text(lock, pending->random, owner),
+                                      .holds = holds(lock),
                                       .repair = may_plant(lock),
                                       .ttl_ms = lock->ttl_ms};
 

@@ -12,9 +12,10 @@
 #include "serve/json.h"
 #include "serve/line.h"
 
-#define LOCKS_MAX 20000  /* more are not shown, which is said */
-#define CONTENDED_MAX 40 /* names whose waiters are looked up in one look */
-#define SAME_END_MS 400  /* an expiry that moved by less is the same: clocks and networks wobble */
+#define LOCKS_MAX 20000   /* more are not shown, which is said */
+#define CONTENDED_MAX 40  /* names whose waiters are looked up in one look */
+#define BACKLOG_MAX 65536 /* bytes on their way to a watcher that do not keep it from being told more */
+#define SAME_END_MS 400   /* an expiry that moved by less is the same: clocks and networks wobble */
 #define REST_SHARE 3 /* it rests three times as long as a look took, so that large fleets are not kept busy */
 
 struct watcher {
@@ -188,14 +189,6 @@ static void ask_waiters(struct serve_board *board)
     look_done(board);
 }
 
-/* Nobody may, as yet. */
-static bool may_break(const struct serve_server *server, const struct serve_principal *principal)
-{
-    (void)server;
-    (void)principal;
-    return false;
-}
-
 /* ---- telling --------------------------------------------------------------------------------------------- */
 
 static bool may_see(const struct watcher *watcher, const char *name)
@@ -217,8 +210,18 @@ static json_t *visible(const struct watcher *watcher, json_t *locks)
     return part;
 }
 
+/* A watcher that is slow to read misses changes, and gets the state again once it has read what is on its way. */
+static bool is_behind(const struct watcher *watcher)
+{
+    return evbuffer_get_length(bufferevent_get_output(watcher->connection->buffer)) > BACKLOG_MAX;
+}
+
 static void tell(struct serve_board *board, struct watcher *watcher, json_t *changes)
 {
+    if (is_behind(watcher)) {
+        watcher->told = false;
+        return;
+    }
     json_t *locks = visible(watcher, watcher->told ? changes : board->locks);
     json_t *data = json_pack("{s:I, s:O, s:O, s:b, s:b, s:o}", "at_ms", (json_int_t)wall_ms(), "nodes",
                              board->nodes, "fleet", board->fleet, "complete", (int)board->complete,
@@ -227,7 +230,9 @@ static void tell(struct serve_board *board, struct watcher *watcher, json_t *cha
     if (data != NULL && !watcher->told) {
         json_object_set_new(data, "instance", json_string(board->server->id));
         json_object_set_new(data, "version", json_string(redlock_version()));
-        json_object_set_new(data, "may_break", json_boolean(may_break(board->server, watcher->principal)));
+        json_object_set_new(
+            data, "may_break",
+            json_boolean(board->server->settings->may_break && watcher->principal->role >= SERVE_ADMIN));
     }
     serve_events_write(watcher->connection, NULL, watcher->told ? "change" : "state", data);
     watcher->told = true;
@@ -334,7 +339,12 @@ void serve_board_tick(struct serve_server *server)
 {
     struct serve_board *board = server->board;
 
-    if (board == NULL || board->looking || server->stopping || serve_now(server) < board->next_ms)
+    if (board == NULL || server->stopping)
+        return;
+    for (struct watcher *each = board->watchers; each != NULL && board->locks != NULL; each = each->next)
+        if (!each->told)
+            tell(board, each, NULL);
+    if (board->looking || serve_now(server) < board->next_ms)
         return;
     if (board->watchers != NULL)
         look(board);
@@ -378,9 +388,8 @@ void serve_board_watch(struct serve_exchange *exchange)
     exchange->connection->detach = leave;
     serve_answer_stream(exchange->connection);
     bufferevent_write(exchange->connection->buffer, "retry: 1000\n\n", 13);
-    if (server->board->locks != NULL && server->board->nodes != NULL)
-        tell(server->board, watcher, server->board->locks);
-    else if (!server->board->looking)
+    /* What is known already it is told within a second, outside of its turn: that may be more than an answer may have. */
+    if (server->board->locks == NULL && !server->board->looking)
         look(server->board);
 }
 

@@ -93,7 +93,7 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
         rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
-    rl_write_text(writer, command->repair ? "1" : "0");
+    rl_write_text(writer, command->repair ? "1" : command->holds ? "2" : "0");
     if (guarded) {
         rl_write_text(writer, command->epoch);
         rl_write_integer(writer, command->not_after_us);

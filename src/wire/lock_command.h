@@ -44,7 +44,8 @@ struct rl_lock_command {
     const char *epoch;            /* the record the node was admitted with; NULL: plain */
     uint64_t fence;               /* ACQUIRE: the proposal; RAISE: the one agreed on */
     int64_t not_after_us;         /* ACQUIRE, EXTEND: in node time */
-    bool repair;                  /* EXTEND: plant it again where it was lost */
+    bool holds;                   /* EXTEND: a holder asks, not somebody who would adopt it */
+    bool repair;                  /* EXTEND: plant it again where it was lost; only a holder may */
     bool prove;                   /* ACQUIRE: ask behind it which master it was that answered */
     const struct rl_place *place; /* LEAVE, PRESENT, and ACQUIRE of a kind that stands in line: whose place */
     const struct rl_page *page;   /* PAGE: which one */

@@ -131,7 +131,7 @@ start_new_nodes() {
         start_node "$number"
     done
     for number in 1 2 3 4 5; do
-        until_true test -S "$work/n$number.sock"
+        until_true is_up "$number"
     done
     REDLOCK_NODES=$(printf 'unix://%s ' "$work"/n{1,2,3,4,5}.sock)
     export REDLOCK_NODES

@@ -81,6 +81,7 @@ export async function visit(service, features = {}, width = 1280, height = 900) 
   page.complaints = [];
   page.on('request', request => page.asked.push(request.url()));
   page.on('console', message => { if (['error', 'warn'].includes(message.type())) page.complaints.push(message.text()); });
+  page.on('requestfailed', request => { if (process.env.ONLY) console.log('# failed', request.method(), request.url(), request.failure().errorText); });
   page.on('pageerror', error => page.complaints.push(error.message));
   await page.setViewport({width, height});
   await page.emulateMediaFeatures(Object.entries(features).map(([name, value]) => ({name, value})));
@@ -102,7 +103,7 @@ export async function violations(page) {
 
 // ---- TAP ----
 const tests = [];
-export const test = (name, body) => tests.push({name, body});
+export const test = (name, body) => { if (new RegExp(process.env.ONLY || '').test(name)) tests.push({name, body}); };
 export function equal(actual, expected, what = '') {
   if (JSON.stringify(actual) !== JSON.stringify(expected)) throw new Error(`${what} ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
 }

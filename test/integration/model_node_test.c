@@ -2,6 +2,7 @@
  * The simulator's node against a real one: random sequences of our commands must get the same answers from both. The model's
  * clock is set from the times that the real node tells.
  */
+#include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,7 @@ static void try_lock_command(struct pair *pair)
                      ? pair->fence + 1
                      : (uint64_t)(now_us + draw(pair, -9000000, 9000000)),
         .not_after_us = draw(pair, 1, 10) == 1 ? now_us - 1000000 : INT64_C(9007199254740991),
+        .holds = draw(pair, 0, 1) == 1,
         .repair = draw(pair, 0, 1) == 1,
     };
 
@@ -200,6 +202,51 @@ static void try_waiting(struct pair *pair)
     compare(pair, &writer, real);
     if (brief)
         usleep(30000); /* so that both agree that it is over */
+}
+
+/* Whether somebody in line was last heard of about as long ago as makes a difference: which it is would be a matter of luck. */
+static bool is_close_call(const struct pair *pair, int64_t now_us)
+{
+    for (int i = 0; i < SIM_LINES_MAX; i++)
+        for (int j = 0; j < SIM_STANDERS_MAX; j++) {
+            const struct sim_stander *stander = &pair->model.memory.standing[i].standers[j];
+
+            if (stander->id[0] != '\0' && llabs(now_us - stander->asked - 250000) < 40000)
+                return true;
+        }
+    return false;
+}
+
+/* Callers in line, of whom some are heard for and some are not, and the lock goes from one to the other. */
+static void try_standing(struct pair *pair)
+{
+    static const char *const channels[] = {"", "redlock:deaf", "redlock:ear", "redlock:ear"};
+    char bytes[16384], real[TEXT_MAX], owner[48];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    int64_t name = draw(pair, 'a', 'f'), now_us = node_now(pair->fleet);
+    struct rl_place place = {.ticket = (uint64_t)(now_us + draw(pair, -9, 9) * draw(pair, 0, 1000)),
+                             .settled = draw(pair, 1, 3) == 1,
+                             .lease_ms = LONG_TTL_MS,
+                             .channel = channels[draw(pair, 0, 3)]};
+    struct rl_lock_command command = {.kind = draw(pair, 1, 3) == 1 ? RL_COMMAND_RELEASE : RL_COMMAND_ACQUIRE,
+                                      .lock_kind = &rl_kind_line,
+                                      .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
+                                      .key_length = 6,
+                                      .owner = owner,
+                                      .ttl_ms = LONG_TTL_MS,
+                                      .epoch = draw(pair, 1, 20) == 1 ? "1 other id 5 0" : pair->record,
+                                      .fence = (uint64_t)(now_us + draw(pair, -20, 20) * 100),
+                                      .not_after_us = draw(pair, 1, 20) == 1 ? now_us - 1000000
+                                                                             : INT64_C(9007199254740991),
+                                      .place = draw(pair, 1, 8) == 1 ? NULL : &place};
+
+    while (is_close_call(pair, node_now(pair->fleet)))
+        usleep(20000);
+    memset(owner, (int)name, 32);
+    snprintf(owner + 32, sizeof owner - 32, "|pid=%c", (char)name);
+    command.owner_length = strlen(owner);
+    rl_lock_command_write(&writer, &command, 0, true);
+    compare(pair, &writer, real);
 }
 
 static void admit(struct pair *pair, struct rl_admission *admission)
@@ -306,15 +353,51 @@ static void do_what_moves_the_line(struct pair *pair)
         try_waiting(pair);
 }
 
+/* The same with a line in which the lock is handed on. It is heard for on one channel: by a connection that never reads, and by a peer. */
+static void do_what_hands_the_lock_on(struct pair *pair)
+{
+    struct rl_admission init = {
+        .run = "run-a.1", .replid = "", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
+    char floor[24];
+
+    snprintf(pair->model.channels[1], sizeof pair->model.channels[1], "redlock:ear");
+    if (pair->record[0] == '\0' || draw(pair, 1, 400) == 1) {
+        admit(pair, &init);
+        /* The operator's word lifts the floor above what anybody proposes. */
+        snprintf(floor, sizeof floor, "%" PRId64, node_now(pair->fleet) - 1000 * (int64_t)SECOND_US);
+        fleet_command(pair->fleet, 0, "SET", RL_KEY_FLOOR, floor, NULL);
+        sim_node_set(&pair->model, RL_KEY_FLOOR, floor, 0);
+    }
+    if (draw(pair, 1, 20) == 1)
+        remove_key(pair, draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1");
+    else if (draw(pair, 1, 300) == 1)
+        lose_something(pair);
+    try_standing(pair);
+}
+
+static redisContext *listen_on(struct fleet *fleet, const char *channel)
+{
+    redisContext *ear = redisConnectUnix(strchr(fleet_url(fleet, 0), '/'));
+    redisReply *reply;
+
+    assert_true(ear != NULL && ear->err == 0);
+    reply = redisCommand(ear, "SUBSCRIBE %s", channel);
+    assert_true(reply != NULL && reply->type == REDIS_REPLY_ARRAY);
+    freeReplyObject(reply);
+    return ear;
+}
+
 /* Whether they gave the same answers to the end; says where they did not. */
 static bool run(enum sim_bug bug, void (*do_something)(struct pair *pair), bool tell)
 {
     struct pair *pair = calloc(1, sizeof *pair);
+    redisContext *ear;
     bool same;
 
     assert_non_null(pair);
     pair->fleet = fleet_start(&(struct fleet_options){.node_count = 1, .config = "enable-debug-command yes"});
     assert_non_null(pair->fleet);
+    ear = listen_on(pair->fleet, "redlock:ear");
     learn_history(pair);
     pair->prng = rl_prng_seed(1);
     pair->model.bug = bug;
@@ -323,6 +406,7 @@ static bool run(enum sim_bug bug, void (*do_something)(struct pair *pair), bool 
     same = pair->difference[0] == '\0';
     if (tell && !same)
         print_error("%s", pair->difference);
+    redisFree(ear);
     fleet_stop(pair->fleet);
     free(pair);
     return same;
@@ -340,6 +424,12 @@ static void the_modelled_line_moves_like_a_real_one(void **state)
     assert_true(run(SIM_BUG_NONE, do_what_moves_the_line, true));
 }
 
+static void the_modelled_node_hands_the_lock_on_like_a_real_one(void **state)
+{
+    (void)state;
+    assert_true(run(SIM_BUG_NONE, do_what_hands_the_lock_on, true));
+}
+
 static void a_model_that_differs_is_noticed(void **state)
 {
     (void)state;
@@ -353,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_modelled_node_answers_like_a_real_one),
                                        cmocka_unit_test(the_modelled_line_moves_like_a_real_one),
+                                       cmocka_unit_test(the_modelled_node_hands_the_lock_on_like_a_real_one),
                                        cmocka_unit_test(a_model_that_differs_is_noticed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

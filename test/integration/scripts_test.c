@@ -528,6 +528,21 @@ static void a_node_that_sits_out_extends_without_a_vote(void **state)
     assert_value(fleet, "lock", "(nil)");
 }
 
+/* A snapshot brought back what was given back: whoever still knows its owner value must not keep it alive until the node votes. */
+static void a_node_that_sits_out_keeps_no_key_alive_for_whoever_would_adopt_it(void **state)
+{
+    struct fleet *fleet = *state;
+    char record[128];
+
+    plant_guard(fleet);
+    fleet_command(fleet, 0, "SET", "lock", "me", "PX", "5000", NULL);
+    snprintf(record, sizeof record, "1 run id 1000 %s", decimal(node_now(fleet) / 1000 + 60000));
+    fleet_command(fleet, 0, "SET", EPOCH_KEY, record, NULL);
+    assert_string_equal(extend(fleet, "me", "60000", NEVER_LATE, NULL), "-3");
+    assert_in_range(ttl_of(fleet, "lock"), 0, 5000);
+    fleet_command(fleet, 0, "DEL", "lock", NULL);
+}
+
 static void a_node_with_another_memory_extends_without_a_vote(void **state)
 {
     struct fleet *fleet = *state;
@@ -1192,6 +1207,7 @@ int main(void)
         ON_A_FLUSHED_NODE(extending_in_plain_mode_knows_no_epoch_and_no_lateness),
         ON_A_FLUSHED_NODE(repair_in_plain_mode_plants_the_lock_again),
         ON_A_FLUSHED_NODE(a_node_that_sits_out_extends_without_a_vote),
+        ON_A_FLUSHED_NODE(a_node_that_sits_out_keeps_no_key_alive_for_whoever_would_adopt_it),
         ON_A_FLUSHED_NODE(a_node_with_another_memory_extends_without_a_vote),
         ON_A_FLUSHED_NODE(extending_a_key_of_another_type_is_an_error),
         ON_A_FLUSHED_NODE(releasing_deletes_what_is_ours_and_nothing_else),

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 
-from lib import Fleet, Service, Stream, equal, main, release, test, until, work
+from lib import Fleet, Service, Stream, ask, equal, main, release, test, until, work
 
 fleet = Fleet()
 service = Service(fleet)
@@ -74,6 +74,22 @@ def nobody_sees_more_than_its_prefix_allows():
     equal(list(next_with(stream, lambda data: data["locks"])["locks"]), ["team-a"])
     stream.close()
     equal(guarded.stop(), 0)
+
+
+@test
+def thousands_of_locks_are_told_to_those_who_come_later_too_and_to_slow_readers():
+    connection = service.connect()
+    for number in range(3000):
+        equal(ask(connection, "POST", f"/v1/locks/many-with-a-rather-long-name-{number:04}", {"ttl_ms": 60000, "why": "x" * 90})[0], 201)
+    connection.close()
+    slow, stream = Stream(service, "/v1/overview"), Stream(service, "/v1/overview")
+    next_with(stream, lambda data: len(data["locks"]) > 1000)
+    later = Stream(service, "/v1/overview")
+    next_with(later, lambda data: len(data["locks"]) > 1000)
+    # One that has read nothing meanwhile is still there, and gets a whole state in the end.
+    next_with(slow, lambda data: len(data["locks"]) > 1000)
+    for each in (slow, stream, later):
+        each.close()
 
 
 @test

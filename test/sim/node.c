@@ -212,6 +212,8 @@ static const struct {
     {&rl_script_acquire_many, sim_script_acquire_many},
     {&rl_script_release_many, sim_script_release_many},
     {&rl_script_search, sim_script_search},
+    {&rl_script_ask, sim_script_ask},
+    {&rl_script_hand_on, sim_script_hand_on},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)
@@ -382,6 +384,13 @@ void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size
         }
         if (is_text(&items[0], "HELLO", 5)) {
             run_hello(&call);
+            continue;
+        }
+        if (is_text(&items[0], "SUBSCRIBE", 9) && head.element_count == 2 && !node->old) {
+            char channel[SIM_KEY_SIZE];
+
+            copy_text(channel, sizeof channel, &items[1]);
+            sim_subscribe(node, channel, reply);
             continue;
         }
         if (is_text(&items[0], "EVAL", 4) || is_text(&items[0], "EVALSHA", 7))

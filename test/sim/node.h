@@ -16,6 +16,7 @@ enum { SIM_KEYS_MAX = 24, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZ
 enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
     SIM_WAITERS_MAX = 48,
+    SIM_STANDERS_MAX = 16,
     SIM_ID_SIZE = 33,
     SIM_WHO_SIZE = 64,
     SIM_ARGUMENTS_MAX = 336, /* of a command for 64 locks */
@@ -63,10 +64,31 @@ struct sim_line {
     int64_t line_end_ms, state_end_ms, waiting_end_ms;
 };
 
+/* Somebody who stands in a line in which the lock is handed on, by the random part of its owner; see wire/lua/ask.lua. */
+struct sim_stander {
+    char id[SIM_ID_SIZE]; /* "": free place */
+    bool in_line;
+    int64_t ticket;
+    int64_t record_end_ms; /* 0 it has no record */
+    int64_t asked, proposed, ttl_ms;
+    char channel[SIM_KEY_SIZE], epoch[SIM_VALUE_SIZE], owner[SIM_VALUE_SIZE];
+};
+
+/* That line, and what parts/order.lua keeps. */
+struct sim_standing {
+    char key[SIM_KEY_SIZE]; /* of its order; "": free place */
+    struct sim_stander standers[SIM_STANDERS_MAX];
+    int64_t order_end_ms; /* 0 there is no order */
+    int64_t waiters_end_ms;
+    int64_t high, ticket, given;
+    char id[SIM_ID_SIZE];
+};
+
 /* All that a node can lose. */
 struct sim_memory {
     struct sim_key keys[SIM_KEYS_MAX];
     struct sim_line lines[SIM_LINES_MAX];
+    struct sim_standing standing[SIM_LINES_MAX];
 };
 
 /* A clock that ran at `rate` from true time `since`, when it showed `base`. */
@@ -92,6 +114,7 @@ struct sim_node {
     uint64_t batches, repairs; /* commands for several locks; keys planted again for their holders */
     enum sim_bug bug;
     struct sim_tracking tracking;
+    char channels[SIM_CLIENTS_MAX + 1][SIM_KEY_SIZE]; /* what each peer has subscribed to; "" nothing */
     /* Told whenever a key is written, or is about to be removed; NULL nobody. */
     void (*wrote)(void *context, struct sim_node *node, const char *key, const char *owner);
     void (*removing)(void *context, struct sim_node *node, const struct sim_key *key);
@@ -103,6 +126,8 @@ struct sim_node {
     void (*arm_late)(void *context, struct sim_node *node, uint32_t peer, const char *key);
     /* Has a push sent to a peer: that this key has changed, or all, NULL. */
     void (*tell)(void *context, struct sim_node *node, uint32_t peer, const char *key);
+    /* Has a message sent to a peer that has subscribed to its channel. */
+    void (*publish)(void *context, struct sim_node *node, uint32_t peer, const char *message);
     void *context;
 };
 
@@ -180,6 +205,8 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, const struc
 
 void sim_script_acquire(struct sim_call *call);
 void sim_script_acquire_fair(struct sim_call *call);
+void sim_script_ask(struct sim_call *call);
+void sim_script_hand_on(struct sim_call *call);
 void sim_script_leave(struct sim_call *call);
 void sim_script_present(struct sim_call *call);
 void sim_script_line(struct sim_call *call);
@@ -190,6 +217,9 @@ void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
 void sim_script_search(struct sim_call *call);
+
+/* SUBSCRIBE, by the peer that is being served. */
+void sim_subscribe(struct sim_node *node, const char *channel, struct rl_writer *reply);
 
 /* PTTL of a waiter's lease, ZRANK in a line (-1: he is not in it). */
 int64_t sim_line_pttl(struct sim_call *call, const char *key);

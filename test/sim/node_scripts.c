@@ -217,7 +217,7 @@ static bool extends_as_known(const struct sim_call *call, const char *epoch, con
            number(until + 1) * 1000 <= call->now_us;
 }
 
-/* KEYS lock [epoch]  ARGV owner ttl repair [epoch not_after]; guarded calls have the second key. */
+/* KEYS lock [epoch]  ARGV owner ttl holder [epoch not_after]; guarded calls have the second key. */
 void sim_script_extend(struct sim_call *call)
 {
     const char *const *at = call->arguments;
@@ -232,7 +232,7 @@ void sim_script_extend(struct sim_call *call)
     if (guarded && call->now_us > number(rest[4])) {
         sim_reply_integer(call->reply, -4);
     } else if (held != NULL && strcmp(held, rest[0]) == 0) {
-        if (sim_node_pttl(call->node, call->now_us, at[0]) < ttl_ms)
+        if ((fit || strcmp(rest[2], "0") != 0) && sim_node_pttl(call->node, call->now_us, at[0]) < ttl_ms)
             sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
         sim_reply_integer(call->reply, !fit ? -3 : guarded ? call->now_us : 1);
     } else if (held != NULL) {

@@ -153,6 +153,7 @@ void sim_tracking_forget(struct sim_node *node, uint32_t peer)
 {
     struct sim_tracking *tracking = &node->tracking;
 
+    node->channels[peer][0] = '\0';
     tracking->on &= ~bit(peer);
     tracking->next &= ~bit(peer);
     for (int i = 0; i < SIM_TRACKED_MAX; i++) {
@@ -169,5 +170,6 @@ void sim_tracking_forget(struct sim_node *node, uint32_t peer)
 void sim_tracking_forget_all(struct sim_node *node)
 {
     node->tracking.on = node->tracking.next = 0;
+    memset(node->channels, 0, sizeof node->channels);
     clear_keys(&node->tracking);
 }

@@ -121,6 +121,9 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
                         "EVAL <raise> 4 lock " SIDE_KEYS " me 1700000000123456 " EPOCH);
     assert_string_equal(words_of(&extend, 0, false),
                         "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 0 " EPOCH " 1700000000654321");
+    extend.holds = true;
+    assert_string_equal(words_of(&extend, 0, false),
+                        "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 2 " EPOCH " 1700000000654321");
     extend.repair = true;
     assert_string_equal(words_of(&extend, 0, false),
                         "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1 " EPOCH " 1700000000654321");

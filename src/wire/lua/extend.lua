@@ -3,10 +3,11 @@
 -- that lacks it ("repair"), if nobody else is there. That is no vote: only a quorum that never
 -- lost it proves that nobody else had it meanwhile.
 -- KEYS[1] lock  [KEYS[2] epoch: guarded nodes only]
--- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] 1: repair is allowed
+-- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] 1: a holder asks, and repair is allowed, 2: a holder asks, 0: somebody who would be one
 -- [ARGV[4] epoch record the client knows  ARGV[5] not after, in node time (us)]
 -- Answers now (us; 1 without a guard) extended, 0 held by another owner, -1 nothing there, -2 nothing was there: planted again,
--- -3 epoch: this node is not what the client takes it for, or must not vote; ours is kept alive all the same, -4 late,
+-- -3 epoch: this node is not what the client takes it for, or must not vote; a holder's key is kept alive all the same, but
+-- not that of somebody who would adopt it: it may have come back with a snapshot after it was given back; -4 late,
 -- -5 an operator has broken it: see break.lua.
 local now, fit = 1, true
 if KEYS[2] then
@@ -21,7 +22,7 @@ if KEYS[2] then
 end
 local held = redis.call('GET', KEYS[1])
 if held == ARGV[1] then
-    if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
+    if (fit or ARGV[3] ~= '0') and redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
     end
     return fit and now or -3

@@ -1,0 +1,427 @@
+/*
+ * The scripts of a line in which the lock is handed on, line by line in C: ask and hand_on of src/wire/lua, and the channels on which waiters
+ * are told; see there for why.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/node.h"
+
+enum {
+    CLOSE_US = 2000,
+    LIFE_MS = 60000,
+    AHEAD_US = 5000000,
+    BEHIND_US = 60000000,
+    BRIEF_MS = 1000,
+    FRESH_US = 250000,
+    FENCE_LIFE_MS = 4200000
+};
+#define TEN_MINUTES_US INT64_C(600000000)
+#define FLOOR_BEHIND_US INT64_C(3500000000)
+#define FLOOR_LIFTED_US INT64_C(3000000000)
+
+/* What a script works with: the line, and what the node stores for the name. */
+struct table {
+    struct sim_call *call;
+    struct sim_standing *line;
+    const char *lock, *fence_key, *floor_key, *epoch;
+    char random[SIM_ID_SIZE]; /* of the owner that calls */
+    struct sim_vote vote;
+};
+
+struct given {
+    const char *owner; /* NULL: there was nobody */
+    int64_t fence, ms;
+};
+
+static int64_t number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static int64_t ms_of(const struct sim_call *call)
+{
+    return call->now_us / 1000;
+}
+
+static const char *get(struct sim_call *call, const char *key)
+{
+    return sim_node_get(call->node, call->now_us, key);
+}
+
+static void set_number(struct sim_call *call, const char *key, int64_t value, int64_t end_ms)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, value);
+    sim_node_set(call->node, key, text, end_ms);
+}
+
+/* ---- what is kept ---- */
+
+static void expire(struct sim_standing *line, int64_t now_ms)
+{
+    if (now_ms > line->order_end_ms) {
+        line->high = line->ticket = line->given = 0;
+        line->order_end_ms = 0;
+        line->id[0] = '\0';
+    }
+    for (int i = 0; i < SIM_STANDERS_MAX; i++) {
+        struct sim_stander *stander = &line->standers[i];
+
+        if (now_ms > stander->record_end_ms)
+            stander->record_end_ms = 0;
+        stander->in_line = stander->in_line && now_ms <= line->waiters_end_ms;
+        if (!stander->in_line && stander->record_end_ms == 0)
+            stander->id[0] = '\0';
+    }
+}
+
+static struct sim_standing *find_standing(struct sim_call *call, const char *order_key)
+{
+    struct sim_standing *lines = call->node->memory.standing, *place = NULL;
+
+    for (int i = 0; i < SIM_LINES_MAX; i++) {
+        if (strcmp(lines[i].key, order_key) == 0) {
+            expire(&lines[i], ms_of(call));
+            return &lines[i];
+        }
+        if (place == NULL && lines[i].key[0] == '\0')
+            place = &lines[i];
+    }
+    if (place == NULL || strlen(order_key) >= sizeof place->key)
+        abort(); /* there is room for every name there is */
+    snprintf(place->key, sizeof place->key, "%s", order_key);
+    return place;
+}
+
+static struct sim_stander *find_stander(struct sim_standing *line, const char *id)
+{
+    for (int i = 0; i < SIM_STANDERS_MAX; i++)
+        if (strcmp(line->standers[i].id, id) == 0)
+            return &line->standers[i];
+    return NULL;
+}
+
+static struct sim_stander *make_stander(struct sim_standing *line, const char *id)
+{
+    struct sim_stander *stander = find_stander(line, id);
+
+    if (stander != NULL)
+        return stander;
+    stander = find_stander(line, "");
+    if (stander == NULL)
+        abort(); /* records end soon */
+    *stander = (struct sim_stander){0};
+    snprintf(stander->id, sizeof stander->id, "%s", id);
+    return stander;
+}
+
+static void forget(struct sim_stander *stander)
+{
+    stander->in_line = false;
+    stander->record_end_ms = 0;
+    stander->id[0] = '\0';
+}
+
+static bool is_before(const struct sim_stander *a, const struct sim_stander *b)
+{
+    return a->ticket != b->ticket ? a->ticket < b->ticket : strcmp(a->id, b->id) < 0;
+}
+
+static int64_t place_of(const struct sim_standing *line, const struct sim_stander *stander)
+{
+    int64_t place = 1;
+
+    for (int i = 0; i < SIM_STANDERS_MAX; i++)
+        place += line->standers[i].in_line && is_before(&line->standers[i], stander);
+    return place;
+}
+
+static struct sim_stander *first_of(struct sim_standing *line)
+{
+    for (int i = 0; i < SIM_STANDERS_MAX; i++)
+        if (line->standers[i].in_line && place_of(line, &line->standers[i]) == 1)
+            return &line->standers[i];
+    return NULL;
+}
+
+static void write_order(struct table *table, int64_t ticket, const char *id, int64_t given)
+{
+    struct sim_standing *line = table->line;
+
+    line->ticket = ticket;
+    memmove(line->id, id, strlen(id) + 1);
+    line->given = given;
+    line->order_end_ms = ms_of(table->call) + LIFE_MS;
+}
+
+/* ---- parts/number.lua ---- */
+
+static int64_t choose_number(const struct table *table, int64_t proposed)
+{
+    int64_t now = table->call->now_us, fence = proposed;
+
+    if (fence - now > AHEAD_US || now - fence > BEHIND_US)
+        fence = now;
+    return fence <= table->vote.stored ? table->vote.stored + 1 : fence;
+}
+
+static void store_number(struct table *table, int64_t fence)
+{
+    struct sim_call *call = table->call;
+    struct sim_vote *vote = &table->vote;
+    int64_t end_ms = ms_of(call) + FENCE_LIFE_MS;
+
+    if (vote->has_fence && vote->known >= fence - fence % TEN_MINUTES_US)
+        end_ms = ms_of(call) + sim_node_pttl(call->node, call->now_us, table->fence_key);
+    set_number(call, table->fence_key, fence, end_ms);
+    if (call->now_us - vote->floor > FLOOR_BEHIND_US) {
+        vote->floor = call->now_us - FLOOR_LIFTED_US;
+        set_number(call, table->floor_key, vote->floor, 0);
+    }
+    if (fence - call->now_us > AHEAD_US && fence > vote->floor)
+        set_number(call, table->floor_key, fence, 0);
+}
+
+/* ---- parts/hand_on.lua ---- */
+
+/* PUBLISH: how many heard it. */
+static uint32_t publish(struct sim_call *call, const char *channel, const char *message)
+{
+    struct sim_node *node = call->node;
+    uint32_t heard = 0;
+
+    for (uint32_t peer = 1; peer <= SIM_CLIENTS_MAX; peer++)
+        if (strcmp(node->channels[peer], channel) == 0) {
+            heard++;
+            if (node->publish != NULL)
+                node->publish(node->context, node, peer, message);
+        }
+    return heard;
+}
+
+static bool is_told(struct table *table, const struct sim_stander *stander, int64_t fence, int64_t ms)
+{
+    char message[512];
+
+    snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %zu %zu %s%s%s",
+             table->call->now_us, fence, ms, strlen(stander->owner), strlen(stander->epoch), stander->owner,
+             stander->epoch, table->lock);
+    return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0;
+}
+
+static struct given hand_on(struct table *table)
+{
+    struct sim_call *call = table->call;
+    struct sim_standing *line = table->line;
+    int64_t now = call->now_us, since = line->given > 0 && line->given <= now ? line->given : 0;
+    struct sim_stander *first;
+
+    while ((first = first_of(line)) != NULL) {
+        struct sim_stander stander = *first;
+        bool self = strcmp(stander.id, table->random) == 0;
+        bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
+        bool brief = !self && stander.ttl_ms > BRIEF_MS && stale;
+        struct given given = {.ms = brief ? BRIEF_MS : stander.ttl_ms};
+
+        forget(first);
+        if (stander.record_end_ms == 0 || stander.epoch[0] == '\0' ||
+            strncmp(table->epoch, stander.epoch, strlen(stander.epoch)) != 0 ||
+            (!self && stander.asked < since))
+            continue;
+        given.fence = choose_number(table, stander.proposed);
+        if (!self && !is_told(table, &stander, given.fence, given.ms))
+            continue;
+        store_number(table, given.fence);
+        sim_node_set(call->node, table->lock, stander.owner, ms_of(call) + given.ms);
+        if (brief)
+            write_order(table, stander.ticket, stander.id, now);
+        given.owner = get(call, table->lock);
+        return given;
+    }
+    return (struct given){0};
+}
+
+/* ---- ask.lua ---- */
+
+/* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
+static struct table lay_table(struct sim_call *call, const char *owner, const char *const *keys)
+{
+    struct table table = {.call = call,
+                          .line = find_standing(call, keys[4]),
+                          .lock = keys[0],
+                          .fence_key = keys[1],
+                          .floor_key = keys[3],
+                          .epoch = get(call, keys[2])};
+
+    snprintf(table.random, sizeof table.random, "%s", owner);
+    return table;
+}
+
+static void grant_again(struct table *table, const char *const *argv, int64_t ticket)
+{
+    struct sim_call *call = table->call;
+    int64_t fence = table->vote.known;
+
+    if (sim_node_pttl(call->node, call->now_us, table->lock) < number(argv[1]))
+        sim_node_set(call->node, table->lock, argv[0], ms_of(call) + number(argv[1]));
+    write_order(table, ticket, table->random, 0);
+    if (!table->vote.has_fence || fence < table->vote.floor) {
+        fence = choose_number(table, number(argv[2]));
+        store_number(table, fence);
+    }
+    sim_reply_array(call->reply, 3);
+    sim_reply_integer(call->reply, 1);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_integer(call->reply, fence);
+}
+
+static struct sim_stander *take_in(struct table *table, const char *const *argv, int64_t ticket, bool settled,
+                                   int64_t lease_ms, const char *channel)
+{
+    struct sim_standing *line = table->line;
+    struct sim_stander *stander = make_stander(line, table->random);
+
+    if (!settled && stander->in_line && stander->ticket > ticket)
+        ticket = stander->ticket;
+    else if (!settled && !stander->in_line && ticket <= line->high - CLOSE_US)
+        ticket = line->high + 1;
+    if (ticket > line->high)
+        line->high = ticket;
+    line->order_end_ms = ms_of(table->call) + LIFE_MS;
+    line->waiters_end_ms = ms_of(table->call) + LIFE_MS;
+    stander->in_line = true;
+    stander->ticket = ticket;
+    stander->record_end_ms = ms_of(table->call) + lease_ms;
+    stander->asked = table->call->now_us;
+    stander->proposed = number(argv[2]);
+    stander->ttl_ms = number(argv[1]);
+    snprintf(stander->channel, sizeof stander->channel, "%s", channel);
+    snprintf(stander->epoch, sizeof stander->epoch, "%s", argv[3]);
+    snprintf(stander->owner, sizeof stander->owner, "%s", argv[0]);
+    return stander;
+}
+
+static void deny_in_line(struct table *table, const struct sim_stander *stander, int64_t left_ms)
+{
+    struct sim_call *call = table->call;
+    const char *holder = get(call, table->lock);
+    bool known = strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
+
+    sim_reply_array(call->reply, 8);
+    sim_reply_integer(call->reply, 0);
+    sim_reply_integer(call->reply, call->now_us);
+    sim_reply_integer(call->reply, table->vote.stored);
+    sim_reply_integer(call->reply,
+                      left_ms > 0 ? left_ms : sim_node_pttl(call->node, call->now_us, table->lock));
+    sim_reply_text(call->reply, holder);
+    sim_reply_integer(call->reply, place_of(table->line, stander));
+    sim_reply_integer(call->reply, stander->ticket);
+    sim_reply_integer(call->reply, known ? table->line->ticket : 0);
+}
+
+static void grant(struct sim_call *call, int64_t fence, int64_t proposed)
+{
+    if (fence != proposed) {
+        sim_reply_array(call->reply, 3);
+        sim_reply_integer(call->reply, 1);
+    }
+    sim_reply_integer(call->reply, call->now_us);
+    if (fence != proposed)
+        sim_reply_integer(call->reply, fence);
+}
+
+/* Somebody waits, or will: false, nothing was answered, and the vote is as any other. */
+static bool ask_in_line(struct table *table, const char *const *argv)
+{
+    struct sim_call *call = table->call;
+    const char *holder = get(call, table->lock);
+    char channel[SIM_KEY_SIZE] = "";
+    int64_t ticket = 0, lease_ms = 0, left_ms = 0;
+    int settled = 0;
+    bool waits =
+        sscanf(argv[5], "%" SCNd64 " %d %" SCNd64 " %63s", &ticket, &settled, &lease_ms, channel) >= 3;
+    struct sim_stander *stander = NULL;
+
+    if (call->node->asked != NULL)
+        call->node->asked(call->node->context, call->node, argv[0]);
+    if (holder != NULL && strcmp(holder, argv[0]) == 0) {
+        grant_again(table, argv, ticket);
+        return true;
+    }
+    if (waits)
+        stander = take_in(table, argv, ticket, settled != 0, lease_ms, channel);
+    if (holder == NULL) {
+        struct given given = hand_on(table);
+
+        if (given.owner != NULL && strcmp(given.owner, argv[0]) == 0) {
+            grant(call, given.fence, number(argv[2]));
+            return true;
+        }
+        if (given.owner != NULL)
+            table->vote.stored = given.fence;
+        left_ms = given.ms;
+    }
+    if (!waits)
+        return false;
+    deny_in_line(table, stander, left_ms);
+    return true;
+}
+
+void sim_script_ask(struct sim_call *call)
+{
+    const char *const *keys = call->arguments, *const *argv = keys + 5;
+    struct table table = lay_table(call, argv[0], keys);
+
+    if (!sim_script_fit(call, argv, &table.vote))
+        return;
+    if ((table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
+        ask_in_line(&table, argv))
+        return;
+    sim_script_vote(call, argv, &table.vote);
+}
+
+/* ---- hand_on.lua ---- */
+
+/* KEYS lock order epoch fence floor  ARGV owner */
+void sim_script_hand_on(struct sim_call *call)
+{
+    const char *const *at = call->arguments;
+    const char *const keys[] = {at[0], at[3], at[2], at[4], at[1]};
+    const char *owner = at[5], *held = get(call, at[0]), *floor = get(call, at[4]), *last = get(call, at[3]);
+    bool broken = held != NULL && strncmp(held, "broken|", 7) == 0 && strcmp(held + 7, owner) == 0;
+    bool ours = broken || (held != NULL && strcmp(held, owner) == 0);
+    int64_t answer = broken ? -5 : ours ? 1 : held != NULL ? 0 : -1;
+    struct table table = lay_table(call, owner, keys);
+    bool waited_for = table.line->order_end_ms != 0, given = false;
+    struct sim_stander *stander = find_stander(table.line, table.random);
+
+    if (call->node->released != NULL)
+        call->node->released(call->node->context, call->node, owner);
+    if (waited_for && strcmp(table.line->id, table.random) == 0 && table.line->given > 0)
+        write_order(&table, table.line->ticket, table.random, 0);
+    if (waited_for && !ours && stander != NULL && stander->in_line)
+        forget(stander);
+    if (waited_for && answer != 0 && table.epoch != NULL && floor != NULL) {
+        table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
+        table.vote.known = last != NULL ? number(last) : table.vote.floor;
+        table.vote.stored = table.vote.known > table.vote.floor ? table.vote.known : table.vote.floor;
+        given = hand_on(&table).owner != NULL;
+    }
+    if (ours && !given)
+        sim_node_remove(call->node, at[0]);
+    sim_reply_integer(call->reply, answer);
+}
+
+/* SUBSCRIBE channel, by the peer that is being served. */
+void sim_subscribe(struct sim_node *node, const char *channel, struct rl_writer *reply)
+{
+    snprintf(node->channels[node->tracking.peer], sizeof node->channels[0], "%s", channel);
+    rl_write_raw(reply, ">3\r\n", 4);
+    sim_reply_text(reply, "subscribe");
+    sim_reply_text(reply, channel);
+    sim_reply_integer(reply, 1);
+}
