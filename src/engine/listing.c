@@ -800,3 +800,12 @@ bool rl_listing_stop(struct rl_engine *engine, redlock_request request)
     }
     return false;
 }
+
+void rl_listing_report(redlock_report *report, const struct rl_operation *operation)
+{
+    if (operation->listing != NULL && operation->kind == RL_OPERATION_WAIT &&
+        operation->listing->latest != NULL)
+        rl_report_look(report, operation, operation->listing->latest);
+    else
+        rl_report_operation(report, operation);
+}

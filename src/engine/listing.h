@@ -85,4 +85,7 @@ bool rl_listing_resume(struct rl_operation *operation);
 /* The caller wants no more, while the client has it. */
 bool rl_listing_stop(struct rl_engine *engine, redlock_request request);
 
+/* As rl_report_operation(), but what a wait saw last. */
+void rl_listing_report(redlock_report *report, const struct rl_operation *operation);
+
 #endif
