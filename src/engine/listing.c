@@ -151,9 +151,8 @@ static void end_listing(struct rl_listing *listing, redlock_result result)
     if (listing->alone && listing->stage != RL_LISTING_STARTING)
         rl_watching_leave(lock->engine);
     listing->stage = RL_LISTING_OVER;
-    lock->asking = NULL;
+    rl_operation_stop_asking(operation);
     lock->stage = RL_LOCK_OVER;
-    rl_list_remove(&lock->link);
     rl_operation_finish(operation, result);
 }
 
@@ -274,14 +273,14 @@ static void turn_page(struct rl_listing *listing)
         go_on(listing, rl_walk_on(listing));
 }
 
-void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                      const char *bytes, size_t length)
 {
     struct rl_listing *listing = operation->listing;
 
-    if (listing != NULL && listing->stage == RL_LISTING_WALKING && ticket->question == listing->question &&
+    if (listing != NULL && listing->stage == RL_LISTING_WALKING && pending->question == listing->question &&
         node == listing->node)
-        go_on(listing, rl_walk_take(listing, ticket, bytes, length));
+        go_on(listing, rl_walk_take(listing, pending, bytes, length));
 }
 
 /* ---- looks begin and end ---- */

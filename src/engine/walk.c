@@ -106,7 +106,7 @@ void rl_walk_drop_page(struct rl_listing *listing)
     listing->answer = (struct rl_page_answer){0};
 }
 
-enum rl_walk rl_walk_take(struct rl_listing *listing, const struct rl_ticket *ticket, const char *bytes,
+enum rl_walk rl_walk_take(struct rl_listing *listing, const struct rl_pending *pending, const char *bytes,
                           size_t length)
 {
     struct rl_page_answer answer;
@@ -116,7 +116,7 @@ enum rl_walk rl_walk_take(struct rl_listing *listing, const struct rl_ticket *ti
         return keep_page(listing, bytes, length);
     case RL_PAGE_NO_SCRIPT:
         rl_listing_engine(listing)->sessions[listing->node].carried = 0;
-        if (!ticket->full && ask_page(listing, true))
+        if (!pending->full && ask_page(listing, true))
             return RL_WALK_ASKED;
         return rl_walk_leave(listing, RL_CAUSE_ERROR);
     case RL_PAGE_TOO_MUCH:

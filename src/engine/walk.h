@@ -18,7 +18,7 @@ enum rl_walk {
 enum rl_walk rl_walk_begin(struct rl_listing *listing);
 
 /* A node answered; its page is kept until rl_walk_drop_page(). */
-enum rl_walk rl_walk_take(struct rl_listing *listing, const struct rl_ticket *ticket, const char *bytes,
+enum rl_walk rl_walk_take(struct rl_listing *listing, const struct rl_pending *pending, const char *bytes,
                           size_t length);
 void rl_walk_drop_page(struct rl_listing *listing);
 
