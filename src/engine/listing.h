@@ -65,7 +65,7 @@ void rl_listing_start(struct rl_operation *operation);
 void rl_listing_event(struct rl_operation *operation, const struct rl_event *event);
 
 /* A node answered with a page. */
-void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                      const char *bytes, size_t length);
 
 /* Goes on where inspections have ended; true: something was done. */
