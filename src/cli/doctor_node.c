@@ -214,7 +214,7 @@ static void check_rights(struct cli_doctor *doctor, uint32_t node)
         {one->facts.missing_rights, "rights",
          "locks need them: without, the node has no vote or fails half-way", CLI_WEIGHT_WARNING},
         {one->facts.advisable_rights, "advisable-rights",
-         "without them waiters are not notified of a release and ask again and again, and init sees no held locks",
+         "without them waiters are not notified of a release and ask again and again, and init and list see no locks",
          CLI_WEIGHT_NOTE},
     };
 

@@ -39,7 +39,7 @@ struct cli_finding *cli_findings_add(struct cli_findings *findings, enum cli_wei
 
 uint32_t cli_findings_count(const struct cli_findings *findings, enum cli_weight weight);
 
-/* Errors first, then warnings, then notes. */
+/* Errors first, then warnings, then notes, each of which is said once for all nodes that it is about. */
 void cli_findings_print(const struct cli_findings *findings);
 json_t *cli_findings_json(const struct cli_findings *findings);
 

@@ -7,7 +7,14 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "client/client.h"
+#include "client/background.h"
+#include "client/begin.h"
+#include "client/driver.h"
+#include "client/leave.h"
+#include "client/notify.h"
+#include "client/poll.h"
+#include "engine/details.h"
+#include "engine/sized.h"
 
 enum { FLUSH_EVERY = 64 }; /* callbacks: none of them holds back too many questions */
 
@@ -27,21 +34,6 @@ static void set_callback(struct rl_operation *operation, redlock_acquired_fn acq
         *request = operation->request;
 }
 
-/* In one turn of an event loop many calls may follow each other, inside redlock_client_process() and outside: what they ask for
- * goes out together. */
-void rl_async_leave(redlock_client *client)
-{
-    bool loops = client->outer_fd >= 0 && client->engine.wants.write != 0;
-
-    if (!rl_client_processes(client) && !loops) {
-        rl_driver_leave(client);
-        return;
-    }
-    if (!rl_client_processes(client))
-        rl_driver_cork(client);
-    rl_client_leave(client);
-}
-
 redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                      redlock_acquired_fn done, void *context, redlock_request *request)
 {
@@ -56,13 +48,13 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
         return REDLOCK_MISUSE;
     result = rl_call_check_spec(&client->engine, rl_spec_accept(spec, &copy), &checked, NULL);
     if (result == REDLOCK_OK) {
-        rl_driver_refresh(client);
+        rl_poll_refresh(client);
         operation = rl_begin_acquire(client, &checked, client->engine.now, wait_ms, next_request(client),
                                      &result, NULL);
     }
     if (operation != NULL)
         set_callback(operation, done, NULL, context, request);
-    rl_async_leave(client);
+    rl_leave_together(client);
     return result;
 }
 
@@ -77,11 +69,11 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
         return REDLOCK_INVALID;
     if (!rl_client_enter(rl_client_of(lock)))
         return REDLOCK_MISUSE;
-    rl_driver_refresh(rl_client_of(lock));
+    rl_poll_refresh(rl_client_of(lock));
     operation = rl_begin_extend(lock, ttl_ms, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    rl_async_leave(rl_client_of(lock));
+    rl_leave_together(rl_client_of(lock));
     return result;
 }
 
@@ -96,11 +88,11 @@ redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, v
         return REDLOCK_INVALID;
     if (!rl_client_enter(rl_client_of(lock)))
         return REDLOCK_MISUSE;
-    rl_driver_refresh(rl_client_of(lock));
+    rl_poll_refresh(rl_client_of(lock));
     operation = rl_begin_release(lock, next_request(rl_client_of(lock)), &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
-    rl_async_leave(rl_client_of(lock));
+    rl_leave_together(rl_client_of(lock));
     return result;
 }
 
@@ -118,7 +110,7 @@ static redlock_result know_later(redlock_client *client, const struct rl_known_c
     operation = rl_begin_known(client, call, next_request(client), &result, NULL);
     if (operation != NULL)
         set_callback(operation, acquired, finished, context, request);
-    rl_async_leave(client);
+    rl_leave_together(client);
     return result;
 }
 
@@ -164,7 +156,7 @@ static redlock_result survey_later(redlock_client *client, const struct rl_surve
         set_callback(operation, NULL, done, context, request);
     else
         redlock_details_free(kept.details);
-    rl_async_leave(client);
+    rl_leave_together(client);
     return operation != NULL ? REDLOCK_OK : result;
 }
 
@@ -195,7 +187,7 @@ redlock_result redlock_cancel(redlock_client *client, redlock_request request)
         return REDLOCK_MISUSE;
     rl_client_now(client);
     result = rl_engine_cancel(&client->engine, request);
-    rl_async_leave(client);
+    rl_leave_together(client);
     return result;
 }
 
@@ -244,8 +236,8 @@ int redlock_client_fd(redlock_client *client)
         open_outer(client);
     fd = client->outer_fd;
     if (fd >= 0 && !rl_list_empty(&client->completions))
-        rl_notify_ring(client);
-    rl_driver_leave(client);
+        rl_background_ring_loop(client);
+    rl_leave_sending(client);
     return fd;
 }
 
@@ -272,9 +264,9 @@ redlock_result redlock_client_process(redlock_client *client)
         rl_driver_turn(client, (struct rl_time){0});
         for (uint32_t run = 1; rl_notify_run(client, true, false); run++)
             if (run % FLUSH_EVERY == 0)
-                rl_driver_flush(client);
+                rl_poll_flush(client);
         client->processing = false;
     }
-    rl_driver_leave(client);
+    rl_leave_sending(client);
     return REDLOCK_OK;
 }

@@ -1,14 +1,17 @@
 /*
- * Calls begin: whatever thread they need is started, then the engine has them.
+ * Begins calls; see begin.h.
  */
+#include "client/begin.h"
+
 #include <string.h>
 
-#include "client/client.h"
+#include "client/background.h"
+#include "client/poll.h"
 #include "engine/report.h"
 
 static bool start_threads(redlock_client *client)
 {
-    return rl_notify_start(client) && rl_driver_start_carrier(client);
+    return rl_background_start_notifier(client) && rl_background_start_carrier(client);
 }
 
 /* A program with an event loop drives asynchronous calls itself. */
@@ -90,7 +93,7 @@ struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_know
         return NULL;
     if (!start_for_spec(client, &checked, request))
         return refuse(result, report);
-    rl_driver_refresh(client);
+    rl_poll_refresh(client);
     return count(client, rl_call_known(&client->engine, call->kind, &checked, call->owner, call->owner_length,
                                        request, result, report));
 }
@@ -106,18 +109,28 @@ struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_sur
         spec.name_length = strlen(call->name);
     if (!start_for_request(client, request))
         return refuse(result, report);
-    rl_driver_refresh(client);
+    rl_poll_refresh(client);
     return count(client,
                  rl_call_survey(&client->engine, call->kind, &spec, call->force, request, result, report));
 }
 
-redlock_lock *rl_begin_hand_out(struct rl_operation *operation)
+struct rl_operation *rl_begin_call(redlock_client *client, struct rl_call *call)
 {
-    redlock_client *client = rl_client_of(operation->lock);
-    redlock_lock *lock;
+    redlock_spec checked;
+    struct rl_time began;
 
-    rl_client_now(client);
-    lock = operation->kind == RL_OPERATION_ADOPT ? rl_call_adopted(operation) : rl_call_hand_out(operation);
-    client->refs += lock != NULL;
-    return lock;
+    if (call->post.kind != RL_POST_ACQUIRE)
+        return rl_begin_release(call->lock, 0, &call->result, call->report);
+    began = rl_client_now(client);
+    call->result = rl_call_check_spec(&client->engine, call->spec, &checked, call->report);
+    if (call->result != REDLOCK_OK)
+        return NULL;
+    return rl_begin_acquire(client, &checked, began, call->wait_ms, 0, &call->result, call->report);
+}
+
+redlock_result rl_begin_misuse(redlock_report *report)
+{
+    rl_report_error(report, REDLOCK_MISUSE,
+                    "the client is closed, or belongs to the process this one was forked from");
+    return REDLOCK_MISUSE;
 }

@@ -3,36 +3,21 @@
  */
 #include <assert.h>
 
-#include "client/client.h"
+#include "client/begin.h"
+#include "client/crowd.h"
+#include "client/driver.h"
+#include "client/end.h"
+#include "client/leave.h"
+#include "client/poll.h"
 #include "engine/guard.h"
 #include "engine/report.h"
+#include "engine/sized.h"
 
-redlock_result rl_blocking_misuse(redlock_report *report)
-{
-    rl_report_error(report, REDLOCK_MISUSE,
-                    "the client is closed, or belongs to the process this one was forked from");
-    return REDLOCK_MISUSE;
-}
-
-/* Reports an operation that has ended, and lets go of it. */
-static redlock_result settle_up(redlock_client *client, struct rl_operation *operation,
-                                redlock_lock **handed_out, redlock_report *report)
-{
-    redlock_result result;
-
-    if (handed_out != NULL && operation->result == REDLOCK_OK)
-        *handed_out = rl_begin_hand_out(operation);
-    result = operation->result;
-    rl_report_operation(report, operation);
-    rl_operation_free(&client->engine, operation);
-    return result;
-}
-
-/* Waits for an operation, and then as above. */
+/* Waits for an operation, reports it and lets go of it. */
 static redlock_result conclude(redlock_client *client, struct rl_operation *operation, redlock_report *report)
 {
     rl_driver_wait(client, operation, NULL);
-    return settle_up(client, operation, NULL, report);
+    return rl_end_operation(client, operation, NULL, report);
 }
 
 /* Waits for a call's operation, unless there is none, and ends the call, unless another thread does; then leaves the client. */
@@ -41,8 +26,8 @@ static redlock_result finish(redlock_client *client, struct rl_operation *operat
     if (operation != NULL && rl_driver_wait(client, operation, call))
         return call->result;
     if (operation != NULL)
-        rl_blocking_end(client, call, operation);
-    rl_driver_leave(client); /* a lock that could not be handed out is released */
+        rl_end_call(client, call, operation);
+    rl_leave_sending(client); /* a lock that could not be handed out is released */
     return call->result;
 }
 
@@ -58,7 +43,7 @@ static struct rl_time settle_by(const redlock_client *client, const struct rl_ca
     return rl_time_add(client->engine.now, wait.us > once.us ? wait : once);
 }
 
-static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call *call, bool alone)
+static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call *call)
 {
     redlock_spec checked;
     struct rl_time began = rl_client_now(client);
@@ -66,28 +51,14 @@ static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call
     call->result = rl_call_check_spec(&client->engine, call->spec, &checked, call->report);
     if (call->result != REDLOCK_OK)
         return NULL;
-    if (alone) {
-        rl_guard_begin(&client->engine);
-        rl_driver_settle(client, rl_quorum(client->engine.node_count), settle_by(client, call));
-    }
+    rl_guard_begin(&client->engine);
+    rl_driver_settle(client, rl_quorum(client->engine.node_count), settle_by(client, call));
     if (client->engine.closing) { /* meanwhile: what is under way was cancelled already */
         call->result = REDLOCK_CANCELED;
         rl_report_error(call->report, call->result, "the client was closed");
         return NULL;
     }
     return rl_begin_acquire(client, &checked, began, call->wait_ms, 0, &call->result, call->report);
-}
-
-struct rl_operation *rl_blocking_begin(redlock_client *client, struct rl_call *call)
-{
-    if (call->post.kind == RL_POST_ACQUIRE)
-        return begin_acquire(client, call, false);
-    return rl_begin_release(call->lock, 0, &call->result, call->report);
-}
-
-void rl_blocking_end(redlock_client *client, struct rl_call *call, struct rl_operation *operation)
-{
-    call->result = settle_up(client, operation, call->acquired, call->report);
 }
 
 /* A lock that ends with its thread has to be asked for by that thread. */
@@ -102,8 +73,8 @@ static redlock_result acquire(redlock_client *client, struct rl_call *call)
     if (client != NULL && !is_bound(call->spec) && rl_crowd_call(client, call))
         return call->result;
     if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(call->report);
-    return finish(client, begin_acquire(client, call, true), call);
+        return rl_begin_misuse(call->report);
+    return finish(client, begin_acquire(client, call), call);
 }
 
 redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
@@ -133,12 +104,12 @@ static redlock_result extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report
     redlock_result result;
 
     if (!rl_client_enter(rl_client_of(lock)))
-        return rl_blocking_misuse(report);
-    rl_driver_refresh(rl_client_of(lock));
+        return rl_begin_misuse(report);
+    rl_poll_refresh(rl_client_of(lock));
     operation = rl_begin_extend(lock, ttl_ms, 0, &result, report);
     if (operation != NULL)
         result = conclude(rl_client_of(lock), operation, report);
-    rl_driver_leave(rl_client_of(lock));
+    rl_leave_sending(rl_client_of(lock));
     return result;
 }
 
@@ -159,8 +130,8 @@ static redlock_result release(redlock_lock *lock, redlock_report *report)
     if (rl_crowd_call(rl_client_of(lock), &call))
         return call.result;
     if (!rl_client_enter(rl_client_of(lock)))
-        return rl_blocking_misuse(report);
-    rl_driver_refresh(rl_client_of(lock));
+        return rl_begin_misuse(report);
+    rl_poll_refresh(rl_client_of(lock));
     return finish(rl_client_of(lock), rl_begin_release(lock, 0, &call.result, report), &call);
 }
 
@@ -183,15 +154,15 @@ static redlock_result call_known(redlock_client *client, const struct rl_known_c
     redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
+        return rl_begin_misuse(report);
     operation = rl_begin_known(client, call, 0, &result, report);
     if (operation != NULL) {
         rl_driver_wait(client, operation, NULL);
         if (lock != NULL)
-            *lock = rl_begin_hand_out(operation);
-        result = settle_up(client, operation, NULL, report);
+            *lock = rl_end_hand_out(operation);
+        result = rl_end_operation(client, operation, NULL, report);
     }
-    rl_driver_leave(client);
+    rl_leave_sending(client);
     return result;
 }
 
@@ -232,11 +203,11 @@ static redlock_result survey(redlock_client *client, const struct rl_survey_call
     redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
+        return rl_begin_misuse(report);
     operation = rl_begin_survey(client, call, 0, &result, report);
     if (operation != NULL)
         result = conclude(client, operation, report);
-    rl_driver_leave(client);
+    rl_leave_sending(client);
     return result;
 }
 

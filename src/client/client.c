@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "client/thread_token.h"
+
 struct rl_time rl_client_now(redlock_client *client)
 {
     rl_engine_look(&client->engine, rl_clock_now(&client->clock));
@@ -91,7 +93,7 @@ struct rl_host rl_client_host(redlock_client *client, const struct rl_config *co
     };
 }
 
-/* ---- coming and going ---- */
+/* ---- coming ---- */
 
 bool rl_client_enter(redlock_client *client)
 {
@@ -104,13 +106,6 @@ bool rl_client_enter(redlock_client *client)
     }
     client->callers++;
     return true;
-}
-
-void rl_client_leave(redlock_client *client)
-{
-    if (--client->callers == 0 && client->engine.closing)
-        pthread_cond_broadcast(&client->callers_gone);
-    rl_follow_unlock(client);
 }
 
 uint32_t redlock_client_node_count(const redlock_client *client)

@@ -2,12 +2,19 @@
  * Closing a client: what is under way ends, what is owed to the nodes is sent, and everything is given back. Lock handles may
  * live on; the last of them frees what is left.
  */
+#include "client/close.h"
+
 #include <unistd.h>
 
-#include "client/client.h"
+#include "client/background.h"
+#include "client/crowd.h"
+#include "client/driver.h"
+#include "client/follow.h"
+#include "client/fork.h"
+#include "client/notify.h"
+#include "client/poll.h"
 #include "engine/lagging.h"
 
-/* What only a working client needs. Lock handles may live on after this. */
 void rl_client_tear_down(redlock_client *client)
 {
     for (uint32_t i = 0; i < client->engine.node_count; i++) {
@@ -57,7 +64,7 @@ static void drain(redlock_client *client)
     struct rl_time until = rl_time_add(rl_client_now(client), client->engine.config.node_timeout);
 
     rl_engine_leave_locks(&client->engine);
-    rl_driver_flush(client);
+    rl_poll_flush(client);
     while (!rl_engine_drained(&client->engine) && rl_time_before(client->engine.now, until))
         rl_driver_turn(client, until);
 }
@@ -81,9 +88,9 @@ static void close_ours(redlock_client *client)
     rl_follow_pass_on(client);
     while (client->callers > 0)
         pthread_cond_wait(&client->callers_gone, &client->mutex);
-    rl_driver_stop(client);
+    rl_background_stop_carrier(client);
     rl_crowd_end(client);
-    rl_notify_stop(client);
+    rl_background_stop_notifier(client);
     while (rl_notify_run(client, true, true)) /* who lost a lock is told, even now */
         ;
     bring_up(client);

@@ -6,7 +6,10 @@
 
 #include <sched.h>
 
-#include "client/client.h"
+#include "client/attend.h"
+#include "client/background.h"
+#include "client/begin.h"
+#include "client/end.h"
 #include "client/futex.h"
 
 enum { LONELY_CALLS = 16 };
@@ -115,7 +118,7 @@ void rl_crowd_notice(redlock_client *client)
     struct rl_crowd *crowd = &client->crowd;
 
     if (crowd->wanted || client->callers < RL_CROWD + client->engine.queues.blocked ||
-        client->engine.closing || !rl_driver_start_carrier(client))
+        client->engine.closing || !rl_background_start_carrier(client))
         return;
     crowd->wanted = true;
     pthread_cond_signal(&client->carrier_wake);
@@ -162,10 +165,10 @@ static void end(redlock_client *client, struct rl_call *call)
 
 static void begin(redlock_client *client, struct rl_call *call)
 {
-    struct rl_operation *operation = client->engine.closing ? NULL : rl_blocking_begin(client, call);
+    struct rl_operation *operation = client->engine.closing ? NULL : rl_begin_call(client, call);
 
     if (client->engine.closing)
-        call->result = rl_blocking_misuse(call->report);
+        call->result = rl_begin_misuse(call->report);
     if (operation == NULL) {
         end(client, call);
         return;
@@ -217,13 +220,13 @@ static void end_all(redlock_client *client)
 {
     struct rl_link *link;
 
-    rl_notify_attend(client);
+    rl_attend(client);
     while ((link = rl_list_first(&client->crowd.ended)) != NULL) {
         struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, following);
         struct rl_call *call = operation->call;
 
         rl_list_remove(link);
-        rl_blocking_end(client, call, operation);
+        rl_end_call(client, call, operation);
         end(client, call);
         client->crowd.under_way--;
         if (--client->callers == 0 && client->engine.closing)
@@ -241,13 +244,6 @@ void rl_crowd_close(redlock_client *client)
 {
     carry_out(client, take(&client->crowd, &closed_inbox));
     end_all(client);
-}
-
-void rl_crowd_ended(redlock_client *client, struct rl_operation *operation)
-{
-    rl_list_append(&client->crowd.ended, &operation->following);
-    if (atomic_exchange(&client->crowd.dozing, false))
-        rl_poller_ring(&client->poller);
 }
 
 void rl_crowd_pass_on(redlock_client *client)

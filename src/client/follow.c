@@ -7,74 +7,24 @@
 
 #include <time.h>
 
-#include "client/client.h"
-#include "client/futex.h"
+#include "client/attend.h"
+#include "client/background.h"
+#include "client/crowd.h"
+#include "client/end.h"
+#include "client/poll.h"
+#include "client/sleepers.h"
 #include "engine/queue.h"
 
 enum { REST_MS = 2000 }; /* nobody sleeps for longer without looking */
 
-void rl_follow_init(struct rl_followers *followers)
-{
-    rl_list_init(&followers->ready);
-    rl_list_init(&followers->queued);
-    rl_list_init(&followers->ended);
-    followers->woken = NULL;
-    followers->minder = NULL;
-}
-
 /* ---- waking ---- */
-
-static void forget(struct rl_followers *followers, struct rl_operation *operation)
-{
-    rl_list_remove(&operation->following);
-    if (followers->minder == operation)
-        followers->minder = NULL;
-}
-
-/* Has its thread look. What to wake it with, which may be done without the mutex; NULL: it is on its way already. */
-static atomic_uint *rouse(struct rl_operation *operation)
-{
-    unsigned asleep = RL_CALL_ASLEEP;
-
-    if (!atomic_compare_exchange_strong(&operation->call->state, &asleep, RL_CALL_AWAKE))
-        return NULL;
-    return &operation->call->state;
-}
-
-static void ring(atomic_uint *bell)
-{
-    if (bell != NULL)
-        rl_futex_wake(bell, UINT_MAX);
-}
-
-/* A thread that is on its way to the mutex ends its call itself: it may not be left with a client that is gone. */
-void rl_follow_ended(redlock_client *client, struct rl_operation *operation)
-{
-    struct rl_call *call = operation->call;
-    unsigned asleep = RL_CALL_ASLEEP;
-
-    if (call->looks) {
-        ring(rouse(operation));
-    } else if (atomic_compare_exchange_strong(&call->state, &asleep, RL_CALL_TAKEN)) {
-        forget(&client->followers, operation);
-        rl_list_append(&client->followers.ended, &operation->following);
-    }
-}
-
-void rl_follow_turned(redlock_client *client, struct rl_operation *operation)
-{
-    if (!rl_link_used(&operation->following))
-        return;
-    rl_list_remove(&operation->following);
-    rl_list_append(&client->followers.ready, &operation->following);
-}
 
 static void end_call(redlock_client *client, struct rl_operation *operation)
 {
     struct rl_call *call = operation->call;
 
     rl_list_remove(&operation->following);
-    rl_blocking_end(client, call, operation);
+    rl_end_call(client, call, operation);
     call->post.next = (struct rl_post *)client->followers.woken;
     client->followers.woken = call;
     if (--client->callers == 0 && client->engine.closing)
@@ -86,18 +36,18 @@ void rl_follow_settle(redlock_client *client)
     struct rl_list *ended = &client->followers.ended;
     bool any = false;
 
-    rl_notify_attend(client);
+    rl_attend(client);
     while (!rl_list_empty(ended)) {
         any = true;
         end_call(client, RL_CONTAINER(rl_list_first(ended), struct rl_operation, following));
         if (rl_list_empty(ended)) {
-            rl_driver_flush(
+            rl_poll_flush(
                 client); /* a lock that could not be handed out is released; a broken node ends others */
-            rl_notify_attend(client);
+            rl_attend(client);
         }
     }
     if (any)
-        rl_driver_nudge(client);
+        rl_background_nudge(client);
 }
 
 /* Who queues has nothing to read, but the lease it waits for may end by itself. */
@@ -137,34 +87,14 @@ static atomic_uint *hand_over(redlock_client *client)
         return NULL;
     }
     next = find_next(client);
-    return next != NULL ? rouse(next) : NULL;
-}
-
-static struct rl_call *take_woken(redlock_client *client)
-{
-    struct rl_call *calls = client->followers.woken;
-
-    client->followers.woken = NULL;
-    return calls;
-}
-
-/* A call is gone as soon as its thread knows that it is over. */
-static void wake(struct rl_call *calls)
-{
-    while (calls != NULL) {
-        struct rl_call *call = calls;
-
-        calls = (struct rl_call *)call->post.next;
-        atomic_store(&call->state, RL_CALL_OVER);
-        ring(&call->state);
-    }
+    return next != NULL ? rl_sleepers_rouse(next) : NULL;
 }
 
 void rl_follow_pass_on(redlock_client *client)
 {
     rl_follow_settle(client);
-    ring(hand_over(client));
-    wake(take_woken(client));
+    rl_sleepers_ring(hand_over(client));
+    rl_sleepers_wake(rl_sleepers_take_woken(client));
 }
 
 void rl_follow_unlock(redlock_client *client)
@@ -174,10 +104,10 @@ void rl_follow_unlock(redlock_client *client)
 
     rl_follow_settle(client);
     bell = hand_over(client);
-    calls = take_woken(client);
+    calls = rl_sleepers_take_woken(client);
     pthread_mutex_unlock(&client->mutex);
-    ring(bell);
-    wake(calls);
+    rl_sleepers_ring(bell);
+    rl_sleepers_wake(calls);
 }
 
 /* ---- sleeping ---- */
@@ -199,23 +129,10 @@ static struct rl_time sleep_until(redlock_client *client, struct rl_operation *o
     return until;
 }
 
-/* true: the call is over. false: nobody else ends it any more. */
-static bool sleep_on(struct rl_call *call, const struct timespec *until)
-{
-    unsigned state = RL_CALL_ASLEEP;
-
-    rl_futex_sleep(&call->state, RL_CALL_ASLEEP, UINT_MAX, until);
-    if (atomic_compare_exchange_strong(&call->state, &state, RL_CALL_AWAKE) || state == RL_CALL_AWAKE)
-        return false;
-    for (; state != RL_CALL_OVER; state = atomic_load(&call->state))
-        rl_futex_sleep(&call->state, RL_CALL_TAKEN, UINT_MAX, NULL);
-    return true;
-}
-
 bool rl_follow(redlock_client *client, struct rl_operation *operation, struct rl_call *call)
 {
     struct rl_followers *followers = &client->followers;
-    struct timespec at = rl_driver_wake_time(client, sleep_until(client, operation));
+    struct timespec at = rl_poll_wake_time(client, sleep_until(client, operation));
 
     rl_crowd_notice(client);
     operation->call = call;
@@ -223,14 +140,14 @@ bool rl_follow(redlock_client *client, struct rl_operation *operation, struct rl
     atomic_store(&call->state, RL_CALL_ASLEEP);
     rl_list_append(rl_queue_holds(operation) ? &followers->queued : &followers->ready, &operation->following);
     rl_follow_unlock(client);
-    if (sleep_on(call, &at))
+    if (rl_sleepers_sleep(call, &at))
         return true;
     pthread_mutex_lock(&client->mutex);
-    forget(followers, operation);
+    rl_sleepers_forget(followers, operation);
     operation->call = NULL;
     if (!operation->done) {
-        rl_driver_run_timers(client);
-        rl_driver_nudge(client);
+        rl_poll_run_timers(client);
+        rl_background_nudge(client);
     }
     return false;
 }

@@ -1,8 +1,7 @@
 /*
- * What fork() means: all clients of the process are known here, nobody is in the middle of anything while it forks, and in
- * the child their handles are inert.
+ * Knows all clients, and makes them inert in a child; see fork.h.
  */
-#include "client/client.h"
+#include "client/fork.h"
 
 static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t registry_once = PTHREAD_ONCE_INIT;

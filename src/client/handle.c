@@ -1,7 +1,11 @@
 /*
  * Lock handles as callers have them: what they tell, and their end.
  */
-#include "client/client.h"
+#include "client/background.h"
+#include "client/close.h"
+#include "client/crowd.h"
+#include "client/leave.h"
+#include "client/poll.h"
 
 int64_t redlock_lock_validity_ms(const redlock_lock *lock)
 {
@@ -16,7 +20,7 @@ int64_t redlock_lock_validity_ms(const redlock_lock *lock)
         if (rl_lease_held(&lock->lease, now))
             left = rl_span_ms_down(rl_time_since(lock->lease.valid_until, now));
     }
-    rl_client_leave(client);
+    rl_leave(client);
     return left;
 }
 
@@ -74,8 +78,8 @@ void redlock_lock_free(redlock_lock *lock)
     }
     rl_engine_free_handle(lock);
     if (matters && !client->inherited && !client->engine.closing) {
-        rl_driver_flush(client); /* it is released, or the next one asks */
-        rl_driver_nudge(client);
+        rl_poll_flush(client); /* it is released, or the next one asks */
+        rl_background_nudge(client);
     }
     rl_client_unref(client); /* lets go of the mutex */
 }

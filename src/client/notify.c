@@ -1,52 +1,39 @@
 /*
- * Runs the callers' callbacks, without the mutex, one at a time, each exactly once: on the notifier thread, or inside
- * redlock_client_process(). A slow callback holds up other callbacks, never a renewal.
+ * Runs callbacks; see notify.h.
  */
-#include <string.h>
-#include <unistd.h>
+#include "client/notify.h"
 
-#include "client/client.h"
+#include "client/attend.h"
+#include "client/background.h"
+#include "client/end.h"
+#include "client/follow.h"
+#include "client/poll.h"
 #include "engine/listing.h"
 #include "engine/report.h"
 
-void rl_notify_ring(redlock_client *client)
+static bool tell_one(const struct rl_operation *operation, const redlock_event *event)
 {
-    uint64_t one = 1;
-    ssize_t put = write(client->ready_fd, &one, sizeof one);
-
-    (void)put; /* full means that it is readable already */
+    if (operation->kind == RL_OPERATION_WATCH)
+        return operation->happened(operation->context, event) == 0;
+    return operation->listed(operation->context, &event->lock) == 0;
 }
 
-static void complete(redlock_client *client, struct rl_operation *operation)
+bool rl_notify_listing(redlock_client *client, struct rl_operation *operation)
 {
-    rl_list_append(&client->completions, &operation->link);
-    client->async_count--;
-    if (client->outer_fd >= 0 && !client->processing)
-        rl_notify_ring(client);
-    else if (client->outer_fd < 0)
-        pthread_cond_signal(&client->notifier_wake);
-}
+    redlock_event event;
 
-void rl_notify_attend(redlock_client *client)
-{
-    struct rl_engine *engine = &client->engine;
-    struct rl_link *link;
+    while (rl_listing_next(operation, &event)) {
+        bool goes_on;
 
-    while ((link = rl_list_first(&engine->turned)) != NULL) {
-        rl_list_remove(link);
-        rl_follow_turned(client, RL_CONTAINER(link, struct rl_operation, turned));
+        rl_follow_pass_on(client); /* nobody waits for a callback */
+        rl_follow_unlock(client);
+        goes_on = tell_one(operation, &event);
+        pthread_mutex_lock(&client->mutex);
+        if (!goes_on)
+            operation->listing->stopped = true;
     }
-    while ((link = rl_list_first(&engine->ended)) != NULL) {
-        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
-
-        rl_list_remove(link);
-        if (operation->request != 0)
-            complete(client, operation);
-        else
-            rl_driver_wake(client, operation);
-    }
-    if (!rl_list_empty(&engine->notices))
-        pthread_cond_signal(&client->notifier_wake);
+    rl_client_now(client);
+    return rl_engine_resume(operation);
 }
 
 /* The lock of a won acquisition goes to the callback; from then on the caller has a handle. */
@@ -58,18 +45,18 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
     redlock_lock *lock = NULL;
 
     rl_list_remove(&operation->link);
-    if (operation->listing != NULL && rl_listing_tell(client, operation)) {
+    if (operation->listing != NULL && rl_notify_listing(client, operation)) {
         client->async_count++; /* it goes on */
-        rl_notify_attend(client);
-        rl_driver_flush(client);
-        rl_driver_nudge(client);
+        rl_attend(client);
+        rl_poll_flush(client);
+        rl_background_nudge(client);
         return;
     }
     if (operation->kind == RL_OPERATION_ADOPT || (operation->kind == RL_OPERATION_ACQUIRE && won))
-        lock = rl_begin_hand_out(operation);
+        lock = rl_end_hand_out(operation);
     if (won && operation->acquired != NULL && lock == NULL) {
-        rl_driver_flush(client); /* it is released, and the next one asks */
-        rl_driver_nudge(client);
+        rl_poll_flush(client); /* it is released, and the next one asks */
+        rl_background_nudge(client);
     }
     report.details = own != NULL ? own : rl_client_processes(client) ? client->processed : client->notified;
     rl_listing_report(&report, operation);
@@ -114,8 +101,8 @@ static void run_notice(redlock_client *client, redlock_lock *lock)
     if (lost && lock->let_go != 0) {
         rl_client_now(client);
         rl_engine_loss_told(lock);
-        rl_driver_flush(client);
-        rl_driver_nudge(client);
+        rl_poll_flush(client);
+        rl_background_nudge(client);
     }
     rl_lock_unref(lock);
 }
@@ -137,7 +124,7 @@ bool rl_notify_run(redlock_client *client, bool completions, bool notices)
     return true;
 }
 
-static void *notify(void *context)
+void *rl_notify_loop(void *context)
 {
     redlock_client *client = context;
 
@@ -147,22 +134,4 @@ static void *notify(void *context)
             pthread_cond_wait(&client->notifier_wake, &client->mutex);
     rl_follow_unlock(client);
     return NULL;
-}
-
-bool rl_notify_start(redlock_client *client)
-{
-    if (!client->notifier_running)
-        client->notifier_running = rl_driver_start_thread(client, &client->notifier, notify);
-    return client->notifier_running;
-}
-
-void rl_notify_stop(redlock_client *client)
-{
-    if (!client->notifier_running)
-        return;
-    pthread_cond_broadcast(&client->notifier_wake);
-    pthread_mutex_unlock(&client->mutex);
-    pthread_join(client->notifier, NULL);
-    pthread_mutex_lock(&client->mutex);
-    client->notifier_running = false;
 }

@@ -6,8 +6,17 @@
 #include <sys/random.h>
 
 #include "base/bytes.h"
-#include "client/client.h"
+#include "client/close.h"
+#include "client/crowd.h"
+#include "client/driver.h"
+#include "client/fork.h"
+#include "client/notify.h"
+#include "client/options.h"
+#include "client/poll.h"
+#include "client/sleepers.h"
+#include "engine/details.h"
 #include "engine/report.h"
+#include "engine/sized.h"
 
 static const char *parse_nodes(redlock_client *client, const redlock_options *options, uint32_t *node)
 {
@@ -104,8 +113,9 @@ static redlock_client *create(const struct rl_config *config, uint32_t node_coun
     client->outer_fd = client->timer_fd = client->ready_fd = -1;
     client->poller.epoll_fd = client->poller.bell_fd = -1;
     rl_list_init(&client->completions);
-    rl_follow_init(&client->followers);
+    rl_sleepers_init(&client->followers);
     rl_crowd_init(&client->crowd);
+    client->own_threads = (struct rl_own_threads){rl_driver_carry, rl_notify_loop};
     init_conditions(client);
     rl_clock_start(&client->clock);
     return client;
@@ -166,7 +176,7 @@ static void start_connecting(redlock_client *client)
     pthread_mutex_lock(&client->mutex);
     client->last_turn = rl_client_now(client);
     rl_engine_start(&client->engine);
-    rl_driver_flush(client);
+    rl_poll_flush(client);
     pthread_mutex_unlock(&client->mutex);
 }
 
@@ -175,7 +185,7 @@ static redlock_result open_client(const redlock_options *options, redlock_client
 {
     RL_NO_CANCELLATION;
     struct rl_config config;
-    char error[256];
+    const char *wrong;
     uint32_t node_count = options->nodes != NULL ? count_urls(options->nodes) : 0;
     redlock_result result;
 
@@ -184,9 +194,9 @@ static redlock_result open_client(const redlock_options *options, redlock_client
                         REDLOCK_NODES_MAX);
         return REDLOCK_INVALID;
     }
-    result = rl_config_make(&config, options, error, sizeof error);
+    result = rl_options_take(&config, options, &wrong);
     if (result != REDLOCK_OK) {
-        rl_report_error(report, result, "%s", error);
+        rl_report_error(report, result, "%s", wrong);
         return result;
     }
     *client = create(&config, node_count);

@@ -3,9 +3,15 @@
  */
 #include <string.h>
 
-#include "client/client.h"
+#include "client/begin.h"
+#include "client/driver.h"
+#include "client/leave.h"
+#include "client/notify.h"
+#include "client/poll.h"
+#include "engine/details.h"
 #include "engine/listing.h"
 #include "engine/report.h"
+#include "engine/sized.h"
 
 /* ---- what callers give ---- */
 
@@ -49,42 +55,6 @@ static redlock_list_spec name_spec(const char *name, size_t name_length)
     return spec;
 }
 
-/* ---- telling ---- */
-
-static bool tell_one(const struct rl_operation *operation, const redlock_event *event)
-{
-    if (operation->kind == RL_OPERATION_WATCH)
-        return operation->happened(operation->context, event) == 0;
-    return operation->listed(operation->context, &event->lock) == 0;
-}
-
-bool rl_listing_tell(redlock_client *client, struct rl_operation *operation)
-{
-    redlock_event event;
-
-    while (rl_listing_next(operation, &event)) {
-        bool goes_on;
-
-        rl_follow_pass_on(client); /* nobody waits for a callback */
-        rl_follow_unlock(client);
-        goes_on = tell_one(operation, &event);
-        pthread_mutex_lock(&client->mutex);
-        if (!goes_on)
-            operation->listing->stopped = true;
-    }
-    rl_client_now(client);
-    return rl_engine_resume(operation);
-}
-
-void rl_listing_report(redlock_report *report, const struct rl_operation *operation)
-{
-    if (operation->listing != NULL && operation->kind == RL_OPERATION_WAIT &&
-        operation->listing->latest != NULL)
-        rl_report_look(report, operation, operation->listing->latest);
-    else
-        rl_report_operation(report, operation);
-}
-
 /* ---- lists, watches and waits ---- */
 
 /* A call, before its operation. */
@@ -105,7 +75,7 @@ static struct rl_operation *begin(redlock_client *client, const struct listing_c
 
     if (!rl_begin_request(client, request, result, report))
         return NULL;
-    rl_driver_refresh(client);
+    rl_poll_refresh(client);
     operation =
         rl_call_list(&client->engine, call->kind, &call->spec, call->wait_ms, request, result, report);
     if (operation == NULL)
@@ -126,7 +96,7 @@ static redlock_result go_through(redlock_client *client, struct rl_operation *op
 
     do
         rl_driver_wait(client, operation, NULL);
-    while (rl_listing_tell(client, operation));
+    while (rl_notify_listing(client, operation));
     result = operation->result;
     rl_listing_report(report, operation);
     rl_listing_free(operation);
@@ -141,11 +111,11 @@ static redlock_result call_listing(redlock_client *client, const struct listing_
     redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
+        return rl_begin_misuse(report);
     operation = begin(client, call, 0, &result, report);
     if (operation != NULL)
         result = go_through(client, operation, report);
-    rl_driver_leave(client);
+    rl_leave_sending(client);
     return result;
 }
 
@@ -205,7 +175,7 @@ static redlock_result list_later(redlock_client *client, const struct listing_ca
     operation = begin(client, call, ++client->engine.last_request, &result, NULL);
     if (operation != NULL && request != NULL)
         *request = operation->request;
-    rl_async_leave(client);
+    rl_leave_together(client);
     return operation != NULL ? REDLOCK_OK : result;
 }
 
@@ -263,7 +233,7 @@ static struct rl_operation *begin_break(redlock_client *client, const redlock_br
     if (details == NULL)
         rl_report_error(report, REDLOCK_NOMEM, "out of memory");
     else if (rl_begin_request(client, request, result, report)) {
-        rl_driver_refresh(client);
+        rl_poll_refresh(client);
         operation = rl_call_break(&client->engine, spec, details, request, result, report);
     }
     if (operation == NULL)
@@ -294,11 +264,11 @@ static redlock_result call_break(redlock_client *client, const redlock_break_spe
     redlock_result result;
 
     if (client == NULL || !rl_client_enter(client))
-        return rl_blocking_misuse(report);
+        return rl_begin_misuse(report);
     operation = begin_break(client, spec, 0, &result, report);
     if (operation != NULL)
         result = conclude_break(client, operation, report);
-    rl_driver_leave(client);
+    rl_leave_sending(client);
     return result;
 }
 
@@ -334,6 +304,6 @@ redlock_result redlock_break_async(redlock_client *client, const redlock_break_s
         if (request != NULL)
             *request = operation->request;
     }
-    rl_async_leave(client);
+    rl_leave_together(client);
     return operation != NULL ? REDLOCK_OK : result;
 }

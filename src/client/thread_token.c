@@ -1,10 +1,11 @@
 /*
- * Tells whether the thread that acquired a lock still lives: a token that dies with it. Locks look at it before they renew
- * themselves; nothing here knows of locks.
+ * Tokens of threads; see thread_token.h.
  */
-#include <stdlib.h>
+#include "client/thread_token.h"
 
-#include "client/client.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 static pthread_key_t token_key;
 static pthread_once_t token_once = PTHREAD_ONCE_INIT;

@@ -51,6 +51,7 @@ static struct rl_time within_wait(const struct rl_acquire *acquire, struct rl_ti
 
 static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
+    assert(acquire->phase != RL_ACQUIRE_ENDED);
     acquire->phase = RL_ACQUIRE_ASKING;
     acquire->round++;
     acquire->asked = now;
@@ -71,6 +72,7 @@ static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct r
 
 static void end(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_effects *effects)
 {
+    assert(acquire->phase != RL_ACQUIRE_ENDED);
     acquire->phase = RL_ACQUIRE_ENDED;
     acquire->outcome = outcome;
     acquire->wake_at = RL_TIME_NEVER;
@@ -156,6 +158,8 @@ static bool may_peek(const struct rl_acquire *acquire, enum rl_outcome outcome, 
 
 static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
+    assert(acquire->config.peek);
+    assert(acquire->round == 1);
     acquire->phase = RL_ACQUIRE_PEEKING;
     acquire->wake_at = within_wait(acquire, rl_time_add(now, acquire->config.node_timeout));
     acquire->second = rl_tally_start(acquire->config.node_count);
@@ -180,6 +184,8 @@ static void note_missed_wake(struct rl_acquire *acquire)
 static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now,
                        struct rl_effects *effects)
 {
+    assert(outcome != RL_OUTCOME_OK);
+    assert(acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING);
     acquire->outcome = outcome;
     effects->lost = true;
     effects->release = all_nodes(acquire) & ~acquire->tally.denied;
@@ -194,6 +200,7 @@ static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, stru
 /* The lock is ours on a quorum. Hand it out only while time is left; checked after every round it took. */
 static void win(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
+    assert(rl_node_set_count(acquire->tally.granted) >= rl_quorum(acquire->config.node_count));
     acquire->valid_until = rl_validity_end(acquire->asked, acquire->config.ttl, acquire->config.drift_ppm);
     if (rl_time_before(now, acquire->valid_until))
         end(acquire, RL_OUTCOME_OK, effects);
@@ -219,6 +226,8 @@ static void agree_on_fence(struct rl_acquire *acquire, struct rl_time now, struc
 {
     rl_node_set at;
 
+    assert(acquire->config.fenced);
+    assert(acquire->phase == RL_ACQUIRE_ASKING);
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
         if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] > acquire->fence)
             acquire->fence = acquire->fences[node];
@@ -300,6 +309,7 @@ static void count_raise(struct rl_acquire *acquire, const struct rl_event *event
     uint32_t quorum = rl_quorum(acquire->config.node_count);
     rl_node_set open;
 
+    assert((acquire->raising & ~acquire->tally.granted) == 0);
     if (event->question == acquire->question) {
         rl_tally_add(&acquire->second, event->node, &event->answer);
         if (event->answer.verdict != RL_GRANTED)
@@ -417,6 +427,7 @@ static void take_turn(struct rl_acquire *acquire, const struct rl_event *event, 
 
 void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
+    assert(event->node < acquire->config.node_count);
     *effects = (struct rl_effects){0};
     if (acquire->phase == RL_ACQUIRE_ENDED)
         return;

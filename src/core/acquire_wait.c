@@ -4,6 +4,8 @@
  */
 #include "core/acquire_wait.h"
 
+#include <assert.h>
+
 /* A waiter that every node will tell looks again only out of mistrust; one that some will not tell, more often. Both are
  * spread to twice as much. */
 enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000, KEEP_PLACE_MS = 2000, SHOW_AGAIN_MS = 10000 };
@@ -46,6 +48,7 @@ static enum rl_waited take_chance(struct rl_acquire *acquire, struct rl_time now
 {
     struct rl_span delay = rl_span_us(rl_prng_between(acquire->prng, 0, window(acquire, now).us));
 
+    assert(acquire->phase == RL_ACQUIRE_WAITING);
     acquire->quick = rl_time_since(now, acquire->watching_since).us <= HOT_TRIPS * acquire->trip.us;
     if (!acquire->quick)
         acquire->heat = 0;
@@ -79,6 +82,7 @@ static enum rl_waited go_on_waiting(struct rl_acquire *acquire, struct rl_time n
     const struct rl_wait *wait = &acquire->wait;
     struct rl_time wake_at = rl_time_min(acquire->look_at, acquire->config.give_up_at);
 
+    assert(acquire->phase == RL_ACQUIRE_WAITING);
     if (!rl_time_before(now, acquire->config.give_up_at)) {
         effects->watch = 0;
         return RL_WAITED_IN_VAIN;
@@ -105,6 +109,7 @@ enum rl_waited rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time 
 {
     rl_node_set nodes = rl_node_set_all(acquire->config.node_count) & ~acquire->tally.ineligible;
 
+    assert(acquire->config.watch);
     acquire->phase = RL_ACQUIRE_WAITING;
     acquire->woken = acquire->dozes = false;
     acquire->watching_since = now;
@@ -138,6 +143,8 @@ static struct rl_span doze_time(const struct rl_acquire *acquire, struct rl_time
  * stays away for a while, without being told of anything, and then is the only one who comes. */
 void rl_acquire_doze(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
+    assert(acquire->heat > 0);
+    assert(!acquire->config.in_line);
     acquire->phase = RL_ACQUIRE_RESTING;
     acquire->woken = false;
     acquire->dozes = true;
@@ -147,6 +154,7 @@ void rl_acquire_doze(struct rl_acquire *acquire, struct rl_time now, struct rl_e
 
 enum rl_waited rl_acquire_return(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
+    assert(acquire->dozes);
     effects->returned = true;
     return rl_acquire_begin_wait(acquire, now, effects);
 }
@@ -184,6 +192,7 @@ enum rl_waited rl_acquire_count_watch(struct rl_acquire *acquire, const struct r
     struct rl_wait *wait = &acquire->wait;
     uint32_t node_count = acquire->config.node_count;
 
+    assert(acquire->phase == RL_ACQUIRE_WAITING);
     if (event->question != acquire->question)
         return RL_WAITED_ON;
     /* What was said long ago and is read only now, because this process was stopped, does not end later for that. */
@@ -217,6 +226,7 @@ enum rl_waited rl_acquire_node_event(struct rl_acquire *acquire, const struct rl
 /* The time for something has come while waiting. */
 enum rl_waited rl_acquire_wait_on(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
+    assert(acquire->phase == RL_ACQUIRE_WAITING);
     if (acquire->wait.asked != 0 && !rl_time_before(now, acquire->heard_by)) {
         acquire->wait.asked = 0;
         note_blindness(acquire, now);

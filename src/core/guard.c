@@ -3,6 +3,7 @@
  */
 #include "core/guard.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/tally.h"
@@ -34,6 +35,7 @@ void rl_terms_add(struct rl_terms *terms, struct rl_term term)
     uint32_t count = 0;
     bool placed = false;
 
+    assert(terms->count <= RL_TERMS_MAX);
     for (uint32_t i = 0; i < terms->count; i++)
         if (covers(terms->each[i], term))
             return;
@@ -104,6 +106,8 @@ bool rl_guard_floor(const struct rl_guard_view *views, uint32_t node_count, uint
     uint32_t intact = 0, heard = 0;
     uint64_t intact_high = 0, any_high = 0;
 
+    assert(node_count >= 1);
+    assert(node_count <= RL_NODES_MAX);
     for (uint32_t node = 0; node < node_count; node++) {
         if (!views[node].heard)
             continue;

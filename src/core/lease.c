@@ -71,6 +71,7 @@ struct rl_span rl_lease_left(const struct rl_lease *lease, struct rl_time now)
 {
     struct rl_span left = rl_time_since(lease->valid_until, now);
 
+    assert(lease->config.terms != NULL);
     return rl_span_add(left, rl_validity_drift(left, lease->config.terms->drift_ppm));
 }
 
@@ -117,6 +118,7 @@ static void mend(struct rl_lease *lease, rl_node_set nodes, struct rl_effects *e
 
 static void begin_question(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
+    assert(lease->phase != RL_LEASE_ENDED);
     lease->asked = now;
     lease->tally = rl_tally_start(lease->config.terms->node_count);
     effects->question = ++lease->question;
@@ -417,6 +419,7 @@ static void take_event(struct rl_lease *lease, const struct rl_event *event, str
 
 void rl_lease_step(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
 {
+    assert(event->node < lease->config.terms->node_count);
     *effects = (struct rl_effects){0};
     if (lease->phase == RL_LEASE_ENDED)
         return;

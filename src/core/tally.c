@@ -72,6 +72,7 @@ enum rl_outcome rl_tally_reason(const struct rl_tally *tally)
     uint32_t rights = rl_node_set_count(tally->rights);
     uint32_t ineligible = rl_node_set_count(tally->ineligible);
 
+    assert(tally->node_count >= 1);
     if (tally->duplicate != 0)
         return RL_OUTCOME_INVALID;
     /* Enough nodes that could have voted for us: others are at it. */

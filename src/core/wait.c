@@ -11,6 +11,9 @@ enum { EXPIRY_MARGIN_MS = 1 }; /* PTTL is cut to whole milliseconds */
 
 void rl_wait_begin(struct rl_wait *wait, uint32_t node_count, rl_node_set asked)
 {
+    assert(node_count >= 1);
+    assert(node_count <= RL_NODES_MAX);
+    assert((asked & ~rl_node_set_all(node_count)) == 0);
     wait->node_count = node_count;
     wait->asked = asked;
     wait->watched = wait->freed = wait->foreign = 0;
@@ -34,6 +37,7 @@ void rl_wait_answer(struct rl_wait *wait, uint32_t node, const struct rl_answer 
 {
     rl_node_set one = rl_node_set_one(node);
 
+    assert(node < wait->node_count);
     wait->asked &= ~one;
     wait->watched &= ~one;
     wait->freed &= ~one;
@@ -55,6 +59,7 @@ bool rl_wait_changed(struct rl_wait *wait, uint32_t node)
 {
     rl_node_set one = rl_node_set_one(node);
 
+    assert(node < wait->node_count);
     if ((wait->watched & one) == 0)
         return false;
     wait->watched &= ~one;
@@ -67,6 +72,7 @@ void rl_wait_down(struct rl_wait *wait, uint32_t node)
 {
     rl_node_set one = rl_node_set_one(node);
 
+    assert(node < wait->node_count);
     wait->asked &= ~one;
     wait->watched &= ~one;
     wait->freed &= ~one;

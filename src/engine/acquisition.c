@@ -3,6 +3,8 @@
  */
 #include "engine/acquisition.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "core/trace.h"
 #include "engine/dispatch.h"
@@ -26,7 +28,7 @@ static void remember_crowd(struct rl_engine *engine, const struct rl_acquire *ac
 /* Nodes that were not asked for it, or said no. One that has not answered yet most likely has it; if not, that is told later. */
 static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_acquire *acquire)
 {
-    rl_node_set open = lock->touched & ~rl_tally_answered(&acquire->tally);
+    rl_node_set open = lock->maybe_stored & ~rl_tally_answered(&acquire->tally);
 
     return rl_node_set_all(lock->engine->node_count) & ~acquire->tally.granted & ~open;
 }
@@ -37,13 +39,13 @@ static void end_acquisition(struct rl_operation *operation)
     const struct rl_acquire *acquire = &operation->acquire;
     rl_node_set behind = nodes_without(lock, acquire);
 
+    assert(acquire->phase == RL_ACQUIRE_ENDED);
+    assert(lock->asking == operation);
     if (lock->kind->stands_in_line)
         rl_place_leave(operation);
     if (operation->shown)
         rl_place_show(operation, true);
-    lock->asking = NULL;
-    lock->owed = 0;
-    rl_list_remove(&lock->link);
+    rl_operation_stop_asking(operation);
     rl_queue_quit(operation);
     rl_watching_end(operation);
     remember_crowd(lock->engine, acquire);
@@ -80,7 +82,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
     redlock_lock *lock = operation->lock;
 
     rl_operation_clear_record(operation);
-    lock->touched = lock->stray = 0;
+    lock->maybe_stored = lock->stray = 0;
     if (rl_lock_renew_owner(lock)) {
         propose_fence(operation);
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
@@ -154,11 +156,12 @@ void rl_acquisition_event(struct rl_operation *operation, const struct rl_event 
     redlock_lock *lock = operation->lock;
     struct rl_event refusal;
 
+    assert(operation->kind == RL_OPERATION_ACQUIRE);
     step(operation, event);
     /* Nodes that could not even be asked answer after the question has gone to all the others. */
-    while (!operation->done && rl_dispatch_take_instant(lock, &refusal))
+    while (!operation->done && rl_dispatch_take_refused(lock, &refusal))
         step(operation, &refusal);
-    lock->instant = 0;
+    lock->refused_locally = 0;
 }
 
 void rl_acquisition_start(struct rl_operation *operation, const struct rl_acquire_config *config)
@@ -166,6 +169,9 @@ void rl_acquisition_start(struct rl_operation *operation, const struct rl_acquir
     struct rl_engine *engine = operation->lock->engine;
     struct rl_event event = {.kind = RL_EVENT_START, .now = engine->now};
 
+    assert(operation->kind == RL_OPERATION_ACQUIRE);
+    assert(operation->lock->asking == NULL);
+    assert(operation->lock->stage == RL_LOCK_ASKING);
     operation->lock->asking = operation;
     rl_acquire_init(&operation->acquire, config, &engine->prng);
     rl_acquisition_event(operation, &event);

@@ -4,6 +4,8 @@
  */
 #include "engine/admission.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 
 /* Nodes remember a term for two hours longer than its locks may last: wire/lua/admit.lua. */
@@ -17,6 +19,7 @@ void rl_admission_refuse(struct rl_engine *engine, uint32_t node, enum rl_cause 
     struct rl_node_guard *guard = &engine->guards[node];
     bool news = guard->told != cause;
 
+    assert(cause != RL_CAUSE_NONE);
     guard->cause = guard->told = cause;
     rl_text_copy(guard->why, sizeof guard->why, why);
     if (news)
@@ -65,21 +68,22 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
                            enum rl_word word, redlock_lock *lock, bool full)
 {
     struct rl_session *session = &engine->sessions[node];
-    struct rl_ticket ticket = {.subject = lock,
-                               .question = lock != NULL ? lock->owed_question : 0,
-                               .kind = RL_COMMAND_ADMIT,
-                               .replies = 1,
-                               .number = word, /* if need be it is said again as it was */
-                               .sent = engine->now};
+    struct rl_pending pending = {.subject = lock,
+                                 .question = lock != NULL ? lock->owed_question : 0,
+                                 .kind = RL_COMMAND_ADMIT,
+                                 .replies = 1,
+                                 .number = word, /* if need be it is said again as it was */
+                                 .sent = engine->now};
     struct rl_writer writer;
 
+    assert(engine->config.guarded);
     if (!rl_exchange_reserve(&session->exchange, RL_COMMAND_ROOM, &writer))
         return false;
     if (rl_script_first_use(&session->carried, &rl_script_admit))
         full = true;
-    ticket.full = full;
+    pending.full = full;
     rl_guard_write_admit(&writer, admission, full);
-    rl_exchange_commit(&session->exchange, &writer, &ticket);
+    rl_exchange_commit(&session->exchange, &writer, &pending);
     if (lock != NULL)
         rl_lock_ref(lock);
     engine->guards[node].asking = true;

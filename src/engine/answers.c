@@ -4,6 +4,7 @@
  */
 #include "engine/answers.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -27,35 +28,35 @@ enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
 
 /* Whether the round that a question belongs to is still open. A round that has been undone must not be asked for again: its
  * release has gone out already. */
-static bool is_open(const redlock_lock *lock, const struct rl_ticket *ticket)
+static bool is_open(const redlock_lock *lock, const struct rl_pending *pending)
 {
     const struct rl_acquire *acquire = lock->asking != NULL ? &lock->asking->acquire : NULL;
 
-    if (!rl_steps_current(lock, ticket))
+    if (!rl_steps_current(lock, pending))
         return false;
-    if (ticket->kind == RL_COMMAND_ACQUIRE)
-        return acquire != NULL && ticket->question == acquire->round_question &&
+    if (pending->kind == RL_COMMAND_ACQUIRE)
+        return acquire != NULL && pending->question == acquire->round_question &&
                (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING);
-    if (ticket->kind == RL_COMMAND_RAISE)
+    if (pending->kind == RL_COMMAND_RAISE)
         return acquire != NULL && acquire->phase == RL_ACQUIRE_RAISING &&
-               ticket->question == acquire->question;
-    if (ticket->kind == RL_COMMAND_EXTEND && ticket->question == RL_QUESTION_MEND)
+               pending->question == acquire->question;
+    if (pending->kind == RL_COMMAND_EXTEND && pending->question == RL_QUESTION_MEND)
         return rl_lease_held(&lock->lease, lock->engine->now);
-    if (ticket->kind == RL_COMMAND_EXTEND)
-        return lock->lease.phase == RL_LEASE_EXTENDING && ticket->question == lock->lease.question;
+    if (pending->kind == RL_COMMAND_EXTEND)
+        return lock->lease.phase == RL_LEASE_EXTENDING && pending->question == lock->lease.question;
     return true;
 }
 
 /* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always wanted. */
-static void send_again(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket, bool full)
+static void send_again(redlock_lock *lock, uint32_t node, const struct rl_pending *pending, bool full)
 {
-    bool wanted = ticket->kind == RL_COMMAND_RELEASE || is_open(lock, ticket);
+    bool wanted = pending->kind == RL_COMMAND_RELEASE || is_open(lock, pending);
 
-    if (wanted && rl_send_command(lock, node, (enum rl_command_kind)ticket->kind, ticket->question,
-                                  ticket->random, full))
+    if (wanted && rl_send_command(lock, node, (enum rl_command_kind)pending->kind, pending->question,
+                                  pending->random, full))
         return;
-    if (ticket->kind == RL_COMMAND_RELEASE)
-        rl_debts_add(lock, node, ticket->random, rl_span_us(0));
+    if (pending->kind == RL_COMMAND_RELEASE)
+        rl_debts_add(lock, node, pending->random, rl_span_us(0));
 }
 
 /* Whether an error that a command for several requests got may be no concern of each of them: rights, keys that live apart,
@@ -67,54 +68,54 @@ static bool may_differ_alone(enum rl_cause cause)
 
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
 static bool needs_another_form(const struct rl_engine *engine, struct rl_session *session,
-                               const struct rl_ticket *ticket, enum rl_reading reading, enum rl_cause cause)
+                               const struct rl_pending *pending, enum rl_reading reading, enum rl_cause cause)
 {
-    if (session->exchange.refused_together && ticket->together > 1 && reading != RL_READING_NO_SCRIPT &&
+    if (session->exchange.refused_together && pending->together > 1 && reading != RL_READING_NO_SCRIPT &&
         may_differ_alone(cause)) {
         session->apart = true;
         /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
-        return ticket->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR ||
+        return pending->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR ||
                RL_PLANTED(engine, RL_PLANTED_HALF_BATCH);
     }
     if (reading == RL_READING_NO_COMMAND) {
         session->handshake.info.features = 0;
-        return ticket->native != 0;
+        return pending->native != 0;
     }
-    if (reading != RL_READING_NO_SCRIPT || ticket->full)
+    if (reading != RL_READING_NO_SCRIPT || pending->full)
         return false;
     session->carried = 0; /* its scripts were flushed: each goes whole once more */
     return true;
 }
 
 /* The guard takes what it says; whoever asked for it is told whether the node is fit. */
-static void on_admission(struct rl_engine *engine, struct rl_session *session, const struct rl_ticket *ticket,
-                         const char *bytes, size_t length)
+static void on_admission(struct rl_engine *engine, struct rl_session *session,
+                         const struct rl_pending *pending, const char *bytes, size_t length)
 {
-    redlock_lock *lock = ticket->subject;
+    redlock_lock *lock = pending->subject;
     struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
-    bool heard = rl_guard_reply(engine, session->node, ticket, bytes, length);
+    bool heard = rl_guard_reply(engine, session->node, pending, bytes, length);
 
     if (lock == NULL)
         return;
     if (!rl_vote_counts(engine, session->node))
         answer = rl_record_refusal_answer(engine, session->node);
-    if (heard && rl_steps_current(lock, ticket)) {
+    if (heard && rl_steps_current(lock, pending)) {
         rl_record_refusal(lock, session->node);
         lock->asking->record.nodes[session->node].answer = answer;
         if (answer.verdict == RL_GRANTED)
             lock->asking->record.nodes[session->node].detail[0] = '\0';
-        rl_steps_deliver(lock, session->node, ticket, &answer);
+        rl_steps_deliver(lock, session->node, pending, &answer);
     }
 }
 
 /* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
-static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
+static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_pending *pending)
 {
-    bool votes = ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_RAISE ||
-                 ticket->kind == RL_COMMAND_EXTEND;
+    bool votes = pending->kind == RL_COMMAND_ACQUIRE || pending->kind == RL_COMMAND_RAISE ||
+                 pending->kind == RL_COMMAND_EXTEND;
 
     return votes && !rl_vote_counts(engine, node) && !RL_PLANTED(engine, RL_PLANTED_INELIGIBLE_VOTE) &&
-           !(ticket->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_INELIGIBLE));
+           !(pending->kind == RL_COMMAND_EXTEND && RL_PLANTED(engine, RL_PLANTED_ADOPT_INELIGIBLE));
 }
 
 static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const char *why)
@@ -126,7 +127,7 @@ static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const cha
 }
 
 /* What a reply tells beside the verdict: the node's time, its epoch, the highest fence. */
-static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                   struct rl_lock_reply *reply)
 {
     struct rl_engine *engine = lock->engine;
@@ -138,190 +139,192 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_ticket *tic
         rl_guard_refused(engine, node);
     if (reply->answer.cause == RL_CAUSE_REPLICA)
         engine->guards[node].proved = (struct rl_time){0};
-    trusted = reply->node_us == 0 || rl_clocks_look(engine, node, ticket->sent, reply->node_us);
-    if (ticket->kind == RL_COMMAND_SEARCH && reply->node_us != 0)
+    trusted = reply->node_us == 0 || rl_clocks_look(engine, node, pending->sent, reply->node_us);
+    if (pending->kind == RL_COMMAND_SEARCH && reply->node_us != 0)
         engine->guards[node].heard =
             (struct rl_guard_clock){.heard = true, .node_us = reply->node_us, .floor = reply->answer.fence};
-    if (reply->answer.verdict != RL_GRANTED || ticket->kind == RL_COMMAND_SEARCH)
+    if (reply->answer.verdict != RL_GRANTED || pending->kind == RL_COMMAND_SEARCH)
         return;
     if (!trusted)
         withhold(reply, engine->guards[node].clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
                  "its clock cannot be trusted");
-    else if (has_lost_its_vote(engine, node, ticket))
+    else if (has_lost_its_vote(engine, node, pending))
         withhold(reply, RL_CAUSE_EPOCH, "it was found ineligible to vote after it had been asked");
-    else if (ticket->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
+    else if (pending->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
              !rl_guard_in_time(engine, node, lock->asking->acquire.asked))
         withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
 }
 
 /* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given it. */
-static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                            enum rl_verdict verdict)
 {
     uint8_t present[RL_OWNER_RANDOM];
 
-    if (ticket->kind != RL_COMMAND_ACQUIRE || lock->stage != RL_LOCK_HELD || verdict == RL_GRANTED)
+    if (pending->kind != RL_COMMAND_ACQUIRE || lock->stage != RL_LOCK_HELD || verdict == RL_GRANTED)
         return;
     rl_lock_random(lock, present);
-    if (memcmp(present, ticket->random, sizeof present) == 0)
+    if (memcmp(present, pending->random, sizeof present) == 0)
         rl_holding_missed(lock, rl_node_set_one(node));
 }
 
 /* Whether somebody waits for what is said: a node that is brought up to date says it to nobody. */
-static bool is_reported(const redlock_lock *lock, const struct rl_ticket *ticket)
+static bool is_reported(const redlock_lock *lock, const struct rl_pending *pending)
 {
-    return rl_steps_current(lock, ticket) && ticket->question != RL_QUESTION_MEND;
+    return rl_steps_current(lock, pending) && pending->question != RL_QUESTION_MEND;
 }
 
 /* Whether it asked something of the lock itself; the rest is about those who wait, or about all locks. */
-static bool is_of_lock(const struct rl_ticket *ticket)
+static bool is_of_lock(const struct rl_pending *pending)
 {
-    return ticket->kind != RL_COMMAND_LEAVE && ticket->kind != RL_COMMAND_PRESENT &&
-           ticket->kind != RL_COMMAND_LINE && ticket->kind != RL_COMMAND_PLACE &&
-           ticket->kind != RL_COMMAND_FENCE && ticket->kind != RL_COMMAND_EXAMINE &&
-           ticket->kind != RL_COMMAND_PAGE;
+    return pending->kind != RL_COMMAND_LEAVE && pending->kind != RL_COMMAND_PRESENT &&
+           pending->kind != RL_COMMAND_LINE && pending->kind != RL_COMMAND_PLACE &&
+           pending->kind != RL_COMMAND_FENCE && pending->kind != RL_COMMAND_EXAMINE &&
+           pending->kind != RL_COMMAND_PAGE;
 }
 
 /* What a node said of itself. */
-static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                              const char *bytes, size_t length)
 {
     struct rl_engine *engine = lock->engine;
     struct rl_examine_command command = rl_send_examine_command(lock);
     struct rl_answer answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2};
-    struct rl_span latency = rl_time_since(engine->now, ticket->sent);
+    struct rl_span latency = rl_time_since(engine->now, pending->sent);
 
     rl_examine_read(&command, bytes, length, &engine->facts[node]);
     if (engine->facts[node].node_us != 0)
         rl_clocks_note(engine, node, latency, engine->facts[node].node_us);
-    if (!rl_steps_current(lock, ticket))
+    if (!rl_steps_current(lock, pending))
         return;
     lock->asking->record.nodes[node].answer = answer;
     lock->asking->record.nodes[node].latency_us = latency.us;
-    rl_steps_deliver(lock, node, ticket, &answer);
+    rl_steps_deliver(lock, node, pending, &answer);
 }
 
 /* What a node said of those who wait, or of all its locks. */
-static void take_line(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket, const char *bytes,
+static void take_line(redlock_lock *lock, uint32_t node, const struct rl_pending *pending, const char *bytes,
                       size_t length)
 {
     struct rl_answer answer;
 
-    if (ticket->kind == RL_COMMAND_LINE)
+    if (pending->kind == RL_COMMAND_LINE)
         rl_record_line(lock, bytes, length);
-    if (ticket->kind == RL_COMMAND_PAGE && lock->asking != NULL)
-        rl_listing_page(lock->asking, node, ticket, bytes, length);
-    if (ticket->kind == RL_COMMAND_FENCE && lock->asking != NULL)
+    if (pending->kind == RL_COMMAND_PAGE && lock->asking != NULL)
+        rl_listing_page(lock->asking, node, pending, bytes, length);
+    if (pending->kind == RL_COMMAND_FENCE && lock->asking != NULL)
         lock->asking->record.nodes[node].fence = rl_lock_reply_fence(bytes, length);
-    if (ticket->kind == RL_COMMAND_PLACE && rl_steps_current(lock, ticket) &&
-        rl_place_told(lock->asking, node, ticket, bytes, length, &answer))
-        rl_steps_deliver(lock, node, ticket, &answer);
+    if (pending->kind == RL_COMMAND_PLACE && rl_steps_current(lock, pending) &&
+        rl_place_told(lock->asking, node, pending, bytes, length, &answer))
+        rl_steps_deliver(lock, node, pending, &answer);
 }
 
 /* The answer to a question about the lock counts: writes it down and brings it to whoever asked. */
-static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                         struct rl_span latency, struct rl_lock_reply *reply)
 {
-    learn(lock, node, ticket, reply);
+    assert(lock != NULL);
+    assert(node < lock->engine->node_count);
+    learn(lock, node, pending, reply);
     if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
         lock->broken_on |= rl_node_set_one(node);
-    if (rl_steps_current(lock, ticket) && rl_operation_in_line(lock) != NULL)
-        rl_place_answer(lock->asking, node, ticket, reply);
-    if (ticket->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_FAILED)
-        rl_debts_add(lock, node, ticket->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
-    rl_record_count(lock->engine, node, (enum rl_command_kind)ticket->kind, reply->answer);
-    if (ticket->kind == RL_COMMAND_ACQUIRE)
+    if (rl_steps_current(lock, pending) && rl_operation_in_line(lock) != NULL)
+        rl_place_answer(lock->asking, node, pending, reply);
+    if (pending->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_FAILED)
+        rl_debts_add(lock, node, pending->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
+    rl_record_count(lock->engine, node, (enum rl_command_kind)pending->kind, reply->answer);
+    if (pending->kind == RL_COMMAND_ACQUIRE)
         rl_record_inability(lock->engine, node, reply);
-    if (is_reported(lock, ticket))
-        rl_record_reply(lock, node, (enum rl_command_kind)ticket->kind, latency.us, reply);
-    take_late_vote(lock, node, ticket, reply->answer.verdict);
-    rl_steps_deliver(lock, node, ticket, &reply->answer);
+    if (is_reported(lock, pending))
+        rl_record_reply(lock, node, (enum rl_command_kind)pending->kind, latency.us, reply);
+    take_late_vote(lock, node, pending, reply->answer.verdict);
+    rl_steps_deliver(lock, node, pending, &reply->answer);
 }
 
-static void take_reply(struct rl_engine *engine, struct rl_session *session, const struct rl_ticket *ticket,
+static void take_reply(struct rl_engine *engine, struct rl_session *session, const struct rl_pending *pending,
                        const char *bytes, size_t length)
 {
-    redlock_lock *lock = ticket->subject;
+    redlock_lock *lock = pending->subject;
     enum rl_proof proof = RL_PROOF_SAME;
-    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket->kind,
+    struct rl_lock_command command = {.kind = (enum rl_command_kind)pending->kind,
                                       .lock_kind = lock->kind,
                                       .epoch =
                                           engine->config.guarded ? engine->guards[session->node].epoch : NULL,
-                                      .fence = ticket->number};
+                                      .fence = pending->number};
     struct rl_lock_reply reply;
     enum rl_reading reading = rl_lock_reply_read(&command, bytes, length, &reply);
     bool voted;
 
-    if (ticket->kind == RL_COMMAND_ACQUIRE && ticket->replies == 2)
+    if (pending->kind == RL_COMMAND_ACQUIRE && pending->replies == 2)
         proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_FAILED;
-    if (proof == RL_PROOF_SAME && needs_another_form(engine, session, ticket, reading, reply.answer.cause)) {
-        send_again(lock, session->node, ticket, reading != RL_READING_ANSWER);
+    if (proof == RL_PROOF_SAME && needs_another_form(engine, session, pending, reading, reply.answer.cause)) {
+        send_again(lock, session->node, pending, reading != RL_READING_ANSWER);
     } else {
         if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
             rl_lock_reply_refuse(&reply);
-        take_answer(lock, session->node, ticket, rl_time_since(engine->now, ticket->sent), &reply);
+        take_answer(lock, session->node, pending, rl_time_since(engine->now, pending->sent), &reply);
     }
     if (proof != RL_PROOF_SAME)
         rl_proof_failed(engine, session->node, proof, voted);
 }
 
-static void on_reply(void *context, struct rl_session *session, const struct rl_ticket *ticket,
+static void on_reply(void *context, struct rl_session *session, const struct rl_pending *pending,
                      const char *bytes, size_t length)
 {
     struct rl_engine *engine = context;
-    redlock_lock *lock = ticket->subject;
+    redlock_lock *lock = pending->subject;
 
-    if (!engine->looked_away && ticket->kind != RL_COMMAND_EXAMINE)
-        rl_stats_add(&engine->node_stats[session->node].latency, rl_time_since(engine->now, ticket->sent));
-    if (ticket->kind == RL_COMMAND_ADMIT)
-        on_admission(engine, session, ticket, bytes, length);
-    else if (ticket->kind == RL_COMMAND_TRACK)
+    if (!engine->looked_away && pending->kind != RL_COMMAND_EXAMINE)
+        rl_stats_add(&engine->node_stats[session->node].latency, rl_time_since(engine->now, pending->sent));
+    if (pending->kind == RL_COMMAND_ADMIT)
+        on_admission(engine, session, pending, bytes, length);
+    else if (pending->kind == RL_COMMAND_TRACK)
         rl_watching_tracked(engine, session->node, bytes, length);
-    else if (is_of_lock(ticket))
-        take_reply(engine, session, ticket, bytes, length);
-    else if (ticket->kind == RL_COMMAND_EXAMINE)
-        take_examination(lock, session->node, ticket, bytes, length);
+    else if (is_of_lock(pending))
+        take_reply(engine, session, pending, bytes, length);
+    else if (pending->kind == RL_COMMAND_EXAMINE)
+        take_examination(lock, session->node, pending, bytes, length);
     else
-        take_line(lock, session->node, ticket, bytes, length);
+        take_line(lock, session->node, pending, bytes, length);
     if (lock != NULL)
         rl_lock_unref(lock);
     rl_steps_run(engine);
 }
 
 /* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
-static bool looked_after(const redlock_lock *lock, const struct rl_ticket *ticket)
+static bool looked_after(const redlock_lock *lock, const struct rl_pending *pending)
 {
     uint8_t present[RL_OWNER_RANDOM];
 
     rl_lock_random(lock, present);
-    if (ticket->kind == RL_COMMAND_PEEK || ticket->kind == RL_COMMAND_WATCH ||
-        ticket->kind == RL_COMMAND_SEARCH || ticket->kind == RL_COMMAND_ADMIT || !is_of_lock(ticket))
+    if (pending->kind == RL_COMMAND_PEEK || pending->kind == RL_COMMAND_WATCH ||
+        pending->kind == RL_COMMAND_SEARCH || pending->kind == RL_COMMAND_ADMIT || !is_of_lock(pending))
         return true;
-    if (ticket->kind == RL_COMMAND_RELEASE || memcmp(present, ticket->random, sizeof present) != 0)
+    if (pending->kind == RL_COMMAND_RELEASE || memcmp(present, pending->random, sizeof present) != 0)
         return false;
-    return lock->stage != RL_LOCK_OVER || lock->left;
+    return lock->stage != RL_LOCK_OVER || lock->kept_on_nodes;
 }
 
-static void on_dropped(void *context, struct rl_session *session, const struct rl_ticket *ticket)
+static void on_dropped(void *context, struct rl_session *session, const struct rl_pending *pending)
 {
     struct rl_engine *engine = context;
-    redlock_lock *lock = ticket->subject;
+    redlock_lock *lock = pending->subject;
     struct rl_answer answer = {.verdict = RL_FAILED, .cause = session->cause, .ttl_left_ms = -2};
 
-    rl_record_count(engine, session->node, (enum rl_command_kind)ticket->kind, answer);
-    if (ticket->kind == RL_COMMAND_ADMIT)
+    rl_record_count(engine, session->node, (enum rl_command_kind)pending->kind, answer);
+    if (pending->kind == RL_COMMAND_ADMIT)
         rl_guard_dropped(engine, session->node);
     if (lock == NULL)
         return;
-    if (!looked_after(lock, ticket))
-        rl_debts_add(lock, session->node, ticket->random, rl_span_us(0));
-    else if (ticket->kind == RL_COMMAND_ACQUIRE || ticket->kind == RL_COMMAND_EXTEND)
+    if (!looked_after(lock, pending))
+        rl_debts_add(lock, session->node, pending->random, rl_span_us(0));
+    else if (pending->kind == RL_COMMAND_ACQUIRE || pending->kind == RL_COMMAND_EXTEND)
         lock->stray |= rl_node_set_one(session->node);
-    if (is_reported(lock, ticket))
+    if (is_reported(lock, pending))
         rl_record_refusal(lock, session->node);
-    take_late_vote(lock, session->node, ticket, RL_FAILED);
-    rl_steps_deliver(lock, session->node, ticket, &answer);
+    take_late_vote(lock, session->node, pending, RL_FAILED);
+    rl_steps_deliver(lock, session->node, pending, &answer);
     rl_lock_unref(lock);
 }
 

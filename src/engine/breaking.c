@@ -94,7 +94,7 @@ redlock_result rl_breaking_begin(struct rl_operation *operation)
     rl_operation_clear_record(operation);
     wanted->asking = NULL;
     wanted->stage = RL_LOCK_OVER;
-    wanted->owed = wanted->instant = 0;
+    wanted->owed = wanted->refused_locally = 0;
     rl_list_remove(&wanted->link);
     rl_lock_unref(wanted);
     return REDLOCK_OK;

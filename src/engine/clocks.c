@@ -4,6 +4,8 @@
  */
 #include "engine/clocks.h"
 
+#include <assert.h>
+
 #include "base/format.h"
 #include "engine/admission.h"
 
@@ -59,6 +61,7 @@ static void accuse(struct rl_engine *engine, uint32_t node)
 {
     struct rl_node_guard *guard = &engine->guards[node];
 
+    assert(guard->suspected.us != 0);
     guard->suspected = (struct rl_time){0};
     rl_admission_accuse(engine, node);
     if (!guard->clock_bad)

@@ -1,5 +1,5 @@
 /*
- * What a client was opened with: options, checked and with defaults filled in. Who checks them is the client.
+ * What a client was opened with: options, checked and with defaults filled in. Node URLs are not among them.
  */
 #ifndef RL_ENGINE_CONFIG_H
 #define RL_ENGINE_CONFIG_H
@@ -34,5 +34,12 @@ struct rl_config {
     void (*trace)(void *context, const char *line);
     void *trace_context;
 };
+
+/* What is wrong with options, and with which; NULL nothing. */
+const char *rl_config_check(const redlock_options *options);
+
+/* Copies options that were checked and name a host, a login, a process and an allocator; false: no memory, and nothing is kept. */
+bool rl_config_make(struct rl_config *config, const redlock_options *options);
+void rl_config_free(struct rl_config *config);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "engine/debts.h"
 
+#include <assert.h>
 #include <string.h>
 
 static struct rl_debt *free_place(struct rl_engine *engine)
@@ -17,6 +18,8 @@ void rl_debts_forgive(struct rl_engine *engine, struct rl_debt *debt)
 {
     redlock_lock *lock = debt->lock;
 
+    assert(lock != NULL);
+    assert(engine->debt_count > 0);
     debt->lock = NULL;
     engine->debt_count--;
     rl_lock_unref(lock);
@@ -50,6 +53,7 @@ void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, stru
     struct rl_debt *debt;
     bool fresh;
 
+    assert(node < engine->node_count);
     if (engine->closed)
         return;
     if (random == NULL) {

@@ -1,9 +1,38 @@
 /*
- * Fills in details; see details.h.
+ * Makes, fills in and reads details; see details.h.
  */
 #include "engine/details.h"
 
 #include <string.h>
+
+#include "engine/sized.h"
+
+static size_t details_size(uint32_t node_capacity)
+{
+    return sizeof(redlock_details) + node_capacity * sizeof(struct rl_node_detail);
+}
+
+redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity)
+{
+    redlock_details *details = allocator->allocate(allocator->context, details_size(node_capacity));
+
+    if (details == NULL)
+        return NULL;
+    memset(details, 0, details_size(node_capacity));
+    details->allocator = *allocator;
+    details->node_capacity = node_capacity;
+    return details;
+}
+
+void redlock_details_free(redlock_details *details)
+{
+    redlock_allocator allocator;
+
+    if (details == NULL)
+        return;
+    allocator = details->allocator;
+    allocator.release(allocator.context, details, details_size(details->node_capacity));
+}
 
 void rl_details_clear(redlock_details *details)
 {
@@ -43,4 +72,72 @@ void rl_details_set_owner(redlock_details *details, uint32_t node, const char *o
     entry->owner_length = (uint16_t)(length < REDLOCK_OWNER_MAX ? length : REDLOCK_OWNER_MAX);
     memcpy(entry->owner, owner, entry->owner_length);
     entry->owner[entry->owner_length] = '\0';
+}
+
+/* ---- what callers read ---- */
+
+static redlock_result copy_details(redlock_details *copy, const redlock_details *details)
+{
+    rl_details_clear(copy);
+    if (copy == NULL || details == NULL)
+        return REDLOCK_OK;
+    if (copy->node_capacity < details->node_count)
+        return REDLOCK_INVALID;
+    memcpy(copy->nodes, details->nodes, details->node_count * sizeof copy->nodes[0]);
+    memcpy(copy->waiters, details->waiters, details->waiter_count * sizeof copy->waiters[0]);
+    copy->node_count = details->node_count;
+    copy->waiter_count = details->waiter_count;
+    return REDLOCK_OK;
+}
+
+redlock_result redlock_report_copy(redlock_report *copy, const redlock_report *report)
+{
+    redlock_report theirs, ours;
+
+    if (!rl_sized_read(&theirs, sizeof theirs, report) || !rl_sized_read(&ours, sizeof ours, copy))
+        return REDLOCK_INVALID;
+    if (ours.details != theirs.details && copy_details(ours.details, theirs.details) != REDLOCK_OK)
+        return REDLOCK_INVALID;
+    theirs.details = ours.details;
+    if (ours.details == NULL)
+        theirs.waiter_count = 0;
+    rl_sized_write(copy, &theirs, sizeof theirs);
+    return REDLOCK_OK;
+}
+
+int redlock_report_node(const redlock_report *report, uint32_t number, redlock_node_report *node)
+{
+    const struct rl_node_detail *entry;
+    redlock_node_report full;
+
+    if (report == NULL || !rl_sized_ok(report, sizeof *report) || report->details == NULL ||
+        number >= report->details->node_count || !rl_sized_ok(node, sizeof *node))
+        return 0;
+    entry = &report->details->nodes[number];
+    full = (redlock_node_report){
+        .size = sizeof full,
+        .verdict = entry->verdict,
+        .cause = entry->cause,
+        .eligible = entry->eligible,
+        .notifies = entry->notifies,
+        .eligible_in_ms = entry->eligible_in_ms,
+        .latency_us = entry->latency_us,
+        .ttl_left_ms = entry->ttl_left_ms,
+        .fence = entry->fence,
+        .url = entry->url,
+        .detail = entry->words,
+        .owner = entry->has_owner ? entry->owner : NULL,
+        .owner_length = entry->has_owner ? entry->owner_length : 0,
+    };
+    rl_sized_write(node, &full, sizeof full);
+    return 1;
+}
+
+int redlock_report_waiter(const redlock_report *report, uint32_t number, redlock_waiter *waiter)
+{
+    if (report == NULL || !rl_sized_ok(report, sizeof *report) || report->details == NULL ||
+        number >= report->details->waiter_count || !rl_sized_ok(waiter, sizeof *waiter))
+        return 0;
+    rl_sized_write(waiter, &report->details->waiters[number], sizeof *waiter);
+    return 1;
 }

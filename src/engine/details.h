@@ -1,5 +1,5 @@
 /*
- * What a report says of single nodes and waiters: the object that keeps it. Making it and reading it is the client's.
+ * What a report says of single nodes and waiters: the object that keeps it, and the accessors of the API.
  */
 #ifndef RL_ENGINE_DETAILS_H
 #define RL_ENGINE_DETAILS_H
@@ -30,6 +30,8 @@ struct redlock_details {
     redlock_waiter waiters[RL_WAITERS_KEPT];
     struct rl_node_detail nodes[]; /* node_capacity of them */
 };
+
+redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity);
 
 /* All of these take NULL. The first empties it; the second says that no node has an owner and nobody waits. */
 void rl_details_clear(redlock_details *details);

@@ -3,6 +3,8 @@
  */
 #include "engine/dispatch.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "engine/debts.h"
 #include "engine/guard.h"
@@ -16,7 +18,7 @@ static void look_again(struct rl_engine *engine, struct rl_session *session)
 {
     char why[sizeof session->error];
 
-    if (session->state != RL_SESSION_READY || session->exchange.ticket_count > 0 ||
+    if (session->state != RL_SESSION_READY || session->exchange.pending_count > 0 ||
         rl_time_before(engine->now, session->look_again))
         return;
     rl_text_copy(why, sizeof why, session->error);
@@ -40,27 +42,29 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     rl_node_set one = rl_node_set_one(node);
     enum rl_right right;
 
+    assert(node < engine->node_count);
     if (session->ineligible != RL_CAUSE_NONE || engine->guards[node].by_info)
         look_again(engine, session);
     rl_session_wake(session, engine->now);
     if (session->state == RL_SESSION_RESTING || session->ineligible != RL_CAUSE_NONE ||
         owes_too_much(engine, session, kind)) {
-        lock->instant |= one;
+        lock->refused_locally |= one;
     } else if (session->state != RL_SESSION_READY) {
-        *(kind == RL_COMMAND_WATCH ? &lock->instant : &lock->owed) |= one; /* a waiter hears of it again */
+        *(kind == RL_COMMAND_WATCH ? &lock->refused_locally : &lock->owed) |=
+            one; /* a waiter hears of it again */
     } else if (kind == RL_COMMAND_EXTEND && rl_guard_right(engine, node) == RL_MAY_VOTE_SOON) {
         lock->owed |= one; /* one that may not vote keeps what it has, and says so */
     } else if (kind == RL_COMMAND_ACQUIRE && (right = rl_guard_right(engine, node)) != RL_MAY_VOTE) {
-        *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->instant) |= one;
+        *(right == RL_MAY_VOTE_SOON ? &lock->owed : &lock->refused_locally) |= one;
     } else if (kind == RL_COMMAND_WATCH) {
         if (!rl_watching_send(lock, node, question))
-            lock->instant |= one;
+            lock->refused_locally |= one;
     } else if (rl_send_command(lock, node, kind, question, NULL, false)) {
-        lock->touched |= one;
+        lock->maybe_stored |= one;
     } else {
-        lock->instant |= one;
+        lock->refused_locally |= one;
     }
-    if ((lock->instant & one) != 0 && kind != RL_COMMAND_WATCH) {
+    if ((lock->refused_locally & one) != 0 && kind != RL_COMMAND_WATCH) {
         rl_record_count(engine, node, kind, rl_record_refusal_answer(engine, node));
         rl_record_refusal(lock, node);
     }
@@ -76,7 +80,7 @@ static struct rl_list *rounds_for(redlock_lock *lock)
 
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
 {
-    lock->owed = lock->instant = 0;
+    lock->owed = lock->refused_locally = 0;
     lock->owed_kind = kind;
     lock->owed_question = question;
     if (!rl_link_used(&lock->link))
@@ -98,18 +102,18 @@ void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
         rl_session_wake(session, engine->now);
         if (!rl_session_silent(session, engine->now) && rl_guard_right(engine, node) == RL_MAY_VOTE &&
             rl_send_command(lock, node, RL_COMMAND_EXTEND, RL_QUESTION_MEND, NULL, false))
-            lock->touched |= rl_node_set_one(node);
+            lock->maybe_stored |= rl_node_set_one(node);
     }
 }
 
-bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)
+bool rl_dispatch_take_refused(redlock_lock *lock, struct rl_event *event)
 {
     uint32_t node;
 
-    if (lock->instant == 0)
+    if (lock->refused_locally == 0)
         return false;
-    node = rl_node_set_first(lock->instant);
-    lock->instant &= lock->instant - 1;
+    node = rl_node_set_first(lock->refused_locally);
+    lock->refused_locally &= lock->refused_locally - 1;
     *event = (struct rl_event){.kind = RL_EVENT_ANSWER,
                                .now = lock->engine->now,
                                .question = lock->owed_question,
@@ -121,7 +125,7 @@ bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event)
 /* A release that cannot be sent now is the reaper's, where there may be something to release. */
 static void owe_release(redlock_lock *lock, uint32_t node)
 {
-    if ((lock->touched & rl_node_set_one(node)) != 0 || lock->owner_fixed)
+    if ((lock->maybe_stored & rl_node_set_one(node)) != 0 || lock->owner_fixed)
         rl_debts_add(lock, node, NULL, rl_span_us(0));
 }
 
@@ -137,7 +141,8 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
 {
     struct rl_engine *engine = lock->engine;
 
-    lock->owed = lock->instant = 0;
+    assert((nodes & ~rl_node_set_all(engine->node_count)) == 0);
+    lock->owed = lock->refused_locally = 0;
     lock->owed_kind = RL_COMMAND_RELEASE;
     lock->owed_question = question;
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
@@ -155,7 +160,7 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
         }
         owe_release(lock, node);
         if (question != 0) {
-            lock->instant |= one;
+            lock->refused_locally |= one;
             rl_record_refusal(lock, node);
         }
     }
@@ -168,11 +173,12 @@ bool rl_dispatch_pay(redlock_lock *lock, uint32_t node)
     struct rl_engine *engine = lock->engine;
     rl_node_set one = rl_node_set_one(node);
 
+    assert(rl_node_set_has(lock->owed, node));
     lock->owed &= ~one;
     if (rl_vote_reachable(engine, node) &&
         (lock->owed_kind != RL_COMMAND_ACQUIRE || rl_guard_right(engine, node) == RL_MAY_VOTE) &&
         rl_send_command(lock, node, lock->owed_kind, lock->owed_question, NULL, false)) {
-        lock->touched |= one;
+        lock->maybe_stored |= one;
         if (lock->owed_kind == RL_COMMAND_RELEASE)
             owe_another(lock, node);
         return true;

@@ -7,7 +7,7 @@
 
 #include "engine/lock.h"
 
-/* Sends a question to nodes; those that cannot be asked end up in lock->instant, those that are on their way to being
+/* Sends a question to nodes; those that cannot be asked end up in lock->refused_locally, those that are on their way to being
  * ready in lock->owed. */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
@@ -16,7 +16,7 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
 void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes);
 
 /* The answer of a node that could not be asked, one at a time; false: there are no more. */
-bool rl_dispatch_take_instant(redlock_lock *lock, struct rl_event *event);
+bool rl_dispatch_take_refused(redlock_lock *lock, struct rl_event *event);
 
 /* Releases the lock's present owner on nodes; what cannot be sent becomes a debt. Question 0: nobody waits. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);

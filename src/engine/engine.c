@@ -345,7 +345,7 @@ static bool node_drained(const struct rl_engine *engine, const struct rl_session
 {
     if (session->state == RL_SESSION_READY && rl_session_silent(session, engine->now))
         return true;
-    return session->exchange.ticket_count == 0 && !rl_debts_waits(engine, session->node);
+    return session->exchange.pending_count == 0 && !rl_debts_waits(engine, session->node);
 }
 
 bool rl_engine_drained(const struct rl_engine *engine)
@@ -358,15 +358,15 @@ bool rl_engine_drained(const struct rl_engine *engine)
 
 void rl_engine_close(struct rl_engine *engine)
 {
-    struct rl_ticket ticket;
+    struct rl_pending pending;
 
     engine->closing = engine->closed = true;
     if (!engine->inert)
         rl_debts_drop_all(engine);
     for (uint32_t node = 0; node < engine->node_count; node++)
-        while (rl_exchange_take(&engine->sessions[node].exchange, &ticket))
-            if (ticket.subject != NULL)
-                rl_lock_unref(ticket.subject);
+        while (rl_exchange_take(&engine->sessions[node].exchange, &pending))
+            if (pending.subject != NULL)
+                rl_lock_unref(pending.subject);
 }
 
 void rl_engine_tear_down(struct rl_engine *engine)

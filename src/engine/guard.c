@@ -162,14 +162,14 @@ static void conclude_sweep(struct rl_engine *engine)
 /* ---- accusing ---- */
 
 /* A node that sits out or lacks a floor needs no accusing any more; one that an operator vouches for, neither. */
-static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket)
+static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct rl_pending *pending)
 {
     struct rl_node_guard *guard = &engine->guards[node];
-    bool in_vain = ticket->number == RL_WORD_SUSPECT; /* its record was another by then */
+    bool in_vain = pending->number == RL_WORD_SUSPECT; /* its record was another by then */
 
     if (!guard->accused || guard->asking)
         return;
-    guard->accused = guard->fitness == RL_FITNESS_FIT && ticket->subject == NULL;
+    guard->accused = guard->fitness == RL_FITNESS_FIT && pending->subject == NULL;
     if (!guard->accused)
         return;
     if (!in_vain) {
@@ -214,7 +214,7 @@ static bool went_back(struct rl_node_guard *guard, const char *epoch, const stru
     return back;
 }
 
-static void take_admitted(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
+static void take_admitted(struct rl_engine *engine, uint32_t node, const struct rl_pending *pending,
                           const struct rl_admitted *admitted)
 {
     struct rl_node_guard *guard = &engine->guards[node];
@@ -223,7 +223,7 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
     guard->fitness = admitted->fitness;
     guard->high = rl_guard_high(admitted->node_us, admitted->floor);
     /* What was asked before the sweep began may be older than what the sweep is for. */
-    if (!rl_time_before(ticket->sent, engine->sweep_began))
+    if (!rl_time_before(pending->sent, engine->sweep_began))
         guard->sweep = engine->sweep;
     guard->terms = admitted->terms;
     rl_text_copy(guard->record, sizeof guard->record, admitted->record);
@@ -231,7 +231,7 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
     if (strcmp(epoch, guard->epoch) != 0)
         guard->admitted = engine->now;
     rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
-    if (ticket->number != RL_WORD_LOOK && went_back(guard, epoch, admitted)) {
+    if (pending->number != RL_WORD_LOOK && went_back(guard, epoch, admitted)) {
         rl_state_log(engine, REDLOCK_LOG_WARNING, "node %u %s: its memory went back to an earlier state",
                      node + 1, engine->sessions[node].url.display);
         guard->accused = true;
@@ -266,17 +266,19 @@ static void take_error(struct rl_engine *engine, uint32_t node, const struct rl_
     rl_admission_refuse(engine, node, answer.cause, why);
 }
 
-bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
+bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_pending *pending,
                     const char *bytes, size_t length)
 {
     struct rl_node_guard *guard = &engine->guards[node];
-    redlock_lock *lock = ticket->subject;
+    redlock_lock *lock = pending->subject;
     struct rl_admitted admitted;
 
+    assert(engine->config.guarded);
+    assert(node < engine->node_count);
     rl_guard_read_admit(bytes, length, &admitted);
-    guard->asking = rl_time_before(ticket->sent, guard->asked); /* another one may be on its way */
-    if (admitted.no_script && !ticket->full) {
-        if (rl_admission_ask(engine, node, (enum rl_word)ticket->number, lock, true))
+    guard->asking = rl_time_before(pending->sent, guard->asked); /* another one may be on its way */
+    if (admitted.no_script && !pending->full) {
+        if (rl_admission_ask(engine, node, (enum rl_word)pending->number, lock, true))
             return false;
         rl_admission_put_off(engine, node);
     } else if (admitted.another_master) {
@@ -286,19 +288,19 @@ bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_tic
     } else if (admitted.fitness == RL_FITNESS_UNKNOWN)
         take_error(engine, node, &admitted);
     else
-        take_admitted(engine, node, ticket, &admitted);
+        take_admitted(engine, node, pending, &admitted);
     if (admitted.node_us != 0)
-        rl_clocks_note(engine, node, rl_time_since(engine->now, ticket->sent), admitted.node_us);
-    if (ticket->number == RL_WORD_LOOK) {
+        rl_clocks_note(engine, node, rl_time_since(engine->now, pending->sent), admitted.node_us);
+    if (pending->number == RL_WORD_LOOK) {
         /* For people to read; whoever wants its vote has to ask for that. */
         guard->fitness = RL_FITNESS_UNKNOWN;
         guard->again = engine->now;
         return true;
     }
     if (admitted.node_us != 0)
-        rl_clocks_look(engine, node, ticket->sent, admitted.node_us);
+        rl_clocks_look(engine, node, pending->sent, admitted.node_us);
     if (admitted.fitness != RL_FITNESS_UNKNOWN)
-        go_on_accusing(engine, node, ticket);
+        go_on_accusing(engine, node, pending);
     if (guard->fitness == RL_FITNESS_FLOORLESS && !guard->asking && !engine->sweeping)
         begin_sweep(engine);
     conclude_sweep(engine);
@@ -357,6 +359,7 @@ enum rl_right rl_guard_right(struct rl_engine *engine, uint32_t node)
     /* Its record is in order, its clock is not: it is asked for the time now and then. */
     bool in_doubt = guard->clock_bad || (guard->suspected.us != 0 && guard->fitness == RL_FITNESS_FIT);
 
+    assert(node < engine->node_count);
     if (rl_vote_counts(engine, node))
         return RL_MAY_VOTE;
     if (!rl_vote_reachable(engine, node) || !engine->voting)

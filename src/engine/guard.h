@@ -13,7 +13,7 @@ void rl_guard_ready(struct rl_engine *engine, uint32_t node);
 void rl_guard_down(struct rl_engine *engine, uint32_t node);
 
 /* The answer to an admission. false: it was sent again, and the answer is still to come. */
-bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_ticket *ticket,
+bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_pending *pending,
                     const char *bytes, size_t length);
 void rl_guard_dropped(struct rl_engine *engine, uint32_t node);
 

@@ -128,7 +128,7 @@ void rl_holding_abandon(redlock_lock *lock)
     if (lock->lease.phase == RL_LEASE_RELEASING && !lock->engine->closing)
         return;
     end_holding(lock);
-    lock->left = true;
+    lock->kept_on_nodes = true;
     end_waiting(lock, RL_OPERATION_EXTEND, UINT32_MAX, REDLOCK_CANCELED);
 }
 
@@ -303,9 +303,9 @@ void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
         step(lock, &(struct rl_event){.kind = RL_EVENT_ABANDON, .now = event->now});
     }
     step(lock, event);
-    while (lock->stage == RL_LOCK_HELD && rl_dispatch_take_instant(lock, &refusal))
+    while (lock->stage == RL_LOCK_HELD && rl_dispatch_take_refused(lock, &refusal))
         step(lock, &refusal);
-    lock->instant = 0;
+    lock->refused_locally = 0;
     rl_lock_unref(lock);
 }
 

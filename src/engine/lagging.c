@@ -3,6 +3,8 @@
  */
 #include "engine/lagging.h"
 
+#include <assert.h>
+
 rl_node_set rl_lagging_of(const redlock_lock *lock)
 {
     return rl_link_used(&lock->lagging) ? lock->lease.behind : 0;
@@ -27,11 +29,12 @@ bool rl_lagging_on(const struct rl_engine *engine, uint32_t node)
 {
     const struct rl_session *session = &engine->sessions[node];
 
+    assert(node < engine->node_count);
     if (engine->lagging_on[node] == 0 || session->state == RL_SESSION_RESTING)
         return false;
     if (session->state == RL_SESSION_READY)
         return engine->guards[node].asking ||
-               (session->exchange.ticket_count > 0 && !rl_session_silent(session, engine->now));
+               (session->exchange.pending_count > 0 && !rl_session_silent(session, engine->now));
     return true;
 }
 

@@ -240,9 +240,8 @@ static void end_listing(struct rl_listing *listing, redlock_result result)
     if (listing->alone && listing->stage != RL_LISTING_STARTING)
         rl_watching_leave(lock->engine);
     listing->stage = RL_LISTING_OVER;
-    lock->asking = NULL;
+    rl_operation_stop_asking(operation);
     lock->stage = RL_LOCK_OVER;
-    rl_list_remove(&lock->link);
     rl_operation_finish(operation, result);
 }
 
@@ -430,13 +429,13 @@ static void keep_page(struct rl_listing *listing, const char *bytes, size_t leng
     rl_timers_set(&engine_of(listing)->timers, &listing->operation->timer, RL_TIME_NEVER);
 }
 
-void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                      const char *bytes, size_t length)
 {
     struct rl_listing *listing = operation->listing;
     struct rl_page_answer answer;
 
-    if (listing == NULL || listing->stage != RL_LISTING_WALKING || ticket->question != listing->question ||
+    if (listing == NULL || listing->stage != RL_LISTING_WALKING || pending->question != listing->question ||
         node != listing->node)
         return;
     switch (rl_page_read(&answer, bytes, length)) {
@@ -445,7 +444,7 @@ void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct
         return;
     case RL_PAGE_NO_SCRIPT:
         engine_of(listing)->sessions[node].carried = 0;
-        if (ticket->full || !ask_page(listing, true))
+        if (pending->full || !ask_page(listing, true))
             leave_node(listing, RL_CAUSE_ERROR);
         return;
     case RL_PAGE_TOO_MUCH:
@@ -800,4 +799,13 @@ bool rl_listing_stop(struct rl_engine *engine, redlock_request request)
         return true;
     }
     return false;
+}
+
+void rl_listing_report(redlock_report *report, const struct rl_operation *operation)
+{
+    if (operation->listing != NULL && operation->kind == RL_OPERATION_WAIT &&
+        operation->listing->latest != NULL)
+        rl_report_look(report, operation, operation->listing->latest);
+    else
+        rl_report_operation(report, operation);
 }

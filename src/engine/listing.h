@@ -65,7 +65,7 @@ void rl_listing_start(struct rl_operation *operation);
 void rl_listing_event(struct rl_operation *operation, const struct rl_event *event);
 
 /* A node answered with a page. */
-void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                      const char *bytes, size_t length);
 
 /* Goes on where inspections have ended; true: something was done. */
@@ -84,5 +84,8 @@ bool rl_listing_resume(struct rl_operation *operation);
 
 /* The caller wants no more, while the client has it. */
 bool rl_listing_stop(struct rl_engine *engine, redlock_request request);
+
+/* As rl_report_operation(), but what a wait saw last. */
+void rl_listing_report(redlock_report *report, const struct rl_operation *operation);
 
 #endif

@@ -44,13 +44,13 @@ struct redlock_lock {
     struct rl_list queue;       /* operations that want the same name after it */
     struct rl_time queue_since; /* since when the name is handed on inside this process */
     struct rl_time kept_until;  /* every key that was sent for it has ended by itself by then */
-    uint32_t refs;              /* handle, operations, tickets, reaper */
-    rl_node_set touched;        /* nodes that were sent something that may have left a key there */
+    uint32_t refs;              /* handle, operations, pending requests, reaper */
+    rl_node_set maybe_stored;   /* nodes that were sent something that may have left a key there */
     rl_node_set stray;  /* nodes where a broken connection's last words about this owner may still arrive */
     rl_node_set owed;   /* nodes that still have to be sent the present question */
     rl_node_set let_go; /* nodes to release it on once its loss has been told */
-    rl_node_set broken_on; /* nodes that said that an operator has broken it */
-    rl_node_set instant;   /* nodes that cannot be asked: their answers wait to be counted */
+    rl_node_set broken_on;       /* nodes that said that an operator has broken it */
+    rl_node_set refused_locally; /* nodes that cannot be asked: their answers wait to be counted */
     uint32_t owed_question;
     uint32_t ttl_ms;
     uint16_t capacity;   /* of text, and of the renewal behind it */
@@ -62,7 +62,7 @@ struct redlock_lock {
     bool owner_fixed;           /* adopted: the owner value is not ours to make */
     bool lost_due, renewed_due; /* callbacks to run */
     bool calling;               /* the client's: a callback of it runs now */
-    bool left;                  /* left at the nodes on purpose: nobody cleans up after it */
+    bool kept_on_nodes;         /* left at the nodes on purpose: nobody cleans up after it */
     bool timed_out;             /* its latest round ended because time did */
     bool leads;                 /* it is the one of its name in the table */
     char text[];                /* key, NUL, owner, NUL */

@@ -51,7 +51,7 @@ bool rl_nodes_unsent(const struct rl_engine *engine, bool silent)
 bool rl_nodes_unanswered(const struct rl_engine *engine)
 {
     for (uint32_t node = 0; node < engine->node_count; node++)
-        if (engine->sessions[node].exchange.ticket_count > 0)
+        if (engine->sessions[node].exchange.pending_count > 0)
             return true;
     return false;
 }
@@ -64,7 +64,7 @@ bool rl_nodes_backlogged(const struct rl_engine *engine)
     for (uint32_t node = 0; node < engine->node_count; node++) {
         const struct rl_session *session = &engine->sessions[node];
 
-        if (session->exchange.ticket_count >= BACKLOG)
+        if (session->exchange.pending_count >= BACKLOG)
             behind = true;
         else if (session->state == RL_SESSION_READY && !rl_session_silent(session, engine->now))
             able++;

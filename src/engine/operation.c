@@ -49,6 +49,7 @@ struct rl_operation *rl_operation_create(struct rl_engine *engine, enum rl_opera
 {
     struct rl_operation *operation;
 
+    assert(lock != NULL);
     if (!rl_state_reserve_timer(engine))
         return NULL;
     operation = take_spare(engine);
@@ -141,6 +142,7 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
 {
     struct rl_engine *engine = operation->lock->engine;
 
+    assert(operation->lock != NULL);
     if (operation->done)
         return;
     operation->done = true;
@@ -156,6 +158,16 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
         return;
     }
     rl_list_append(&engine->ended, &operation->link);
+}
+
+void rl_operation_stop_asking(const struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+
+    assert(lock->asking == NULL || lock->asking == operation); /* none while it waits for connections */
+    lock->asking = NULL;
+    lock->owed = 0;
+    rl_list_remove(&lock->link);
 }
 
 struct rl_operation *rl_operation_acquiring(const redlock_lock *lock)

@@ -108,6 +108,9 @@ void rl_operation_clear_record(struct rl_operation *operation);
 /* It has ended: whoever called finds it in engine->ended. */
 void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
+/* The lock is not asked for any more: nodes that have not been asked yet need not be. */
+void rl_operation_stop_asking(const struct rl_operation *operation);
+
 /* The acquisition that asks for a lock; NULL none does. */
 struct rl_operation *rl_operation_acquiring(const redlock_lock *lock);
 

@@ -4,6 +4,8 @@
  */
 #include "engine/place.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "engine/send.h"
 #include "wire/resp_reader.h"
@@ -29,11 +31,13 @@ static void draw_place(struct rl_operation *operation, uint32_t lease_ms)
 
 void rl_place_begin(struct rl_operation *operation)
 {
+    assert(operation->lock->kind->stands_in_line);
     draw_place(operation, LEASE_MS);
 }
 
 bool rl_place_near(const struct rl_operation *operation, uint32_t node)
 {
+    assert(node < operation->lock->engine->node_count);
     return operation->ranks[node] <= DEPUTY;
 }
 
@@ -64,16 +68,16 @@ static void wait_for_first(struct rl_answer *answer)
     *answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = GRACE_MS, .armed = true};
 }
 
-void rl_place_answer(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+void rl_place_answer(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                      struct rl_lock_reply *reply)
 {
-    if (ticket->kind == RL_COMMAND_ACQUIRE) {
+    if (pending->kind == RL_COMMAND_ACQUIRE) {
         bool offered = reply->answer.verdict == RL_DENIED && reply->owner_length == 0;
 
         take_place(operation, node, &reply->answer);
         operation->offered &= ~rl_node_set_one(node);
         operation->offered |= offered ? rl_node_set_one(node) : 0;
-    } else if (ticket->kind == RL_COMMAND_WATCH && operation->ranks[node] >= DEPUTY &&
+    } else if (pending->kind == RL_COMMAND_WATCH && operation->ranks[node] >= DEPUTY &&
                reply->answer.verdict == RL_GRANTED)
         wait_for_first(&reply->answer);
 }
@@ -105,12 +109,12 @@ bool rl_place_ask(struct rl_operation *operation, uint32_t node, uint32_t questi
 {
     redlock_lock *lock = operation->lock;
     struct rl_session *session = &lock->engine->sessions[node];
-    struct rl_ticket ticket = {.subject = lock,
-                               .question = question,
-                               .kind = RL_COMMAND_PLACE,
-                               .replies = 3,
-                               .number = rl_place_near(operation, node),
-                               .sent = lock->engine->now};
+    struct rl_pending pending = {.subject = lock,
+                                 .question = question,
+                                 .kind = RL_COMMAND_PLACE,
+                                 .replies = 3,
+                                 .number = rl_place_near(operation, node),
+                                 .sent = lock->engine->now};
     struct rl_writer writer;
     char key[RL_KEY_LINE_MAX];
 
@@ -124,7 +128,7 @@ bool rl_place_ask(struct rl_operation *operation, uint32_t node, uint32_t questi
     rl_write_text(&writer, "ZRANK");
     rl_write_bytes(&writer, key, rl_key_line(key, lock->text, lock->key_length, "line"));
     rl_write_text(&writer, operation->place.id);
-    rl_exchange_commit(&session->exchange, &writer, &ticket);
+    rl_exchange_commit(&session->exchange, &writer, &pending);
     rl_lock_ref(lock);
     lock->engine->wants.write |= rl_node_set_one(node);
     return true;
@@ -143,10 +147,10 @@ static bool read_told(const char *bytes, size_t length, struct rl_resp *items)
 }
 
 /* What it is told is true from now on: had it moved up before, it would have said so; if it does later, it tells. */
-bool rl_place_told(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+bool rl_place_told(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                    const char *bytes, size_t length, struct rl_answer *answer)
 {
-    bool was_near = ticket->number != 0;
+    bool was_near = pending->number != 0;
     struct rl_resp items[3];
 
     *answer = (struct rl_answer){.verdict = RL_FAILED, .ttl_left_ms = -2};
@@ -163,7 +167,7 @@ bool rl_place_told(struct rl_operation *operation, uint32_t node, const struct r
         answer->ttl_left_ms = stuck ? STUCK_MS : answer->ttl_left_ms;
         return true;
     }
-    return !rl_send_command(operation->lock, node, RL_COMMAND_WATCH, ticket->question, NULL, false);
+    return !rl_send_command(operation->lock, node, RL_COMMAND_WATCH, pending->question, NULL, false);
 }
 
 /* Fire and forget: where it does not arrive, the lease ends. */

@@ -18,11 +18,11 @@ size_t rl_place_lease_key(const struct rl_operation *operation, char *buffer);
 
 /* Watches that, and asks where it stands. The answer; true: *answer is to be delivered. */
 bool rl_place_ask(struct rl_operation *operation, uint32_t node, uint32_t question);
-bool rl_place_told(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+bool rl_place_told(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                    const char *bytes, size_t length, struct rl_answer *answer);
 
 /* Takes what a node said of the line, and makes it mean the same to a waiter in line as to any other. */
-void rl_place_answer(struct rl_operation *operation, uint32_t node, const struct rl_ticket *ticket,
+void rl_place_answer(struct rl_operation *operation, uint32_t node, const struct rl_pending *pending,
                      struct rl_lock_reply *reply);
 
 enum rl_place_news {

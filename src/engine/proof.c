@@ -4,6 +4,8 @@
  */
 #include "engine/proof.h"
 
+#include <assert.h>
+
 enum { PROOF_LASTS_US = 10000 };
 
 bool rl_proof_due(const struct rl_engine *engine, uint32_t node)
@@ -26,8 +28,8 @@ enum rl_proof rl_proof_read(const struct rl_engine *engine, uint32_t node, const
 /* Whether votes are on their way that rely on a question which was asked before them. */
 static bool expects_votes(struct rl_session *session)
 {
-    for (uint32_t i = 0; i < session->exchange.ticket_count; i++)
-        if (rl_exchange_recent(&session->exchange, session->exchange.ticket_count, i)->kind ==
+    for (uint32_t i = 0; i < session->exchange.pending_count; i++)
+        if (rl_exchange_recent(&session->exchange, session->exchange.pending_count, i)->kind ==
             RL_COMMAND_ACQUIRE)
             return true;
     return false;
@@ -37,6 +39,7 @@ void rl_proof_failed(struct rl_engine *engine, uint32_t node, enum rl_proof proo
 {
     struct rl_session *session = &engine->sessions[node];
 
+    assert(proof != RL_PROOF_SAME);
     engine->guards[node].proved = (struct rl_time){0};
     /* A node that could answer neither question has not voted, and is asked again with the next one. */
     if (proof == RL_PROOF_NONE && !voted && !expects_votes(session))

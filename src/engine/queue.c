@@ -4,6 +4,7 @@
  */
 #include "engine/queue.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -73,6 +74,7 @@ static void step_down(redlock_lock *lock)
 {
     redlock_lock **place = place_of(lock->engine, lock->text, lock->key_length);
 
+    assert(lock->leads);
     while (*place != lock)
         place = &(*place)->next_leader;
     *place = lock->next_leader;
@@ -132,6 +134,7 @@ void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire
     struct rl_engine *engine = lock->engine;
     redlock_lock *leader = rl_queue_leader(engine, lock->text, lock->key_length);
 
+    assert(!operation->lock->kind->stands_in_line);
     if (leader == NULL) {
         lead(lock);
         lock->queue_since =
@@ -235,7 +238,7 @@ static void describe_leader(struct rl_operation *operation, const redlock_lock *
     record->named = 0; /* it is ours, and no node had to name it */
     record->holder_ttl_left_ms = left_ms > 0 ? left_ms : 0;
     for (uint32_t node = 0; node < leader->engine->node_count; node++)
-        if (rl_node_set_has(leader->touched, node))
+        if (rl_node_set_has(leader->maybe_stored, node))
             record->nodes[node].answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = left_ms};
 }
 

@@ -3,6 +3,8 @@
  */
 #include "engine/record.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "engine/details.h"
 #include "engine/report.h"
@@ -52,6 +54,7 @@ void rl_record_refusal(redlock_lock *lock, uint32_t node)
     struct rl_engine *engine = lock->engine;
     struct rl_record *record = find_record(lock);
 
+    assert(node < engine->node_count);
     if (record == NULL)
         return;
     record->nodes[node].answer = rl_record_refusal_answer(engine, node);
@@ -121,6 +124,7 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     struct rl_record *record = find_record(lock);
     struct rl_text detail;
 
+    assert(node < lock->engine->node_count);
     if (record == NULL)
         return;
     /* A peek after a lost round adds to the vote's verdict; it does not replace it. */

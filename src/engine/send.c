@@ -3,6 +3,7 @@
  */
 #include "engine/send.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/validity.h"
@@ -17,15 +18,15 @@
 
 /* What a guarded node wants to be told with a question: see wire/lua/acquire.lua. */
 static void add_guard(struct rl_lock_command *command, const redlock_lock *lock, uint32_t node,
-                      const struct rl_ticket *ticket)
+                      const struct rl_pending *pending)
 {
     struct rl_engine *engine = lock->engine;
     const struct rl_node_guard *guard = &engine->guards[node];
 
     command->epoch = guard->epoch;
-    command->fence = ticket->number;
+    command->fence = pending->number;
     /* Rule: a question that arrives after nobody waits for its answer any more must not be carried out. */
-    command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, ticket->sent) +
+    command->not_after_us = guard->watch.anchored ? rl_clock_watch_node_us(&guard->watch, pending->sent) +
                                                         engine->config.node_timeout.us
                                                   : NOT_AFTER_NEVER;
     command->repair = command->repair && rl_vote_counts(engine, node);
@@ -43,26 +44,26 @@ static bool may_plant(const redlock_lock *lock)
     return holds(lock) && lock->broken_on == 0;
 }
 
-/* The command of a ticket; its owner value goes into `owner`. */
-static struct rl_lock_command make_command(const struct rl_ticket *ticket, uint32_t node,
+/* The command of a pending request; its owner value goes into `owner`. */
+static struct rl_lock_command make_command(const struct rl_pending *pending, uint32_t node,
                                            char owner[RL_OWNER_MAX + 1])
 {
-    const redlock_lock *lock = ticket->subject;
+    const redlock_lock *lock = pending->subject;
     const struct rl_operation *acquisition = rl_operation_acquiring(lock);
-    struct rl_lock_command command = {.kind = (enum rl_command_kind)ticket->kind,
+    struct rl_lock_command command = {.kind = (enum rl_command_kind)pending->kind,
                                       .lock_kind = lock->kind,
                                       .key = lock->text,
                                       .key_length = lock->key_length,
                                       .owner = owner,
-                                      .owner_length = rl_lock_owner_text(lock, ticket->random, owner),
+                                      .owner_length = rl_lock_owner_text(lock, pending->random, owner),
                                       .holds = holds(lock),
                                       .repair = may_plant(lock),
                                       .ttl_ms = lock->ttl_ms};
 
-    if (ticket->question == RL_QUESTION_MEND)
-        command.ttl_ms = (int64_t)ticket->number;
+    if (pending->question == RL_QUESTION_MEND)
+        command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)
-        add_guard(&command, lock, node, ticket);
+        add_guard(&command, lock, node, pending);
     if (acquisition != NULL)
         command.place = &acquisition->place;
     if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)
@@ -76,41 +77,41 @@ static unsigned release_features(const struct rl_session *session, const redlock
     return lock->broken_on != 0 ? 0 : session->handshake.info.features;
 }
 
-static void write_alone(struct rl_session *session, struct rl_ticket *ticket, bool prove,
+static void write_alone(struct rl_session *session, struct rl_pending *pending, bool prove,
                         struct rl_writer *writer)
 {
     char owner[RL_OWNER_MAX + 1];
-    struct rl_lock_command command = make_command(ticket, session->node, owner);
+    struct rl_lock_command command = make_command(pending, session->node, owner);
     const struct rl_script *script = rl_lock_command_script(&command);
-    unsigned features = release_features(session, ticket->subject);
+    unsigned features = release_features(session, pending->subject);
 
     command.prove = prove;
     if (script != NULL && rl_script_first_use(&session->carried, script))
-        ticket->full = true;
-    ticket->replies = (uint8_t)rl_lock_command_replies(&command);
-    ticket->native = ticket->kind == RL_COMMAND_RELEASE && features != 0;
-    rl_lock_command_write(writer, &command, features, ticket->full);
+        pending->full = true;
+    pending->replies = (uint8_t)rl_lock_command_replies(&command);
+    pending->native = pending->kind == RL_COMMAND_RELEASE && features != 0;
+    rl_lock_command_write(writer, &command, features, pending->full);
 }
 
 /* Of one of several requests as much as its keys need. */
-static struct rl_lock_command name_command(const struct rl_ticket *ticket)
+static struct rl_lock_command name_command(const struct rl_pending *pending)
 {
-    const redlock_lock *lock = ticket->subject;
+    const redlock_lock *lock = pending->subject;
 
     return (struct rl_lock_command){
-        .kind = (enum rl_command_kind)ticket->kind, .key = lock->text, .key_length = lock->key_length};
+        .kind = (enum rl_command_kind)pending->kind, .key = lock->text, .key_length = lock->key_length};
 }
 
-static const struct rl_script *script_for_many(const struct rl_ticket *ticket)
+static const struct rl_script *script_for_many(const struct rl_pending *pending)
 {
-    const redlock_lock *lock = ticket->subject;
+    const redlock_lock *lock = pending->subject;
 
-    return rl_many_script(lock->kind, (enum rl_command_kind)ticket->kind);
+    return rl_many_script(lock->kind, (enum rl_command_kind)pending->kind);
 }
 
 static void write_together(struct rl_session *session, uint32_t count, struct rl_writer *writer)
 {
-    const struct rl_ticket *first = rl_exchange_recent(&session->exchange, count, 0);
+    const struct rl_pending *first = rl_exchange_recent(&session->exchange, count, 0);
     const struct rl_script *script = script_for_many(first);
     bool full = rl_script_first_use(&session->carried, script);
     char owner[RL_OWNER_MAX + 1];
@@ -118,11 +119,11 @@ static void write_together(struct rl_session *session, uint32_t count, struct rl
 
     rl_many_write_head(writer, (enum rl_command_kind)first->kind, script, count, full);
     for (uint32_t i = 0; i < count; i++) {
-        struct rl_ticket *ticket = rl_exchange_recent(&session->exchange, count, i);
+        struct rl_pending *pending = rl_exchange_recent(&session->exchange, count, i);
 
-        ticket->together = (uint8_t)count;
-        ticket->full = full;
-        command = name_command(ticket);
+        pending->together = (uint8_t)count;
+        pending->full = full;
+        command = name_command(pending);
         rl_many_write_fence(writer, &command);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -141,6 +142,8 @@ void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_wri
 {
     struct rl_session *session = RL_CONTAINER(exchange, struct rl_session, exchange);
 
+    assert(count >= 1);
+    assert(count <= RL_MANY_MAX);
     if (count == 1)
         write_alone(session, rl_exchange_recent(&session->exchange, 1, 0), false, writer);
     else
@@ -160,28 +163,29 @@ static bool can_go_together(const redlock_lock *lock, const struct rl_session *s
 }
 
 static bool send_together(struct rl_session *session, const redlock_lock *lock,
-                          const struct rl_ticket *ticket)
+                          const struct rl_pending *pending)
 {
     struct rl_exchange *exchange = &session->exchange;
     size_t size = RL_MANY_EACH + lock->owner_length + 2 * (size_t)lock->key_length;
 
+    assert(script_for_many(pending) != NULL);
     if (exchange->enlisted == RL_MANY_MAX ||
         (exchange->enlisted > 0 &&
-         script_for_many(rl_exchange_recent(exchange, 1, 0)) != script_for_many(ticket)))
+         script_for_many(rl_exchange_recent(exchange, 1, 0)) != script_for_many(pending)))
         rl_exchange_compose(exchange);
-    return rl_exchange_enlist(exchange, exchange->enlisted == 0 ? RL_MANY_HEAD + size : size, ticket);
+    return rl_exchange_enlist(exchange, exchange->enlisted == 0 ? RL_MANY_HEAD + size : size, pending);
 }
 
-static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_ticket *ticket)
+static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_pending *pending)
 {
-    bool prove = ticket->kind == RL_COMMAND_ACQUIRE && lock->engine->config.guarded &&
+    bool prove = pending->kind == RL_COMMAND_ACQUIRE && lock->engine->config.guarded &&
                  rl_proof_due(lock->engine, session->node);
     struct rl_writer writer;
 
     if (!rl_exchange_reserve(&session->exchange, RL_COMMAND_ROOM + 6 * (size_t)lock->key_length, &writer))
         return false;
-    write_alone(session, ticket, prove, &writer);
-    rl_exchange_commit(&session->exchange, &writer, ticket);
+    write_alone(session, pending, prove, &writer);
+    rl_exchange_commit(&session->exchange, &writer, pending);
     if (prove)
         rl_proof_asked(lock->engine, session->node);
     return true;
@@ -211,17 +215,17 @@ static bool send_examination(redlock_lock *lock, uint32_t node, uint32_t questio
     struct rl_engine *engine = lock->engine;
     struct rl_exchange *exchange = &engine->sessions[node].exchange;
     struct rl_examine_command command = rl_send_examine_command(lock);
-    struct rl_ticket ticket = {.subject = lock,
-                               .question = question,
-                               .kind = RL_COMMAND_EXAMINE,
-                               .replies = (uint8_t)rl_examine_replies(&command),
-                               .sent = engine->now};
+    struct rl_pending pending = {.subject = lock,
+                                 .question = question,
+                                 .kind = RL_COMMAND_EXAMINE,
+                                 .replies = (uint8_t)rl_examine_replies(&command),
+                                 .sent = engine->now};
     struct rl_writer writer;
 
     if (!rl_exchange_reserve(exchange, rl_examine_room(&command), &writer))
         return false;
     rl_examine_write(&writer, &command);
-    rl_exchange_commit(exchange, &writer, &ticket);
+    rl_exchange_commit(exchange, &writer, &pending);
     rl_lock_ref(lock);
     engine->wants.write |= rl_node_set_one(node);
     return true;
@@ -232,17 +236,19 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 {
     struct rl_engine *engine = lock->engine;
     struct rl_session *session = &engine->sessions[node];
-    struct rl_ticket ticket = {.subject = lock,
-                               .question = question,
-                               .kind = (uint8_t)kind,
-                               .replies = 1,
-                               .full = full,
-                               .number = lock->fence,
-                               .sent = engine->now};
+    struct rl_pending pending = {.subject = lock,
+                                 .question = question,
+                                 .kind = (uint8_t)kind,
+                                 .replies = 1,
+                                 .full = full,
+                                 .number = lock->fence,
+                                 .sent = engine->now};
     bool sent;
 
+    assert(node < engine->node_count);
+    assert(lock->kind != NULL);
     if (question == RL_QUESTION_MEND)
-        ticket.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, engine->now));
+        pending.number = (uint64_t)rl_span_ms_up(rl_lease_left(&lock->lease, engine->now));
     if (kind == RL_COMMAND_ADMIT)
         return rl_admission_ask(engine, node, RL_WORD_INIT, lock, full);
     if (kind == RL_COMMAND_EXAMINE)
@@ -251,13 +257,13 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;
     if (random != NULL)
-        memcpy(ticket.random, random, sizeof ticket.random);
+        memcpy(pending.random, random, sizeof pending.random);
     else
-        rl_lock_random(lock, ticket.random);
+        rl_lock_random(lock, pending.random);
     if (!full && can_go_together(lock, session, kind))
-        sent = send_together(session, lock, &ticket);
+        sent = send_together(session, lock, &pending);
     else
-        sent = send_alone(session, lock, &ticket);
+        sent = send_alone(session, lock, &pending);
     if (!sent)
         return false;
     note_key(lock, kind);

@@ -1,5 +1,5 @@
 /*
- * The state machine of a session: resting, opening, greeting, ready; see session.h. Buffers and the ring of tickets are in
+ * The state machine of a session: resting, opening, greeting, ready; see session.h. Buffers and the ring of pending requests are in
  * wire/exchange.c, sockets in net/connection.c.
  */
 #include "engine/session.h"
@@ -44,7 +44,7 @@ void rl_session_break(struct rl_session *session, enum rl_cause cause, const cha
 {
     const struct rl_session_user *user = session->config->user;
     bool was_ready = session->state == RL_SESSION_READY;
-    struct rl_ticket ticket;
+    struct rl_pending pending;
 
     rl_text_copy(session->error, sizeof session->error, why);
     session->cause = cause;
@@ -61,8 +61,8 @@ void rl_session_break(struct rl_session *session, enum rl_cause cause, const cha
         was_ready ? now : rl_time_add(now, rl_backoff_next(&session->backoff, session->config->prng));
     if (was_ready)
         session->disconnects++;
-    while (rl_exchange_take(&session->exchange, &ticket))
-        user->dropped(user->context, session, &ticket);
+    while (rl_exchange_take(&session->exchange, &pending))
+        user->dropped(user->context, session, &pending);
     user->down(user->context, session);
 }
 
@@ -139,14 +139,14 @@ static void take_push(struct rl_session *session, const char *bytes, size_t leng
 static void take_reply(struct rl_session *session, const char *bytes, size_t length, struct rl_time now)
 {
     const struct rl_session_user *user = session->config->user;
-    struct rl_ticket ticket;
+    struct rl_pending pending;
 
     session->pushed = 0;
     if (session->state == RL_SESSION_GREETING)
         take_greeting(session, bytes, length, now);
-    else if (session->exchange.ticket_count > session->exchange.enlisted &&
-             rl_exchange_take(&session->exchange, &ticket))
-        user->reply(user->context, session, &ticket, bytes, length);
+    else if (session->exchange.pending_count > session->exchange.enlisted &&
+             rl_exchange_take(&session->exchange, &pending))
+        user->reply(user->context, session, &pending, bytes, length);
     else
         rl_session_break(session, RL_CAUSE_PROTOCOL, "it sent an answer that nothing had asked for", now);
 }
@@ -227,7 +227,7 @@ struct rl_time rl_session_due(const struct rl_session *session)
         return RL_TIME_NEVER;
     if (session->state != RL_SESSION_READY)
         return session->deadline;
-    if (session->exchange.ticket_count == 0)
+    if (session->exchange.pending_count == 0)
         return RL_TIME_NEVER;
     return rl_time_add(rl_exchange_first(&session->exchange)->sent, hung_after(session));
 }
@@ -275,7 +275,7 @@ void rl_session_tick(struct rl_session *session, struct rl_time now)
 
 bool rl_session_silent(const struct rl_session *session, struct rl_time now)
 {
-    if (session->state != RL_SESSION_READY || session->exchange.ticket_count == 0)
+    if (session->state != RL_SESSION_READY || session->exchange.pending_count == 0)
         return false;
     return !rl_time_before(
         now, rl_time_add(rl_exchange_first(&session->exchange)->sent, session->config->node_timeout));

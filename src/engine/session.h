@@ -35,11 +35,11 @@ struct rl_session;
 /* What a session tells its user. All of it happens inside calls of the user's. */
 struct rl_session_user {
     void (*ready)(void *context, struct rl_session *session);
-    void (*reply)(void *context, struct rl_session *session, const struct rl_ticket *ticket,
+    void (*reply)(void *context, struct rl_session *session, const struct rl_pending *pending,
                   const char *bytes, size_t length);
     void (*push)(void *context, struct rl_session *session, const char *bytes, size_t length);
     /* The connection broke before this was answered: it may have been executed or not. */
-    void (*dropped)(void *context, struct rl_session *session, const struct rl_ticket *ticket);
+    void (*dropped)(void *context, struct rl_session *session, const struct rl_pending *pending);
     /* It broke, or could not be made; error and cause say why. After all `dropped`. */
     void (*down)(void *context, struct rl_session *session);
     void (*compose)(struct rl_exchange *exchange, uint32_t count, struct rl_writer *writer);

@@ -63,3 +63,8 @@ void rl_stats_verdict(struct rl_engine *engine, uint32_t node, redlock_verdict v
     if (cause != RL_CAUSE_NONE)
         stats->causes[cause]++;
 }
+
+uint64_t redlock_histogram_bound_us(uint32_t bucket)
+{
+    return rl_histogram_bound(bucket);
+}

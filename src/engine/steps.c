@@ -3,6 +3,8 @@
  */
 #include "engine/steps.h"
 
+#include <assert.h>
+
 #include "engine/acquisition.h"
 #include "engine/dispatch.h"
 #include "engine/guard.h"
@@ -27,29 +29,30 @@ void rl_steps_operation(struct rl_operation *operation, const struct rl_event *e
         rl_survey_event(operation, event);
 }
 
-bool rl_steps_current(const redlock_lock *lock, const struct rl_ticket *ticket)
+bool rl_steps_current(const redlock_lock *lock, const struct rl_pending *pending)
 {
-    bool of_lease = ticket->kind == RL_COMMAND_EXTEND || ticket->kind == RL_COMMAND_RELEASE;
+    bool of_lease = pending->kind == RL_COMMAND_EXTEND || pending->kind == RL_COMMAND_RELEASE;
 
-    if (ticket->question == 0)
+    if (pending->question == 0)
         return false;
     if (lock->asking != NULL)
         return !of_lease;
     return of_lease && lock->stage != RL_LOCK_OVER;
 }
 
-void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_ticket *ticket,
+void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                       const struct rl_answer *answer)
 {
     struct rl_event event = {.kind = RL_EVENT_ANSWER,
                              .now = lock->engine->now,
-                             .question = ticket->question,
+                             .question = pending->question,
                              .node = node,
                              .answer = *answer};
 
-    if (!rl_steps_current(lock, ticket))
+    assert(node < lock->engine->node_count);
+    if (!rl_steps_current(lock, pending))
         return;
-    if (ticket->kind == RL_COMMAND_EXTEND || ticket->kind == RL_COMMAND_RELEASE)
+    if (pending->kind == RL_COMMAND_EXTEND || pending->kind == RL_COMMAND_RELEASE)
         rl_holding_event(lock, &event);
     else
         rl_steps_operation(lock->asking, &event);
@@ -67,7 +70,7 @@ static void give_held_locks(struct rl_engine *engine, uint32_t node)
     struct rl_event event = {.kind = RL_EVENT_UP, .now = engine->now, .node = node};
     struct rl_link *link = engine->lagging_on[node] > 0 ? rl_list_first(&engine->lagging) : NULL;
 
-    while (link != NULL && engine->sessions[node].exchange.ticket_count < GIVEN_AT_ONCE) {
+    while (link != NULL && engine->sessions[node].exchange.pending_count < GIVEN_AT_ONCE) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, lagging);
 
         link = rl_list_next(&engine->lagging, link);
@@ -82,9 +85,10 @@ static void settle(struct rl_engine *engine, struct rl_list *rounds, uint32_t no
     enum rl_right right = rl_guard_right(engine, node);
     struct rl_link *link = rl_list_first(rounds);
 
+    assert(node < engine->node_count);
     while (link != NULL) {
         redlock_lock *lock = RL_CONTAINER(link, redlock_lock, link);
-        struct rl_ticket as_if = {.question = lock->owed_question, .kind = (uint8_t)lock->owed_kind};
+        struct rl_pending as_if = {.question = lock->owed_question, .kind = (uint8_t)lock->owed_kind};
         struct rl_answer answer;
 
         link = rl_list_next(rounds, link);

@@ -37,10 +37,8 @@ static void end_survey(struct rl_operation *operation, redlock_result result)
 {
     redlock_lock *lock = operation->lock;
 
-    lock->asking = NULL;
-    lock->owed = 0;
+    rl_operation_stop_asking(operation);
     lock->stage = RL_LOCK_OVER;
-    rl_list_remove(&lock->link);
     rl_operation_finish(operation, result);
 }
 
@@ -101,9 +99,9 @@ void rl_survey_event(struct rl_operation *operation, const struct rl_event *even
     struct rl_event refusal;
 
     step(operation, event);
-    while (!operation->done && rl_dispatch_take_instant(operation->lock, &refusal))
+    while (!operation->done && rl_dispatch_take_refused(operation->lock, &refusal))
         step(operation, &refusal);
-    operation->lock->instant = 0;
+    operation->lock->refused_locally = 0;
 }
 
 /* Before the question that ends the survey, so that the answers are there by then. */
@@ -131,6 +129,6 @@ void rl_survey_start(struct rl_operation *operation, enum rl_command_kind kind)
         engine->config.guarded)
         ask_who_waits(lock);
     ask_all(operation, kind, 1);
-    if (rl_dispatch_take_instant(lock, &refusal))
+    if (rl_dispatch_take_refused(lock, &refusal))
         rl_survey_event(operation, &refusal);
 }

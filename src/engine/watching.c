@@ -3,6 +3,8 @@
  */
 #include "engine/watching.h"
 
+#include <assert.h>
+
 #include "base/bytes.h"
 #include "engine/place.h"
 #include "engine/send.h"
@@ -16,13 +18,14 @@ enum { TRACKING_ROOM = 128 };
 static bool switch_tracking(struct rl_engine *engine, uint32_t node, bool on)
 {
     struct rl_session *session = &engine->sessions[node];
-    struct rl_ticket ticket = {.kind = RL_COMMAND_TRACK, .replies = 1, .sent = engine->now};
+    struct rl_pending pending = {.kind = RL_COMMAND_TRACK, .replies = 1, .sent = engine->now};
     struct rl_writer writer;
 
+    assert(node < engine->node_count);
     if (!rl_exchange_reserve(&session->exchange, TRACKING_ROOM, &writer))
         return false;
     rl_write_tracking(&writer, on);
-    rl_exchange_commit(&session->exchange, &writer, &ticket);
+    rl_exchange_commit(&session->exchange, &writer, &pending);
     session->tracking = on ? RL_TRACKING_ON : RL_TRACKING_OFF;
     engine->wants.write |= rl_node_set_one(node);
     return true;

@@ -1,5 +1,5 @@
 /*
- * Buffers and tickets of a connection; see exchange.h. They are born at a working size, grow only when a burst needs it, up to
+ * Buffers and pending requests of a connection; see exchange.h. They are born at a working size, grow only when a burst needs it, up to
  * a limit, and shrink again when it is over.
  */
 #include "wire/exchange.h"
@@ -13,8 +13,8 @@ enum {
     BUFFER_BORN = 16384,
     OUT_MAX = 1048576,
     IN_MAX = 2 * RL_RESP_MESSAGE_MAX,
-    TICKETS_BORN = 64,
-    TICKETS_MAX = 65536
+    RING_BORN = 64,
+    RING_MAX = 65536
 };
 
 static void *allocate(struct rl_exchange *exchange, size_t size)
@@ -34,10 +34,10 @@ bool rl_exchange_init(struct rl_exchange *exchange, const struct rl_memory *memo
     exchange->compose = compose;
     exchange->out = allocate(exchange, BUFFER_BORN);
     exchange->in = allocate(exchange, BUFFER_BORN);
-    exchange->tickets = allocate(exchange, TICKETS_BORN * sizeof *exchange->tickets);
+    exchange->ring = allocate(exchange, RING_BORN * sizeof *exchange->ring);
     exchange->out_capacity = exchange->in_capacity = BUFFER_BORN;
-    exchange->ticket_capacity = TICKETS_BORN;
-    if (exchange->out != NULL && exchange->in != NULL && exchange->tickets != NULL)
+    exchange->ring_capacity = RING_BORN;
+    if (exchange->out != NULL && exchange->in != NULL && exchange->ring != NULL)
         return true;
     rl_exchange_free(exchange);
     return false;
@@ -45,10 +45,10 @@ bool rl_exchange_init(struct rl_exchange *exchange, const struct rl_memory *memo
 
 void rl_exchange_free(struct rl_exchange *exchange)
 {
-    release(exchange, exchange->tickets, exchange->ticket_capacity * sizeof *exchange->tickets);
+    release(exchange, exchange->ring, exchange->ring_capacity * sizeof *exchange->ring);
     release(exchange, exchange->in, exchange->in_capacity);
     release(exchange, exchange->out, exchange->out_capacity);
-    exchange->tickets = NULL;
+    exchange->ring = NULL;
     exchange->in = exchange->out = NULL;
 }
 
@@ -62,7 +62,7 @@ void rl_exchange_empty(struct rl_exchange *exchange)
 
 bool rl_exchange_unfinished(const struct rl_exchange *exchange)
 {
-    return exchange->ticket_count > 0 || exchange->out_sent < exchange->out_length;
+    return exchange->pending_count > 0 || exchange->out_sent < exchange->out_length;
 }
 
 /* A copy of a buffer in another size, or false with the old one untouched. */
@@ -79,27 +79,27 @@ static bool resize(struct rl_exchange *exchange, char **buffer, size_t *capacity
     return true;
 }
 
-static bool resize_tickets(struct rl_exchange *exchange, uint32_t wanted)
+static bool resize_ring(struct rl_exchange *exchange, uint32_t wanted)
 {
-    uint32_t capacity = exchange->ticket_capacity;
-    struct rl_ticket *resized = allocate(exchange, wanted * sizeof *resized);
+    uint32_t capacity = exchange->ring_capacity;
+    struct rl_pending *resized = allocate(exchange, wanted * sizeof *resized);
 
     if (resized == NULL)
         return false;
-    for (uint32_t i = 0; i < exchange->ticket_count; i++)
-        resized[i] = exchange->tickets[(exchange->first_ticket + i) % capacity];
-    release(exchange, exchange->tickets, capacity * sizeof *resized);
-    exchange->tickets = resized;
-    exchange->ticket_capacity = wanted;
-    exchange->first_ticket = 0;
+    for (uint32_t i = 0; i < exchange->pending_count; i++)
+        resized[i] = exchange->ring[(exchange->ring_first + i) % capacity];
+    release(exchange, exchange->ring, capacity * sizeof *resized);
+    exchange->ring = resized;
+    exchange->ring_capacity = wanted;
+    exchange->ring_first = 0;
     return true;
 }
 
-static bool grow_tickets(struct rl_exchange *exchange)
+static bool grow_ring(struct rl_exchange *exchange)
 {
-    uint32_t wanted = exchange->ticket_capacity * 2;
+    uint32_t wanted = exchange->ring_capacity * 2;
 
-    return wanted <= TICKETS_MAX && resize_tickets(exchange, wanted);
+    return wanted <= RING_MAX && resize_ring(exchange, wanted);
 }
 
 void rl_exchange_settle(struct rl_exchange *exchange)
@@ -109,8 +109,8 @@ void rl_exchange_settle(struct rl_exchange *exchange)
     if (exchange->out_capacity > BUFFER_BORN &&
         resize(exchange, &exchange->out, &exchange->out_capacity, 0, BUFFER_BORN))
         exchange->out_length = exchange->out_sent = 0;
-    if (exchange->ticket_capacity > TICKETS_BORN)
-        resize_tickets(exchange, TICKETS_BORN);
+    if (exchange->ring_capacity > RING_BORN)
+        resize_ring(exchange, RING_BORN);
 }
 
 static void move_out_to_front(struct rl_exchange *exchange)
@@ -122,14 +122,14 @@ static void move_out_to_front(struct rl_exchange *exchange)
     exchange->out_sent = 0;
 }
 
-/* Room for a ticket and for so many bytes behind what is written. */
+/* Room for a pending request and for so many bytes behind what is written. */
 static bool make_room(struct rl_exchange *exchange, size_t size)
 {
     size_t wanted = exchange->out_capacity;
 
     if (!exchange->open)
         return false;
-    if (exchange->ticket_count == exchange->ticket_capacity && !grow_tickets(exchange))
+    if (exchange->pending_count == exchange->ring_capacity && !grow_ring(exchange))
         return false;
     if (exchange->out_capacity - exchange->out_length < size)
         move_out_to_front(exchange);
@@ -155,37 +155,36 @@ bool rl_exchange_reserve(struct rl_exchange *exchange, size_t size, struct rl_wr
     return true;
 }
 
-static void add_ticket(struct rl_exchange *exchange, const struct rl_ticket *ticket)
+static void add_pending(struct rl_exchange *exchange, const struct rl_pending *pending)
 {
-    assert(exchange->ticket_count < exchange->ticket_capacity);
-    exchange->tickets[(exchange->first_ticket + exchange->ticket_count) % exchange->ticket_capacity] =
-        *ticket;
-    exchange->ticket_count++;
+    assert(exchange->pending_count < exchange->ring_capacity);
+    exchange->ring[(exchange->ring_first + exchange->pending_count) % exchange->ring_capacity] = *pending;
+    exchange->pending_count++;
 }
 
 void rl_exchange_commit(struct rl_exchange *exchange, const struct rl_writer *writer,
-                        const struct rl_ticket *ticket)
+                        const struct rl_pending *pending)
 {
     assert(!writer->overflow);
     exchange->out_length += writer->length;
-    add_ticket(exchange, ticket);
+    add_pending(exchange, pending);
 }
 
-bool rl_exchange_enlist(struct rl_exchange *exchange, size_t size, const struct rl_ticket *ticket)
+bool rl_exchange_enlist(struct rl_exchange *exchange, size_t size, const struct rl_pending *pending)
 {
     if (!make_room(exchange, exchange->enlisted_bytes + size))
         return false;
-    add_ticket(exchange, ticket);
+    add_pending(exchange, pending);
     exchange->enlisted++;
     exchange->enlisted_bytes += size;
     return true;
 }
 
-struct rl_ticket *rl_exchange_recent(struct rl_exchange *exchange, uint32_t count, uint32_t i)
+struct rl_pending *rl_exchange_recent(struct rl_exchange *exchange, uint32_t count, uint32_t i)
 {
-    assert(i < count && count <= exchange->ticket_count);
-    return &exchange->tickets[(exchange->first_ticket + exchange->ticket_count - count + i) %
-                              exchange->ticket_capacity];
+    assert(i < count && count <= exchange->pending_count);
+    return &exchange->ring[(exchange->ring_first + exchange->pending_count - count + i) %
+                           exchange->ring_capacity];
 }
 
 void rl_exchange_compose(struct rl_exchange *exchange)
@@ -210,19 +209,19 @@ void rl_exchange_sent(struct rl_exchange *exchange, size_t length)
         exchange->out_sent = exchange->out_length = 0;
 }
 
-const struct rl_ticket *rl_exchange_first(const struct rl_exchange *exchange)
+const struct rl_pending *rl_exchange_first(const struct rl_exchange *exchange)
 {
-    assert(exchange->ticket_count > 0);
-    return &exchange->tickets[exchange->first_ticket];
+    assert(exchange->pending_count > 0);
+    return &exchange->ring[exchange->ring_first];
 }
 
-bool rl_exchange_take(struct rl_exchange *exchange, struct rl_ticket *ticket)
+bool rl_exchange_take(struct rl_exchange *exchange, struct rl_pending *pending)
 {
-    if (exchange->ticket_count == 0)
+    if (exchange->pending_count == 0)
         return false;
-    *ticket = *rl_exchange_first(exchange);
-    exchange->first_ticket = (exchange->first_ticket + 1) % exchange->ticket_capacity;
-    exchange->ticket_count--;
+    *pending = *rl_exchange_first(exchange);
+    exchange->ring_first = (exchange->ring_first + 1) % exchange->ring_capacity;
+    exchange->pending_count--;
     return true;
 }
 
@@ -305,12 +304,12 @@ static void pass_common_reply(struct rl_exchange *exchange, size_t start)
 
 enum rl_input rl_exchange_next(struct rl_exchange *exchange, size_t *start, size_t *length)
 {
-    const struct rl_ticket *first = NULL;
+    const struct rl_pending *first = NULL;
     uint32_t wanted = 1;
     size_t at, end;
 
     /* What is enlisted has not been sent: nothing can be an answer to it. */
-    if (exchange->open && exchange->ticket_count > exchange->enlisted)
+    if (exchange->open && exchange->pending_count > exchange->enlisted)
         first = rl_exchange_first(exchange);
     if (first != NULL)
         wanted = first->replies;

@@ -13,7 +13,7 @@
 #include "wire/resp_writer.h"
 
 /* What a request was for; comes back with its reply. */
-struct rl_ticket {
+struct rl_pending {
     void *subject;
     uint32_t question;
     uint8_t kind;
@@ -35,8 +35,8 @@ struct rl_exchange {
     size_t out_length, out_sent, out_capacity;
     char *in;
     size_t in_taken, in_length, in_capacity; /* in[in_taken .. in_length) is still to be looked at */
-    struct rl_ticket *tickets;               /* ring of what was asked and not answered */
-    uint32_t first_ticket, ticket_count, ticket_capacity;
+    struct rl_pending *ring;                 /* ring of what was asked and not answered */
+    uint32_t ring_first, pending_count, ring_capacity;
     uint32_t enlisted; /* the last so many of them have not been written yet, and will be as one command */
     size_t enlisted_bytes; /* room that was promised to that */
     uint32_t answers_left; /* of a command for several requests: those that have not had theirs */
@@ -49,7 +49,7 @@ bool rl_exchange_init(struct rl_exchange *exchange, const struct rl_memory *memo
                                       struct rl_writer *writer));
 void rl_exchange_free(struct rl_exchange *exchange);
 
-/* Forgets input and output, not the tickets. */
+/* Forgets input and output, not the pending requests. */
 void rl_exchange_empty(struct rl_exchange *exchange);
 
 /* Whether something was asked and not answered, or written and not sent. */
@@ -60,18 +60,18 @@ void rl_exchange_settle(struct rl_exchange *exchange);
 
 /* ---- out ---- */
 
-/* Reserves room for one command of up to `size` bytes; write it through the writer, then commit it with its ticket. Only
+/* Reserves room for one command of up to `size` bytes; write it through the writer, then commit it with its pending request. Only
  * while open. false: no room or no memory, nothing changed. */
 bool rl_exchange_reserve(struct rl_exchange *exchange, size_t size, struct rl_writer *writer);
 void rl_exchange_commit(struct rl_exchange *exchange, const struct rl_writer *writer,
-                        const struct rl_ticket *ticket);
+                        const struct rl_pending *pending);
 
 /* For a request that may go in one command with those enlisted before it. Whatever is reserved, composed or sent afterwards goes
  * behind it. false: as above. */
-bool rl_exchange_enlist(struct rl_exchange *exchange, size_t size, const struct rl_ticket *ticket);
+bool rl_exchange_enlist(struct rl_exchange *exchange, size_t size, const struct rl_pending *pending);
 
-/* The i-th of the last `count` tickets; for `compose`. */
-struct rl_ticket *rl_exchange_recent(struct rl_exchange *exchange, uint32_t count, uint32_t i);
+/* The i-th of the last `count` pending requests; for `compose`. */
+struct rl_pending *rl_exchange_recent(struct rl_exchange *exchange, uint32_t count, uint32_t i);
 
 /* Has what is enlisted written: what comes next is not to go with it. */
 void rl_exchange_compose(struct rl_exchange *exchange);
@@ -80,8 +80,8 @@ void rl_exchange_compose(struct rl_exchange *exchange);
 void rl_exchange_sent(struct rl_exchange *exchange, size_t length);
 
 /* The oldest unanswered request, of which there must be one; taken out: false when there is none. */
-const struct rl_ticket *rl_exchange_first(const struct rl_exchange *exchange);
-bool rl_exchange_take(struct rl_exchange *exchange, struct rl_ticket *ticket);
+const struct rl_pending *rl_exchange_first(const struct rl_exchange *exchange);
+bool rl_exchange_take(struct rl_exchange *exchange, struct rl_pending *pending);
 
 /* ---- in ---- */
 
@@ -90,7 +90,7 @@ size_t rl_exchange_room(struct rl_exchange *exchange);
 
 enum rl_input { RL_INPUT_REPLY, RL_INPUT_PUSH, RL_INPUT_MORE, RL_INPUT_BAD };
 
-/* Finds the next whole reply (of as many messages as the oldest ticket wants) or push in `in` and marks it as taken; it
+/* Finds the next whole reply (of as many messages as the oldest pending request wants) or push in `in` and marks it as taken; it
  * stays readable until the next call. */
 enum rl_input rl_exchange_next(struct rl_exchange *exchange, size_t *start, size_t *length);
 

@@ -14,6 +14,7 @@
 static void open_script(struct rl_writer *writer, const struct rl_lock_command *command, bool full,
                         uint32_t key_count, uint32_t argument_count)
 {
+    assert(rl_lock_command_script(command) != NULL);
     rl_write_command(writer, 3 + key_count + argument_count);
     rl_write_script(writer, rl_lock_command_script(command), full);
     rl_write_integer(writer, key_count);
@@ -36,6 +37,7 @@ static void write_fence_keys(struct rl_writer *writer, const struct rl_lock_comm
 {
     char key[RL_KEY_FENCE_MAX];
 
+    assert(command->epoch != NULL);
     rl_write_bytes(writer, key, rl_key_fence(key, command->key, command->key_length));
     rl_write_text(writer, RL_KEY_EPOCH);
     rl_write_text(writer, RL_KEY_FLOOR);

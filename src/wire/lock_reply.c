@@ -256,6 +256,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
     size_t offset = 0;
     struct rl_resp first = next_item(bytes, length, &offset);
 
+    assert(command->kind != RL_COMMAND_ACQUIRE || command->lock_kind != NULL);
     *reply = (struct rl_lock_reply){.answer = {.verdict = RL_FAILED, .ttl_left_ms = -2}};
     if (kind == RL_COMMAND_WATCH)
         reply->answer.armed =

@@ -21,6 +21,8 @@ void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, con
     uint32_t keys = acquire ? 2 + 2 * count : count;
     uint32_t arguments = acquire ? 2 + 3 * count : count;
 
+    assert(script != NULL);
+    assert(count >= 1);
     assert(count <= RL_MANY_MAX);
     rl_write_command(writer, 3 + keys + arguments);
     rl_write_script(writer, script, full);

@@ -3,8 +3,11 @@
  */
 #include "wire/script.h"
 
+#include <assert.h>
+
 bool rl_script_first_use(rl_script_set *carried, const struct rl_script *script)
 {
+    assert(script->number < RL_SCRIPTS_MAX);
     rl_script_set one = (rl_script_set)1 << script->number;
     bool first = (*carried & one) == 0;
 

@@ -60,6 +60,7 @@ ok 'with all that is known of each' matches "$out" '"role":"master".*"latency_p5
 exits 'for people' 0 doctor
 ok 'first the summary' matches "$out" '^5 nodes, 3 needed, 5 eligible: two more may fail'
 ok 'then each node' matches "$out" '  node 5 .*eligible  (redis|valkey) [0-9.]+ master  p50 [0-9.]+ms p99 [0-9.]+ms  clock [+-]'
+ok 'what is to be known of all of them is said once' has "$out" 'note: nodes 1, 2, 3, 4 and 5: it keeps nothing over a restart'
 ok 'at last the count' matches "$out" '0 errors, 0 warnings, [0-9]+ notes$'
 is 'nothing is left at the nodes' "$(for number in 1 2 3 4 5; do node "$number" KEYS '*doctor*'; done)" ''
 unset_nodes() { env -u REDLOCK_NODES "$REDLOCK" doctor >/dev/null 2>&1; }

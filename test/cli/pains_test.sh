@@ -75,6 +75,19 @@ ok 'who has it: since when, for how long, by how many nodes' matches "$out" 'sin
 kill "$started"
 finish
 
+# ---- a lock that is stuck: its holder renews it, and will never end
+start run --status-fd 3 --ttl 3s --renew 300ms --grace 500ms stuck -- sleep 600
+until_true has_event acquired
+exits 'a lock that is stuck: it is busy' 75 run -n stuck -- true
+force=$(sed -n 's/^  force *redlock //p' "$work/err")
+ok 'a lock that is stuck: how to break it is said' matches "$force" '^break stuck --id [0-9a-f]+$'
+# shellcheck disable=SC2086 # a command and its arguments
+exits 'a lock that is stuck: typed, it is broken' 0 $force --yes
+finish_holder() { wait "$started" 2>/dev/null; }
+finish_holder
+is 'a lock that is stuck: its holder is told that it lost it' "$?" 79
+exits 'a lock that is stuck: the next one has it' 0 run -w 30s stuck -- true
+
 # ---- is it an orphan: its holder was killed, and nobody says so
 start run --status-fd 3 --ttl 2s --renew 500ms orphan -- sleep 600
 until_true has_event acquired

@@ -252,8 +252,8 @@ static bool looked_after(struct sim_world *world, uint32_t attempt, uint32_t nod
         if (engine->debts[i].lock != NULL && engine->debts[i].node == node &&
             number_of(engine->debts[i].random) == attempt)
             return true;
-    for (uint32_t i = 0; i < exchange->ticket_count; i++)
-        if (number_of(rl_exchange_recent(exchange, exchange->ticket_count, i)->random) == attempt)
+    for (uint32_t i = 0; i < exchange->pending_count; i++)
+        if (number_of(rl_exchange_recent(exchange, exchange->pending_count, i)->random) == attempt)
             return true;
     return false;
 }
@@ -331,7 +331,7 @@ static void check_clean(struct sim_world *world)
         if (client->engine.debt_count != 0)
             sim_fail(world, "leak: client %u still owes %u releases", i + 1, client->engine.debt_count);
         for (uint32_t node = 0; node < world->plan.node_count; node++)
-            if (client->engine.sessions[node].exchange.ticket_count != 0)
+            if (client->engine.sessions[node].exchange.pending_count != 0)
                 sim_fail(world, "leak: client %u still waits for node %u", i + 1, node + 1);
         for (uint32_t j = 0; j < world->plan.worker_count; j++)
             if (client->workers[j].stage != SIM_IDLE)

@@ -431,7 +431,7 @@ static void deliver(struct sim_world *world, const struct sim_event *event)
     world->stats.pushes += message->push;
     client->door = message->push ? RL_EVENT_CHANGED : RL_EVENT_ANSWER;
     if (!message->push || world->plan.bug != SIM_BUG_PUSH_DROPPED ||
-        client->engine.sessions[event->node].exchange.ticket_count == 0)
+        client->engine.sessions[event->node].exchange.pending_count == 0)
         receive(world, client, event->node, message->bytes, message->length);
     sim_network_free(world, message);
     sim_client_attend(world, client);

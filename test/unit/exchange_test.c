@@ -38,11 +38,11 @@ static void release(void *context, void *memory, size_t size)
 static void compose(struct rl_exchange *exchange, uint32_t count, struct rl_writer *writer)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct rl_ticket *ticket = rl_exchange_recent(exchange, count, i);
+        struct rl_pending *pending = rl_exchange_recent(exchange, count, i);
         char text[16];
-        int length = snprintf(text, sizeof text, "%c%u", i == 0 ? '<' : ' ', ticket->question);
+        int length = snprintf(text, sizeof text, "%c%u", i == 0 ? '<' : ' ', pending->question);
 
-        ticket->together = (uint8_t)(count > 1 ? count : 0);
+        pending->together = (uint8_t)(count > 1 ? count : 0);
         rl_write_raw(writer, text, (size_t)length);
     }
     rl_write_raw(writer, ">", 1);
@@ -71,21 +71,21 @@ static int close_scene(void **state)
 
 static bool enlist(struct scene *scene, uint32_t number, size_t size)
 {
-    struct rl_ticket ticket = {.question = number, .replies = 1};
+    struct rl_pending pending = {.question = number, .replies = 1};
 
-    return rl_exchange_enlist(&scene->exchange, size, &ticket);
+    return rl_exchange_enlist(&scene->exchange, size, &pending);
 }
 
 static bool send_alone(struct scene *scene, uint32_t number, uint8_t replies)
 {
-    struct rl_ticket ticket = {.question = number, .replies = replies};
+    struct rl_pending pending = {.question = number, .replies = replies};
     struct rl_writer writer;
     char text[16];
 
     if (!rl_exchange_reserve(&scene->exchange, sizeof text, &writer))
         return false;
     rl_write_raw(&writer, text, (size_t)snprintf(text, sizeof text, "%u", number));
-    rl_exchange_commit(&scene->exchange, &writer, &ticket);
+    rl_exchange_commit(&scene->exchange, &writer, &pending);
     return true;
 }
 
@@ -118,21 +118,21 @@ static void what_is_enlisted_goes_as_one_command_before_what_follows(void **stat
     rl_exchange_compose(&scene->exchange);
     rl_exchange_compose(&scene->exchange);
     assert_written(scene, "1<2 3>4<5>");
-    assert_int_equal(scene->exchange.ticket_count, 5);
+    assert_int_equal(scene->exchange.pending_count, 5);
 }
 
-/* The ring of tickets is full, and goes round, while some of them are not written yet. */
-static void tickets_and_room_grow_under_what_is_enlisted(void **state)
+/* The ring of pending requests is full, and goes round, while some of them are not written yet. */
+static void the_ring_and_room_grow_under_what_is_enlisted(void **state)
 {
     struct scene *scene = *state;
-    struct rl_ticket ticket;
+    struct rl_pending pending;
     char expected[1024] = "";
     size_t used = 0;
 
     for (uint32_t i = 0; i < 40; i++)
         assert_true(send_alone(scene, 0, 1));
     for (uint32_t i = 0; i < 40; i++)
-        assert_true(rl_exchange_take(&scene->exchange, &ticket));
+        assert_true(rl_exchange_take(&scene->exchange, &pending));
     scene->exchange.out_length = 0;
     for (uint32_t i = 0; i < KEYS_MANY + 36; i++) {
         assert_true(enlist(scene, i, 2048));
@@ -152,12 +152,12 @@ static void without_memory_nothing_changes(void **state)
     scene->no_memory = true;
     assert_false(enlist(scene, 2, 32768));
     assert_true(enlist(scene, 3, 64));
-    while (scene->exchange.ticket_count < scene->exchange.ticket_capacity)
+    while (scene->exchange.pending_count < scene->exchange.ring_capacity)
         assert_true(enlist(scene, 4, 1));
     assert_false(enlist(scene, 5, 1));
     scene->no_memory = false;
     assert_true(enlist(scene, 6, 1));
-    assert_int_equal(scene->exchange.enlisted, scene->exchange.ticket_count);
+    assert_int_equal(scene->exchange.enlisted, scene->exchange.pending_count);
     rl_exchange_compose(&scene->exchange);
     assert_memory_equal(scene->exchange.out, "<1 3 4", 6);
 }
@@ -172,7 +172,7 @@ static void no_more_is_enlisted_than_may_wait(void **state)
         count++;
     assert_in_range(count, 8, 16);
     rl_exchange_compose(&scene->exchange);
-    assert_int_equal(scene->exchange.ticket_count, count);
+    assert_int_equal(scene->exchange.pending_count, count);
 }
 
 static void what_is_enlisted_on_a_broken_connection_is_not_written(void **state)
@@ -184,7 +184,7 @@ static void what_is_enlisted_on_a_broken_connection_is_not_written(void **state)
     rl_exchange_empty(&scene->exchange);
     rl_exchange_compose(&scene->exchange);
     assert_written(scene, "");
-    assert_int_equal(scene->exchange.ticket_count, 2); /* they are told by whoever breaks it */
+    assert_int_equal(scene->exchange.pending_count, 2); /* they are told by whoever breaks it */
 }
 
 /* ---- in ------------------------------------------------------------------------------------------------ */
@@ -207,7 +207,7 @@ static void take_all(struct scene *scene, char *text, size_t size)
 {
     struct rl_exchange *exchange = &scene->exchange;
     size_t start, length, used = strlen(text);
-    struct rl_ticket ticket;
+    struct rl_pending pending;
 
     for (;;) {
         enum rl_input input = rl_exchange_next(exchange, &start, &length);
@@ -219,10 +219,10 @@ static void take_all(struct scene *scene, char *text, size_t size)
         if (input == RL_INPUT_PUSH) {
             used += (size_t)snprintf(text + used, size - used, "push:");
         } else {
-            assert_true(rl_exchange_take(exchange, &ticket));
+            assert_true(rl_exchange_take(exchange, &pending));
             used += (size_t)snprintf(
                 text + used, size - used,
-                exchange->refused_together && ticket.together > 1 ? "%u all:" : "%u:", ticket.question);
+                exchange->refused_together && pending.together > 1 ? "%u all:" : "%u:", pending.question);
         }
         for (size_t i = 0; i < length; i++)
             if (exchange->in[start + i] != '\r')
@@ -331,7 +331,7 @@ static void a_list_of_another_length_or_no_list_is_nonsense(void **state)
         arrive(scene, wrong[i], strlen(wrong[i]));
         take_all(scene, text, sizeof text);
         assert_string_equal(text, "!");
-        assert_int_equal(scene->exchange.ticket_count, 3);
+        assert_int_equal(scene->exchange.pending_count, 3);
         close_scene(state);
     }
 }
@@ -344,7 +344,7 @@ static void a_connection_that_broke_in_the_middle_of_a_common_reply_begins_anew(
 
     for (size_t i = 0; i < sizeof broken_off / sizeof broken_off[0]; i++) {
         struct scene *scene;
-        struct rl_ticket ticket;
+        struct rl_pending pending;
         size_t start, length;
         char text[64] = "";
 
@@ -353,9 +353,9 @@ static void a_connection_that_broke_in_the_middle_of_a_common_reply_begins_anew(
         ask_three(scene);
         arrive(scene, broken_off[i], strlen(broken_off[i]));
         if (rl_exchange_next(&scene->exchange, &start, &length) == RL_INPUT_REPLY)
-            rl_exchange_take(&scene->exchange, &ticket);
+            rl_exchange_take(&scene->exchange, &pending);
         rl_exchange_empty(&scene->exchange);
-        while (rl_exchange_take(&scene->exchange, &ticket))
+        while (rl_exchange_take(&scene->exchange, &pending))
             ;
         ask_together(scene, 4, 2);
         arrive(scene, again, strlen(again));
@@ -374,7 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_A_SCENE(what_is_enlisted_goes_as_one_command_before_what_follows),
-        ON_A_SCENE(tickets_and_room_grow_under_what_is_enlisted),
+        ON_A_SCENE(the_ring_and_room_grow_under_what_is_enlisted),
         ON_A_SCENE(without_memory_nothing_changes),
         ON_A_SCENE(no_more_is_enlisted_than_may_wait),
         ON_A_SCENE(what_is_enlisted_on_a_broken_connection_is_not_written),

@@ -1,10 +1,9 @@
 /*
- * Structs whose first field says how large the caller knows them to be. Programs built against an older or a newer header meet
- * the present layout here, and nowhere else.
+ * Reads and writes structs of callers; see sized.h.
  */
-#include <string.h>
+#include "engine/sized.h"
 
-#include "client/client.h"
+#include <string.h>
 
 enum { SIZE_MAX_ACCEPTED = 65536 }; /* more is not a newer header but a struct that was never initialised */
 

@@ -1,10 +1,9 @@
 /*
- * The call that reads what is known of a node itself: from its greeting, from the guard, from TLS, and from an examination.
+ * Puts together what is known of a node; see facts.h.
  */
-#include <string.h>
+#include "engine/facts.h"
 
 #include "base/bytes.h"
-#include "client/client.h"
 
 static void take_greeting(redlock_node_facts *facts, const struct rl_session *session)
 {
@@ -52,34 +51,20 @@ static void take_examination(redlock_node_facts *facts, const struct rl_node_fac
     rl_text_copy(facts->foreign_keys, sizeof facts->foreign_keys, ours->foreign_keys);
 }
 
-redlock_result redlock_client_node_facts(redlock_client *client, uint32_t node, redlock_node_facts *facts)
+void rl_facts_tell(const struct rl_engine *engine, uint32_t node, redlock_node_facts *facts)
 {
-    RL_NO_CANCELLATION;
-    redlock_node_facts ours = {.size = sizeof ours,
-                               .memory_used = -1,
-                               .memory_max = -1,
-                               .append_only = -1,
-                               .snapshots = -1,
-                               .clock_offset_us = INT64_MIN};
-
-    if (!rl_sized_ok(facts, sizeof ours))
-        return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return REDLOCK_MISUSE;
-    if (node >= client->engine.node_count) {
-        rl_client_leave(client);
-        return REDLOCK_INVALID;
-    }
-    take_greeting(&ours, &client->engine.sessions[node]);
-    ours.durable = client->engine.sessions[node].url.durable;
-    take_terms(&ours, &client->engine.guards[node].terms);
-    if (client->engine.guards[node].clock_seen)
-        ours.clock_offset_us = client->engine.guards[node].clock_offset_us;
-    ours.certificate_ends_s = rl_stream_certificate_end(&client->connections[node].stream);
-    rl_text_copy(ours.user, sizeof ours.user, client->engine.sessions[node].url.user);
-    if (client->engine.facts != NULL)
-        take_examination(&ours, &client->engine.facts[node]);
-    rl_sized_write(facts, &ours, sizeof ours);
-    rl_client_leave(client);
-    return REDLOCK_OK;
+    *facts = (redlock_node_facts){.size = sizeof *facts,
+                                  .memory_used = -1,
+                                  .memory_max = -1,
+                                  .append_only = -1,
+                                  .snapshots = -1,
+                                  .clock_offset_us = INT64_MIN};
+    take_greeting(facts, &engine->sessions[node]);
+    facts->durable = engine->sessions[node].url.durable;
+    take_terms(facts, &engine->guards[node].terms);
+    if (engine->guards[node].clock_seen)
+        facts->clock_offset_us = engine->guards[node].clock_offset_us;
+    rl_text_copy(facts->user, sizeof facts->user, engine->sessions[node].url.user);
+    if (engine->facts != NULL)
+        take_examination(facts, &engine->facts[node]);
 }

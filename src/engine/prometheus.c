@@ -1,13 +1,12 @@
 /*
- * Statistics in the text format of Prometheus. Every family is written whatever was counted, so that the number of series depends on
- * the nodes alone. It counts nothing; stats.c does.
+ * Writes statistics for Prometheus; see prometheus.h. Nothing here depends on the program's locale.
  */
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "engine/prometheus.h"
+
 #include <string.h>
 
-#include "client/client.h"
+#include "base/bytes.h"
+#include "base/histogram.h"
 
 /* What is written so far. Once it does not fit, only its length goes on. */
 struct text {
@@ -18,43 +17,48 @@ struct text {
     bool labelled; /* the sample being written has a label already */
 };
 
-struct snapshot {
-    redlock_stats client;
-    uint32_t node_count;
-    const redlock_client *of;
-    redlock_node_stats nodes[];
-};
-
 /* ---- text ---- */
 
-static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct text *text, const char *format, ...)
+/* Adds to the text. */
+static void put_bytes(struct text *text, const char *bytes, size_t length)
 {
     size_t room = text->length < text->size ? text->size - text->length : 0;
-    va_list arguments;
 
-    va_start(arguments, format);
-    int length = vsnprintf(room == 0 ? NULL : text->bytes + text->length, room, format, arguments);
-    va_end(arguments);
-    text->length += length > 0 ? (size_t)length : 0;
+    if (room > 0)
+        memcpy(text->bytes + text->length, bytes, length < room ? length : room);
+    text->length += length;
+}
+
+static void put(struct text *text, const char *words)
+{
+    put_bytes(text, words, strlen(words));
+}
+
+static void put_number(struct text *text, uint64_t value)
+{
+    char digits[20];
+
+    put_bytes(text, digits, rl_decimal_write(digits, value));
 }
 
 static void put_label(struct text *text, const char *name, const char *value)
 {
-    put(text, "%s%s=\"", text->labelled ? "," : "{", name);
+    put(text, text->labelled ? "," : "{");
+    put(text, name);
+    put(text, "=\"");
     text->labelled = true;
-    for (; *value != '\0'; value++)
-        if (*value == '\n')
-            put(text, "\\n");
-        else
-            put(text, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+    for (; *value != '\0'; value++) {
+        if (*value == '"' || *value == '\\' || *value == '\n')
+            put(text, "\\");
+        put_bytes(text, *value == '\n' ? "n" : value, 1);
+    }
     put(text, "\"");
 }
 
 static void begin(struct text *text, const char *name, const char *suffix)
 {
-    put(text, "%s%s", name, suffix);
+    put(text, name);
+    put(text, suffix);
     text->labelled = false;
     for (uint32_t i = 0; i < text->label_count; i++)
         put_label(text, text->labels[i].name, text->labels[i].value);
@@ -62,23 +66,30 @@ static void begin(struct text *text, const char *name, const char *suffix)
 
 static void end_count(struct text *text, uint64_t value)
 {
-    put(text, "%s %" PRIu64 "\n", text->labelled ? "}" : "", value);
+    put(text, text->labelled ? "} " : " ");
+    put_number(text, value);
+    put(text, "\n");
 }
 
-/* Not by way of a double: the decimal point of a program's locale may be a comma. */
+/* With six decimals: those of a number that has a seventh digit before them, in whose place the point goes. */
 static void put_seconds(struct text *text, uint64_t us)
 {
-    put(text, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+    char decimals[20];
+    size_t length = rl_decimal_write(decimals, 1000000 + us % 1000000);
+
+    decimals[0] = '.';
+    put_number(text, us / 1000000);
+    put_bytes(text, decimals, length);
 }
 
 /* INT64_MIN: it is not known. */
 static void end_seconds(struct text *text, int64_t us)
 {
-    put(text, "%s ", text->labelled ? "}" : "");
+    put(text, text->labelled ? "} " : " ");
     if (us == INT64_MIN)
         put(text, "NaN");
     else {
-        put(text, "%s", us < 0 ? "-" : "");
+        put(text, us < 0 ? "-" : "");
         put_seconds(text, us < 0 ? -(uint64_t)us : (uint64_t)us);
     }
     put(text, "\n");
@@ -86,7 +97,10 @@ static void end_seconds(struct text *text, int64_t us)
 
 static void put_head(struct text *text, const char *name, const char *type, const char *help)
 {
-    put(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    const char *const parts[] = {"# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"};
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        put(text, parts[i]);
 }
 
 static void put_one(struct text *text, const char *name, const char *type, const char *help, uint64_t value)
@@ -121,15 +135,15 @@ static void put_histogram(struct text *text, const char *name, const char *key, 
     uint64_t below = 0;
 
     for (uint32_t bucket = 0; bucket < REDLOCK_HISTOGRAM_BUCKETS - 1; bucket++) {
-        uint64_t bound = redlock_histogram_bound_us(bucket);
-
         below += histogram->buckets[bucket];
         if (bucket < 12 || bucket % 2 != 0)
             continue;
         begin_part(text, name, "_bucket", key, value);
-        put(text, "%sle=\"", text->labelled ? "," : "{");
-        put_seconds(text, bound);
-        put(text, "\"} %" PRIu64 "\n", below);
+        put(text, text->labelled ? ",le=\"" : "{le=\"");
+        put_seconds(text, rl_histogram_bound(bucket));
+        put(text, "\"} ");
+        put_number(text, below);
+        put(text, "\n");
     }
     begin_part(text, name, "_bucket", key, value);
     put_label(text, "le", "+Inf");
@@ -205,7 +219,7 @@ static void put_leases(struct text *text, const redlock_stats *stats)
             stats->waiting);
 }
 
-static void put_fleet(struct text *text, const struct snapshot *snapshot)
+static void put_fleet(struct text *text, const struct rl_snapshot *snapshot)
 {
     put_one(text, "redlock_nodes", "gauge", "Nodes that are configured.", snapshot->node_count);
     put_one(text, "redlock_quorum_size", "gauge", "Nodes that have to grant a lock.",
@@ -217,13 +231,13 @@ static void put_fleet(struct text *text, const struct snapshot *snapshot)
 
 /* ---- nodes ---- */
 
-static void begin_node(struct text *text, const char *name, const struct snapshot *snapshot, uint32_t node)
+static void begin_node(struct text *text, const char *name, const struct rl_snapshot *snapshot, uint32_t node)
 {
     begin(text, name, "");
-    put_label(text, "node", redlock_client_node_url(snapshot->of, node));
+    put_label(text, "node", snapshot->engine->sessions[node].url.display);
 }
 
-static void put_answers(struct text *text, const struct snapshot *snapshot)
+static void put_answers(struct text *text, const struct rl_snapshot *snapshot)
 {
     static const char name[] = "redlock_node_answers_total";
     static const char *const words[] = {"granted",    "held",   "free",  "not_held",
@@ -248,7 +262,7 @@ static void put_reason(struct text *text, redlock_cause cause)
 {
     char reason[48];
 
-    snprintf(reason, sizeof reason, "%s", redlock_cause_name(cause));
+    rl_text_copy(reason, sizeof reason, redlock_cause_name(cause));
     for (char *at = reason; *at != '\0'; at++)
         *at = *at == ' ' || *at == '-' ? '_' : *at;
     put_label(text, "reason", reason);
@@ -261,7 +275,7 @@ static bool is_cause(uint32_t cause)
                   redlock_cause_name((redlock_cause)REDLOCK_CAUSES)) != 0;
 }
 
-static void put_failures(struct text *text, const struct snapshot *snapshot)
+static void put_failures(struct text *text, const struct rl_snapshot *snapshot)
 {
     static const char name[] = "redlock_node_failures_total";
 
@@ -275,7 +289,7 @@ static void put_failures(struct text *text, const struct snapshot *snapshot)
         }
 }
 
-static void put_offsets(struct text *text, const struct snapshot *snapshot)
+static void put_offsets(struct text *text, const struct rl_snapshot *snapshot)
 {
     static const char name[] = "redlock_node_clock_offset_seconds";
 
@@ -286,13 +300,13 @@ static void put_offsets(struct text *text, const struct snapshot *snapshot)
     }
 }
 
-static void put_latencies(struct text *text, const struct snapshot *snapshot)
+static void put_latencies(struct text *text, const struct rl_snapshot *snapshot)
 {
     static const char name[] = "redlock_node_latency_seconds";
 
     put_head(text, name, "histogram", "From question to answer.");
     for (uint32_t node = 0; node < snapshot->node_count; node++)
-        put_histogram(text, name, "node", redlock_client_node_url(snapshot->of, node),
+        put_histogram(text, name, "node", snapshot->engine->sessions[node].url.display,
                       &snapshot->nodes[node].latency);
 }
 
@@ -316,7 +330,7 @@ static uint64_t disconnects_of(const redlock_node_stats *stats)
     return stats->disconnects;
 }
 
-static void put_nodes(struct text *text, const struct snapshot *snapshot)
+static void put_nodes(struct text *text, const struct rl_snapshot *snapshot)
 {
     static const struct {
         const char *name, *type, *help;
@@ -341,17 +355,21 @@ static void put_nodes(struct text *text, const struct snapshot *snapshot)
     put_latencies(text, snapshot);
 }
 
-/* ---- the call ---- */
+/* ---- labels of the caller ---- */
+
+static bool is_letter(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
 
 static bool is_label_name(const char *name)
 {
     static const char *const taken[] = {"le", "outcome", "node", "verdict", "reason", "version"};
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
 
-    if (name == NULL || *name == '\0' || strchr(letters, *name) == NULL || strncmp(name, "__", 2) == 0)
+    if (name == NULL || !is_letter(name[0]) || (name[0] == '_' && name[1] == '_'))
         return false;
     for (const char *at = name; *at != '\0'; at++)
-        if (strchr(letters, *at) == NULL && !(*at >= '0' && *at <= '9'))
+        if (!is_letter(*at) && !(*at >= '0' && *at <= '9'))
             return false;
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(name, taken[i]) == 0)
@@ -359,7 +377,7 @@ static bool is_label_name(const char *name)
     return true;
 }
 
-static bool are_labels(const redlock_label *labels, uint32_t count)
+bool rl_prometheus_labels_ok(const redlock_label *labels, uint32_t count)
 {
     if (labels == NULL && count > 0)
         return false;
@@ -373,19 +391,9 @@ static bool are_labels(const redlock_label *labels, uint32_t count)
     return true;
 }
 
-static redlock_result take_snapshot(redlock_client *client, struct snapshot *snapshot)
-{
-    snapshot->client = (redlock_stats)REDLOCK_STATS_INIT;
-    redlock_result result = redlock_client_stats(client, &snapshot->client);
+/* ---- all of it ---- */
 
-    for (uint32_t node = 0; result == REDLOCK_OK && node < snapshot->node_count; node++) {
-        snapshot->nodes[node] = (redlock_node_stats)REDLOCK_NODE_STATS_INIT;
-        result = redlock_client_node_stats(client, node, &snapshot->nodes[node]);
-    }
-    return result;
-}
-
-static void put_all(struct text *text, const struct snapshot *snapshot)
+static void put_all(struct text *text, const struct rl_snapshot *snapshot)
 {
     put_head(text, "redlock_build_info", "gauge", "1; the version of the library is its label.");
     begin(text, "redlock_build_info", "");
@@ -397,31 +405,13 @@ static void put_all(struct text *text, const struct snapshot *snapshot)
     put_nodes(text, snapshot);
 }
 
-redlock_result redlock_stats_prometheus(redlock_client *client, const redlock_label *labels,
-                                        uint32_t label_count, char *bytes, size_t size, size_t *length)
+size_t rl_prometheus_write(const struct rl_snapshot *snapshot, const redlock_label *labels,
+                           uint32_t label_count, char *bytes, size_t size)
 {
-    RL_NO_CANCELLATION;
     struct text text = {.bytes = bytes, .size = size, .labels = labels, .label_count = label_count};
-    uint32_t node_count = redlock_client_node_count(client);
-    size_t needed = sizeof(struct snapshot) + node_count * sizeof(redlock_node_stats);
 
-    if (length == NULL || (bytes == NULL && size > 0) || !are_labels(labels, label_count))
-        return REDLOCK_INVALID;
-    *length = 0;
-    if (client == NULL)
-        return REDLOCK_MISUSE;
-    const redlock_allocator *allocator = &client->engine.config.allocator;
-    struct snapshot *snapshot = allocator->allocate(allocator->context, needed);
-    if (snapshot == NULL)
-        return REDLOCK_NOMEM;
-    snapshot->of = client;
-    snapshot->node_count = node_count;
-    redlock_result result = take_snapshot(client, snapshot);
-    if (result == REDLOCK_OK) {
-        put_all(&text, snapshot);
-        *length = text.length;
-        result = text.length < size ? REDLOCK_OK : REDLOCK_INVALID;
-    }
-    allocator->release(allocator->context, snapshot, needed);
-    return result;
+    put_all(&text, snapshot);
+    if (size > 0)
+        bytes[text.length < size ? text.length : size - 1] = '\0';
+    return text.length;
 }

@@ -1,0 +1,125 @@
+/*
+ * Sends, looks and runs timers; see poll.h.
+ */
+#include "client/poll.h"
+
+#include <time.h>
+
+#include "client/transfer.h"
+
+enum { REFRESH_AFTER_US = 5000 };
+
+/* In a crowd only the driver writes: what many threads ask for travels together. */
+static bool leave_to_driver(redlock_client *client)
+{
+    if (!client->driving || client->callers < RL_CROWD + client->engine.queues.blocked ||
+        pthread_equal(client->driver, pthread_self()))
+        return false;
+    if (client->pollers > 0 && !client->rung) {
+        client->rung = true;
+        rl_poller_ring(&client->poller);
+    }
+    return true;
+}
+
+void rl_poll_flush(redlock_client *client)
+{
+    const struct rl_wants *wants = &client->engine.wants;
+
+    do {
+        rl_transfer_connect(client);
+        if (wants->write != 0 && leave_to_driver(client))
+            return;
+        client->corked_until = (struct rl_time){0};
+        rl_transfer_write(client); /* which may fail */
+    } while ((wants->close | wants->open | wants->write) != 0);
+}
+
+struct rl_time rl_poll_due(const redlock_client *client)
+{
+    struct rl_time due = rl_engine_due(&client->engine);
+
+    return client->corked_until.us != 0 ? rl_time_min(due, client->corked_until) : due;
+}
+
+struct rl_span rl_poll_unseen(const redlock_client *client)
+{
+    return client->pollers > 0 ? rl_span_us(0) : rl_time_since(client->engine.now, client->last_turn);
+}
+
+/* How long to wait at once. The system's waiting does not count the time that the machine is suspended, leases do: with a lock
+ * in hand the clock is looked at every second, so that a loss is told soon after waking up. */
+int64_t rl_poll_rest_us(const redlock_client *client, int64_t left_us)
+{
+    int64_t most_us = client->engine.stats.held > 0 ? 1000000 : INT64_C(3600) * 1000000;
+
+    return left_us < most_us ? left_us : most_us;
+}
+
+struct timespec rl_poll_wake_time(redlock_client *client, struct rl_time until)
+{
+    struct timespec at;
+    int64_t left = rl_time_since(until, rl_client_now(client)).us;
+
+    left = rl_poll_rest_us(client, left);
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    left = left > 0 ? left : 0;
+    at.tv_sec += (time_t)(left / 1000000);
+    at.tv_nsec += (long)(left % 1000000 * 1000);
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_nsec -= 1000000000;
+        at.tv_sec++;
+    }
+    return at;
+}
+
+/* ---- the poller ---- */
+
+void rl_poll_enter(redlock_client *client, struct rl_span timeout, struct rl_polled *polled)
+{
+    polled->count = rl_poller_wait(&client->poller, timeout, polled->ready, RL_READY_MAX);
+}
+
+/* The bell is for the driver, who may be asleep in the poller: whoever else took it down rings it again. */
+static void pass_bell_on(redlock_client *client, const struct rl_polled *polled)
+{
+    if (client->pollers == 0 || (client->driving && pthread_equal(client->driver, pthread_self())))
+        return;
+    for (int i = 0; i < polled->count; i++)
+        if (polled->ready[i].tag == RL_POLLER_BELL)
+            rl_poller_ring(&client->poller);
+}
+
+void rl_poll_take(redlock_client *client, const struct rl_polled *polled, struct rl_span unseen)
+{
+    pass_bell_on(client, polled);
+    rl_transfer_ready(client, polled->ready, polled->count, unseen);
+    client->last_turn = client->engine.now;
+}
+
+void rl_poll_refresh(redlock_client *client)
+{
+    struct rl_polled polled;
+    struct rl_time now = rl_client_now(client);
+    struct rl_span unseen = rl_poll_unseen(client);
+
+    if (rl_time_before(now, rl_time_add(client->last_turn, rl_span_us(REFRESH_AFTER_US))))
+        return;
+    client->engine.looked_away = true;
+    rl_poll_enter(client, rl_span_us(0), &polled);
+    rl_poll_take(client, &polled, unseen);
+    client->engine.looked_away = false;
+}
+
+/* Answers that came while nobody looked are read first: without them a node would seem silent that is not. As long as nothing is
+ * due, what a loop has asked for in this turn waits for the rest of it. */
+void rl_poll_run_timers(redlock_client *client)
+{
+    bool waits;
+
+    rl_poll_refresh(client);
+    waits = client->corked_until.us != 0 && rl_time_before(client->engine.now, rl_poll_due(client));
+    rl_engine_tick(&client->engine);
+    if (!waits)
+        rl_poll_flush(client);
+}
