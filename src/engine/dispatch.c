@@ -25,6 +25,16 @@ static void look_again(struct rl_engine *engine, struct rl_session *session)
     rl_session_break(session, session->ineligible, why, engine->now);
 }
 
+/* A node that owes an answer is asked nothing more, except what it has just told of: a waiter that did not look into a change
+ * for that would miss the end of a lock. */
+static bool owes_too_much(const struct rl_engine *engine, const struct rl_session *session,
+                          enum rl_command_kind kind)
+{
+    bool told_now = kind == RL_COMMAND_WATCH && session->heard.us == engine->now.us;
+
+    return rl_session_silent(session, engine->now) && kind != RL_COMMAND_BREAK && !told_now;
+}
+
 static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question)
 {
     struct rl_engine *engine = lock->engine;
@@ -37,7 +47,7 @@ static void ask_node(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         look_again(engine, session);
     rl_session_wake(session, engine->now);
     if (session->state == RL_SESSION_RESTING || session->ineligible != RL_CAUSE_NONE ||
-        (rl_session_silent(session, engine->now) && kind != RL_COMMAND_BREAK)) {
+        owes_too_much(engine, session, kind)) {
         lock->refused_locally |= one;
     } else if (session->state != RL_SESSION_READY) {
         *(kind == RL_COMMAND_WATCH ? &lock->refused_locally : &lock->owed) |=

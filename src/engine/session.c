@@ -201,6 +201,7 @@ void rl_session_received(struct rl_session *session, size_t length, struct rl_ti
     assert(session->state >= RL_SESSION_GREETING);
     assert(length <= session->exchange.in_capacity - session->exchange.in_length);
     session->exchange.in_length += length;
+    session->heard = now;
     take_input(session, now);
 }
 

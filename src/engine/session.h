@@ -63,7 +63,8 @@ struct rl_session {
     enum rl_session_state state;
     bool resolving; /* OPENING: the address is being looked up */
     struct rl_exchange exchange;
-    size_t pushed; /* bytes of pushes since the last reply */
+    size_t pushed;        /* bytes of pushes since the last reply */
+    struct rl_time heard; /* when bytes last came */
     struct rl_handshake handshake;
     struct rl_time deadline; /* for becoming ready */
     struct rl_time retry_at;

@@ -39,8 +39,11 @@ says 'but is warned of' 'could not be written'
 # A file system without room for it, seen by this run alone.
 if unshare -m true 2>/dev/null; then
     mkdir "$work/small"
-    unshare -m sh -c 'mount -t tmpfs -o size=4k none "$1" && exec "$REDLOCK" run job --metrics-file "$1/x.prom" -- \
-        sh -c "ls -A \"\$1\"; exit 5" sh "$1"' sh "$work/small" >"$work/out" 2>"$work/err" </dev/null
+    unshare -m sh -c 'mount -t tmpfs -o size=4k none "$1" || exit
+        "$REDLOCK" run job --metrics-file "$1/x.prom" -- sh -c "exit 5"
+        code=$?
+        ls -A "$1"
+        exit $code' sh "$work/small" >"$work/out" 2>"$work/err" </dev/null
     code=$? out=$(<"$work/out") err=$(<"$work/err")
     is 'a full disk does not touch the lock' "$code" 5
     says 'and is named' 'No space left'

@@ -95,7 +95,7 @@ serve_as() {
     port=$(free_port)
     redis-server "$@" --port "$port" --bind 127.0.0.1 --save '' --dir "$work" --logfile "$work/n$number.log" </dev/null >/dev/null 2>&1 &
     node_pids[number]=$!
-    until_true redis-cli -p "$port" PING
+    until_true redis-cli -p "$port" PING >/dev/null
 }
 serve_as 6 --cluster-enabled yes --cluster-config-file "$work/nodes.conf"
 REDLOCK_NODES=redis://127.0.0.1:$port exits 'a node of a cluster' 69 run -n a -- true
@@ -104,7 +104,7 @@ says 'is called that, with what to name instead' 'name masters that stand alone'
 port=$(free_port)
 redis-server "$work/sentinel.conf" --sentinel --port "$port" --bind 127.0.0.1 --dir "$work" --logfile "$work/n7.log" </dev/null >/dev/null 2>&1 &
 node_pids[7]=$!
-until_true redis-cli -p "$port" PING
+until_true redis-cli -p "$port" PING >/dev/null
 REDLOCK_NODES=redis://127.0.0.1:$port exits 'a sentinel' 69 run -n a -- true
 says 'is called that, with what to name instead' 'name the masters that it watches'
 serve_as 8
@@ -116,7 +116,7 @@ port=$(free_port)
 redis-server --port 0 --tls-port "$port" --tls-cert-file "$work/cert.pem" --tls-key-file "$work/key.pem" --tls-auth-clients no \
     --bind 127.0.0.1 --save '' --dir "$work" --logfile "$work/n9.log" </dev/null >/dev/null 2>&1 &
 node_pids[9]=$!
-if until_true redis-cli --tls --cacert "$work/cert.pem" -p "$port" PING; then
+if until_true redis-cli --tls --cacert "$work/cert.pem" -p "$port" PING >/dev/null; then
     REDLOCK_NODES=redis://127.0.0.1:$port exits 'a node with TLS that is not spoken to in it' 69 run -n a -- true
     says 'is found out' 'rediss://'
     REDLOCK_NODES=rediss://127.0.0.1:$port exits 'an authority that is not known' 69 run -n a -- true

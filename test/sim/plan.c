@@ -186,8 +186,10 @@ static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
     plan->faults_end_us = plan->fault_every_us < 10000 ? 2000000 : PICK(prng, 2000000, 5000000, 12000000);
     /* Connections that hang are given up, nodes sit out, fetch a floor, and somebody's back-off ends. */
     plan->stop_us = plan->faults_end_us + 2 * quarantine.us + 15000000 + plan->longest_ms * 2000;
-    /* What is held then is given back, and what is owed to nodes that are gone may last for the longest lock. */
-    plan->end_us = plan->stop_us + 8000000 + plan->hold_max_us + plan->longest_ms * 2000;
+    /* Then the last waits end, what is held is given back, and what is owed to nodes that are gone may last for the longest
+     * lock. */
+    plan->end_us =
+        plan->stop_us + SIM_WAIT_MAX_MS * 1000 + 8000000 + plan->hold_max_us + plan->longest_ms * 2000;
 }
 
 /* Mostly all of them tell. */

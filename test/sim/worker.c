@@ -89,7 +89,7 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_client *client = sim_client_of(world, worker);
     bool wait = sim_chance(world, 60), blocks = sim_chance(world, 50);
-    int64_t wait_ms = wait ? sim_draw(world, 1, sim_chance(world, 20) ? 15000 : 3000) : 0;
+    int64_t wait_ms = wait ? sim_draw(world, 1, sim_chance(world, 20) ? SIM_WAIT_MAX_MS : 3000) : 0;
     redlock_result result;
     redlock_spec spec;
     char name[16];
