@@ -143,6 +143,19 @@ static bool gone_from_quorum(const struct rl_lease *lease)
     return rl_node_set_count(lease->tally.denied) > node_count - rl_quorum(node_count);
 }
 
+/* Whether nothing that is still to come makes it an extension, or a loss that has to be known at once: a node that cannot be reached
+ * answers first, and must not hide what the others are about to say. */
+static bool extension_failed(const struct rl_lease *lease)
+{
+    uint32_t node_count = lease->config.terms->node_count;
+    uint32_t silent = node_count - rl_node_set_count(rl_tally_answered(&lease->tally));
+    uint32_t denied = rl_node_set_count(lease->tally.denied);
+
+    if (rl_tally_decide(&lease->tally) != RL_LOST)
+        return false;
+    return gone_from_quorum(lease) || denied + silent <= node_count - rl_quorum(node_count);
+}
+
 static void report_extension(struct rl_lease *lease, enum rl_outcome outcome, struct rl_effects *effects)
 {
     lease->extend_outcome = outcome;
@@ -272,7 +285,7 @@ static void take_answer(struct rl_lease *lease, const struct rl_event *event, st
         return;
     if (rl_tally_decide(&lease->tally) == RL_WON)
         win_extension(lease, effects);
-    else if (rl_tally_decide(&lease->tally) == RL_LOST)
+    else if (extension_failed(lease))
         lose_extension(lease, event->now, effects);
 }
 

@@ -78,6 +78,9 @@ until_true() {
     done
 }
 
+# Whether the library needs a sanitizer's run-time library, which programs and interpreters of the system do not bring along.
+is_sanitized() { nm -D "$BUILD/src/libredlock.so" | grep -q ' U __[at]san_init'; }
+
 done_testing() {
     echo "1..$tests"
     exit "$((failures > 0))"

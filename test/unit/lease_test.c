@@ -655,6 +655,39 @@ static void it_is_lost_at_once_when_so_many_deny_it_that_no_quorum_is_left(void 
     assert_false(rl_lease_held(&holding.lease, at(303)));
 }
 
+/* Whoever cannot be reached answers first: what the others say after that is what matters. */
+static void a_node_that_cannot_be_reached_hides_no_loss(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 5);
+    tell(&holding, RL_EVENT_TIMER, RENEW_MS);
+    answer(&holding, 1, RENEW_MS, RL_FAILED);
+    answer(&holding, 2, RENEW_MS + 1, RL_DENIED);
+    answer(&holding, 4, RENEW_MS + 1, RL_DENIED);
+    assert_nothing(&holding);
+    assert_true(rl_lease_held(&holding.lease, at(RENEW_MS + 1)));
+    answer(&holding, 3, RENEW_MS + 2, RL_DENIED);
+    assert_lost(&holding, RL_OUTCOME_NOT_HELD);
+}
+
+static void an_extension_that_cannot_be_a_loss_any_more_is_tried_again_at_once(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 5);
+    tell(&holding, RL_EVENT_TIMER, RENEW_MS);
+    answer(&holding, 0, RENEW_MS, RL_FAILED);
+    answer(&holding, 1, RENEW_MS, RL_FAILED);
+    answer(&holding, 2, RENEW_MS + 1, RL_DENIED);
+    assert_nothing(&holding);
+    answer(&holding, 3, RENEW_MS + 1, RL_FAILED);
+    assert_extended(&holding, RL_OUTCOME_NO_QUORUM, false);
+    assert_true(rl_lease_held(&holding.lease, at(RENEW_MS + 1)));
+}
+
 static void some_denials_and_some_silence_are_no_loss_yet(void **state)
 {
     struct holding holding;
@@ -665,8 +698,10 @@ static void some_denials_and_some_silence_are_no_loss_yet(void **state)
     answer(&holding, 0, 301, RL_DENIED);
     answer(&holding, 1, 301, RL_DENIED);
     answer(&holding, 2, 301, RL_FAILED);
+    assert_nothing(&holding);
+    tell(&holding, RL_EVENT_TIMER, RENEW_MS + TIMEOUT_MS);
     assert_extended(&holding, RL_OUTCOME_NO_QUORUM, false);
-    assert_true(rl_lease_held(&holding.lease, at(302)));
+    assert_true(rl_lease_held(&holding.lease, at(RENEW_MS + TIMEOUT_MS)));
 }
 
 static void a_loss_settles_those_who_wait_too(void **state)
@@ -1009,6 +1044,8 @@ int main(void)
         cmocka_unit_test(an_extension_that_failed_does_not_use_up_the_limit),
         cmocka_unit_test(it_is_lost_when_its_validity_ends),
         cmocka_unit_test(it_is_lost_at_once_when_so_many_deny_it_that_no_quorum_is_left),
+        cmocka_unit_test(a_node_that_cannot_be_reached_hides_no_loss),
+        cmocka_unit_test(an_extension_that_cannot_be_a_loss_any_more_is_tried_again_at_once),
         cmocka_unit_test(some_denials_and_some_silence_are_no_loss_yet),
         cmocka_unit_test(a_loss_settles_those_who_wait_too),
         cmocka_unit_test(after_a_loss_nothing_makes_it_held_again),
