@@ -100,6 +100,28 @@ static void holder_is_told_before_anybody_else_can_have_it(void **state)
     redlock_client_close(other);
 }
 
+/* A node that refuses connections answers before all others do. What these say is what counts. */
+static void holder_is_told_although_a_node_is_down(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_client *other = open_warm_client(fleet_urls(fleet));
+    struct told told = {.let_go = true};
+    redlock_lock *lock = take_renewed(client, &told);
+    redlock_report report = detailed_report();
+    redlock_break_spec spec = break_of(lock);
+
+    fleet_kill(fleet, 1);
+    assert_result(REDLOCK_OK, redlock_break(other, &spec, &report), &report);
+    await(atomic_load(&told.lost) == 1);
+    assert_int_equal(told.broken, 1);
+    assert_non_null(strstr(told.line, "an operator has broken it"));
+    redlock_lock_free(lock);
+    give_back(await_lock(other, NAME));
+    redlock_client_close(client);
+    redlock_client_close(other);
+}
+
 static void now_lets_others_in_at_once(void **state)
 {
     struct fleet *fleet = *state;
@@ -322,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_1_3_5_NODES(holder_is_told_before_anybody_else_can_have_it),
         ON_1_3_5_NODES(now_lets_others_in_at_once),
+        ON_NODES(holder_is_told_although_a_node_is_down, start_five_nodes),
         ON_NODES(marks_end_by_themselves, start_three_nodes),
         ON_NODES(successor_is_never_hit, start_three_nodes),
         ON_NODES(release_and_extension_say_that_it_was_broken, start_three_nodes),
