@@ -76,6 +76,19 @@ says 'and its holder is named' "id $nightly_id"
 says 'with the way to break it' "redlock break nightly --id $nightly_id"
 exits 'not at all with -n' 75 wait nightly -n
 exits 'with the exit code one wants' 3 wait nightly -n -E 3
+"$REDLOCK" wait nightly --nodes redis://127.0.0.1:1 >"$work/blind" 2>&1 </dev/null &
+blind=$!
+started_pids+=("$blind")
+ok 'whoever cannot see whether it is free is told so' until_true grep -q 'cannot be seen' "$work/blind"
+kill "$blind"
+(
+    unset REDLOCK_NODES REDLOCK_CONFIG
+    export REDLOCK_LOCAL_DIR=$work/none
+    "$REDLOCK" wait nightly >"$work/nowhere" 2>&1 </dev/null
+    echo "$?" >"$work/nowhere.code"
+)
+is 'waiting starts no nodes where none are configured' "$(<"$work/nowhere.code")" 69
+ok 'and leaves nothing behind' test ! -e "$work/none"
 
 # ---- watch
 "$REDLOCK" watch nightly >"$work/watch.one" 2>&1 </dev/null &
@@ -96,7 +109,7 @@ exits 'another id is not hit' 79 break nightly --id 00000000 --yes
 says 'its holder is named' "id $nightly_id"
 ok 'and lives' kill -0 "$holder"
 exits 'nobody has a lock that is free' 79 break nobodys --id 00000000 --yes
-hold victim --ttl 3s
+hold victim --ttl 30s --renew 500ms
 victim=$holder
 victim_id=$(id_of victim)
 fence=$("$REDLOCK" list victim --json | field fence)
