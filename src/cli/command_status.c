@@ -139,7 +139,7 @@ static void print_holder(const char *name, const redlock_report *report, const s
     if (clean[0] != '\0')
         printf("  id      %s\n", clean);
     if (holder->broken)
-        printf("  broken  by an operator: free when its holder has heard of it, or when the lease ends\n");
+        printf("  broken  %s\n", CLI_HOLDER_BROKEN);
     else if (clean[0] != '\0')
         printf("  force   redlock break %s --id %s\n", name, clean);
     print_owners(owners, 1);

@@ -220,7 +220,9 @@ static int say_busy(const struct cli_session *session, const char *name, const r
         say_lease(&now, held ? owners.owners[0].node_count : 0);
     }
     cli_output_hint("see", "redlock status %s", name);
-    if (now.holder.id[0] != '\0' && (!seen || held))
+    if (now.holder.broken)
+        cli_output_hint("broken", CLI_HOLDER_BROKEN);
+    else if (now.holder.id[0] != '\0' && (!seen || held))
         cli_output_hint("force", "redlock break %s --id %s", name, now.holder.id);
     return code;
 }

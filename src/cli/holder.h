@@ -8,6 +8,8 @@
 
 #include <redlock.h>
 
+#define CLI_HOLDER_BROKEN "by an operator: free when its holder has heard of it, or when the lease ends"
+
 /* "web-3 (pid 4242, user deploy, "pg_dump prod")", as far as it is known. */
 void cli_holder_describe(const redlock_holder *holder, char *text, size_t size);
 
