@@ -18,6 +18,7 @@ static struct history *history;
 static atomic_int breaks, told, stop;
 
 struct holding {
+    atomic_bool entered; /* when it began is written down */
     atomic_bool lost;
     struct hold hold;
 };
@@ -28,6 +29,8 @@ static void on_lost(void *context, redlock_lock *lock, const redlock_report *rep
     struct holding *holding = context;
 
     (void)lock;
+    while (!atomic_load(&holding->entered))
+        sleep_ms(1);
     holding->hold.left_us = history_now_us();
     history_add(history, &holding->hold);
     atomic_fetch_add(&told, report->broken != 0);
@@ -50,16 +53,18 @@ static void hold_once(redlock_client *client, int holder, int round)
         return;
     holding.hold.entered_us = history_now_us();
     holding.hold.fence = redlock_lock_fence(lock);
+    atomic_store(&holding.entered, true);
     for (int i = 0; i < 40 + 20 * (round % 5) && !atomic_load(&holding.lost); i++)
         sleep_ms(5);
     if (!atomic_load(&holding.lost)) {
-        struct hold hold = holding.hold;
+        int64_t left_us = history_now_us();
 
-        hold.left_us = history_now_us();
         redlock_release(lock, NULL);
         redlock_lock_free(lock); /* after which on_lost does not run */
-        if (!atomic_load(&holding.lost))
-            history_add(history, &hold);
+        if (atomic_load(&holding.lost))
+            return;
+        holding.hold.left_us = left_us;
+        history_add(history, &holding.hold);
         return;
     }
     redlock_lock_free(lock);
