@@ -1010,7 +1010,7 @@ class [[nodiscard]] lock
     {
         return redlock_lock_fence(native_handle());
     }
-    /* The texts live as long as the lock. Whoever knows the owner value can release it. */
+    /* The texts live as long as the lock. A process that knows the owner value can release it. */
     std::string_view name() const noexcept
     {
         return text(redlock_lock_name);

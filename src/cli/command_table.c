@@ -28,7 +28,7 @@ static const char run_text[] =
 static const char acquire_text[] =
     "Prints the lease, one \"key value\" line each: name, owner, ttl_ms, validity_ms,\n"
     "fence. Nothing renews it: it ends after its TTL unless redlock extend is called\n"
-    "in time. Whoever knows the owner value can extend and release the lock.\n";
+    "in time. A process that knows the owner value can extend and release it.\n";
 
 static const char owner_text[] = "Exit code 79 when this owner does not hold NAME.\n";
 

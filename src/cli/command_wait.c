@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 
-/* Whoever waits for ever is told when what it waits for cannot be seen. */
+/* A caller that waits for ever is told when the lock cannot be seen. */
 static void warn_if_blind(const struct cli_session *session, const char *name)
 {
     redlock_report report = cli_session_report(session);

@@ -361,7 +361,7 @@ static void say_forbidden(const struct failing *failing, json_t *more)
         cli_output_hint("or", "redlock run --pass-credentials, above this one");
 }
 
-/* Who has it instead, or nobody: the owner may have ended, or never have been this one. */
+/* The holder that has it instead, or nobody: the owner may have ended, or never have been this one. */
 static void say_not_held(const struct failing *failing, json_t *more)
 {
     redlock_report now = cli_session_second_report(failing->session);

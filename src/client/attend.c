@@ -16,7 +16,7 @@ static void complete(redlock_client *client, struct rl_operation *operation)
         pthread_cond_signal(&client->notifier_wake);
 }
 
-/* Whoever stands at the connections ends it. */
+/* The thread that stands at the connections ends it. */
 static void give_to_crowd(redlock_client *client, struct rl_operation *operation)
 {
     rl_list_append(&client->crowd.ended, &operation->following);

@@ -46,9 +46,9 @@ enum { RL_CROWD = 4 }; /* as many blocking calls at once are one */
 enum { RL_DORMITORIES = 4, RL_BEDS = 32 * RL_DORMITORIES };
 
 struct rl_crowd {
-    _Atomic(struct rl_post *) inbox;         /* open only while somebody stands */
-    atomic_bool dozing;                      /* who stands may be in the poller, and has to be rung for */
-    atomic_uint inside;                      /* threads that may still touch any of this */
+    _Atomic(struct rl_post *) inbox; /* open only while somebody stands */
+    atomic_bool dozing;              /* the standing thread may be in the poller, and has to be rung for */
+    atomic_uint inside;              /* threads that may still touch any of this */
     atomic_uint dormitories[RL_DORMITORIES]; /* a number that rises with every waking */
     atomic_uint next_bed;
 

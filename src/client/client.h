@@ -19,7 +19,7 @@
 
 enum { RL_RANDOM_POOL = 256 };
 
-/* What the client's own threads run. It is given when the client is opened: whoever starts them stands below what they do. */
+/* What the client's own threads run. It is given when the client is opened: the file that starts them is below what they do. */
 struct rl_own_threads {
     void *(*carry)(void *client);
     void *(*notify)(void *client);
