@@ -47,7 +47,8 @@ struct cli_options {
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
     int64_t tries, node;
-    bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color, help;
+    bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color,
+        help;
     bool plain, yes, force, check, require_nodes, foreign, now;
     const struct cli_commands *commands; /* all there are; not read, but given by main() */
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
