@@ -352,8 +352,7 @@ static bool node_drained(const struct rl_engine *engine, const struct rl_session
         return true;
     if (session->state != RL_SESSION_READY || session->exchange.pending_count == 0)
         return !rl_time_before(now, rl_time_add(began, patience));
-    return (rl_session_silent(session, now) &&
-            !rl_time_before(now, rl_time_add(session->heard, patience))) ||
+    return (rl_session_silent(session, now) && !rl_time_before(now, rl_time_add(session->heard, patience))) ||
            rl_time_since(now, began).us >= DRAIN_TIMEOUTS * patience.us;
 }
 
