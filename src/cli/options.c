@@ -318,7 +318,9 @@ static int check_words(const struct reader *reader)
         return refuse_value(reader, command->name, options->words[command->most_words],
                             "is one word too many");
     if ((command->bit & ASKING) && options->word_count > 0 && *options->words[0] == '\0')
-        return refuse(reader, command->name, "needs a NAME that is not empty");
+        return refuse(reader, command->name,
+                      command->bit == CLI_LIST ? "needs a GLOB that is not empty, or none"
+                                               : "needs a NAME that is not empty");
     return 0;
 }
 
