@@ -215,20 +215,21 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
     }
 }
 
-/* Of no lock: the command is refused in any case. What counts is whether the node says that it cannot write at all. */
+/* Of no lock: the command is refused in any case, and whose key is there is nobody's business. What counts is whether the node says that it
+ * cannot write at all. */
 static void read_attempt(const struct rl_resp *attempt, const struct rl_resp *ttl,
                          struct rl_lock_reply *reply)
 {
-    static const struct rl_resp nothing = {.type = RL_RESP_STRING, .text = ""};
     enum rl_cause cause =
         attempt->type == RL_RESP_ERROR ? rl_error_cause(attempt->text, attempt->text_length) : RL_CAUSE_NONE;
 
-    if (cause != RL_CAUSE_NONE && cause != RL_CAUSE_ERROR && !rl_cause_is_inability(cause)) {
+    if (cause != RL_CAUSE_NONE && cause != RL_CAUSE_ERROR && !rl_cause_is_inability(cause))
         answer_error(reply, attempt);
-        return;
-    }
-    read_peek(&nothing, ttl, reply);
-    if (!rl_cause_is_inability(cause))
+    else if (ttl->type != RL_RESP_INTEGER)
+        answer_protocol(reply);
+    else
+        reply->answer.verdict = RL_GRANTED;
+    if (reply->answer.verdict != RL_GRANTED || !rl_cause_is_inability(cause))
         return;
     reply->answer.cause = cause;
     reply->error = attempt->text;
