@@ -3,6 +3,7 @@
  */
 #include "engine/looks.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "engine/finds.h"
@@ -20,6 +21,7 @@ bool rl_looks_begin_one(struct rl_listing *listing, const struct rl_page_entry *
     redlock_lock *lock = rl_lock_create(engine, &spec, spec.name_length, "nobody", strlen("nobody"));
     struct rl_operation *look = lock != NULL ? rl_operation_create(engine, RL_OPERATION_INSPECT, lock) : NULL;
 
+    assert(entry->key_length >= prefix);
     if (look == NULL) {
         if (lock != NULL)
             rl_lock_unref(lock);
@@ -82,6 +84,8 @@ bool rl_looks_begin(struct rl_listing *listing)
 {
     struct rl_page_entry entry;
 
+    assert(!listing->alone);
+    assert(listing->stage == RL_LISTING_LOOKING);
     while (listing->operation->looking < LOOKS_AT_ONCE && next_key(listing, &entry)) {
         enum rl_news news;
 

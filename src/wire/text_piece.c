@@ -3,6 +3,7 @@
  */
 #include "wire/text_piece.h"
 
+#include <assert.h>
 #include <string.h>
 
 int rl_hex_value(char c)
@@ -28,11 +29,13 @@ bool rl_piece_has(struct rl_piece piece, char c)
 
 struct rl_piece rl_piece_first(struct rl_piece piece, size_t length)
 {
+    assert(length <= piece.length);
     return (struct rl_piece){piece.text, length};
 }
 
 struct rl_piece rl_piece_rest(struct rl_piece piece, size_t start)
 {
+    assert(start <= piece.length);
     return (struct rl_piece){piece.text + start, piece.length - start};
 }
 
@@ -67,6 +70,7 @@ const char *rl_piece_decode(struct rl_piece piece, const char *too_long, char *o
     size_t length = 0;
     size_t i = 0;
 
+    assert(capacity > 0);
     while (i < piece.length) {
         int byte = (unsigned char)piece.text[i++];
 
