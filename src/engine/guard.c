@@ -54,7 +54,7 @@ void rl_guard_ready(struct rl_engine *engine, uint32_t node)
     const char *why = "";
     enum rl_cause cause = rl_admission_ruled_out(&session->handshake.info, &why);
 
-    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->fitness = guard->looked = RL_FITNESS_UNKNOWN;
     guard->cause = RL_CAUSE_NONE;
     guard->epoch[0] = guard->record[0] = '\0';
     guard->announced = (struct rl_time){0};
@@ -145,9 +145,7 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, con
         if (found && rl_admission_give_floor(engine, node, floor, terms))
             continue;
         guard->again = after_ms(engine, FLOOR_RETRY_MS);
-        rl_admission_refuse(
-            engine, node, RL_CAUSE_FENCES,
-            "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)");
+        rl_admission_refuse(engine, node, RL_CAUSE_FENCES, rl_vote_floorless);
         engine->changed |= rl_node_set_one(node);
     }
 }
@@ -200,14 +198,17 @@ static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct
 
 /* ---- answers ---- */
 
-/* Longer than our own locks need: for whose sake? */
+/* Longer than our own locks need: for whose sake? A node that nobody has asked for a vote since has not written down when it began: a look
+ * writes nothing. */
 static void describe_quarantine(const struct rl_engine *engine, char *why, size_t size,
-                                const struct rl_admitted *admitted)
+                                const struct rl_admitted *admitted, bool looks)
 {
     struct rl_text text = rl_text_on(why, size);
+    bool begun = !looks || admitted->wait_ms < admitted->quarantine_ms;
 
-    rl_text_format(&text, "restarted or wiped; quarantined for another %ld s",
-                   (long)((admitted->wait_ms + 999) / 1000));
+    rl_text_format(&text, "restarted or wiped; quarantined for %s%ld s%s", begun ? "another " : "",
+                   (long)((admitted->wait_ms + 999) / 1000),
+                   begun ? "" : " from when a lock is next asked for");
     if (admitted->quarantine_ms > rl_admission_quarantine_ms(engine))
         rl_text_format(&text, ", as locks of another client last up to %ld s",
                        (long)(rl_guard_longest_lock_ms(admitted->quarantine_ms) / 1000));
@@ -266,7 +267,7 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
         guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
-        describe_quarantine(engine, why, sizeof why, admitted);
+        describe_quarantine(engine, why, sizeof why, admitted, pending->number == RL_WORD_LOOK);
         guard->quarantine_ends = after_ms(engine, admitted->wait_ms);
         /* Somebody may give the operator's word before the time is up: ask now and then. */
         guard->again =
@@ -314,6 +315,7 @@ bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_pen
         rl_clocks_note(engine, node, rl_time_since(engine->now, pending->sent), admitted.node_us);
     if (pending->number == RL_WORD_LOOK) {
         /* For people to read; whoever wants its vote has to ask for that. */
+        guard->looked = admitted.fitness;
         guard->fitness = RL_FITNESS_UNKNOWN;
         guard->again = engine->now;
         return true;
@@ -338,7 +340,7 @@ void rl_guard_dropped(struct rl_engine *engine, uint32_t node)
 void rl_guard_down(struct rl_engine *engine, uint32_t node)
 {
     engine->guards[node].asking = false;
-    engine->guards[node].fitness = RL_FITNESS_UNKNOWN;
+    engine->guards[node].fitness = engine->guards[node].looked = RL_FITNESS_UNKNOWN;
     engine->guards[node].cause = RL_CAUSE_NONE;
     engine->guards[node].sweep = 0;
     engine->guards[node].proved = (struct rl_time){0};

@@ -23,6 +23,7 @@
  * must not come back. */
 struct rl_node_guard {
     enum rl_fitness fitness;
+    enum rl_fitness looked;         /* by the latest look, which asks for no vote; UNKNOWN: it told nothing */
     bool awaits_floor;              /* it lacked a floor when the present sweep began */
     bool asking;                    /* an admission is on its way */
     struct rl_time asked;           /* when the latest one was sent */
