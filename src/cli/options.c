@@ -41,6 +41,8 @@ static const struct cli_option table[] = {
      "stop CMD after DUR (exit code 124)"},
     {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING, "exclusive|fair",
      "who comes next: the quickest (exclusive), or who asked first (fair)"},
+    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING | CLI_EXTEND, NULL,
+     "hold it together with other readers (--format redisson only)"},
     {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING, "TEXT",
      "who holds it: told to everybody who waits (your user name)"},
     {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING, "TEXT", "what for: told to everybody who waits (nothing)"},
@@ -78,6 +80,9 @@ static const struct cli_option table[] = {
     {"plain", '\0', CLI_VALUE_NONE, AT(plain),
      LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH, NULL,
      "SET NX PX only: no fence, no guard against nodes that forget"},
+    {"format", '\0', CLI_VALUE_CHOICE, AT(format), LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR,
+     "common|redisson",
+     "redisson: share locks with Redisson (Java) in its own format, without fence and guard (common)"},
     {"for", '\0', CLI_VALUE_DURATION, AT(bench_ms), CLI_BENCH, "DUR", "how long to measure in all (10s)"},
     {"check", '\0', CLI_VALUE_NONE, AT(check), CLI_STATUS, NULL,
      "print the first line only; exit 1 when no node may fail"},
@@ -90,7 +95,6 @@ static const struct cli_option table[] = {
      "no colours on a terminal (also: NO_COLOR)"},
     {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "say all this"},
     /* Known by name so that they can be refused with a good word. */
-    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING, NULL, NULL},
     {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
 };
 
@@ -336,7 +340,8 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv, 
                                     .conflict_exit_code = CLI_NOT_GIVEN,
                                     .status_fd = CLI_NOT_GIVEN,
                                     .on_lost = CLI_NOT_GIVEN,
-                                    .kind = CLI_NOT_GIVEN};
+                                    .kind = CLI_NOT_GIVEN,
+                                    .format = CLI_NOT_GIVEN};
     /* Words are moved to the front of argv itself: there are never more words than places read so far. */
     options->words = argv;
     int code = read_words(&reader);

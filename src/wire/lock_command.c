@@ -21,8 +21,14 @@ static void open_script(struct rl_writer *writer, const struct rl_lock_command *
     rl_write_bytes(writer, command->key, command->key_length);
 }
 
-static void write_plain_acquire(struct rl_writer *writer, const struct rl_lock_command *command)
+static void write_plain_acquire(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
+    if (command->lock_kind->acquire_plain != NULL) {
+        open_script(writer, command, full, 1, 2);
+        rl_write_bytes(writer, command->owner, command->owner_length);
+        rl_write_integer(writer, command->ttl_ms);
+        return;
+    }
     rl_write_command(writer, 6);
     rl_write_text(writer, "SET");
     rl_write_bytes(writer, command->key, command->key_length);
@@ -63,9 +69,10 @@ static void write_guarded_acquire(struct rl_writer *writer, const struct rl_lock
 
 static void write_acquire(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
-    assert(command->epoch != NULL || command->lock_kind->not_plain == NULL);
+    assert(command->epoch != NULL ? command->lock_kind->acquire != NULL
+                                  : command->lock_kind->not_plain == NULL);
     if (command->epoch == NULL)
-        write_plain_acquire(writer, command);
+        write_plain_acquire(writer, command, full);
     else
         write_guarded_acquire(writer, command, full);
     if (command->prove) {
@@ -123,15 +130,32 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     rl_write_bytes(writer, command->owner, command->owner_length);
 }
 
-/* GETRANGE, not GET: what is there may be anybody's, and of any size. What is tracked is the last thing asked: of a change
- * between the two the node would tell before the answer is whole, when it is not known to be watched yet. */
+/* GETRANGE, not GET: what is there may be anybody's, and of any size. A script is sent whole each time: what is said in one breath with
+ * other commands cannot be sent again alone. */
+static void write_look(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    const struct rl_kind *kind = command->lock_kind;
+
+    if (kind->look != NULL) {
+        rl_write_command(writer, 5);
+        rl_write_script(writer, kind->look, true);
+        rl_write_text(writer, "1");
+        rl_write_bytes(writer, command->key, command->key_length);
+        rl_write_text(writer, kind->is_shared ? "1" : "0");
+    } else {
+        rl_write_command(writer, 4);
+        rl_write_text(writer, "GETRANGE");
+        rl_write_bytes(writer, command->key, command->key_length);
+        rl_write_text(writer, "0");
+        rl_write_integer(writer, RL_OWNER_MARK_LENGTH + RL_OWNER_MAX - 1);
+    }
+}
+
+/* What is tracked is the last thing asked: of a change between the two the node would tell before the answer is whole, when it is
+ * not known to be watched yet. */
 static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
 {
-    rl_write_command(writer, 4);
-    rl_write_text(writer, "GETRANGE");
-    rl_write_bytes(writer, command->key, command->key_length);
-    rl_write_text(writer, "0");
-    rl_write_integer(writer, RL_OWNER_MARK_LENGTH + RL_OWNER_MAX - 1);
+    write_look(writer, command);
     if (command->kind == RL_COMMAND_WATCH)
         rl_write_track_next(writer);
     rl_write_command(writer, 2);
@@ -143,7 +167,7 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
 {
     switch (command->kind) {
     case RL_COMMAND_ACQUIRE:
-        return command->epoch != NULL ? command->lock_kind->acquire : NULL;
+        return command->epoch != NULL ? command->lock_kind->acquire : command->lock_kind->acquire_plain;
     case RL_COMMAND_RAISE:
         return command->lock_kind->raise;
     case RL_COMMAND_EXTEND:
