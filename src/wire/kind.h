@@ -29,6 +29,8 @@ struct rl_kind {
     const struct rl_script *extend;
     const struct rl_script *release;
     const struct rl_script *release_many; /* as acquire_many */
+    const struct rl_script *break_hold;   /* given the same keys as release */
+    const struct rl_script *list;         /* all locks that look like it */
 
     /* What its vote is given: keys behind the four that every kind has, arguments behind the five; NULL none. */
     uint32_t extra_keys;

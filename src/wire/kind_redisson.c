@@ -37,6 +37,8 @@ const struct rl_kind rl_kind_redisson = {
     .look = &rl_script_redisson_look,
     .extend = &rl_script_redisson_extend,
     .release = &rl_script_redisson_release,
+    .break_hold = &rl_script_redisson_break,
+    .list = &rl_script_redisson_list,
     .release_keys = 2,
     .write_release_keys = write_release_keys,
 };
@@ -46,6 +48,8 @@ const struct rl_kind rl_kind_redisson_shared = {
     .look = &rl_script_redisson_look,
     .extend = &rl_script_redisson_extend_shared,
     .release = &rl_script_redisson_release,
+    .break_hold = &rl_script_redisson_break,
+    .list = &rl_script_redisson_list,
     .release_keys = 2,
     .write_release_keys = write_release_keys,
     .is_shared = true,

@@ -130,6 +130,17 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     rl_write_bytes(writer, command->owner, command->owner_length);
 }
 
+static void write_break(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
+{
+    const struct rl_kind *kind = command->lock_kind;
+
+    open_script(writer, command, full, 1 + kind->release_keys, 2);
+    if (kind->write_release_keys != NULL)
+        kind->write_release_keys(writer, command);
+    rl_write_bytes(writer, command->owner, command->owner_length);
+    rl_write_integer(writer, command->ttl_ms);
+}
+
 /* GETRANGE, not GET: what is there may be anybody's, and of any size. A script is sent whole each time: what is said in one breath with
  * other commands cannot be sent again alone. */
 static void write_look(struct rl_writer *writer, const struct rl_lock_command *command)
@@ -185,9 +196,9 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
     case RL_COMMAND_ADMIT:
         return &rl_script_admit;
     case RL_COMMAND_BREAK:
-        return &rl_script_break;
+        return command->lock_kind->break_hold;
     case RL_COMMAND_PAGE:
-        return &rl_script_list;
+        return command->lock_kind->list;
     case RL_COMMAND_PEEK:
     case RL_COMMAND_WATCH:
     case RL_COMMAND_TRACK:
@@ -249,12 +260,10 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         write_fence_question(writer, command);
         break;
     case RL_COMMAND_BREAK:
-        open_script(writer, command, full, 1, 2);
-        rl_write_bytes(writer, command->owner, command->owner_length);
-        rl_write_integer(writer, command->ttl_ms);
+        write_break(writer, command, full);
         break;
     case RL_COMMAND_PAGE:
-        rl_page_write(writer, command->page, full);
+        rl_page_write(writer, command->lock_kind->list, command->page, full);
         break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_EXAMINE:

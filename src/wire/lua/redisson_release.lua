@@ -1,14 +1,15 @@
--- Gives back a lock in Redisson's format, held alone or with other readers, and wakes those who wait in Redisson: for an RLock, for a
--- read/write lock, and the first of a fair lock's queue.
+-- Gives back a lock in Redisson's format, held alone or with other readers, and wakes those who wait in Redisson.
 -- KEYS[1] lock  KEYS[2] queue of a fair lock  KEYS[3] until when those in it wait, in ms of their own clocks   ARGV[1] owner
--- Answers 1 given back, 0 held by another owner, -1 nothing there
-local call, pcall, lock, owner = redis.call, redis.pcall, KEYS[1], ARGV[1]
+-- Answers 1 given back, 0 held by another owner, -1 nothing there, -5 an operator had broken it: others get in now
+local call, pcall, lock, owner, queue, timeouts = redis.call, redis.pcall, KEYS[1], ARGV[1], KEYS[2], KEYS[3]
 -- include parts/redisson_names.lua
-if pcall('HEXISTS', lock, owner) ~= 1 then
+local broken = pcall('HEXISTS', lock, 'broken|' .. owner) == 1
+if not broken and pcall('HEXISTS', lock, owner) ~= 1 and pcall('HEXISTS', lock, owner .. ':write') ~= 1 then
     return call('EXISTS', lock) == 1 and 0 or -1
 end
-local reads = call('HGET', lock, 'mode') == 'read'
-if reads then
+local message = '1'
+if call('HGET', lock, 'mode') == 'read' then
+    message = '0'
     call('HDEL', lock, owner)
     call('DEL', lease)
     if call('HLEN', lock) > 1 then
@@ -31,21 +32,5 @@ if reads then
     end
 end
 call('DEL', lock)
--- A user that may not publish has given it back all the same; they hear of it when their time runs out.
-local channel = 'redisson_lock__channel:' .. tag
-pcall('PUBLISH', channel, '0')
-pcall('PUBLISH', 'redisson_rwlock:' .. tag, reads and '0' or '1')
-local queue = pcall('LRANGE', KEYS[2], '0', '15')
-if #queue > 0 then
-    local time = call('TIME')
-    local now = time[1] * 1000 + time[2] / 1000
-    -- Those before the first that still waits are passed over by Redisson itself, once somebody asks.
-    for _, waiter in ipairs(queue) do
-        pcall('PUBLISH', channel .. ':' .. waiter, '0')
-        local ends = pcall('ZSCORE', KEYS[3], waiter)
-        if type(ends) == 'string' and tonumber(ends) > now then
-            break
-        end
-    end
-end
-return 1
+-- include parts/redisson_wake.lua
+return broken and -5 or 1

@@ -1,5 +1,5 @@
 -- Lets a hold live for at least ttl from now, if owner has one: as a reader with its own lease, or alone. Never shortens. Answers and is
--- done then, or if another owner has the lock and does not share it. Wants call, lock, owner, ttl, lease.
+-- done then; leaves behind mode. Wants call, lock, owner, ttl, lease.
 local mode = redis.pcall('HGET', lock, 'mode')
 if redis.pcall('HEXISTS', lock, owner) == 1 then
     if mode == 'read' and call('PTTL', lease) < ttl then
@@ -10,4 +10,7 @@ if redis.pcall('HEXISTS', lock, owner) == 1 then
         call('PEXPIRE', lock, ttl)
     end
     return 1
+end
+if redis.pcall('HEXISTS', lock, 'broken|' .. owner) == 1 then
+    return -5
 end
