@@ -286,8 +286,7 @@ typedef struct redlock_options {
     void *trace_context;
     /* log and trace run in the middle of things, on any thread: they must not call the library nor fork. */
     uint32_t pid; /* said in owner values; default: this process, which may end before its lock does */
-    redlock_format
-        format; /* default REDLOCK_FORMAT_COMMON; all programs that share a lock have to agree */
+    redlock_format format; /* default REDLOCK_FORMAT_COMMON; all programs that share a lock have to agree */
 } redlock_options;
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)

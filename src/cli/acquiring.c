@@ -43,8 +43,10 @@ int cli_acquiring_kind(const struct cli_session *session, const struct cli_optio
     if (*kind != REDLOCK_FAIR || !session->config.plain)
         return 0;
     if (session->config.redisson) {
-        cli_output_fail(CLI_EXIT_USAGE, "--kind fair: nobody of ours stands in the queue of Redisson's fair lock");
-        cli_output_hint("fix", "leave out --kind fair: Redisson's fair locks and ours exclude each other all the same");
+        cli_output_fail(CLI_EXIT_USAGE,
+                        "--kind fair: nobody of ours stands in the queue of Redisson's fair lock");
+        cli_output_hint(
+            "fix", "leave out --kind fair: Redisson's fair locks and ours exclude each other all the same");
         return CLI_EXIT_USAGE;
     }
     cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no line of those who wait");

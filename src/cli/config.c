@@ -232,8 +232,9 @@ static int settle_format(const struct cli_options *options, struct cli_config *c
     if (options->format != CLI_NOT_GIVEN)
         config->redisson = options->format == REDLOCK_FORMAT_REDISSON;
     if (config->redisson && !config->plain && config->mode_given) {
-        cli_output_fail(CLI_EXIT_CONFIG,
-                        "the configuration has mode = guarded, and Redisson's format knows no fence and no guard");
+        cli_output_fail(
+            CLI_EXIT_CONFIG,
+            "the configuration has mode = guarded, and Redisson's format knows no fence and no guard");
         cli_output_hint("fix", "leave out mode = guarded, or give --plain to say that you know");
         return CLI_EXIT_CONFIG;
     }

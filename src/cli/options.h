@@ -44,7 +44,8 @@ struct cli_options {
     const char *listen, *unix_path, *resp, *metrics_name;
     const char *metrics_file, *metrics_label;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms;
-    int64_t conflict_exit_code, status_fd, on_lost, kind, format; /* kind: a redlock_kind, format: a redlock_format */
+    int64_t conflict_exit_code, status_fd, on_lost, kind,
+        format; /* kind: a redlock_kind, format: a redlock_format */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, quiet, verbose, json, no_color, help;
     bool plain, yes, force, check, require_nodes, foreign, now;
     const struct cli_commands *commands; /* all there are; not read, but given by main() */

@@ -47,7 +47,7 @@ struct rl_kind {
 
     /* Its properties. */
     bool stands_in_line; /* nodes keep its waiters in a line, and asking is what keeps the place */
-    bool is_shared; /* several may have it: callers of one client do not queue behind each other */
+    bool is_shared;      /* several may have it: callers of one client do not queue behind each other */
     const char
         *not_plain; /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
 };

@@ -19,7 +19,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Letters, so that a person can write seeds; any other byte chooses too. */
-static const char choices[] = "aprekwRmlPLhtsf";
+static const char choices[] = "aprekwRmlPLhtsfS";
 
 static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kind, uint64_t proposal,
                        const char *bytes, size_t length)
@@ -143,6 +143,8 @@ static void read_any(char choice, const char *bytes, size_t length)
         read_reply(RL_COMMAND_ACQUIRE, &rl_kind_exclusive, 0, bytes, length);
     if (choice == 'f')
         read_reply(RL_COMMAND_ACQUIRE, &rl_kind_fair, 77, bytes, length);
+    if (choice == 'S')
+        read_reply(RL_COMMAND_WATCH, &rl_kind_redisson_shared, 0, bytes, length);
     if (choice == 'L')
         read_waiters(bytes, length);
     if (choice == 'm')

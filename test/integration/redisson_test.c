@@ -299,8 +299,7 @@ static void a_node_that_lost_it_is_given_it_again(void **state)
     redlock_spec spec = shared_spec(LONG_TTL_MS);
 
     for (int shared = 0; shared <= 1; shared++) {
-        redlock_lock *lock =
-            shared ? take_spec(client, &spec) : take_lock(client, WANTED, LONG_TTL_MS);
+        redlock_lock *lock = shared ? take_spec(client, &spec) : take_lock(client, WANTED, LONG_TTL_MS);
         const char *owner = redlock_lock_owner(lock, NULL);
 
         await(has_field(fleet, owner, ""));
