@@ -77,7 +77,7 @@ says 'names those there are' 'common|redisson'
 printf '%s\n' "node = unix://$work/n1.sock" 'format = redisson' >"$work/redisson.conf"
 exits 'the format can be configured' 0 run --config "$work/redisson.conf" job -- \
     sh -c 'test "$(redis-cli -s "$0" TYPE job)" = hash' "$work/n1.sock"
-exits 'and overruled' 0 run --config "$work/redisson.conf" --format common job -- \
+exits 'and overruled' 0 run --config "$work/redisson.conf" --format common --plain job -- \
     sh -c 'test "$(redis-cli -s "$0" TYPE job)" = string' "$work/n1.sock"
 echo 'mode = guarded' >>"$work/redisson.conf"
 exits 'with guarded mode it is an error' 78 run --config "$work/redisson.conf" job -- true
