@@ -132,7 +132,7 @@ static struct rl_config config_of(const struct sim_plan *plan, uint32_t index)
     };
 }
 
-static enum rl_planted planted_in_engine(enum sim_bug bug)
+static enum rl_planted planted_bug(enum sim_bug bug)
 {
     switch (bug) {
     case SIM_BUG_NOT_REARMED:
@@ -145,6 +145,10 @@ static enum rl_planted planted_in_engine(enum sim_bug bug)
         return RL_PLANTED_ADOPT_INELIGIBLE;
     case SIM_BUG_INIT_CLOCK:
         return RL_PLANTED_INIT_CLOCK;
+    case SIM_BUG_HIDDEN_LOSS:
+        return RL_PLANTED_HIDDEN_LOSS;
+    case SIM_BUG_SILENT_NOT_ASKED:
+        return RL_PLANTED_SILENT_NOT_ASKED;
     default:
         return RL_PLANTED_NONE;
     }
@@ -193,7 +197,7 @@ void sim_client_start(struct sim_world *world, uint32_t index)
     client->wake_us = INT64_MAX;
     if (!rl_engine_init(&client->engine, &config, &host, world->plan.node_count))
         abort();
-    client->engine.planted = planted_in_engine(world->plan.bug);
+    client->engine.planted = planted_bug(world->plan.bug);
     add_nodes(world, &client->engine);
     if (!rl_engine_seed(&client->engine))
         abort();
@@ -295,6 +299,7 @@ void sim_client_attend(struct sim_world *world, struct sim_client *client)
         for (uint32_t i = 0; i < world->plan.worker_count; i++) {
             sim_wakes_look(world, client, &client->workers[i]);
             sim_worker_look(world, &client->workers[i]);
+            sim_losses_look(world, &client->workers[i]);
         }
     } while (take_ended(world, client) || take_notice(world, client) || take_turned(world, client) ||
              (client->engine.wants.close | client->engine.wants.open | client->engine.wants.write) != 0);

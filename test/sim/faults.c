@@ -124,12 +124,16 @@ static void remove_guard_key(struct sim_world *world, struct sim_node *node)
     sim_node_remove(node, sim_chance(world, 50) ? RL_KEY_EPOCH : RL_KEY_FLOOR);
 }
 
+/* Sometimes everywhere: somebody deletes what looks stuck. */
 static void evict_lock(struct sim_world *world, struct sim_node *node)
 {
+    bool everywhere = sim_chance(world, 30);
     char key[16];
 
     snprintf(key, sizeof key, "lock-%u", (unsigned)sim_draw(world, 0, world->plan.name_count - 1));
-    sim_node_remove(node, key);
+    for (uint32_t i = 0; i < world->plan.node_count; i++)
+        if (everywhere ? world->nodes[i].up : &world->nodes[i] == node)
+            sim_node_remove(&world->nodes[i], key);
 }
 
 static void step_clock(struct sim_world *world, struct sim_node *node, int64_t low_us, int64_t high_us)

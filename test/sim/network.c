@@ -391,7 +391,9 @@ static void receive(struct sim_world *world, struct sim_client *client, uint32_t
 
         if (room == 0)
             return;
-        if (rl_resp_skip(bytes, length, &part) != RL_RESP_OK)
+        if (rl_resp_skip(bytes, length, &part) == RL_RESP_OK)
+            sim_losses_reply(world, client, node, bytes);
+        else
             part = length; /* the rest of one that came in two parts */
         part = part < room ? part : room;
         if (part > 1 && sim_chance(world, 5))

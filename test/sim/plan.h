@@ -40,7 +40,7 @@ enum sim_fault {
     /* From here on: beyond what is promised. Only the order of fences is checked then. */
     SIM_FAULT_STEP_AHEAD, /* a node's clock is set forward */
     SIM_FAULT_RATE,       /* a node's clock runs at a wild rate for a while */
-    SIM_FAULT_EVICT,      /* the key of a lock is removed */
+    SIM_FAULT_EVICT,      /* the key of a lock is removed, at one node or at all */
     SIM_FAULTS
 };
 
@@ -66,6 +66,8 @@ enum sim_bug {
     SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUG_ADOPT_QUARANTINED, /* a node that sits out vouches for locks that somebody wants to go on with */
     SIM_BUG_OWN_TERM, /* a node sits out for as long as the locks of whoever asks may last, and no others' */
+    SIM_BUG_HIDDEN_LOSS, /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
+    SIM_BUG_SILENT_NOT_ASKED, /* a node that owes an answer is not asked about a change that it tells of */
     SIM_BUGS
 };
 

@@ -174,6 +174,7 @@ static void hold(struct sim_world *world, struct sim_worker *worker, redlock_loc
     worker->stage = SIM_HELD;
     worker->lock = lock;
     worker->valid_until = lock->lease.valid_until;
+    worker->denied = worker->denied_in = 0;
     worker->give_back_us = now_of(client) + sim_draw(world, 0, hold_max_us(&world->plan, lock));
     worker->act_us = world->stopping ? now_of(client) : worker->give_back_us;
     if (!world->stopping && sim_chance(world, 30)) {

@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 #include "base/prng.h"
+#include "core/planted.h"
 #include "engine/calls.h"
 #include "engine/engine.h"
-#include "engine/planted.h"
 #include "sim/node.h"
 #include "sim/plan.h"
 
@@ -100,6 +100,9 @@ struct sim_worker {
     int64_t won_us;
     rl_node_set granted; /* votes that its round had before the latest reply */
     uint64_t round;      /* and which round that was */
+    rl_node_set
+        denied; /* HELD: nodes that said in the round of this number that they do not have it; see losses.c */
+    uint32_t denied_in;
     /* Waiting: see wakes.c. */
     bool waited, waits;
     uint32_t question;
@@ -256,6 +259,12 @@ void sim_wakes_removing(void *world, struct sim_node *node, const struct sim_key
 /* Looks at who waits after something happened. */
 void sim_wakes_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
 void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uint32_t node);
+
+/* ---- losses.c: that a holder learns of a loss at its next renewal ---- */
+
+/* A whole reply is about to reach a client. */
+void sim_losses_reply(struct sim_world *world, struct sim_client *client, uint32_t node, const char *bytes);
+void sim_losses_look(struct sim_world *world, const struct sim_worker *worker);
 
 /* ---- client.c: an engine, its host and its timers ---- */
 

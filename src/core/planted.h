@@ -1,0 +1,28 @@
+/*
+ * Bugs that the simulator plants in the core and the engine, to see whether they are found. They exist only where these were built
+ * for the simulator; in the library every one of these conditions is false, and gone.
+ */
+#ifndef RL_CORE_PLANTED_H
+#define RL_CORE_PLANTED_H
+
+#include <stdbool.h>
+
+enum rl_planted {
+    RL_PLANTED_NONE,
+    RL_PLANTED_NOT_REARMED,     /* waiters do not learn that a connection is there again */
+    RL_PLANTED_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
+    RL_PLANTED_HALF_BATCH,      /* what a script that failed half-way may have granted is asked for again */
+    RL_PLANTED_ADOPT_INELIGIBLE, /* adoptions and extensions count also what ineligible nodes say; those say it, too */
+    RL_PLANTED_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's clock */
+    RL_PLANTED_HIDDEN_LOSS, /* a renewal ends as soon as it cannot be won, before it is known whether the lock is gone */
+    RL_PLANTED_SILENT_NOT_ASKED, /* a change told by a node that owes an answer is not looked into */
+};
+
+#ifdef RL_PLANTED_BUGS
+/* `of` is whatever has the field: an engine, or what the core is given by it. */
+#define RL_PLANTED(of, bug) ((of)->planted == (bug))
+#else
+#define RL_PLANTED(of, bug) ((void)(of), false)
+#endif
+
+#endif
