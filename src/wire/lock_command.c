@@ -141,6 +141,17 @@ static void write_break(struct rl_writer *writer, const struct rl_lock_command *
     rl_write_integer(writer, command->ttl_ms);
 }
 
+/* A command that stores nothing whatever is there, and that a node which cannot write refuses before it looks at it. */
+static void write_attempt(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    rl_write_command(writer, 5);
+    rl_write_text(writer, "SET");
+    rl_write_bytes(writer, command->key, command->key_length);
+    rl_write_text(writer, "x");
+    rl_write_text(writer, "NX");
+    rl_write_text(writer, "XX");
+}
+
 /* GETRANGE, not GET: what is there may be anybody's, and of any size. A script is sent whole each time: what is said in one breath with
  * other commands cannot be sent again alone. */
 static void write_look(struct rl_writer *writer, const struct rl_lock_command *command)
@@ -166,7 +177,10 @@ static void write_look(struct rl_writer *writer, const struct rl_lock_command *c
  * not known to be watched yet. */
 static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
 {
-    write_look(writer, command);
+    if (command->nameless)
+        write_attempt(writer, command);
+    else
+        write_look(writer, command);
     if (command->kind == RL_COMMAND_WATCH)
         rl_write_track_next(writer);
     rl_write_command(writer, 2);
