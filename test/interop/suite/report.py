@@ -27,6 +27,18 @@ def peer_table(document):
     return ["library", "version", "nodes", *sharing.COLUMNS], peer_rows(document)
 
 
+def wakes(document):
+    """How long the two sides took to come in after the other's release, where that was seen."""
+    found = []
+    for row in document["peers"]:
+        for cells in row.get("modes", {}).values():
+            for cell in cells.values():
+                if "took" in cell:
+                    found.append(f"{row['title']}: ours {cell['took']['ours_ms']} ms after its release, its own "
+                                 f"{cell['took']['theirs_ms']} ms after ours")
+    return found
+
+
 def count(row, mode):
     cells = row["modes"][mode].values()
     passed = sum(cell["outcome"] == "yes" for cell in cells)
@@ -93,7 +105,7 @@ def document_text(document):
         parts += ["Libraries", as_text(peer_table(document)), ""]
     if document["servers"]:
         parts += ["Servers", as_text(server_table(document)), ""]
-    return "\n".join(parts + problems(document))
+    return "\n".join(parts + wakes(document) + problems(document))
 
 
 def served_by(document):
@@ -103,6 +115,9 @@ def served_by(document):
 def document_markdown(document):
     parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}, libraries on {served_by(document)}.", "",
              "### Libraries", "", as_markdown(peer_table(document)), "", "### Servers", "", as_markdown(server_table(document)), ""]
+    if told := wakes(document):
+        parts += ["From a release to the entry of the other side's waiter, by the clock of the node that was last, in this one run:", "",
+                  *(f"- {line}" for line in told), ""]
     parts += [f"mixed: one node each of {', '.join(servers.MIXED)}.", ""]
     notes = problems(document)
     parts += ["What failed:", "", *(f"- {line}" for line in notes), ""] if notes else []
