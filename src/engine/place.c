@@ -18,10 +18,12 @@ enum { LEASE_MS = 10000, SHOWN_MS = 30000, GRACE_MS = 100, STUCK_MS = 150, DEPUT
 static void draw_place(struct rl_operation *operation, uint32_t lease_ms)
 {
     redlock_lock *lock = operation->lock;
-    uint64_t random[2] = {rl_prng_next(&lock->engine->prng), rl_prng_next(&lock->engine->prng)};
+    uint8_t random[16];
     int64_t wall_us = rl_state_wall_us(lock->engine);
 
-    rl_hex_write(operation->place.id, (const uint8_t *)random, sizeof random);
+    rl_number_to_bytes(random, rl_prng_next(&lock->engine->prng));
+    rl_number_to_bytes(random + 8, rl_prng_next(&lock->engine->prng));
+    rl_hex_write(operation->place.id, random, sizeof random);
     operation->place.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
     operation->place.lease_ms = lease_ms;
     operation->place.grace_ms = GRACE_MS;

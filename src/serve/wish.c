@@ -46,13 +46,14 @@ void *serve_wish_new(struct serve_exchange *exchange, const char *why, size_t si
 {
     const char *who = exchange->principal->name;
     size_t name_length = exchange->name.length, why_size = strlen(who) + (why == NULL ? 0 : strlen(why)) + 3;
-    char *memory = calloc(1, size + name_length + 1 + why_size), *texts = memory + size;
+    char *memory = calloc(1, size + name_length + 1 + why_size);
 
     if (memory == NULL) {
         serve_refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for the request");
         return NULL;
     }
     struct serve_wish *wish = (struct serve_wish *)(void *)(memory + offset);
+    char *texts = memory + size;
     memcpy(texts, exchange->name.bytes, name_length);
     wish->name = texts;
     wish->name_length = name_length;
