@@ -200,7 +200,8 @@ int cli_session_ttl(const struct cli_session *session, const struct cli_options 
 
 int cli_session_check_name(const struct cli_session *session, const char *name)
 {
-    static const char *const reserved[] = {"redlock-guard:", "redlock-fence:", "redlock-line:"};
+    static const char *const reserved[] = {
+        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
     const char *prefix = session->config.prefix == NULL ? "" : session->config.prefix;
     char key[REDLOCK_NAME_MAX + 1];
 
