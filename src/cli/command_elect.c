@@ -36,12 +36,27 @@ static int take_part(const struct cli_options *options)
 /* ---- observing -------------------------------------------------------------------------------------------- */
 
 struct observer {
+    redlock_client *client;
+    const char *name;
     bool json, begun;
     bool failed;    /* stdout cannot be written to */
     char leader[9]; /* as was told last; empty: nobody leads */
     uint64_t fence;
     bool unknown; /* too few nodes answered */
 };
+
+/* The fence is agreed on a moment after the lock is seen at the nodes: looked up once more, as long as the same one has it. */
+static uint64_t find_fence(const struct observer *observer, const redlock_event *event, const char *id)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    if (*id == '\0')
+        return 0;
+    if (redlock_inspect(observer->client, observer->name, 0, &report) == REDLOCK_OK &&
+        strcmp(report.holder.id, id) == 0 && report.fence > event->lock.fence)
+        return report.fence;
+    return event->lock.fence;
+}
 
 static void print_leader(const struct observer *observer, const redlock_event *event, const char *id)
 {
@@ -51,8 +66,8 @@ static void print_leader(const struct observer *observer, const redlock_event *e
         json_t *object =
             json_pack("{s:s, s:I, s:o}", "event", observer->unknown ? "unknown" : "leader", "at_ms",
                       (json_int_t)event->at_ms, "leader", cli_output_holder(&event->lock.holder));
-        if (*id != '\0' && event->lock.fence != 0)
-            json_object_set_new(object, "fence", json_integer((json_int_t)event->lock.fence));
+        if (observer->fence != 0)
+            json_object_set_new(object, "fence", json_integer((json_int_t)observer->fence));
         cli_output_answer(object);
         return;
     }
@@ -63,7 +78,7 @@ static void print_leader(const struct observer *observer, const redlock_event *e
         printf("nobody leads\n");
     } else {
         cli_listed_holder(&event->lock.holder, holder, sizeof holder);
-        printf("%s leads, fence %llu\n", holder, (unsigned long long)event->lock.fence);
+        printf("%s leads, fence %llu\n", holder, (unsigned long long)observer->fence);
     }
 }
 
@@ -74,14 +89,13 @@ static int take_event(void *context, const redlock_event *event)
     bool unknown = event->change == REDLOCK_CHANGE_UNKNOWN;
     bool led = !unknown && event->change != REDLOCK_CHANGE_LOST && event->change != REDLOCK_CHANGE_BROKEN;
     const char *id = led ? event->lock.holder.id : "";
-    uint64_t fence = *id == '\0' ? 0 : event->lock.fence;
+    bool same = observer->begun && strcmp(observer->leader, id) == 0 && observer->unknown == unknown;
 
-    if (observer->begun && strcmp(observer->leader, id) == 0 && observer->fence == fence &&
-        observer->unknown == unknown)
+    if (same && (*id == '\0' || event->lock.fence <= observer->fence))
         return 0;
     observer->begun = true;
     observer->unknown = unknown;
-    observer->fence = fence;
+    observer->fence = find_fence(observer, event, id);
     snprintf(observer->leader, sizeof observer->leader, "%s", id);
     print_leader(observer, event, id);
     observer->failed = !cli_output_flush();
@@ -92,7 +106,8 @@ static int watch(const struct cli_session *session, const char *name)
 {
     redlock_report report = cli_session_report(session);
     redlock_list_spec spec = REDLOCK_LIST_SPEC_INIT;
-    struct observer observer = {.json = cli_output_is_json() || !isatty(STDOUT_FILENO)};
+    struct observer observer = {
+        .client = session->client, .name = name, .json = cli_output_is_json() || !isatty(STDOUT_FILENO)};
 
     spec.name = name;
     report.result = redlock_watch(session->client, &spec, take_event, &observer, &report);

@@ -240,7 +240,9 @@ int cli_config_load(const struct cli_options *options, struct cli_config *config
         code = read_password(config);
     if (code == 0)
         code = take_password(config);
-    config->plain = config->plain || options->plain;
+    config->legacy_seconds = config->legacy_seconds || options->legacy_seconds;
+    config->legacy = config->legacy || options->legacy || options->legacy_seconds;
+    config->plain = config->plain || options->plain || config->legacy;
     if (code == 0)
         code = check_ttl(config);
     return code != 0 ? code : take_prefix(options, config);

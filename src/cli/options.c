@@ -98,6 +98,11 @@ static const struct cli_option table[] = {
     {"plain", '\0', CLI_VALUE_NONE, AT(plain),
      LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH, NULL,
      "SET NX PX only: no fence, no guard against nodes that forget"},
+    {"legacy", '\0', CLI_VALUE_NONE, AT(legacy), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, NULL,
+     "share a lock with programs that use SETNX and GETSET, on one node; weaker"},
+    {"legacy-seconds", '\0', CLI_VALUE_NONE, AT(legacy_seconds),
+     CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, NULL,
+     "the same, with ends in seconds in place of milliseconds"},
     {"for", '\0', CLI_VALUE_DURATION, AT(bench_ms), CLI_BENCH, "DUR", "how long to measure in all (10s)"},
     {"check", '\0', CLI_VALUE_NONE, AT(check), CLI_STATUS, NULL,
      "print the first line only; exit 1 when no node may fail"},
@@ -368,6 +373,7 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv, 
                                     .kind = CLI_NOT_GIVEN,
                                     .tries = CLI_NOT_GIVEN,
                                     .node = CLI_NOT_GIVEN};
+    options->command = command->bit;
     /* Words are moved to the front of argv itself: there are never more words than places read so far. */
     options->words = argv;
     int code = read_words(&reader);

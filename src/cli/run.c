@@ -15,6 +15,7 @@
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/held.h"
+#include "cli/legacy.h"
 #include "cli/output.h"
 #include "cli/presence.h"
 #include "cli/session.h"
@@ -295,6 +296,78 @@ static int hold_lock(struct run *run, redlock_lock *lock)
     return code;
 }
 
+/* ---- a legacy lock ---------------------------------------------------------------------------------------- */
+
+/* What CMD finds in its environment: no fence, and the end of the lock in place of an owner. */
+static bool set_legacy_environment(struct run *run, const struct cli_legacy *legacy)
+{
+    char owner[24], ttl[16];
+
+    snprintf(owner, sizeof owner, "%lld", (long long)legacy->end_ms);
+    snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
+    return (run->options->pass_credentials || keep_credentials(run)) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", owner) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", NULL) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl);
+}
+
+static int supervise_legacy(struct run *run, struct cli_legacy *legacy)
+{
+    redlock_report report = REDLOCK_REPORT_INIT;
+    struct cli_supervision supervision = {.client = run->session.client,
+                                          .name = run->name,
+                                          .program = run->plan.child.argv[0],
+                                          .signals = &run->signals,
+                                          .warden = &run->warden,
+                                          .terminal = &run->terminal,
+                                          .lease = &run->lease,
+                                          .events = &run->events,
+                                          .metrics = &run->metrics,
+                                          .foreground = run->options->foreground,
+                                          .on_lost = run->plan.on_lost};
+
+    cli_supervise_run(&supervision);
+    cli_terminal_close(&run->terminal);
+    if (supervision.started && !supervision.lost && !supervision.interrupted && run->options->min_hold_ms > 0)
+        cli_supervise_hold(&supervision, run->taken_at_ms + run->options->min_hold_ms);
+    redlock_result result = cli_legacy_end(legacy, &report);
+    bool gone = supervision.lost || result == REDLOCK_LOST || result == REDLOCK_NOT_HELD;
+    if (result == REDLOCK_OK)
+        cli_events_emit(&run->events, "released",
+                        json_pack("{s:I}", "held_ms", (json_int_t)(cli_clock_now() - run->taken_at_ms)));
+    else if (!gone)
+        cli_output_warn("%s could not be released (%s); it ends by itself within %s", run->name, report.line,
+                        cli_text_span(run->ttl_ms).text);
+    if (!gone || !supervision.started || run->plan.on_lost == CLI_ON_LOST_IGNORE)
+        return supervision.code;
+    return supervision.lost
+               ? CLI_EXIT_LOST
+               : cli_output_fail(CLI_EXIT_LOST,
+                                 "%s was no longer held when CMD ended: somebody else may have held it too",
+                                 run->name);
+}
+
+static int run_legacy(struct run *run)
+{
+    struct cli_legacy legacy;
+    int code = cli_legacy_open(&legacy, &run->session, run->name, run->ttl_ms);
+
+    if (code == 0)
+        code = cli_legacy_take(&legacy, run->options, &run->signals);
+    if (code != 0)
+        return code;
+    run->taken_at_ms = cli_clock_now();
+    cli_events_emit(&run->events, "acquired",
+                    json_pack("{s:I, s:I}", "ttl_ms", (json_int_t)run->ttl_ms, "validity_ms",
+                              (json_int_t)(legacy.valid_until_ms - run->taken_at_ms)));
+    if (set_legacy_environment(run, &legacy) && cli_legacy_keep(&legacy, &run->lease, run->renew_ms))
+        return supervise_legacy(run, &legacy);
+    redlock_legacy_release(run->session.client, &legacy.spec, legacy.end_ms, NULL);
+    return cli_output_fail(CLI_EXIT_SYSTEM,
+                           "the environment of CMD is too large, or the system refused a thread");
+}
+
 /* ---- the end ---------------------------------------------------------------------------------------------- */
 
 static void say_summary(const struct run *run, int code)
@@ -331,7 +404,9 @@ int cli_run(const struct cli_options *options, const struct cli_run_job *job, bo
     redlock_lock *lock = NULL;
     int code = prepare(&run);
 
-    if (code == 0)
+    if (code == 0 && run.session.config.legacy)
+        code = run_legacy(&run);
+    else if (code == 0)
         code = take_lock(&run, &lock);
     if (lock != NULL) {
         code = hold_lock(&run, lock);
