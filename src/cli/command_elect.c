@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -35,8 +36,10 @@ static int take_part(const struct cli_options *options)
 
 /* ---- observing -------------------------------------------------------------------------------------------- */
 
+enum { AGREE_TRIES = 50, AGREE_PAUSE_MS = 20 };
+
 struct observer {
-    redlock_client *client;
+    const struct cli_session *session;
     const char *name;
     bool json, begun;
     bool failed;    /* stdout cannot be written to */
@@ -45,17 +48,34 @@ struct observer {
     bool unknown; /* too few nodes answered */
 };
 
-/* The fence is agreed on a moment after the lock is seen at the nodes: looked up once more, as long as the same one has it. */
+/* Whether a quorum of nodes tells the highest fence of a report: then it is agreed on. */
+static bool is_agreed(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    uint32_t same = 0;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        same += node.fence == report->fence;
+    return same >= report->quorum;
+}
+
+/* The fence is agreed on a moment after the lock is seen at the nodes: looked up until it is, as long as the same one has it. */
 static uint64_t find_fence(const struct observer *observer, const redlock_event *event, const char *id)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
+    const struct timespec pause = {.tv_nsec = AGREE_PAUSE_MS * 1000000};
+    redlock_report report = cli_session_second_report(observer->session);
+    uint64_t fence = *id == '\0' ? 0 : event->lock.fence;
 
-    if (*id == '\0')
-        return 0;
-    if (redlock_inspect(observer->client, observer->name, 0, &report) == REDLOCK_OK &&
-        strcmp(report.holder.id, id) == 0 && report.fence > event->lock.fence)
-        return report.fence;
-    return event->lock.fence;
+    for (int i = 0; *id != '\0' && i < AGREE_TRIES; i++) {
+        if (redlock_inspect(observer->session->client, observer->name, 0, &report) != REDLOCK_OK ||
+            strcmp(report.holder.id, id) != 0)
+            break;
+        fence = report.fence;
+        if (is_agreed(&report))
+            break;
+        nanosleep(&pause, NULL);
+    }
+    return fence;
 }
 
 static void print_leader(const struct observer *observer, const redlock_event *event, const char *id)
@@ -107,7 +127,7 @@ static int watch(const struct cli_session *session, const char *name)
     redlock_report report = cli_session_report(session);
     redlock_list_spec spec = REDLOCK_LIST_SPEC_INIT;
     struct observer observer = {
-        .client = session->client, .name = name, .json = cli_output_is_json() || !isatty(STDOUT_FILENO)};
+        .session = session, .name = name, .json = cli_output_is_json() || !isatty(STDOUT_FILENO)};
 
     spec.name = name;
     report.result = redlock_watch(session->client, &spec, take_event, &observer, &report);

@@ -81,6 +81,7 @@ int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options
         if (signal != 0)
             return CLI_EXIT_SIGNAL + signal;
         legacy->valid_until_ms = cli_clock_now() + report.validity_ms;
+        legacy->taken = result == REDLOCK_OK;
         if (result == REDLOCK_OK)
             return 0;
         if (result != REDLOCK_BUSY && result != REDLOCK_TIMEOUT)
@@ -203,7 +204,7 @@ int cli_legacy_acquire(const struct cli_session *session, const struct cli_optio
 
     if (code == 0)
         code = cli_legacy_take(&legacy, options, signals);
-    if (code == 0) {
+    if (legacy.taken) {
         code = print_lease(&legacy);
         if (code != 0)
             redlock_legacy_release(session->client, &legacy.spec, legacy.end_ms, NULL);

@@ -14,6 +14,7 @@
 struct cli_legacy {
     const struct cli_session *session;
     redlock_legacy_spec spec;
+    bool taken;              /* it is held; without, CMD is not wanted */
     int64_t end_ms;          /* of the lock, in the node's time; its owner value, as it were */
     int64_t valid_until_ms;  /* by cli_clock_now() */
     struct cli_lease *lease; /* who is told of renewals */
@@ -28,7 +29,7 @@ struct cli_legacy {
 int cli_legacy_open(struct cli_legacy *legacy, const struct cli_session *session, const char *name,
                     uint32_t ttl_ms);
 
-/* Takes it, waiting as options say; 0, or an exit code as above. */
+/* Takes it, waiting as options say. The exit code if it is not taken, after having said why; with --skip-ok that is 0. */
 int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options,
                     const struct cli_signals *signals);
 

@@ -355,7 +355,7 @@ static int run_legacy(struct run *run)
 
     if (code == 0)
         code = cli_legacy_take(&legacy, run->options, &run->signals);
-    if (code != 0)
+    if (!legacy.taken)
         return code;
     run->taken_at_ms = cli_clock_now();
     cli_events_emit(&run->events, "acquired",
