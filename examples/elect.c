@@ -3,6 +3,7 @@
  * Usage: elect STEPS [NODES], by default REDLOCK_NODES
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
