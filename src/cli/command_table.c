@@ -77,16 +77,17 @@ static const char elect_text[] =
 
 static const char once_text[] =
     "For the same cron job on many hosts. Whichever comes first runs CMD, and that it\n"
-    "succeeded is noted at the nodes, by their clocks: hosts' clocks may differ. Within\n"
-    "DUR the others exit with 0 and run nothing. A CMD that fails is not noted: the\n"
-    "next one that comes, or waits, runs it again. Up to a second too early counts as\n"
-    "in time. Exit codes are those of run; 69 also when too few nodes can tell whether\n"
-    "it was done, or note that it was.\n";
+    "succeeded is noted at the nodes, by their clocks: those of hosts may differ.\n"
+    "Within DUR the others exit with 0 and run nothing. A CMD that fails is not\n"
+    "noted: the next one that comes, or waits, runs it again. Up to a second too\n"
+    "early counts as in time. Exit codes are those of run; 69 also when too few nodes\n"
+    "can tell whether it was done, or note that it was.\n";
 
 static const char barrier_text[] =
-    "Goes on, with exit code 0, when K parties have come; then the next K can. A party\n"
-    "that dies counts until its lease ends (--ttl, 15s). Exit code 75 when -w ran out;\n"
-    "it does not count any more then. It takes the lock barrier:NAME for a moment.\n";
+    "Goes on, with exit code 0, when K parties have come; then the next K can. A\n"
+    "party that dies counts until its lease ends (--ttl, 15s). Exit code 75 when -w\n"
+    "ran out; it does not count any more then. It takes the lock barrier:NAME for a\n"
+    "moment.\n";
 
 static const char update_text[] =
     "Changes a key of one node without a lock. FILTER gets the value on stdin and\n"
