@@ -62,7 +62,7 @@ for host in 1 2 3 4 5; do
 done
 preload=()
 is_sanitized || preload=("LD_PRELOAD=$BUILD/test/clock_shim.so")
-shown() { env "${preload[@]}" CLOCK_SHIM_FOLDER="$work/host$1" date +%s; }
+shown() { env "${preload[@]}" CLOCK_SHIM="$work/host$1/clock" date +%s; }
 if is_sanitized; then
     ok 'clocks of hosts differ # SKIP a sanitizer comes first' true
 else
@@ -71,7 +71,7 @@ fi
 for host in 1 2 3 4 5; do
     (
         for _ in 1 2 3; do
-            env "${preload[@]}" CLOCK_SHIM_FOLDER="$work/host$host" "$REDLOCK" once -q nightly --every 1h -- \
+            env "${preload[@]}" CLOCK_SHIM="$work/host$host/clock" "$REDLOCK" once -q nightly --every 1h -- \
                 sh -c "if mkdir '$work/tried' 2>/dev/null; then echo failed >>'$ran'; exit 1; fi; echo done >>'$ran'"
         done
     ) </dev/null >/dev/null 2>&1 &
