@@ -57,6 +57,7 @@ extern "C" {
 #define REDLOCK_TTL_MIN_MS 50       /* shorter leases leave no time to use them */
 #define REDLOCK_TTL_MAX_MS 86400000 /* one day */
 #define REDLOCK_VALUE_MAX 4194304   /* bytes of a value that redlock_update() changes */
+#define REDLOCK_PARTIES_MAX 500     /* parties of a barrier */
 #define REDLOCK_WAIT_FOREVER (-1)
 
 /* A connection to all nodes; shared by any number of threads. */
@@ -563,6 +564,69 @@ typedef int (*redlock_update_fn)(void *context, const void *value, size_t length
 REDLOCK_API redlock_result redlock_update(redlock_client *client, uint32_t node, const char *key,
                                           size_t key_length, redlock_update_fn change, void *context,
                                           uint32_t tries, redlock_report *report);
+
+/* Notes at all nodes, by their own clocks, that something of this name was done age_ms ago, and keeps that for keep_ms. A note never
+ * goes back to an earlier one. Meant for holders of a lock: without one, two may note at once. Clocks of hosts do not matter. REDLOCK_OK: a quorum has it. */
+REDLOCK_API redlock_result redlock_mark(redlock_client *client, const char *name, size_t name_length,
+                                        int64_t age_ms, int64_t keep_ms, redlock_report *report);
+
+/* How long ago that was: the latest note that any node has, of all that answer. REDLOCK_OK: *age_ms is it; report->granted nodes answered, and
+ * report->held have a note. REDLOCK_NOT_HELD: a quorum answered, and none has one. Others: too few answered to know. */
+REDLOCK_API redlock_result redlock_marked(redlock_client *client, const char *name, size_t name_length,
+                                          int64_t *age_ms, redlock_report *report);
+
+/* A meeting of several parties. */
+typedef struct redlock_barrier_spec {
+    size_t size;        /* sizeof(redlock_barrier_spec) */
+    const char *name;   /* the same for all parties */
+    size_t name_length; /* default strlen(name) */
+    uint32_t parties;   /* how many have to come, at most REDLOCK_PARTIES_MAX; the same for all */
+    uint32_t lease_ms;  /* how long a party that died still counts; default 15000, at least 1000 */
+    /* Runs at every look, some times a second, with how many are waiting; anything but 0: give up, REDLOCK_CANCELED. On the calling
+     * thread. It may call anything but redlock_client_close(). Default none. */
+    int (*waiting)(void *context, uint32_t arrived);
+    void *context;
+} redlock_barrier_spec;
+
+#define REDLOCK_BARRIER_SPEC_INIT REDLOCK_INIT_(redlock_barrier_spec)
+
+/* Waits until so many parties have come, and goes on with them; then the next ones can meet under that name. Never early: no party goes on unless
+ * as many as that have come, and each arrival lets only one meeting begin. Guarded mode only; it takes the lock "barrier:" + name for a moment.
+ * REDLOCK_OK: go on. REDLOCK_TIMEOUT, REDLOCK_CANCELED: this party does not count any more. REDLOCK_NO_QUORUM and the like: too few nodes
+ * answered; if the line says that it is not known, the others may count on this party. A party that dies, or is stopped for longer than its
+ * lease, counts until that ends. */
+REDLOCK_API redlock_result redlock_barrier(redlock_client *client, const redlock_barrier_spec *spec,
+                                           int64_t wait_ms, redlock_report *report);
+
+/* ---- locks of the oldest kind ---------------------------------------------------------------------------- */
+
+/* A lock as programs have taken it since before SET NX PX: SETNX with the time of its end as the value, and GETSET to take over one that has
+ * ended; on one node. To share locks with such programs, and for nothing else: it needs equal clocks everywhere, has no owner and no fence, a
+ * caller that comes too late moves the end of the lock, and whoever deletes the key ends it for everybody. */
+typedef struct redlock_legacy_spec {
+    size_t size;        /* sizeof(redlock_legacy_spec) */
+    const char *name;   /* of the lock; with key_prefix it is the key */
+    size_t name_length; /* default strlen(name) */
+    uint32_t ttl_ms;    /* until its end; default 15000 */
+    uint32_t
+        seconds; /* 1: ends are written in seconds since 1970; default 0: milliseconds. All programs must agree */
+} redlock_legacy_spec;
+
+#define REDLOCK_LEGACY_SPEC_INIT REDLOCK_INIT_(redlock_legacy_spec)
+
+/* Takes it, waiting as redlock_acquire() does, but by asking again and again. The client has one node. REDLOCK_OK: *end_ms is its end, in the node's
+ * time, and all there is to know a hold by; report->validity_ms is how long it may be relied on, if clocks are equal. REDLOCK_BUSY,
+ * REDLOCK_TIMEOUT: held. REDLOCK_FOREIGN_TYPE: the key holds no time. */
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_legacy_acquire(redlock_client *client,
+                                                                     const redlock_legacy_spec *spec,
+                                                                     int64_t wait_ms, int64_t *end_ms,
+                                                                     redlock_report *report);
+
+/* Moves the end to ttl_ms from now, or deletes the key; only while *end_ms has not come, else REDLOCK_LOST. REDLOCK_NOT_HELD: the key is gone. */
+REDLOCK_API redlock_result redlock_legacy_extend(redlock_client *client, const redlock_legacy_spec *spec,
+                                                 int64_t *end_ms, redlock_report *report);
+REDLOCK_API redlock_result redlock_legacy_release(redlock_client *client, const redlock_legacy_spec *spec,
+                                                  int64_t end_ms, redlock_report *report);
 
 /* ---- asynchronous twins -------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
+#include "cli/legacy.h"
 #include "cli/output.h"
 #include "cli/owner.h"
 #include "cli/session.h"
@@ -96,7 +97,9 @@ int cli_command_extend(const struct cli_options *options)
         code = cli_session_check_name(&session, options->words[0]);
     if (code == 0)
         code = cli_session_ttl(&session, options, &ttl_ms);
-    if (code == 0)
+    if (code == 0 && session.config.legacy)
+        code = cli_legacy_extend(&session, options->words[0], owner, ttl_ms);
+    else if (code == 0)
         code = extend(&session, options->words[0], kind, owner, ttl_ms, &lock);
     cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
     redlock_lock_free(lock);

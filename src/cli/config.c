@@ -228,9 +228,16 @@ static int check_ttl(const struct cli_config *config)
 /* Redisson's format is one of plain nodes: choosing it chooses the mode, unless somebody chose another. */
 static int settle_format(const struct cli_options *options, struct cli_config *config)
 {
-    config->plain = config->plain || options->plain;
+    config->legacy_seconds = config->legacy_seconds || options->legacy_seconds;
+    config->legacy = config->legacy || options->legacy || options->legacy_seconds;
+    config->plain = config->plain || options->plain || config->legacy;
     if (options->format != CLI_NOT_GIVEN)
         config->redisson = options->format == REDLOCK_FORMAT_REDISSON;
+    if (config->redisson && config->legacy) {
+        cli_output_fail(CLI_EXIT_CONFIG, "legacy locks and Redisson's format exclude each other");
+        cli_output_hint("fix", "leave out the one or the other");
+        return CLI_EXIT_CONFIG;
+    }
     if (config->redisson && !config->plain && config->mode_given) {
         cli_output_fail(
             CLI_EXIT_CONFIG,

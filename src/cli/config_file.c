@@ -180,12 +180,16 @@ static int set_count(const struct file *file, const char *key, const char *value
 
 static int set_mode(const struct file *file, const char *key, const char *value)
 {
-    bool plain = strcmp(value, "plain") == 0;
+    bool seconds = strcmp(value, "legacy-seconds") == 0, legacy = seconds || strcmp(value, "legacy") == 0;
+    bool plain = legacy || strcmp(value, "plain") == 0;
 
     if (!plain && strcmp(value, "guarded") != 0)
-        return refuse_value(file, key, value, "is neither guarded nor plain");
-    if (!file->config->mode_given)
+        return refuse_value(file, key, value, "is none of guarded, plain, legacy and legacy-seconds");
+    if (!file->config->mode_given) {
         file->config->plain = plain;
+        file->config->legacy = legacy;
+        file->config->legacy_seconds = seconds;
+    }
     file->config->mode_given = true;
     return 0;
 }

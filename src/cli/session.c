@@ -20,7 +20,8 @@ static int refuse_local_nodes(const char *place)
     if (place != NULL)
         cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and %s has require_nodes = yes", place);
     else
-        cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and --require-nodes was given");
+        cli_output_fail(CLI_EXIT_CONFIG,
+                        "no nodes are configured, and --require-nodes or --legacy needs them");
     cli_output_hint("fix", "set REDLOCK_NODES, or write lines such as: node = redis://host:6379");
     cli_output_hint("see", "man redlock.conf");
     return CLI_EXIT_CONFIG;
@@ -66,13 +67,29 @@ static int use_local_nodes(struct cli_session *session, bool start)
     return session->config.nodes == NULL ? cli_output_fail(CLI_EXIT_SYSTEM, "out of memory") : 0;
 }
 
+/* Only some commands know what to do with locks that have no owner. */
+static int check_legacy(const struct cli_options *options)
+{
+    if (options->command & (CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE | CLI_UPDATE))
+        return 0;
+    cli_output_fail(CLI_EXIT_CONFIG,
+                    "mode = legacy is configured, and only run, acquire, extend and release know such locks");
+    cli_output_hint("fix", "use --config with a file that has another mode");
+    return CLI_EXIT_CONFIG;
+}
+
 static int prepare(struct cli_session *session, const struct cli_options *options, bool start)
 {
     *session = (struct cli_session){0};
     int code = cli_config_load(options, &session->config);
 
+    session->one_node = session->config.legacy;
+    if (code == 0 && session->config.legacy)
+        code = check_legacy(options);
     if (code != 0 || session->config.nodes != NULL)
         return code;
+    if (session->config.legacy)
+        return refuse_local_nodes(NULL);
     if (options->require_nodes || session->config.require_nodes)
         return refuse_local_nodes(options->require_nodes ? NULL : session->config.require_nodes_place);
     return use_local_nodes(session, start);
@@ -202,7 +219,8 @@ int cli_session_ttl(const struct cli_session *session, const struct cli_options 
 
 int cli_session_check_name(const struct cli_session *session, const char *name)
 {
-    static const char *const reserved[] = {"redlock-guard:", "redlock-fence:", "redlock-line:"};
+    static const char *const reserved[] = {
+        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
     const char *prefix = session->config.prefix == NULL ? "" : session->config.prefix;
     char key[REDLOCK_NAME_MAX + 1];
 

@@ -61,6 +61,15 @@ void cli_signals_restore(const struct cli_signals *signals)
     sigprocmask(SIG_SETMASK, &signals->original_mask, NULL);
 }
 
+void cli_signals_close(struct cli_signals *signals)
+{
+    if (signals->fd < 0)
+        return;
+    close(signals->fd);
+    signals->fd = -1;
+    cli_signals_restore(signals);
+}
+
 bool cli_signal_ends(int number)
 {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;

@@ -38,7 +38,7 @@ static const char *check_name(const struct rl_engine *engine, const redlock_spec
     if (engine->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         return "name is too long: prefix and name together may have 1024 bytes";
     if (makes_reserved_key(engine, spec))
-        return "names that make a key beginning with redlock-guard:, redlock-fence: or redlock-line: are reserved";
+        return "names that make a key beginning with redlock-guard:, -fence:, -line: or -mark: are reserved";
     return NULL;
 }
 

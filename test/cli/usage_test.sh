@@ -121,7 +121,7 @@ exits 'extend needs an owner' 64 extend a
 exits 'release needs an owner' 64 release a
 says 'and says where from' 'REDLOCK_OWNER'
 exits 'a name that is too long is refused' 64 run "$(printf 'x%.0s' {1..1025})" -- true
-for name in redlock-guard:x redlock-fence:a redlock-line:a; do
+for name in redlock-guard:x redlock-fence:a redlock-line:a redlock-mark:a; do
     for command in status 'run -n' 'acquire -n --ttl 5s' 'release --owner-token x' 'extend --owner-token x'; do
         # shellcheck disable=SC2046,SC2086 # several words, or none
         exits "a reserved name is refused by ${command%% *}" 64 $command "$name" $([ "$command" != "run -n" ] || echo true)

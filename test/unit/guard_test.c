@@ -280,6 +280,7 @@ static void reserved_keys_are_told_from_others(void **state)
     assert_true(rl_key_reserved(RL_KEY_FLOOR, strlen(RL_KEY_FLOOR)));
     assert_true(rl_key_reserved("redlock-fence:", 14));
     assert_true(rl_key_reserved("redlock-line:{lock}:line", 24));
+    assert_true(rl_key_reserved("redlock-mark:once:job", 21));
     assert_false(rl_key_reserved("redlock-fence", 13));
     assert_false(rl_key_reserved("app:redlock-guard:", 18));
     assert_false(rl_key_reserved("", 0));
