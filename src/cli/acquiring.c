@@ -35,7 +35,7 @@ int cli_acquiring_kind(const struct cli_session *session, const struct cli_optio
     *kind = options->kind == CLI_NOT_GIVEN ? REDLOCK_EXCLUSIVE : (redlock_kind)options->kind;
     if (*kind != REDLOCK_FAIR || !session->config.plain)
         return 0;
-    cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no line of those who wait");
+    cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no queue of waiters");
     cli_output_hint("fix", "leave out --kind fair, or %s",
                     options->plain ? "--plain" : "mode = plain in the configuration");
     return CLI_EXIT_USAGE;

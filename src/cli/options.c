@@ -40,10 +40,10 @@ static const struct cli_option table[] = {
     {"max-time", '\0', CLI_VALUE_DURATION, AT(max_time_ms), CLI_RUN, "DUR",
      "stop CMD after DUR (exit code 124)"},
     {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING, "exclusive|fair",
-     "who comes next: the quickest (exclusive), or who asked first (fair)"},
+     "the next holder: the quickest (exclusive), or first come, first served (fair)"},
     {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING, "TEXT",
-     "who holds it: told to everybody who waits (your user name)"},
-    {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING, "TEXT", "what for: told to everybody who waits (nothing)"},
+     "name of the holder, shown to waiters (your user name)"},
+    {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING, "TEXT", "purpose, shown to waiters (nothing)"},
     {NULL, 'c', CLI_VALUE_TEXT, AT(shell), CLI_RUN, "TEXT", "run TEXT through $SHELL -c"},
     {"foreground", '\0', CLI_VALUE_NONE, AT(foreground), CLI_RUN, NULL,
      "CMD stays in the caller's process group"},
@@ -62,7 +62,7 @@ static const struct cli_option table[] = {
     {"now", '\0', CLI_VALUE_NONE, AT(now), CLI_BREAK, NULL,
      "others get the lock at once: for a holder that is known to be gone"},
     {"foreign", '\0', CLI_VALUE_NONE, AT(foreign), CLI_LIST | CLI_WATCH, NULL,
-     "also texts with an expiry that other programs made"},
+     "also string keys with an expiry that other programs made"},
     {"listen", '\0', CLI_VALUE_TEXT, AT(listen), CLI_SERVE, "ADDR:PORT", "serve HTTP there (127.0.0.1:7420)"},
     {"unix", '\0', CLI_VALUE_TEXT, AT(unix_path), CLI_SERVE, "PATH",
      "serve HTTP on this unix socket (serve.sock beside the local nodes)"},
@@ -77,18 +77,18 @@ static const struct cli_option table[] = {
      "never use local nodes, which are for this machine only"},
     {"plain", '\0', CLI_VALUE_NONE, AT(plain),
      LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH, NULL,
-     "SET NX PX only: no fence, no guard against nodes that forget"},
+     "SET NX PX only: no fencing tokens, restarted nodes are not excluded"},
     {"for", '\0', CLI_VALUE_DURATION, AT(bench_ms), CLI_BENCH, "DUR", "how long to measure in all (10s)"},
     {"check", '\0', CLI_VALUE_NONE, AT(check), CLI_STATUS, NULL,
      "print the first line only; exit 1 when no node may fail"},
     {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT | CLI_BREAK, NULL, "do not ask"},
     {"force", '\0', CLI_VALUE_NONE, AT(force), CLI_INIT, NULL, "also when a lock is seen to be held"},
-    {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},
-    {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "say every step on stderr"},
+    {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "print nothing but errors, one line each"},
+    {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "print every step on stderr"},
     {"json", '\0', CLI_VALUE_NONE, AT(json), EVERY, NULL, "answers and errors as JSON lines"},
     {"no-color", '\0', CLI_VALUE_NONE, AT(no_color), EVERY, NULL,
      "no colours on a terminal (also: NO_COLOR)"},
-    {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "say all this"},
+    {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "show this help"},
     /* Known by name so that they can be refused with a good word. */
     {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING, NULL, NULL},
     {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
@@ -316,7 +316,7 @@ static int check_words(const struct reader *reader)
         return refuse(reader, command->name, command->missing);
     if (!command->takes_command && options->word_count > command->most_words)
         return refuse_value(reader, command->name, options->words[command->most_words],
-                            "is one word too many");
+                            "is not expected here");
     if ((command->bit & ASKING) && options->word_count > 0 && *options->words[0] == '\0')
         return refuse(reader, command->name, "needs a NAME that is not empty");
     return 0;

@@ -127,7 +127,7 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, con
         guard->again = after_ms(engine, FLOOR_RETRY_MS);
         rl_admission_refuse(
             engine, node, RL_CAUSE_FENCES,
-            "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)");
+            "it lost its fencing tokens, and too few nodes can be reached to learn the highest one (all but one are needed)");
         engine->changed |= rl_node_set_one(node);
     }
 }

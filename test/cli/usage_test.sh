@@ -80,7 +80,7 @@ says 'as such' 'this version has only exclusive and fair locks'
 for command in 'run a -- true' 'acquire a --ttl 5s'; do
     # shellcheck disable=SC2086 # several words
     exits "a fair lock needs the guarded mode: ${command%% *}" 64 ${command%% *} --plain --kind fair ${command#* }
-    says 'for a reason' '--kind fair: plain nodes keep no line of those who wait'
+    says 'for a reason' '--kind fair: plain nodes keep no queue of waiters'
     says 'and with a remedy' 'leave out --kind fair, or --plain'
 done
 printf 'mode = plain\n' >"$work/plain.conf"

@@ -656,7 +656,7 @@ static void too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason(void 
         fleet_wipe(fleet, i);
     }
     assert_true(fleet_restart(fleet, 2));
-    await(!node_votes(client, 2, detail) && strstr(detail, "forgot its fences") != NULL);
+    await(!node_votes(client, 2, detail) && strstr(detail, "lost its fencing tokens") != NULL);
     /* All but one are enough. */
     assert_true(fleet_restart(fleet, 3));
     await(node_votes(client, 2, NULL) && node_votes(client, 3, NULL));
