@@ -86,6 +86,8 @@ static void warn_of_fleet(const struct cli_session *session)
 {
     uint32_t count = redlock_client_node_count(session->client);
 
+    if (session->one_node)
+        return;
     if (count == 1)
         cli_output_warn(
             "a single node: when it fails nobody can lock, and when it loses its data two can hold a lock");
