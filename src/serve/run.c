@@ -33,7 +33,7 @@
 
 /* ---- stopping -------------------------------------------------------------------------------------------- */
 
-/* Starts the graceful end: nothing new is accepted, and whoever waits is told to come again. */
+/* Starts the graceful end: nothing new is accepted, and waiters are asked to retry. */
 static void stop(struct serve_server *server)
 {
     if (server->stopping)
