@@ -335,8 +335,9 @@ static int check_words(const struct reader *reader)
                             "is not expected here");
     if ((command->bit & ASKING) && options->word_count > 0 && *options->words[0] == '\0')
         return refuse(reader, command->name,
-                      command->bit == CLI_UPDATE ? "needs a KEY that is not empty"
-                                                 : "needs a NAME that is not empty");
+                      command->bit == CLI_LIST     ? "needs a GLOB that is not empty, or none"
+                      : command->bit == CLI_UPDATE ? "needs a KEY that is not empty"
+                                                   : "needs a NAME that is not empty");
     return 0;
 }
 
