@@ -250,6 +250,14 @@ typedef enum redlock_mode {
         1 /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that lost locks */
 } redlock_mode;
 
+/* What a lock looks like at the nodes. */
+typedef enum redlock_format {
+    REDLOCK_FORMAT_COMMON = 0, /* a text with the owner value, which most lock libraries share */
+    /* The hash of Redisson (Java), so that its locks and ours exclude and wake each other; on one node, or on several as its RedLock.
+     * Only with REDLOCK_PLAIN: no fence, and no guard against nodes that lost locks. */
+    REDLOCK_FORMAT_REDISSON = 1
+} redlock_format;
+
 typedef struct redlock_options {
     size_t size;            /* sizeof(redlock_options) */
     const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
@@ -279,6 +287,7 @@ typedef struct redlock_options {
     void *trace_context;
     /* log and trace run in the middle of things, on any thread: they must not call the library nor fork. */
     uint32_t pid; /* said in owner values; default: this process, which may end before its lock does */
+    redlock_format format; /* default REDLOCK_FORMAT_COMMON; all programs that share a lock have to agree */
 } redlock_options;
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)
@@ -295,7 +304,10 @@ typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redl
 /* Which waiter comes next. More kinds may come; a library that does not know one returns REDLOCK_INVALID. */
 typedef enum redlock_kind {
     REDLOCK_EXCLUSIVE = 0, /* callers of one client in their order; between clients the quickest one */
-    REDLOCK_FAIR = 1 /* everybody in the order of asking, whichever client they are of; guarded mode only */
+    REDLOCK_FAIR = 1, /* everybody in the order of asking, whichever client they are of; guarded mode only */
+    /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
+     * REDLOCK_EXCLUSIVE. Only with REDLOCK_FORMAT_REDISSON in this version. */
+    REDLOCK_SHARED = 2
 } redlock_kind;
 
 /* The lock a caller wants. */

@@ -80,9 +80,10 @@ enum class result : int {
 };
 
 /* Which waiter comes next. A kind of redlock.h that has no name here: static_cast<kind>(REDLOCK_...). */
-enum class kind : int { exclusive = REDLOCK_EXCLUSIVE, fair = REDLOCK_FAIR };
+enum class kind : int { exclusive = REDLOCK_EXCLUSIVE, fair = REDLOCK_FAIR, shared = REDLOCK_SHARED };
 
 enum class mode : int { guarded = REDLOCK_GUARDED, plain = REDLOCK_PLAIN };
+enum class format : int { common = REDLOCK_FORMAT_COMMON, redisson = REDLOCK_FORMAT_REDISSON };
 
 enum class log_level : int {
     error = REDLOCK_LOG_ERROR,
@@ -425,6 +426,7 @@ struct options {
     std::string nodes{}; /* default: the environment's REDLOCK_NODES */
     std::string key_prefix{};
     redlock::mode mode = redlock::mode::guarded;
+    redlock::format format = redlock::format::common; /* redisson: in plain mode only */
     std::chrono::milliseconds max_ttl{};
     std::string client_name{};
     std::string user{}, password{};
@@ -780,6 +782,7 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
     raw.nodes = given.nodes.empty() ? std::getenv("REDLOCK_NODES") : given.nodes.c_str();
     raw.key_prefix = text_or_null(given.key_prefix);
     raw.mode = static_cast<redlock_mode>(given.mode);
+    raw.format = static_cast<redlock_format>(given.format);
     raw.max_ttl_ms = to_ms32(given.max_ttl);
     raw.client_name = text_or_null(given.client_name);
     raw.user = text_or_null(given.user);

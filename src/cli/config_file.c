@@ -190,6 +190,18 @@ static int set_mode(const struct file *file, const char *key, const char *value)
     return 0;
 }
 
+static int set_format(const struct file *file, const char *key, const char *value)
+{
+    bool redisson = strcmp(value, "redisson") == 0;
+
+    if (!redisson && strcmp(value, "common") != 0)
+        return refuse_value(file, key, value, "is neither common nor redisson");
+    if (!file->config->format_given)
+        file->config->redisson = redisson;
+    file->config->format_given = true;
+    return 0;
+}
+
 /* Whether nodes must be configured. */
 static int set_require_nodes(const struct file *file, const char *key, const char *value)
 {
@@ -239,6 +251,7 @@ static int refuse_key(const struct file *file, const char *key)
                                        "ttl",
                                        "max_ttl",
                                        "mode",
+                                       "format",
                                        "require_nodes",
                                        "connect_timeout",
                                        "node_timeout",
@@ -309,6 +322,8 @@ static int set_key(const struct file *file, const char *key, const char *value)
         return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->max_ttl_ms);
     if (strcmp(key, "mode") == 0)
         return set_mode(file, key, value);
+    if (strcmp(key, "format") == 0)
+        return set_format(file, key, value);
     if (strcmp(key, "require_nodes") == 0)
         return set_require_nodes(file, key, value);
     if (strcmp(key, "connect_timeout") == 0)

@@ -45,6 +45,8 @@ static const struct cli_option table[] = {
      "stop CMD after DUR (exit code 124)"},
     {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING, "exclusive|fair",
      "the next holder: the quickest (exclusive), or first come, first served (fair)"},
+    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING | CLI_EXTEND, NULL,
+     "hold it together with other readers (--format redisson only)"},
     {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING, NULL,
      "one holder at a time, as in flock(1) (the default)"},
     {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING, NULL, "as -x"},
@@ -89,6 +91,9 @@ static const struct cli_option table[] = {
     {"plain", '\0', CLI_VALUE_NONE, AT(plain),
      LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH, NULL,
      "SET NX PX only: no fencing tokens, restarted nodes are not excluded"},
+    {"format", '\0', CLI_VALUE_CHOICE, AT(format), LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR,
+     "common|redisson",
+     "redisson: share locks with Redisson (Java) in its own format, without fencing tokens and guard (common)"},
     {"for", '\0', CLI_VALUE_DURATION, AT(bench_ms), CLI_BENCH, "DUR", "how long to measure in all (10s)"},
     {"check", '\0', CLI_VALUE_NONE, AT(check), CLI_STATUS, NULL,
      "print the first line only; exit 1 when no node may fail"},
@@ -101,7 +106,6 @@ static const struct cli_option table[] = {
      "no colours on a terminal (also: NO_COLOR)"},
     {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "show this help"},
     /* Known by name so that they can be refused with a good word. */
-    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING, NULL, NULL},
     {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
 };
 
@@ -356,6 +360,7 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv, 
                                     .status_fd = CLI_NOT_GIVEN,
                                     .on_lost = CLI_NOT_GIVEN,
                                     .kind = CLI_NOT_GIVEN,
+                                    .format = CLI_NOT_GIVEN,
                                     .tries = CLI_NOT_GIVEN,
                                     .node = CLI_NOT_GIVEN};
     /* Words are moved to the front of argv itself: there are never more words than places read so far. */

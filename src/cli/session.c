@@ -117,6 +117,7 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
     settings.drift_ppm = config->drift_ppm;
     settings.max_ttl_ms = config->max_ttl_ms;
     settings.mode = config->plain ? REDLOCK_PLAIN : REDLOCK_GUARDED;
+    settings.format = config->redisson ? REDLOCK_FORMAT_REDISSON : REDLOCK_FORMAT_COMMON;
     settings.pid = session->pid;
     settings.log = cli_output_log;
     if (options->verbose)

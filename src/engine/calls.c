@@ -70,10 +70,14 @@ static const char *check_times(const struct rl_engine *engine, const redlock_spe
 
 static const char *check_kind(const struct rl_engine *engine, const redlock_spec *spec)
 {
-    const struct rl_kind *kind = rl_lock_kind(spec->kind);
+    const struct rl_kind *kind = rl_lock_kind(engine, spec->kind);
 
+    if (kind == NULL && spec->kind == REDLOCK_FAIR)
+        return "REDLOCK_FAIR does not exist in Redisson's format: redlock does not join its queue";
+    if (kind == NULL && spec->kind == REDLOCK_SHARED)
+        return "REDLOCK_SHARED needs REDLOCK_FORMAT_REDISSON in this version";
     if (kind == NULL)
-        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
+        return "kind is none of REDLOCK_EXCLUSIVE, REDLOCK_FAIR and REDLOCK_SHARED";
     return engine->config.guarded ? NULL : kind->not_plain;
 }
 
@@ -224,6 +228,8 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
     if (lock->kind->stands_in_line) {
         rl_place_begin(operation);
         config.in_line = config.watch = true;
+    } else if (lock->kind->is_shared) {
+        config.watch = true;
     } else {
         rl_queue_join(operation, wait_ms != 0, &config);
     }

@@ -10,12 +10,14 @@
 
 enum { TEXT_STEP = 16, SPARE_MAX = 256 };
 
-const struct rl_kind *rl_lock_kind(redlock_kind kind)
+const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind kind)
 {
-    static const struct rl_kind *const kinds[] = {
-        [REDLOCK_EXCLUSIVE] = &rl_kind_exclusive, [REDLOCK_FAIR] = &rl_kind_fair};
+    static const struct rl_kind *const kinds[][REDLOCK_SHARED + 1] = {
+        [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive, [REDLOCK_FAIR] = &rl_kind_fair},
+        [REDLOCK_FORMAT_REDISSON] = {
+            [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
 
-    return (unsigned)kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : NULL;
+    return (unsigned)kind <= REDLOCK_SHARED ? kinds[engine->config.format][kind] : NULL;
 }
 
 /* The spare lock that fits best, so that longer names find theirs later; NULL: none has room. */
@@ -114,7 +116,7 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
-    const struct rl_kind *kind = rl_lock_kind(spec->kind);
+    const struct rl_kind *kind = rl_lock_kind(engine, spec->kind);
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;

@@ -63,8 +63,8 @@ static void tell_place(struct rl_operation *operation, uint32_t node, bool moved
     }
 }
 
-/* Waiters in line do not queue behind each other in here: each has its own place at the nodes. Linear in those who watch. */
-static void tell_in_line(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
+/* Waiters in line, and those who share, do not queue behind each other in here. Linear in those who watch. */
+static void tell_each(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
 {
     struct rl_link *link = rl_list_first(&engine->watching);
 
@@ -74,6 +74,11 @@ static void tell_in_line(struct rl_engine *engine, uint32_t node, const char *ke
         char lease[RL_KEY_LINE_MAX];
 
         link = rl_list_next(&engine->watching, link);
+        if (lock->kind->is_shared) {
+            if (is_key(lock->text, lock->key_length, key, key_length))
+                tell(operation, node, RL_EVENT_CHANGED);
+            continue;
+        }
         if (!lock->kind->stands_in_line)
             continue;
         if (is_key(lease, rl_place_lease_key(operation, lease), key, key_length))
@@ -100,7 +105,7 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
 
         if (leader != NULL && rl_operation_acquiring(leader) != NULL)
             tell(leader->asking, node, RL_EVENT_CHANGED);
-        tell_in_line(engine, node, key, key_length);
+        tell_each(engine, node, key, key_length);
         rl_listing_changed(engine, key, key_length);
     }
 }

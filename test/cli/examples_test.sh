@@ -85,6 +85,11 @@ wait "${started_pids[@]}"
 ok 'two of them have their turns' has "$(cat "$work/fair1" "$work/fair2" | sort)" 'our turn after'
 ok 'the second knew of the first' has "$(<"$work/fair2")" '1 before us'
 
+# ---- redisson
+example redisson
+is 'redisson takes a lock in that format' "$code" 0
+is 'as a reader, then alone' "$out" $'read, together with other readers\nchanged, alone'
+
 # ---- renew
 example renew
 is 'renew outlives its TTL' "$code" 0

@@ -105,7 +105,7 @@ for kind in read write semaphore:3 '' Fair; do
     says 'with those there are' "--kind \"$kind\" is not one of exclusive|fair"
 done
 exits '-s likewise' 64 run -s a -- true
-says 'as such' 'this version has only exclusive and fair locks'
+says 'outside of Redisson'\''s format' 'shared locks in Redisson'\''s format only'
 for command in 'run a -- true' 'acquire a --ttl 5s'; do
     # shellcheck disable=SC2086 # several words
     exits "a fair lock needs the guarded mode: ${command%% *}" 64 ${command%% *} --plain --kind fair ${command#* }
