@@ -1,5 +1,5 @@
 /*
- * Takes a lock in a loop of our own, so that signals end it at once and somebody who waits is told for whom.
+ * Takes a lock in a loop of our own, so that signals end it at once and a waiting user sees the holder.
  * What is done with the lock is the caller's business.
  */
 #include "cli/acquiring.h"
@@ -44,12 +44,12 @@ int cli_acquiring_kind(const struct cli_session *session, const struct cli_optio
         return 0;
     if (session->config.redisson) {
         cli_output_fail(CLI_EXIT_USAGE,
-                        "--kind fair: nobody of ours stands in the queue of Redisson's fair lock");
+                        "--kind fair: redlock does not join the queue of Redisson's fair lock");
         cli_output_hint(
             "fix", "leave out --kind fair: Redisson's fair locks and ours exclude each other all the same");
         return CLI_EXIT_USAGE;
     }
-    cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no line of those who wait");
+    cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no queue of waiters");
     cli_output_hint("fix", "leave out --kind fair, or %s",
                     options->plain ? "--plain" : "mode = plain in the configuration");
     return CLI_EXIT_USAGE;

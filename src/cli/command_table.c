@@ -41,7 +41,7 @@ static const char status_text[] =
 static const char doctor_text[] =
     "Looks at each node (version, role, rights, memory, persistence, clock, latency,\n"
     "notifications, TLS), at the fleet and at this host. Each finding says what it\n"
-    "is, why it matters and what mends it. Takes no lock and changes nothing.\n"
+    "is, why it matters and how to fix it. Takes no lock and changes nothing.\n"
     "Exit code 0 when all is well, 1 with warnings, 69 when no lock can be had.\n";
 
 static const char list_text[] =
@@ -156,7 +156,7 @@ static const struct cli_command commands[] = {
      "needs the NAME of a barrier", false, cli_command_barrier},
     {"update", "KEY [options] [--] FILTER [ARG...]", "change a key of one node without a lock", update_text,
      CLI_UPDATE, 1, 1, "needs the KEY to change", true, cli_command_update},
-    {"doctor", "", "what is wrong with nodes, fleet and host, and what mends it", doctor_text, CLI_DOCTOR, 0,
+    {"doctor", "", "what is wrong with nodes, fleet and host, and how to fix it", doctor_text, CLI_DOCTOR, 0,
      0, NULL, false, cli_command_doctor},
     {"init", "[--yes] [--force]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL,
      false, cli_command_init},

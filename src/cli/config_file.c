@@ -144,7 +144,7 @@ static int set_path(const struct file *file, const char *key, const char *value,
     return set_text(file, key, path, text);
 }
 
-/* The password itself is read by whoever opens files. */
+/* The password itself is read where files are opened. */
 static int set_password_file(const struct file *file, const char *key, const char *value, char **text)
 {
     int code = set_path(file, key, value, text);

@@ -47,16 +47,15 @@ static const struct cli_option table[] = {
     {"max-time", '\0', CLI_VALUE_DURATION, AT(max_time_ms), CLI_RUN | CLI_ONCE, "DUR",
      "stop CMD after DUR (exit code 124)"},
     {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING | CLI_ELECT, "exclusive|fair",
-     "who comes next: the quickest (exclusive), or who asked first (fair)"},
+     "the next holder: the quickest (exclusive), or first come, first served (fair)"},
     {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING | CLI_EXTEND, NULL,
      "hold it together with other readers (--format redisson only)"},
     {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL,
      "one holder at a time, as in flock(1) (the default)"},
     {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL, "as -x"},
     {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING | CLI_ELECT, "TEXT",
-     "who holds it: told to everybody who waits (your user name)"},
-    {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING | CLI_ELECT, "TEXT",
-     "what for: told to everybody who waits (nothing)"},
+     "name of the holder, shown to waiters (your user name)"},
+    {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING | CLI_ELECT, "TEXT", "purpose, shown to waiters (nothing)"},
     {"command", 'c', CLI_VALUE_TEXT, AT(shell), RUNNING, "TEXT", "run TEXT through $SHELL -c"},
     {"foreground", '\0', CLI_VALUE_NONE, AT(foreground), RUNNING, NULL,
      "CMD stays in the caller's process group"},
@@ -99,10 +98,10 @@ static const struct cli_option table[] = {
      "never use local nodes, which are for this machine only"},
     {"plain", '\0', CLI_VALUE_NONE, AT(plain),
      LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH, NULL,
-     "SET NX PX only: no fence, no guard against nodes that forget"},
+     "SET NX PX only: no fencing tokens, restarted nodes are not excluded"},
     {"format", '\0', CLI_VALUE_CHOICE, AT(format), LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR,
      "common|redisson",
-     "redisson: share locks with Redisson (Java) in its own format, without fence and guard (common)"},
+     "redisson: share locks with Redisson (Java) in its own format, without fencing tokens and guard (common)"},
     {"legacy", '\0', CLI_VALUE_NONE, AT(legacy), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, NULL,
      "share a lock with programs that use SETNX and GETSET, on one node; weaker"},
     {"legacy-seconds", '\0', CLI_VALUE_NONE, AT(legacy_seconds),
@@ -113,12 +112,12 @@ static const struct cli_option table[] = {
      "print the first line only; exit 1 when no node may fail"},
     {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT | CLI_BREAK, NULL, "do not ask"},
     {"force", '\0', CLI_VALUE_NONE, AT(force), CLI_INIT, NULL, "also when a lock is seen to be held"},
-    {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},
-    {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "say every step on stderr"},
+    {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "print nothing but errors, one line each"},
+    {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "print every step on stderr"},
     {"json", '\0', CLI_VALUE_NONE, AT(json), EVERY, NULL, "answers and errors as JSON lines"},
     {"no-color", '\0', CLI_VALUE_NONE, AT(no_color), EVERY, NULL,
      "no colours on a terminal (also: NO_COLOR)"},
-    {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "say all this"},
+    {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "show this help"},
     /* Known by name so that they can be refused with a good word. */
     {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
 };
@@ -350,7 +349,7 @@ static int check_words(const struct reader *reader)
         return refuse(reader, command->name, command->missing);
     if (!command->takes_command && options->word_count > command->most_words)
         return refuse_value(reader, command->name, options->words[command->most_words],
-                            "is one word too many");
+                            "is not expected here");
     if ((command->bit & ASKING) && options->word_count > 0 && *options->words[0] == '\0')
         return refuse(reader, command->name,
                       command->bit == CLI_LIST     ? "needs a GLOB that is not empty, or none"

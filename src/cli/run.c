@@ -48,7 +48,7 @@ struct run {
 static int check_max_time(const struct cli_options *options)
 {
     if (options->max_time_ms == 0)
-        return cli_output_fail(CLI_EXIT_USAGE, "--max-time has to be longer than nothing");
+        return cli_output_fail(CLI_EXIT_USAGE, "--max-time must be greater than zero");
     return 0;
 }
 
@@ -89,8 +89,7 @@ static int check_times(struct run *run)
     if (code != 0)
         return code;
     if (options->renew_ms != CLI_NOT_GIVEN && (options->renew_ms == 0 || options->renew_ms >= run->ttl_ms))
-        return cli_output_fail(CLI_EXIT_USAGE,
-                               "--renew has to be longer than nothing and shorter than the TTL (%s)",
+        return cli_output_fail(CLI_EXIT_USAGE, "--renew must be greater than zero and less than the TTL (%s)",
                                cli_text_span(run->ttl_ms).text);
     run->renew_ms = options->renew_ms == CLI_NOT_GIVEN ? run->ttl_ms / 3 : (uint32_t)options->renew_ms;
     return 0;

@@ -107,7 +107,8 @@ static void warn_of_fleet(const struct cli_session *session)
     if (session->one_node)
         return;
     if (count == 1)
-        cli_output_warn("a single node: when it fails, nobody can lock, and when it forgets, two can");
+        cli_output_warn(
+            "a single node: when it fails nobody can lock, and when it loses its data two can hold a lock");
     else if (count % 2 == 0)
         cli_output_warn("%u nodes: an even number survives no more failures than %u", count, count - 1);
 }

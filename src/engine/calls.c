@@ -73,7 +73,7 @@ static const char *check_kind(const struct rl_engine *engine, const redlock_spec
     const struct rl_kind *kind = rl_lock_kind(engine, spec->kind);
 
     if (kind == NULL && spec->kind == REDLOCK_FAIR)
-        return "REDLOCK_FAIR is not to be had in Redisson's format: nobody of ours stands in its queue";
+        return "REDLOCK_FAIR does not exist in Redisson's format: redlock does not join its queue";
     if (kind == NULL && spec->kind == REDLOCK_SHARED)
         return "REDLOCK_SHARED needs REDLOCK_FORMAT_REDISSON in this version";
     if (kind == NULL)

@@ -33,7 +33,7 @@ static void answer_error(struct rl_lock_reply *reply, const struct rl_resp *item
 /* What the scripts answer instead of a verdict about the lock. */
 static void answer_code(struct rl_lock_reply *reply, int64_t code)
 {
-    static const char epoch[] = "it has forgotten its locks: flushed, restored, or another server";
+    static const char epoch[] = "it has lost its locks: flushed, restored, or another server";
     static const char late[] = "the question reached it too late";
 
     reply->answer.verdict = code == -3 ? RL_INELIGIBLE : RL_FAILED;

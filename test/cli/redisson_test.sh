@@ -70,7 +70,7 @@ ok 'without a trace' equals "$(node 1 DBSIZE)" 0
 exits 'a shared lock of the common format' 64 run -s job -- true
 says 'is refused with the remedy' 'add --format redisson'
 exits 'a fair one in this format' 64 run --format redisson --kind fair job -- true
-says 'too' 'nobody of ours stands in the queue'
+says 'too' 'redlock does not join the queue'
 exits 'a shared fair one' 64 run --format redisson --kind fair -s job -- true
 exits 'an unknown format' 64 run --format jedis job -- true
 says 'names those there are' 'common|redisson'
@@ -93,7 +93,7 @@ node 1 ACL SETUSER locks "${words[@]}" >/dev/null
 export REDLOCK_PASSWORD=change-me
 printf '%s\n' "node = unix://$work/n1.sock" 'format = redisson' 'prefix = lock:' 'user = locks' >"$work/rights.conf"
 exits 'with the documented rights a lock is taken' 0 run --config "$work/rights.conf" --ttl 3s --renew 100ms job -- sleep 0.3
-is 'and renewed without a word' "$err" 'redlock: warning: a single node: when it fails, nobody can lock, and when it forgets, two can'
+is 'and renewed without a word' "$err" 'redlock: warning: a single node: when it fails nobody can lock, and when it loses its data two can hold a lock'
 exits 'a shared one, too' 0 run --config "$work/rights.conf" -s job -- true
 exits 'status, too' 0 status --config "$work/rights.conf" job
 exits 'list, too' 0 list --config "$work/rights.conf"

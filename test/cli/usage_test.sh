@@ -109,7 +109,7 @@ says 'outside of Redisson'\''s format' 'shared locks in Redisson'\''s format onl
 for command in 'run a -- true' 'acquire a --ttl 5s'; do
     # shellcheck disable=SC2086 # several words
     exits "a fair lock needs the guarded mode: ${command%% *}" 64 ${command%% *} --plain --kind fair ${command#* }
-    says 'for a reason' '--kind fair: plain nodes keep no line of those who wait'
+    says 'for a reason' '--kind fair: plain nodes keep no queue of waiters'
     says 'and with a remedy' 'leave out --kind fair, or --plain'
 done
 printf 'mode = plain\n' >"$work/plain.conf"
