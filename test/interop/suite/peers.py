@@ -74,8 +74,8 @@ RECIPE = Peer("recipe", "the recipe by hand", "-")  # without a library, for the
 
 
 def chosen(word):
-    """Those whose name begins with a word; all without one."""
-    found = [peer for peer in PEERS if peer.name.startswith(word or "")]
+    """The one of that name, or those whose name begins with a word; all without one."""
+    found = [peer for peer in PEERS if peer.name == word] or [peer for peer in PEERS if peer.name.startswith(word or "")]
     if not found:
         sys.exit(f"interop: unknown peer {word}; there are: {', '.join(peer.name for peer in PEERS)}")
     return found
