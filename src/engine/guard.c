@@ -114,6 +114,26 @@ static void begin_sweep(struct rl_engine *engine)
             rl_admission_put_off(engine, node);
 }
 
+/* What nodes tell of terms is remembered here, too, and told to those that forgot: it may be that all of them did. */
+static void remember_terms(struct rl_engine *engine, const struct rl_terms *terms)
+{
+    int64_t passed_ms = rl_span_ms_down(rl_time_since(engine->now, engine->terms_since));
+
+    rl_terms_age(&engine->terms, passed_ms);
+    engine->terms_since = rl_time_add(engine->terms_since, rl_span_ms(passed_ms));
+    for (uint32_t i = 0; i < terms->count; i++)
+        rl_terms_add(&engine->terms, terms->each[i]);
+}
+
+/* A node has forgotten: what the others know of terms is heard while they know it, and not only when its quarantine ends. */
+static void hear_others(struct rl_engine *engine, uint32_t forgetful)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (node != forgetful && rl_vote_reachable(engine, node) && !engine->guards[node].asking &&
+            engine->guards[node].fitness == RL_FITNESS_FIT)
+            rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false);
+}
+
 static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, const struct rl_terms *terms)
 {
     for (uint32_t node = 0; node < engine->node_count; node++) {
@@ -134,7 +154,6 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, con
 static void conclude_sweep(struct rl_engine *engine)
 {
     struct rl_guard_view views[RL_NODES_MAX];
-    struct rl_terms terms = {0};
     uint64_t floor = 0;
     bool found;
 
@@ -145,12 +164,10 @@ static void conclude_sweep(struct rl_engine *engine)
 
         views[node] = (struct rl_guard_view){
             .heard = guard->sweep == engine->sweep, .fitness = guard->fitness, .high = guard->high};
-        for (uint32_t i = 0; views[node].heard && i < guard->terms.count; i++)
-            rl_terms_add(&terms, guard->terms.each[i]);
     }
     engine->sweeping = false;
     found = rl_guard_floor(views, engine->node_count, &floor);
-    give_floor(engine, found, floor, &terms);
+    give_floor(engine, found, floor, &engine->terms);
     /* A node that came to lack a floor while the others were being heard needs what they say after that. */
     for (uint32_t node = 0; node < engine->node_count; node++)
         if (engine->guards[node].fitness == RL_FITNESS_FLOORLESS && !engine->guards[node].awaits_floor)
@@ -227,10 +244,14 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
     if (!rl_time_before(pending->sent, engine->sweep_began))
         guard->sweep = engine->sweep;
     guard->terms = admitted->terms;
+    remember_terms(engine, &admitted->terms);
     rl_text_copy(guard->record, sizeof guard->record, admitted->record);
     rl_guard_epoch(epoch, admitted->record);
-    if (strcmp(epoch, guard->epoch) != 0)
+    if (strcmp(epoch, guard->epoch) != 0) {
         guard->admitted = engine->now;
+        if (admitted->fitness == RL_FITNESS_QUARANTINED)
+            hear_others(engine, node);
+    }
     rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
     if (pending->number != RL_WORD_LOOK && went_back(guard, epoch, admitted)) {
         rl_state_log(engine, REDLOCK_LOG_WARNING, "node %u %s: its memory went back to an earlier state",
