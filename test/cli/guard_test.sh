@@ -92,9 +92,9 @@ says 'and says so' '--yes'
 exits 'in JSON too' 64 init --json
 ok 'as an object' has "$err" '"exit_code":64'
 exits 'nothing was changed by that' 69 run -qn a -- true
-asks_init '?on these 5 nodes' '?[y/N]' '!n\n' '?nothing was changed' '?code-64'
+asks_init '?on these 5 nodes' '?[y/N]' '!n\n' '?nothing was changed' '?code-1'
 is 'on a terminal it asks' "$code" 0
-asks_init '?[y/N]' '!\n' '?nothing was changed' '?code-64'
+asks_init '?[y/N]' '!\n' '?nothing was changed' '?code-1'
 is 'without an answer it is no' "$code" 0
 exits 'nothing was changed by these' 69 run -qn a -- true
 start run --status-fd 3 a -- echo ran
