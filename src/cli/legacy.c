@@ -103,7 +103,7 @@ static void sleep_until(struct cli_legacy *legacy, int64_t at_ms)
     struct timespec until;
     int64_t left = at_ms - cli_clock_now();
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     left = left < 0 ? 0 : left;
     until.tv_sec += (time_t)(left / 1000);
     until.tv_nsec += (long)(left % 1000 * 1000000);
@@ -155,12 +155,22 @@ static void *keep(void *context)
     return NULL;
 }
 
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 bool cli_legacy_keep(struct cli_legacy *legacy, struct cli_lease *lease, uint32_t renew_ms)
 {
     legacy->lease = lease;
     legacy->renew_ms = renew_ms;
     pthread_mutex_init(&legacy->mutex, NULL);
-    pthread_cond_init(&legacy->wake, NULL);
+    init_condition(&legacy->wake);
     cli_lease_arm_for(lease, legacy->valid_until_ms - cli_clock_now());
     return pthread_create(&legacy->thread, NULL, keep, legacy) == 0;
 }

@@ -20,8 +20,7 @@ static int refuse_local_nodes(const char *place)
     if (place != NULL)
         cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and %s has require_nodes = yes", place);
     else
-        cli_output_fail(CLI_EXIT_CONFIG,
-                        "no nodes are configured, and --require-nodes or --legacy needs them");
+        cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and --require-nodes was given");
     cli_output_hint("fix", "set REDLOCK_NODES, or write lines such as: node = redis://host:6379");
     cli_output_hint("see", "man redlock.conf");
     return CLI_EXIT_CONFIG;
@@ -67,6 +66,15 @@ static int use_local_nodes(struct cli_session *session, bool start)
     return session->config.nodes == NULL ? cli_output_fail(CLI_EXIT_SYSTEM, "out of memory") : 0;
 }
 
+/* Other programs do not know of local nodes. */
+static int refuse_legacy_nodes(void)
+{
+    cli_output_fail(CLI_EXIT_CONFIG,
+                    "no node is configured, and a legacy lock is on the one that other programs use");
+    cli_output_hint("fix", "--nodes URL, or set REDLOCK_NODES");
+    return CLI_EXIT_CONFIG;
+}
+
 /* Only some commands know what to do with locks that have no owner. */
 static int check_legacy(const struct cli_options *options)
 {
@@ -89,7 +97,7 @@ static int prepare(struct cli_session *session, const struct cli_options *option
     if (code != 0 || session->config.nodes != NULL)
         return code;
     if (session->config.legacy)
-        return refuse_local_nodes(NULL);
+        return refuse_legacy_nodes();
     if (options->require_nodes || session->config.require_nodes)
         return refuse_local_nodes(options->require_nodes ? NULL : session->config.require_nodes_place);
     return use_local_nodes(session, start);

@@ -24,6 +24,7 @@ struct barrier {
     struct rl_ask_all ask;
     redlock_barrier_spec spec;
     char id[RL_PARTY_ID + 1];
+    struct rl_time arrived; /* when it last said that it is there */
     char lock_name[REDLOCK_NAME_MAX + 16];
     size_t lock_name_length;
     uint64_t own[RL_NODES_MAX];     /* the opening that each node has us in, by the last look */
@@ -71,12 +72,39 @@ static void hear(struct barrier *barrier, uint32_t node)
     }
 }
 
+static bool make_id(struct barrier *barrier)
+{
+    redlock_client *client = barrier->ask.client;
+    uint8_t random[RL_PARTY_ID / 2];
+    bool drawn;
+
+    pthread_mutex_lock(&client->mutex);
+    drawn = rl_state_random(&client->engine, random, sizeof random);
+    pthread_mutex_unlock(&client->mutex);
+    for (size_t i = 0; drawn && i < sizeof random; i++)
+        snprintf(barrier->id + 2 * i, 3, "%02x", random[i]);
+    return drawn;
+}
+
+/* One that was stopped for as long as its lease may have been dropped by some nodes and not by others: it comes anew, as somebody else, so that no
+ * opening that counted on it before is mixed with one that counts on it now. */
+static void come_anew_if_late(struct barrier *barrier)
+{
+    struct rl_time now = rl_talk_now(barrier->ask.talk);
+
+    if (barrier->arrived.us != 0 &&
+        rl_time_since(now, barrier->arrived).us > (int64_t)barrier->spec.lease_ms * 1000)
+        (void)make_id(barrier);
+    barrier->arrived = now;
+}
+
 /* Arrives, or stays, and learns who else is there. */
 static void arrive(struct barrier *barrier)
 {
     char lease[16], most[16];
     struct rl_argument arguments[] = {{barrier->id, RL_PARTY_ID}, {lease, 0}, {most, 0}};
 
+    come_anew_if_late(barrier);
     arguments[1].length = (size_t)snprintf(lease, sizeof lease, "%u", barrier->spec.lease_ms);
     arguments[2].length = (size_t)snprintf(most, sizeof most, "%d", RL_GATHERING_MAX);
     rl_talk_begin(barrier->ask.talk);
@@ -262,20 +290,6 @@ static void make_lock_name(struct barrier *barrier)
     memcpy(barrier->lock_name, prefix, strlen(prefix));
     memcpy(barrier->lock_name + strlen(prefix), barrier->spec.name, barrier->spec.name_length);
     barrier->lock_name_length = strlen(prefix) + barrier->spec.name_length;
-}
-
-static bool make_id(struct barrier *barrier)
-{
-    redlock_client *client = barrier->ask.client;
-    uint8_t random[RL_PARTY_ID / 2];
-    bool drawn;
-
-    pthread_mutex_lock(&client->mutex);
-    drawn = rl_state_random(&client->engine, random, sizeof random);
-    pthread_mutex_unlock(&client->mutex);
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(barrier->id + 2 * i, 3, "%02x", random[i]);
-    return drawn;
 }
 
 static redlock_result take_part(struct barrier *barrier, int64_t wait_ms)
