@@ -10,8 +10,8 @@
 /* The library keeps its own records under these. */
 static bool is_reserved(const struct serve_server *server, struct serve_text name)
 {
-    static const char *const reserved[] = {"redlock-guard:", "redlock-fence:", "redlock-line:",
-                                           "redlock-mark:"};
+    static const char *const reserved[] = {
+        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
     const char *prefix = server->settings->key_prefix == NULL ? "" : server->settings->key_prefix;
     char key[64];
 
