@@ -69,6 +69,8 @@ finish
 # ---- who has it
 start run --status-fd 3 --why 'pg_dump prod' backup -- sleep 600
 until_true has_event acquired
+on_all_nodes() { "$REDLOCK" status backup | grep -q 'granted by 5 of 5'; }
+until_true on_all_nodes
 exits 'who has it: status' 0 status backup
 ok 'who has it: host, process, purpose' matches "$out" "backup is held by $(hostname | cut -c1-64) \\(pid $started, user [^,]+, \"pg_dump prod\"\\)"
 ok 'who has it: since when, for how long, by how many nodes' matches "$out" 'since   .*lease   TTL 15s, (taken|renewed) .* left, granted by 5 of 5'
