@@ -17,9 +17,9 @@ exits 'the TTL to choose: a TTL as long as the job is refused' 64 run --ttl 2h n
 says 'the TTL to choose: it says what a TTL is for' 'how soon a dead holder is noticed, not how long CMD may run'
 
 # ---- jobs longer than it: the lease ends before the job does
-start run --status-fd 3 --ttl 600ms --renew 150ms long -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; echo done' "$work/enough"
-three_renewals() { [ "$(grep -c '"event":"renewed"' "$work/events")" -ge 6 ]; }
-until_true three_renewals # more time than the TTL
+start run --status-fd 3 --ttl 3s --renew 500ms long -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; echo done' "$work/enough"
+seven_renewals() { [ "$(grep -c '"event":"renewed"' "$work/events")" -ge 7 ]; }
+until_true seven_renewals # more time than the TTL
 ok 'jobs longer than the TTL: nobody else gets in' test "$("$REDLOCK" run -nq long -- echo in 2>/dev/null)" = ''
 touch "$work/enough"
 finish

@@ -12,6 +12,7 @@
 /* Short for a person and long for a busy machine. */
 enum {
     SHORT_TTL_MS = 1500,
+    OFTEN_MS = 200, /* between renewals of a lease that is long enough for a busy machine */
     LATE_MS = 3000
 }; /* shorter leases are lost on a busy machine, and told of late */
 
@@ -92,12 +93,15 @@ static void lease_goes_on_while_a_minority_is_frozen(void **state)
     static struct witness witness;
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
-    redlock_spec spec = leased_spec(&witness, "minority", SHORT_TTL_MS);
+    redlock_spec spec = leased_spec(&witness, "minority", LONG_TTL_MS);
+    redlock_lock *lock;
 
-    redlock_lock *lock = take_spec(client, &spec);
+    spec.renew_ms = OFTEN_MS;
+    lock = take_spec(client, &spec);
     fleet_freeze(fleet, 0);
     fleet_freeze(fleet, 4);
-    sleep_ms(2 * SHORT_TTL_MS);
+    atomic_store(&witness.renewed, 0);
+    await(atomic_load(&witness.renewed) >= 3);
     assert_true(redlock_lock_validity_ms(lock) > 0);
     assert_int_equal(atomic_load(&witness.lost), 0);
     give_back(lock);
@@ -326,11 +330,13 @@ static void unbound_lock_of_a_thread_that_exits_goes_on(void **state)
     static struct witness witness;
     struct fleet *fleet = *state;
     struct visitor visitor = {.client = open_client(fleet_urls(fleet)),
-                              .spec = leased_spec(&witness, "unbound", SHORT_TTL_MS)};
+                              .spec = leased_spec(&witness, "unbound", LONG_TTL_MS)};
 
     visitor.spec.unbound = 1;
+    visitor.spec.renew_ms = OFTEN_MS;
     run_visitor(&visitor);
-    sleep_ms(2 * SHORT_TTL_MS);
+    atomic_store(&witness.renewed, 0);
+    await(atomic_load(&witness.renewed) >= 3);
     assert_true(redlock_lock_validity_ms(visitor.lock) > 0);
     assert_int_equal(atomic_load(&witness.lost), 0);
     give_back(visitor.lock);
