@@ -594,7 +594,7 @@ typedef struct redlock_barrier_spec {
  * as many as that have come, and each arrival lets only one meeting begin. Guarded mode only; it takes the lock "barrier:" + name for a moment.
  * REDLOCK_OK: go on. REDLOCK_TIMEOUT, REDLOCK_CANCELED: this party does not count any more. REDLOCK_NO_QUORUM and the like: too few nodes
  * answered; if the line says that it is not known, the others may count on this party. A party that dies, or is stopped for longer than its
- * lease, counts until that ends. */
+ * lease, counts until that ends; when it goes on it gets REDLOCK_LOST. */
 REDLOCK_API redlock_result redlock_barrier(redlock_client *client, const redlock_barrier_spec *spec,
                                            int64_t wait_ms, redlock_report *report);
 

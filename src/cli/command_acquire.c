@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/acquiring.h"
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
@@ -31,9 +32,8 @@ static void set_owner(json_t *lease, const char *owner)
 }
 
 /* Prints the lease; false when stdout did not take it. */
-static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl_ms)
+static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl_ms, long long validity)
 {
-    long long validity = redlock_lock_validity_ms(lock);
     unsigned long long fence = redlock_lock_fence(lock);
     char clean[REDLOCK_NAME_MAX + 1];
 
@@ -54,9 +54,8 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
     return cli_output_flush();
 }
 
-static int take_and_print(const struct cli_session *session, const struct cli_options *options,
-                          const struct cli_signals *signals, redlock_kind kind, uint32_t ttl_ms,
-                          redlock_lock **taken)
+static int take(const struct cli_session *session, const struct cli_options *options,
+                const struct cli_signals *signals, redlock_kind kind, uint32_t ttl_ms, redlock_lock **taken)
 {
     const char *name = options->words[0];
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
@@ -65,7 +64,6 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
                                       .spec = &spec,
                                       .wait_ms = options->nonblock ? 0 : options->wait_ms,
                                       .signals = signals};
-    int code = CLI_EXIT_OK;
 
     spec.kind = kind;
     spec.name = name;
@@ -76,13 +74,34 @@ static int take_and_print(const struct cli_session *session, const struct cli_op
         return CLI_EXIT_SIGNAL + acquiring.signal;
     if (acquiring.lock == NULL)
         return cli_failure_taking(session, options, name, &acquiring.report);
-    /* A lease nobody has heard of would only be in the way. */
-    if (!print_lease(name, acquiring.lock, ttl_ms)) {
-        redlock_release(acquiring.lock, NULL);
-        code = cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed, so %s was released", name);
-    }
     *taken = acquiring.lock;
-    return code;
+    return CLI_EXIT_OK;
+}
+
+/* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take connect_timeout: whoever reads the
+ * lease when this process has ended is told what is left of it then. */
+static int close_and_print(struct cli_session *session, const struct cli_options *options,
+                           const redlock_lock *lock, uint32_t ttl_ms)
+{
+    const char *name = options->words[0], *owner = redlock_lock_owner(lock, NULL);
+    int64_t valid_until = cli_clock_now() + redlock_lock_validity_ms(lock);
+
+    redlock_client_close(session->client);
+    session->client = NULL;
+    int64_t left = valid_until - cli_clock_now();
+    if (left <= 0) {
+        cli_output_fail(CLI_EXIT_LOST, "the lease of %s ended while nodes that do not answer were waited for",
+                        name);
+        cli_output_hint("fix", "choose a longer --ttl than %s, or mend the nodes: redlock doctor",
+                        cli_text_span(ttl_ms).text);
+        return CLI_EXIT_LOST;
+    }
+    if (print_lease(name, lock, ttl_ms, left))
+        return CLI_EXIT_OK;
+    /* A lease nobody has heard of would only be in the way. */
+    if (cli_session_connect(session, options) == 0)
+        redlock_release_owner(session->client, name, 0, owner, 0, NULL);
+    return cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed, so %s was released", name);
 }
 
 static int prepare(struct cli_session *session, const struct cli_options *options,
@@ -124,8 +143,10 @@ int cli_command_acquire(const struct cli_options *options)
     if (code == 0 && session.config.legacy)
         code = cli_legacy_acquire(&session, options, &signals, ttl_ms);
     else if (code == 0)
-        code = take_and_print(&session, options, &signals, kind, ttl_ms, &lock);
-    cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
+        code = take(&session, options, &signals, kind, ttl_ms, &lock);
+    if (code == 0 && lock != NULL)
+        code = close_and_print(&session, options, lock, ttl_ms);
+    cli_session_close(&session);
     redlock_lock_free(lock);
     return code;
 }

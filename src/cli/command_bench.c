@@ -19,7 +19,7 @@
 
 #define DEFAULT_TIME_MS 10000
 #define LEAST_TIME_MS 300
-#define TTL_MS 10000
+#define WAIT_MS 10000
 
 enum { CALLERS = 16, SAMPLES_MAX = 65536 };
 
@@ -48,8 +48,7 @@ static redlock_result pair_once(struct caller *caller)
     redlock_lock *lock = NULL;
 
     spec.name = caller->name;
-    spec.ttl_ms = TTL_MS;
-    redlock_result result = redlock_acquire(caller->session->client, &spec, TTL_MS, &lock, NULL);
+    redlock_result result = redlock_acquire(caller->session->client, &spec, WAIT_MS, &lock, NULL);
     if (result != REDLOCK_OK)
         return result;
     result = redlock_release(lock, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/acquiring.h"
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
@@ -17,25 +18,32 @@
 /* What holds now. */
 struct holding {
     const char *name;
-    long long ttl_ms; /* what the nodes have */
-    long long validity_ms;
+    long long ttl_ms;         /* what the nodes have */
+    int64_t valid_until;      /* by cli_clock_now() */
     unsigned long long fence; /* 0 none */
 };
 
+/* Once the client is closed, which may have taken a while: what is printed is what is left then. */
 static int print_lease(const struct holding *holding)
 {
     char clean[REDLOCK_NAME_MAX + 1];
+    long long validity_ms = holding->valid_until - cli_clock_now();
 
+    if (validity_ms <= 0) {
+        cli_output_fail(CLI_EXIT_LOST, "the lease of %s ended while nodes that do not answer were waited for",
+                        holding->name);
+        cli_output_hint("fix", "choose a longer --ttl, or mend the nodes: redlock doctor");
+        return CLI_EXIT_LOST;
+    }
     if (cli_output_is_json()) {
-        json_t *lease =
-            json_pack("{s:o, s:I, s:I}", "name", cli_output_string(holding->name), "ttl_ms",
-                      (json_int_t)holding->ttl_ms, "validity_ms", (json_int_t)holding->validity_ms);
+        json_t *lease = json_pack("{s:o, s:I, s:I}", "name", cli_output_string(holding->name), "ttl_ms",
+                                  (json_int_t)holding->ttl_ms, "validity_ms", (json_int_t)validity_ms);
         if (lease != NULL && holding->fence != 0)
             json_object_set_new(lease, "fence", json_integer((json_int_t)holding->fence));
         cli_output_answer(lease);
     } else {
         cli_text_clean(holding->name, clean, sizeof clean);
-        printf("name %s\nttl_ms %lld\nvalidity_ms %lld\n", clean, holding->ttl_ms, holding->validity_ms);
+        printf("name %s\nttl_ms %lld\nvalidity_ms %lld\n", clean, holding->ttl_ms, validity_ms);
         if (holding->fence != 0)
             printf("fence %llu\n", holding->fence);
     }
@@ -60,12 +68,12 @@ static struct holding find_holding(const struct cli_session *session, const char
                             cli_text_span(holding.ttl_ms).text, cli_text_span(ttl_ms).text);
         }
     }
-    holding.validity_ms = redlock_lock_validity_ms(lock);
+    holding.valid_until = cli_clock_now() + redlock_lock_validity_ms(lock);
     return holding;
 }
 
 static int extend(const struct cli_session *session, const char *name, redlock_kind kind, const char *owner,
-                  uint32_t ttl_ms, redlock_lock **lock)
+                  uint32_t ttl_ms, redlock_lock **lock, struct holding *holding)
 {
     redlock_report report = cli_session_report(session);
     redlock_spec spec = REDLOCK_SPEC_INIT;
@@ -76,8 +84,8 @@ static int extend(const struct cli_session *session, const char *name, redlock_k
     report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(session, name, &report);
-    struct holding holding = find_holding(session, name, ttl_ms, *lock);
-    return print_lease(&holding);
+    *holding = find_holding(session, name, ttl_ms, *lock);
+    return CLI_EXIT_OK;
 }
 
 int cli_command_extend(const struct cli_options *options)
@@ -86,6 +94,7 @@ int cli_command_extend(const struct cli_options *options)
     const char *owner = NULL;
     redlock_kind kind = REDLOCK_EXCLUSIVE;
     redlock_lock *lock = NULL;
+    struct holding holding = {0};
     uint32_t ttl_ms = 0;
     int code = cli_owner_find(options, &owner);
 
@@ -100,8 +109,10 @@ int cli_command_extend(const struct cli_options *options)
     if (code == 0 && session.config.legacy)
         code = cli_legacy_extend(&session, options->words[0], owner, ttl_ms);
     else if (code == 0)
-        code = extend(&session, options->words[0], kind, owner, ttl_ms, &lock);
+        code = extend(&session, options->words[0], kind, owner, ttl_ms, &lock, &holding);
     cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
+    if (code == 0 && lock != NULL)
+        code = print_lease(&holding);
     redlock_lock_free(lock);
     return code;
 }

@@ -48,7 +48,7 @@ static const struct cli_option table[] = {
      "stop CMD after DUR (exit code 124)"},
     {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING | CLI_ELECT, "exclusive|fair",
      "the next holder: the quickest (exclusive), or first come, first served (fair)"},
-    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING | CLI_EXTEND, NULL,
+    {"shared", 's', CLI_VALUE_NONE, AT(shared), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND, NULL,
      "hold it together with other readers (--format redisson only)"},
     {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL,
      "one holder at a time, as in flock(1) (the default)"},

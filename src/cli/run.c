@@ -279,7 +279,8 @@ static int hold_lock(struct run *run, redlock_lock *lock)
     cli_terminal_close(&run->terminal);
     bool lost_under_command = supervision.lost;
     run->lost = lost_under_command;
-    if (supervision.started && !supervision.lost && supervision.code == 0 && run->job->succeed != NULL)
+    if (supervision.started && !supervision.lost && !supervision.interrupted && supervision.code == 0 &&
+        run->job->succeed != NULL)
         supervision.code = run->job->succeed(run->job->context, &run->session);
     if (supervision.started && !supervision.lost && !supervision.interrupted && run->options->min_hold_ms > 0)
         cli_supervise_hold(&supervision, run->taken_at_ms + run->options->min_hold_ms);

@@ -16,8 +16,7 @@
 enum {
     DEFAULT_LEASE_MS = 15000,
     LOOK_FIRST_MS = 20,
-    LOOK_MOST_MS = 250, /* between two looks */
-    OPENING_TTL_MS = 10000
+    LOOK_MOST_MS = 250 /* between two looks */
 };
 
 struct barrier {
@@ -86,16 +85,14 @@ static bool make_id(struct barrier *barrier)
     return drawn;
 }
 
-/* One that was stopped for as long as its lease may have been dropped by some nodes and not by others: it comes anew, as somebody else, so that no
- * opening that counted on it before is mixed with one that counts on it now. */
-static void come_anew_if_late(struct barrier *barrier)
+/* One that was stopped for as long as its lease may have been dropped by some nodes and not by others, and what it said last may still be
+ * carried out: it can neither go on as who it was nor come anew beside that. */
+static bool is_late(const struct barrier *barrier)
 {
     struct rl_time now = rl_talk_now(barrier->ask.talk);
 
-    if (barrier->arrived.us != 0 &&
-        rl_time_since(now, barrier->arrived).us > (int64_t)barrier->spec.lease_ms * 1000)
-        (void)make_id(barrier);
-    barrier->arrived = now;
+    return barrier->arrived.us != 0 &&
+           rl_time_since(now, barrier->arrived).us > (int64_t)barrier->spec.lease_ms * 1000;
 }
 
 /* Arrives, or stays, and learns who else is there. */
@@ -104,7 +101,7 @@ static void arrive(struct barrier *barrier)
     char lease[16], most[16];
     struct rl_argument arguments[] = {{barrier->id, RL_PARTY_ID}, {lease, 0}, {most, 0}};
 
-    come_anew_if_late(barrier);
+    barrier->arrived = rl_talk_now(barrier->ask.talk);
     arguments[1].length = (size_t)snprintf(lease, sizeof lease, "%u", barrier->spec.lease_ms);
     arguments[2].length = (size_t)snprintf(most, sizeof most, "%d", RL_GATHERING_MAX);
     rl_talk_begin(barrier->ask.talk);
@@ -188,7 +185,6 @@ static void try_to_open(struct barrier *barrier)
 
     spec.name = barrier->lock_name;
     spec.name_length = barrier->lock_name_length;
-    spec.ttl_ms = OPENING_TTL_MS;
     spec.why = "opens the barrier";
     if (redlock_try_acquire(barrier->ask.client, &spec, &lock, NULL) != REDLOCK_OK)
         return;
@@ -224,6 +220,9 @@ static redlock_result say(const struct barrier *barrier, redlock_result result)
         rl_report_error(report, result, "%u parties have come", barrier->spec.parties);
     else if (result == REDLOCK_TIMEOUT || result == REDLOCK_CANCELED)
         rl_report_error(report, result, "%u of %u parties have come", waiting, barrier->spec.parties);
+    else if (result == REDLOCK_LOST)
+        rl_report_error(report, result,
+                        "stopped for longer than its lease, this party does not count any more");
     if (report == NULL)
         return result;
     report->node_count = count;
@@ -239,9 +238,13 @@ static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
     int64_t rest_ms = LOOK_FIRST_MS;
 
     for (;;) {
+        if (is_late(barrier))
+            return give_up(barrier, REDLOCK_LOST);
         arrive(barrier);
         if (!is_through(barrier) && rl_gathering_waiting(&barrier->gathering) >= barrier->spec.parties) {
             try_to_open(barrier);
+            if (is_late(barrier))
+                return give_up(barrier, REDLOCK_LOST);
             arrive(barrier);
         }
         if (is_through(barrier)) {

@@ -25,8 +25,19 @@ exits 'the next meeting begins anew' 75 barrier meet --parties 3 -w 0.3s
 says 'with one' '1 of 3 parties have come'
 exits 'and its code can be chosen' 9 barrier meet --parties 3 -w 0.1s -E 9
 exits 'one alone need not wait' 0 barrier alone --parties 1
+printf 'nodes = %s\nmax_ttl = 3s\n' "$REDLOCK_NODES" >"$work/brief.conf"
+exits 'nor where locks are short' 0 barrier brief --parties 1 -w 20s --config "$work/brief.conf"
 exits 'as JSON' 0 barrier alone --parties 1 --json
 ok 'in an object' has "$out" '"parties":1'
+
+# ---- stopped for longer than its lease: what it said last may still count, so it must not come anew beside itself
+start barrier stopped --parties 2 --ttl 1s
+ok 'one waits' until_true grep -q '1 of 2 have come' "$work/err"
+kill -STOP "$started"
+sleep 2.5 # more than its lease, however long it takes
+kill -CONT "$started"
+finish
+is 'one that was stopped for longer than its lease is told so' "$code" 79
 
 # ---- signals and deaths
 nobody() { [ "$(node 1 HKEYS redlock-mark:barrier:meet | grep -cE '^[0-9a-f]{16}$')" = 0 ]; }
