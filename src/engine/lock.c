@@ -10,12 +10,9 @@
 
 enum { TEXT_STEP = 16, SPARE_MAX = 256 };
 
-const struct rl_kind *rl_lock_kind(redlock_kind kind)
+const struct rl_kind *rl_lock_kind(const struct rl_engine *engine)
 {
-    static const struct rl_kind *const kinds[] = {
-        [REDLOCK_EXCLUSIVE] = &rl_kind_exclusive, [REDLOCK_FAIR] = &rl_kind_fair};
-
-    return (unsigned)kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : NULL;
+    return engine->config.guarded ? &rl_kind_line : &rl_kind_exclusive;
 }
 
 /* The spare lock that fits best, so that longer names find theirs later; NULL: none has room. */
@@ -114,12 +111,10 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
-    const struct rl_kind *kind = rl_lock_kind(spec->kind);
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
 
-    assert(kind != NULL);
     if (owner == NULL)
         owner_length = RL_OWNER_HEX + make_tail(engine, spec, tail);
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
@@ -131,7 +126,7 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
         return NULL;
     }
     lock->engine = engine;
-    lock->kind = kind;
+    lock->kind = rl_lock_kind(engine);
     lock->refs = 1;
     lock->timer.of_lock = true;
     rl_list_init(&lock->waiting);
@@ -187,6 +182,7 @@ void rl_lock_unref(redlock_lock *lock)
     if (--lock->refs > 0)
         return;
     assert(!lock->leads || engine->inert);
+    assert(!lock->owned || engine->inert);
     rl_timers_set(&engine->timers, &lock->timer, RL_TIME_NEVER);
     rl_state_unreserve_timer(engine);
     rl_list_remove(&lock->link);

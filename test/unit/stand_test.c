@@ -76,6 +76,7 @@ static struct rl_answer lined(uint32_t rank, uint64_t holder, uint64_t holder_ti
 {
     return (struct rl_answer){.verdict = RL_DENIED,
                               .ttl_left_ms = TTL_MS,
+                              .armed = true,
                               .rank = rank,
                               .ticket = TICKET,
                               .holder = holder,
