@@ -14,6 +14,7 @@ enum {
     KEEP_MS = 1000,
     KEEP_SPREAD_MS = 300,
     NEAR_FRONT = 2,
+    WATCH_AFTER_MS = 100, /* a lock that changes hands sooner is not worth watching */
     EXPIRY_MARGIN_MS = 1,
     UNTOLD_MS = 200, /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
     SPLIT_MIN_MS = 2,
@@ -31,7 +32,7 @@ void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config,
     stand->backoff = rl_backoff_between(config->retry_min, config->retry_max);
     stand->ticket = config->ticket;
     stand->outcome = RL_OUTCOME_BUSY;
-    stand->asked_by = stand->split_at = stand->keep_at = stand->wake_at = RL_TIME_NEVER;
+    stand->asked_by = stand->split_at = stand->watch_at = stand->keep_at = stand->wake_at = RL_TIME_NEVER;
 }
 
 rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state)
@@ -88,7 +89,7 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
     stand->fence = 0;
     stand->looked = stand->handed = false;
     stand->attempts++;
-    stand->split_at = RL_TIME_NEVER;
+    stand->split_at = stand->watch_at = RL_TIME_NEVER;
     stand->patience = rl_span_ms(SPLIT_MIN_MS);
     stand->keep_at = next_keep(stand, now);
     effects->fresh = true;
@@ -110,9 +111,8 @@ static void end(struct rl_stand *stand, enum rl_outcome outcome, struct rl_effec
 static void give_back(struct rl_stand *stand, struct rl_effects *effects)
 {
     effects->release = rl_node_set_all(stand->config.node_count);
-    effects->acquire = 0;
+    effects->acquire = effects->raise = effects->watch = 0;
     effects->question = 0;
-    effects->raise = 0;
 }
 
 static void begin_anew(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
@@ -426,6 +426,59 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     decide(stand, event->now, effects);
 }
 
+/* ---- watching ----
+ * Expiry, and releases by other programs and older versions, run no script that would hand the lock on: those near the front see to it. */
+
+static bool is_near(const struct rl_stand_node *node)
+{
+    return node->state == RL_STAND_LINED && node->last.rank <= NEAR_FRONT;
+}
+
+static rl_node_set nodes_to_watch(const struct rl_stand *stand)
+{
+    rl_node_set set = 0;
+
+    for (uint32_t number = 0; number < stand->config.node_count; number++)
+        if (is_near(&stand->nodes[number]) && !stand->nodes[number].watched)
+            set |= rl_node_set_one(number);
+    return set;
+}
+
+static void plan_watch(struct rl_stand *stand, struct rl_time now)
+{
+    if (stand->phase != RL_STAND_WAITING || nodes_to_watch(stand) == 0)
+        stand->watch_at = RL_TIME_NEVER;
+    else if (stand->watch_at.us == RL_TIME_NEVER.us)
+        stand->watch_at = rl_time_add(now, rl_span_ms(WATCH_AFTER_MS));
+}
+
+static void take_watched(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
+{
+    struct rl_stand_node *node = &stand->nodes[event->node];
+    const struct rl_answer *answer = &event->answer;
+
+    if (stand->phase != RL_STAND_WAITING || node->state != RL_STAND_LINED)
+        return;
+    if (answer->verdict == RL_GRANTED) { /* free */
+        ask(stand, rl_node_set_one(event->node), event->now, effects);
+        decide(stand, event->now, effects);
+    } else if (answer->verdict == RL_DENIED && answer->ttl_left_ms >= 0) {
+        node->look_at =
+            rl_time_min(node->look_at, rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS)));
+    }
+}
+
+static void take_changed(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
+{
+    struct rl_stand_node *node = &stand->nodes[event->node];
+
+    node->watched = false;
+    if (stand->phase != RL_STAND_WAITING || node->state != RL_STAND_LINED)
+        return;
+    ask(stand, rl_node_set_one(event->node), event->now, effects);
+    decide(stand, event->now, effects);
+}
+
 /* ---- time and nodes ---- */
 
 /* Nodes where somebody's lock has expired. If it was its own, it may not be any more. */
@@ -462,6 +515,12 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
     if (!rl_time_before(now, stand->keep_at)) {
         stand->keep_at = next_keep(stand, now);
         wanted = rl_node_set_all(stand->config.node_count);
+    }
+    if (!rl_time_before(now, stand->watch_at)) {
+        stand->watch_at = RL_TIME_NEVER;
+        effects->watch = nodes_to_watch(stand) & ~wanted;
+        for (rl_node_set left = effects->watch; left != 0; left &= left - 1)
+            stand->nodes[rl_node_set_first(left)].watched = true;
     }
     ask(stand, wanted, now, effects);
     decide(stand, now, effects);
@@ -522,7 +581,7 @@ static void set_wake(struct rl_stand *stand)
 
     if (stand->phase == RL_STAND_ENDED)
         return;
-    at = rl_time_min(at, rl_time_min(stand->asked_by, stand->split_at));
+    at = rl_time_min(at, rl_time_min(stand->watch_at, rl_time_min(stand->asked_by, stand->split_at)));
     for (uint32_t node = 0; node < stand->config.node_count && stand->phase == RL_STAND_WAITING; node++) {
         at = rl_time_min(at, stand->nodes[node].look_at);
         if (stand->nodes[node].state == RL_STAND_HAS)
@@ -547,6 +606,12 @@ void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct 
     case RL_EVENT_HANDED:
         take_handed(stand, event, effects);
         break;
+    case RL_EVENT_WATCHED:
+        take_watched(stand, event, effects);
+        break;
+    case RL_EVENT_CHANGED:
+        take_changed(stand, event, effects);
+        break;
     case RL_EVENT_TIMER:
         take_timer(stand, event->now, effects);
         break;
@@ -559,13 +624,13 @@ void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct 
         end(stand, RL_OUTCOME_CANCELED, effects);
         break;
     case RL_EVENT_TURN:
-    case RL_EVENT_CHANGED:
     case RL_EVENT_MISSED:
     case RL_EVENT_EXTEND:
     case RL_EVENT_RELEASE:
     case RL_EVENT_ABANDON:
         assert(!"a caller in line is neither queued nor a lease");
     }
+    plan_watch(stand, event->now);
     set_wake(stand);
 }
 

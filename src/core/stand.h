@@ -36,6 +36,7 @@ struct rl_stand_node {
     struct rl_time ends;    /* and the key lives until then at least */
     struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
     uint64_t fence;         /* HAS */
+    bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
     struct rl_answer last;
 };
 
@@ -67,6 +68,7 @@ struct rl_stand {
     struct rl_time split_at; /* it has some nodes and nothing is under way: when to see who has the others */
     struct rl_span patience; /* between two such looks */
     bool looked;             /* that is what was asked for last */
+    struct rl_time watch_at; /* near the front: when to have the key watched where it is not */
     struct rl_time keep_at;  /* when to ask again, so that its places are kept */
     struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
     enum rl_outcome outcome;
@@ -76,7 +78,7 @@ struct rl_stand {
 void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config, struct rl_prng *prng);
 
 /* Tell it what happened; learn what to do about it. Effects: release (whatever the present owner has there: the lock or a place), then
- * acquire (fresh: with a fresh owner), raise, done. */
+ * acquire (fresh: with a fresh owner), raise, watch, done. */
 void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects);
 
 /* When the first of the grants that it has was given, no later; now, if it has none. */

@@ -59,6 +59,7 @@ struct rl_operation {
     enum rl_operation_kind kind;
     redlock_lock *lock;
     struct rl_acquire acquire; /* ACQUIRE; one that stands in line leaves here what came of it */
+    bool watches;              /* ACQUIRE, in line: nodes tell it of changes */
     bool stands;               /* ACQUIRE: its state is this, and not the one above: */
     struct rl_stand stand;
     struct rl_tally tally;     /* INSPECT */

@@ -16,34 +16,15 @@ static struct rl_event event_of(const struct rl_engine *engine, uint32_t node, e
     return (struct rl_event){.kind = kind, .now = engine->now, .node = node};
 }
 
-/* The first of a list, which goes behind all others. */
-static struct rl_link *turn(struct rl_list *list)
-{
-    struct rl_link *link = rl_list_first(list);
-
-    rl_list_remove(link);
-    rl_list_append(list, link);
-    return link;
-}
-
-static uint32_t length_of(struct rl_list *list)
-{
-    uint32_t count = 0;
-
-    for (struct rl_link *link = rl_list_first(list); link != NULL; link = rl_list_next(list, link))
-        count++;
-    return count;
-}
-
 /* Everybody once, at most: what one is told may end it and others. */
 static void tell_all(struct rl_engine *engine, uint32_t node, enum rl_event_kind kind)
 {
     struct rl_event event = event_of(engine, node, kind);
 
-    for (uint32_t left = length_of(&engine->watching); left > 0 && !rl_list_empty(&engine->watching); left--)
-        rl_acquisition_event(RL_CONTAINER(turn(&engine->watching), struct rl_operation, watching), &event);
-    for (uint32_t left = length_of(&engine->standing); left > 0 && !rl_list_empty(&engine->standing); left--)
-        rl_standing_event(RL_CONTAINER(turn(&engine->standing), struct rl_operation, standing), &event);
+    for (uint32_t left = rl_list_length(&engine->watching); left > 0 && !rl_list_empty(&engine->watching); left--)
+        rl_acquisition_event(RL_CONTAINER(rl_list_turn(&engine->watching), struct rl_operation, watching), &event);
+    for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing); left--)
+        rl_standing_event(RL_CONTAINER(rl_list_turn(&engine->standing), struct rl_operation, standing), &event);
 }
 
 void rl_pushes_node(struct rl_engine *engine, uint32_t node, enum rl_event_kind kind)
@@ -79,6 +60,7 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
             rl_acquisition_event(leader->asking, &(struct rl_event){.kind = RL_EVENT_CHANGED,
                                                                     .now = engine->now,
                                                                     .node = node});
+        rl_standing_changed(engine, node, key, key_length);
         rl_listing_changed(engine, key, key_length);
     }
 }

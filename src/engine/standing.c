@@ -16,6 +16,7 @@
 #include "engine/record.h"
 #include "engine/send.h"
 #include "engine/vote.h"
+#include "engine/watching.h"
 
 /* A waiter that is not heard of for so long is gone: a lot longer than it takes to ask again. A hand-over cannot have happened later than
  * now; so much the node's clock may have gained since it was last looked at. */
@@ -65,6 +66,9 @@ static void end_standing(struct rl_operation *operation)
     note_result(operation);
     rl_operation_stop_asking(operation);
     rl_list_remove(&operation->standing);
+    if (operation->watches)
+        rl_watching_leave(lock->engine);
+    operation->watches = false;
     if (stand->outcome == RL_OUTCOME_OK) {
         lock->fence = stand->fence;
         rl_holding_start(lock, operation->acquire.asked, stand->valid_until);
@@ -121,6 +125,22 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
         rl_dispatch_ask_more(lock, effects->acquire, effects->question);
 }
 
+/* Where it cannot be sent now, the next look at the lock makes up for it. */
+static void watch(struct rl_operation *operation, rl_node_set nodes, uint32_t question)
+{
+    struct rl_engine *engine = operation->lock->engine;
+
+    if (!operation->watches)
+        rl_watching_join(engine);
+    operation->watches = true;
+    for (rl_node_set left = nodes; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+
+        if (rl_vote_reachable(engine, node) && !rl_session_silent(&engine->sessions[node], engine->now))
+            rl_watching_send(operation->lock, node, question);
+    }
+}
+
 static void trace_standing(struct rl_operation *operation, const struct rl_event *event,
                            const struct rl_effects *effects)
 {
@@ -175,6 +195,8 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         lock->fence = effects.fence;
         rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
     }
+    if (effects.watch != 0)
+        watch(operation, effects.watch, operation->stand.question);
     if (operation->done)
         return;
     if (effects.done)
@@ -276,6 +298,20 @@ static void give_back(struct rl_engine *engine, uint32_t node, const struct rl_h
     lock->stage = RL_LOCK_OVER;
     rl_send_command(lock, node, RL_COMMAND_RELEASE, 0, NULL, false);
     rl_lock_unref(lock);
+}
+
+void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
+{
+    struct rl_event event = {.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node};
+
+    for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing); left--) {
+        struct rl_operation *operation =
+            RL_CONTAINER(rl_list_turn(&engine->standing), struct rl_operation, standing);
+        const redlock_lock *lock = operation->lock;
+
+        if (operation->watches && lock->key_length == key_length && memcmp(lock->text, key, key_length) == 0)
+            rl_standing_event(operation, &event);
+    }
 }
 
 void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed)

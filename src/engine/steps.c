@@ -56,6 +56,10 @@ void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_pending
     assert(node < lock->engine->node_count);
     if (!rl_steps_current(lock, pending))
         return;
+    /* To a caller in line it is no vote that a lock seems to be free. */
+    if (rl_operation_in_line(lock) != NULL &&
+        (pending->kind == RL_COMMAND_WATCH || pending->kind == RL_COMMAND_PEEK))
+        event.kind = RL_EVENT_WATCHED;
     if (pending->kind == RL_COMMAND_EXTEND || pending->kind == RL_COMMAND_RELEASE)
         rl_holding_event(lock, &event);
     else

@@ -15,6 +15,8 @@ local function hand_on()
         local first = call('ZPOPMIN', waiters)
         local id, ticket = first[1], first[2]
         if not id then
+            -- Nobody is in line any more, and nobody has the lock: nothing is worth remembering.
+            call('DEL', order_key)
             return
         end
         local record = call('GET', base .. id)
