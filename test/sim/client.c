@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/report.h"
+#include "engine/vote.h"
 #include "sim/world.h"
 #include "wire/node_url.h"
 
@@ -291,13 +292,27 @@ static void note_ready(struct sim_world *world, struct sim_client *client)
         }
 }
 
+static void note_votes(struct sim_world *world, struct sim_client *client)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        int64_t *votes_us = &client->connections[node].votes_us;
+
+        if (!rl_vote_counts(&client->engine, node))
+            *votes_us = INT64_MAX;
+        else if (*votes_us == INT64_MAX)
+            *votes_us = world->now_us;
+    }
+}
+
 void sim_client_attend(struct sim_world *world, struct sim_client *client)
 {
     do {
         note_ready(world, client);
+        note_votes(world, client);
         sim_network_carry(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++) {
             sim_wakes_look(world, client, &client->workers[i]);
+            sim_stands_look(world, client, &client->workers[i]);
             sim_worker_look(world, &client->workers[i]);
             sim_losses_look(world, &client->workers[i]);
         }

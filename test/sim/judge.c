@@ -43,10 +43,20 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
 }
 
 /* Where this acquisition's fence is known to be stored while the lock was held. */
-static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
+static rl_node_set nodes_at_fence(const struct rl_operation *operation)
 {
+    const struct rl_acquire *acquire = &operation->acquire;
     rl_node_set at = 0;
 
+    if (operation->stands) {
+        const struct rl_stand *stand = &operation->stand;
+        rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
+
+        for (rl_node_set left = has; left != 0; left &= left - 1)
+            if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
+                at |= rl_node_set_one(rl_node_set_first(left));
+        return at | (stand->raised & has);
+    }
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
         if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
             at |= rl_node_set_one(node);
@@ -76,12 +86,12 @@ static void check_order(struct sim_world *world, const struct sim_grant *mine, c
 }
 
 static void judge_fence(struct sim_world *world, const struct sim_worker *worker,
-                        const struct rl_acquire *acquire)
+                        const struct rl_operation *operation)
 {
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
     struct sim_grant mine = {.name = worker->name,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
-                             .nodes = nodes_at_fence(acquire),
+                             .nodes = nodes_at_fence(operation),
                              .fence = worker->lock->fence,
                              .at_us = world->now_us};
 
@@ -121,7 +131,7 @@ static struct sim_holding *begin_holding(struct sim_world *world, const struct s
 }
 
 void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
-                          const struct rl_acquire *acquire)
+                          const struct rl_operation *operation)
 {
     struct sim_holding *holding = begin_holding(world, worker);
 
@@ -132,7 +142,8 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
     sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", worker->client + 1,
             worker->index + 1, 'a' + (int)worker->name, holding->fence, holding->until_us - world->now_us);
     if (!world->plan.plain)
-        judge_fence(world, worker, acquire);
+        judge_fence(world, worker, operation);
+    sim_stands_handed_out(world, worker);
 }
 
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker)
@@ -161,6 +172,7 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker)
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 {
     holding_of(world, worker)->active = false;
+    world->had_us[worker->name] = world->now_us;
     sim_say(world, "client %u.%u no longer has %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }
@@ -169,6 +181,10 @@ void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 static rl_node_set votes_of(const struct sim_worker *worker, uint64_t *round)
 {
     *round = 0;
+    if (worker->stage == SIM_ASKING && !worker->adopts && worker->operation->stands) {
+        *round = 2 * (uint64_t)worker->operation->stand.attempts + 1;
+        return rl_stand_nodes(&worker->operation->stand, RL_STAND_HAS);
+    }
     if (worker->stage == SIM_ASKING && !worker->adopts) {
         *round = 2 * (uint64_t)worker->operation->acquire.round_question + 1;
         return worker->operation->acquire.tally.granted;
@@ -325,6 +341,7 @@ static void check_clean(struct sim_world *world)
             if (owner != NULL)
                 sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key, owner);
         }
+    sim_stands_end(world);
     for (uint32_t i = 0; i < world->plan.client_count; i++) {
         const struct sim_client *client = &world->clients[i];
 

@@ -142,10 +142,12 @@ static int64_t place_of(const struct sim_standing *line, const struct sim_stande
 
 static struct sim_stander *first_of(struct sim_standing *line)
 {
+    struct sim_stander *first = NULL;
+
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
-        if (line->standers[i].in_line && place_of(line, &line->standers[i]) == 1)
-            return &line->standers[i];
-    return NULL;
+        if (line->standers[i].in_line && (first == NULL || is_before(&line->standers[i], first)))
+            first = &line->standers[i];
+    return first;
 }
 
 static void write_order(struct table *table, int64_t ticket, const char *id, int64_t given)
@@ -188,18 +190,37 @@ static void store_number(struct table *table, int64_t fence)
 
 /* ---- parts/hand_on.lua ---- */
 
-/* PUBLISH: how many heard it. */
+/* The bytes of a message to a subscriber. */
+static void write_message(struct rl_writer *to, const char *channel, const char *message)
+{
+    rl_write_raw(to, ">3\r\n", 4);
+    sim_reply_text(to, "message");
+    sim_reply_text(to, channel);
+    sim_reply_text(to, message);
+}
+
+/* PUBLISH: how many are believed to hear it. Whoever is being served gets it with its replies. */
 static uint32_t publish(struct sim_call *call, const char *channel, const char *message)
 {
     struct sim_node *node = call->node;
     uint32_t heard = 0;
 
-    for (uint32_t peer = 1; peer <= SIM_CLIENTS_MAX; peer++)
-        if (strcmp(node->channels[peer], channel) == 0) {
-            heard++;
-            if (node->publish != NULL)
-                node->publish(node->context, node, peer, message);
+    for (uint32_t peer = 1; peer <= SIM_CLIENTS_MAX; peer++) {
+        char bytes[SIM_PUSH_SIZE];
+        struct rl_writer push = rl_writer_on(bytes, sizeof bytes);
+
+        heard += strcmp(node->ghosts[peer], channel) == 0;
+        if (strcmp(node->channels[peer], channel) != 0)
+            continue;
+        heard++;
+        write_message(&push, channel, message);
+        if (peer == node->tracking.peer && node->own_length + push.length <= sizeof node->own) {
+            memcpy(node->own + node->own_length, push.bytes, push.length);
+            node->own_length += push.length;
+        } else if (node->publish != NULL) {
+            node->publish(node->context, node, peer, push.bytes, push.length);
         }
+    }
     return heard;
 }
 
@@ -230,11 +251,15 @@ static struct given hand_on(struct table *table)
         forget(first);
         if (stander.record_end_ms == 0 || stander.epoch[0] == '\0' ||
             strncmp(table->epoch, stander.epoch, strlen(stander.epoch)) != 0 ||
-            (!self && stander.asked < since))
+            (!self && stander.asked < since)) {
+            call->node->passed_over++;
             continue;
+        }
         given.fence = choose_number(table, stander.proposed);
-        if (!self && !is_told(table, &stander, given.fence, given.ms))
+        if (!self && !is_told(table, &stander, given.fence, given.ms)) {
+            call->node->passed_over++;
             continue;
+        }
         store_number(table, given.fence);
         sim_node_set(call->node, table->lock, stander.owner, ms_of(call) + given.ms);
         if (brief)
@@ -242,6 +267,8 @@ static struct given hand_on(struct table *table)
         given.owner = get(call, table->lock);
         return given;
     }
+    line->order_end_ms = 0;
+    expire(line, ms_of(call));
     return (struct given){0};
 }
 
@@ -346,8 +373,6 @@ static bool ask_in_line(struct table *table, const char *const *argv)
         sscanf(argv[5], "%" SCNd64 " %d %" SCNd64 " %63s", &ticket, &settled, &lease_ms, channel) >= 3;
     struct sim_stander *stander = NULL;
 
-    if (call->node->asked != NULL)
-        call->node->asked(call->node->context, call->node, argv[0]);
     if (holder != NULL && strcmp(holder, argv[0]) == 0) {
         grant_again(table, argv, ticket);
         return true;
@@ -384,6 +409,36 @@ void sim_script_ask(struct sim_call *call)
     sim_script_vote(call, argv, &table.vote);
 }
 
+/* KEYS epoch floor fences orders locks  ARGV epoch not_after, then owner ttl proposal place of each */
+void sim_script_ask_many(struct sim_call *call)
+{
+    uint32_t count = (call->key_count - 2) / 3, carried_out = call->node->half ? count / 2 : count;
+    const char *const *keys = call->arguments, *const *argv = keys + call->key_count;
+    static char bytes[32768];
+    struct rl_writer answers = rl_writer_on(bytes, sizeof bytes);
+
+    call->node->batches++;
+    for (uint32_t i = 0; i < carried_out; i++) {
+        const char *const *own = argv + 2 + 4 * i;
+        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 11, .reply = &answers};
+
+        memcpy(one.arguments,
+               ((const char *[]){keys[2 + 2 * count + i], keys[2 + i], keys[0], keys[1], keys[2 + count + i],
+                                 own[0], own[1], own[2], argv[0], argv[1], own[3]}),
+               11 * sizeof one.arguments[0]);
+        sim_script_ask(&one);
+    }
+    if (answers.overflow)
+        abort(); /* 64 refusals fit */
+    if (carried_out < count) {
+        call->node->half = false;
+        rl_write_raw(call->reply, "-ERR it failed half-way\r\n", 25);
+        return;
+    }
+    sim_reply_array(call->reply, count);
+    rl_write_raw(call->reply, answers.bytes, answers.length);
+}
+
 /* ---- hand_on.lua ---- */
 
 /* KEYS lock order epoch fence floor  ARGV owner */
@@ -414,6 +469,25 @@ void sim_script_hand_on(struct sim_call *call)
     if (ours && !given)
         sim_node_remove(call->node, at[0]);
     sim_reply_integer(call->reply, answer);
+}
+
+/* KEYS epoch floor fences orders locks  ARGV owners */
+void sim_script_hand_on_many(struct sim_call *call)
+{
+    uint32_t count = (call->key_count - 2) / 3;
+    const char *const *keys = call->arguments;
+
+    call->node->batches++;
+    sim_reply_array(call->reply, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 6, .reply = call->reply};
+
+        memcpy(one.arguments,
+               ((const char *[]){keys[2 + 2 * count + i], keys[2 + count + i], keys[0], keys[2 + i], keys[1],
+                                 keys[call->key_count + i]}),
+               6 * sizeof one.arguments[0]);
+        sim_script_hand_on(&one);
+    }
 }
 
 /* SUBSCRIBE channel, by the peer that is being served. */

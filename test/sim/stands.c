@@ -1,0 +1,211 @@
+/*
+ * That no hand-over is lost: a lock that is free on a quorum of nodes is given to somebody who stands in line for it before long; once all
+ * is well, nobody waits for what nobody has, nobody is passed by a caller that came clearly later, and nothing stays in line in the end.
+ */
+#include <inttypes.h>
+
+#include "sim/world.h"
+
+/* How often a waiter asks again by itself, see core/stand.c; how long a waiter that may have been stopped has a lock. */
+enum { KEEP_MS = 1300, BRIEF_MS = 1000, SLACK_MS = 100, SETTLING_US = 8000000 };
+
+static int64_t later(int64_t a_us, int64_t b_us)
+{
+    return a_us > b_us ? a_us : b_us;
+}
+
+/* ---- times ---- */
+
+/* The time from which on a quorum of nodes has been as wanted, when each has been so since `since_us`. */
+static int64_t quorum_since_us(const struct sim_world *world, const int64_t *since_us)
+{
+    int64_t sorted[SIM_NODES_MAX];
+
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        uint32_t place = node;
+
+        for (; place > 0 && sorted[place - 1] > since_us[node]; place--)
+            sorted[place] = sorted[place - 1];
+        sorted[place] = since_us[node];
+    }
+    return sorted[rl_quorum(world->plan.node_count) - 1];
+}
+
+/* Since when a client and a node hear each other, and the node may vote. */
+static int64_t usable_since_us(const struct sim_world *world, const struct sim_client *client, uint32_t node)
+{
+    return later(sim_wakes_undisturbed_since_us(world, client, node), client->connections[node].votes_us);
+}
+
+static int64_t usable_quorum_since_us(const struct sim_world *world, const struct sim_client *client)
+{
+    int64_t since_us[SIM_NODES_MAX];
+
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        since_us[node] = usable_since_us(world, client, node);
+    return quorum_since_us(world, since_us);
+}
+
+/* A waiter asks again in time, perhaps after it rested because too few nodes could be asked; then the node gives the lock to somebody. */
+static int64_t bound_us(const struct sim_plan *plan)
+{
+    int64_t ms =
+        KEEP_MS + SLACK_MS + plan->retry_max_ms + plan->connect_timeout_ms + 3 * plan->node_timeout_ms;
+
+    return 1000 * ms + 8 * sim_wakes_hop_us(plan);
+}
+
+/* When everybody has found out that all is well again. */
+static int64_t calm_since_us(const struct sim_world *world)
+{
+    struct rl_span quarantine = rl_guard_quarantine(rl_span_ms(world->plan.longest_ms));
+
+    return world->plan.faults_end_us + 2 * quarantine.us + SETTLING_US;
+}
+
+/* ---- rules ---- */
+
+static bool is_judged(const struct sim_world *world)
+{
+    return !world->plan.beyond && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) && !world->stopping;
+}
+
+static void check_free(struct sim_world *world, const struct sim_client *client,
+                       const struct sim_worker *worker)
+{
+    int64_t since_us[SIM_NODES_MAX], free_us;
+
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name),
+                               later(usable_since_us(world, client, node), worker->stands_us));
+    free_us = quorum_since_us(world, since_us);
+    if (free_us < world->now_us - bound_us(&world->plan))
+        sim_fail(
+            world,
+            "lost hand-over: client %u.%u stands in line for %c, which has been free on a quorum for %" PRId64
+            " us, and %" PRId64 " us are enough",
+            client->index + 1, worker->index + 1, 'a' + (int)worker->name, world->now_us - free_us,
+            bound_us(&world->plan));
+}
+
+/* Until when somebody last had it, as far as the past goes. */
+static int64_t had_until_us(const struct sim_world *world, uint32_t name)
+{
+    int64_t at_us = world->had_us[name];
+
+    for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
+        const struct sim_holding *holding = &world->holdings[i];
+
+        if (holding->active && holding->name == name)
+            at_us = later(at_us, holding->until_us < world->now_us ? holding->until_us : world->now_us);
+    }
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t j = 0; j < world->plan.worker_count; j++)
+            if (world->clients[i].workers[j].stage == SIM_WON && world->clients[i].workers[j].name == name)
+                at_us = world->now_us; /* its caller is about to run */
+    return at_us;
+}
+
+/* What is left of a lock that nobody wants any more ends by itself; nothing else keeps others from it once all is well. */
+static void check_idle(struct sim_world *world, const struct sim_client *client,
+                       const struct sim_worker *worker)
+{
+    int64_t since_us = later(later(had_until_us(world, worker->name), worker->stands_us),
+                             later(usable_quorum_since_us(world, client), calm_since_us(world)));
+    int64_t idle_us = world->now_us - since_us;
+
+    if (idle_us <= 0)
+        return;
+    if ((uint64_t)idle_us > world->stats.longest_idle_us)
+        world->stats.longest_idle_us = (uint64_t)idle_us;
+    if (idle_us > bound_us(&world->plan) + 1000 * (BRIEF_MS + world->plan.longest_ms))
+        sim_fail(world,
+                 "lost hand-over: client %u.%u stands in line for %c, which nobody has had for %" PRId64
+                 " us",
+                 client->index + 1, worker->index + 1, 'a' + (int)worker->name, idle_us);
+}
+
+static void note_split(struct sim_world *world, struct sim_worker *worker, const struct rl_stand *stand)
+{
+    bool split = stand->phase == RL_STAND_WAITING && stand->split_at.us != RL_TIME_NEVER.us;
+
+    world->stats.splits += split && !worker->split;
+    worker->split = split;
+}
+
+void sim_stands_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
+{
+    const struct rl_stand *stand;
+
+    if (worker->stage != SIM_ASKING || worker->adopts || !worker->operation->stands)
+        return;
+    stand = &worker->operation->stand;
+    if (worker->stands_us == 0)
+        worker->stands_us = world->now_us;
+    if (worker->settled_us == 0 && stand->settled)
+        worker->settled_us = world->now_us;
+    worker->waited = worker->waited || stand->settled;
+    note_split(world, worker, stand);
+    if (!is_judged(world))
+        return;
+    check_free(world, client, worker);
+    check_idle(world, client, worker);
+}
+
+void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
+                      const struct rl_operation *operation)
+{
+    if (operation->kind != RL_OPERATION_ACQUIRE || !operation->stands)
+        return;
+    world->stats.give_ways += operation->stand.attempts - 1;
+    world->stats.handed_over += operation->result == REDLOCK_OK && operation->stand.handed;
+    worker->settled_us = 0;
+}
+
+/* Rule: nobody who stands in line is passed by a caller that came clearly later. */
+static void check_order(struct sim_world *world, const struct sim_worker *winner,
+                        const struct sim_worker *other)
+{
+    const struct sim_client *client = &world->clients[other->client];
+    int64_t margin_us = 2000 + 2 * sim_wakes_hop_us(&world->plan);
+
+    if (other->stage != SIM_ASKING || other->adopts || other->name != winner->name ||
+        other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
+        winner->asked_us < other->settled_us + margin_us ||
+        usable_quorum_since_us(world, client) > other->stands_us)
+        return;
+    sim_fail(world,
+             "order: client %u.%u has %c, and asked for it %" PRId64
+             " us after client %u.%u stood in line for it",
+             winner->client + 1, winner->index + 1, 'a' + (int)winner->name,
+             winner->asked_us - other->settled_us, other->client + 1, other->index + 1);
+}
+
+void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker)
+{
+    if (!is_judged(world) || world->plan.plain)
+        return;
+    for (uint32_t i = 0; i < world->plan.client_count; i++)
+        for (uint32_t j = 0; j < world->plan.worker_count; j++)
+            if (&world->clients[i].workers[j] != worker)
+                check_order(world, worker, &world->clients[i].workers[j]);
+}
+
+/* ---- the end ---- */
+
+void sim_stands_end(struct sim_world *world)
+{
+    for (uint32_t index = 0; index < world->plan.node_count; index++) {
+        const struct sim_node *node = &world->nodes[index];
+        int64_t now_ms = sim_clock_at(&node->clock, world->now_us) / 1000;
+
+        for (int line = 0; line < SIM_LINES_MAX; line++)
+            for (int i = 0; i < SIM_STANDERS_MAX; i++) {
+                const struct sim_stander *stander = &node->memory.standing[line].standers[i];
+
+                if (stander->id[0] != '\0' && stander->in_line && stander->record_end_ms >= now_ms)
+                    sim_fail(world, "leak: %s is still in line at node %u when all is over", stander->id,
+                             index + 1);
+            }
+    }
+}
