@@ -16,7 +16,8 @@ enum {
     NEAR_FRONT = 2,
     WATCH_AFTER_MS = 100, /* a lock that changes hands sooner is not worth watching */
     EXPIRY_MARGIN_MS = 1,
-    UNTOLD_MS = 200, /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
+    UNTOLD_MS =
+        200, /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
     SPLIT_MIN_MS = 2,
     SPLIT_MAX_MS = 250
 };
@@ -413,8 +414,8 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     if (stand->phase != RL_STAND_WAITING || node->state == RL_STAND_ASKED || node->state == RL_STAND_HAS)
         return;
     stand->handed = true;
-    if (node->state != RL_STAND_LINED || !event->eligible || node->node_us == 0 || event->answer.node_us < node->node_us ||
-        event->ttl.us < stand->config.ttl.us) {
+    if (node->state != RL_STAND_LINED || !event->eligible || node->node_us == 0 ||
+        event->answer.node_us < node->node_us || event->ttl.us < stand->config.ttl.us) {
         ask(stand, rl_node_set_one(event->node), event->now, effects);
     } else {
         node->state = RL_STAND_HAS;
@@ -463,8 +464,8 @@ static void take_watched(struct rl_stand *stand, const struct rl_event *event, s
         ask(stand, rl_node_set_one(event->node), event->now, effects);
         decide(stand, event->now, effects);
     } else if (answer->verdict == RL_DENIED && answer->ttl_left_ms >= 0) {
-        node->look_at =
-            rl_time_min(node->look_at, rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS)));
+        node->look_at = rl_time_min(
+            node->look_at, rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS)));
     }
 }
 

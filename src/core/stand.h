@@ -13,8 +13,9 @@ struct rl_stand_config {
     struct rl_span ttl;
     uint32_t drift_ppm;
     struct rl_span node_timeout; /* a node that has not answered by then is silent */
-    struct rl_span first_wait;   /* added to it for the first question, while connections are still being made */
-    struct rl_time began;        /* when the caller came; 0 with the start */
+    struct rl_span
+        first_wait;       /* added to it for the first question, while connections are still being made */
+    struct rl_time began; /* when the caller came; 0 with the start */
     struct rl_time give_up_at;
     struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
     uint64_t ticket;                     /* when the caller came, by its wall clock (us) */

@@ -30,8 +30,8 @@ static void note_refusal(struct rl_engine *engine, uint32_t node, const char *wh
 
     session->hearing = RL_HEARING_REFUSED;
     rl_state_log(engine, REDLOCK_LOG_INFO,
-                 "node %u %s cannot tell when it hands a lock over, so it is asked now and then: %s", node + 1,
-                 session->url.display, why);
+                 "node %u %s cannot tell when it hands a lock over, so it is asked now and then: %s",
+                 node + 1, session->url.display, why);
 }
 
 void rl_hearing_begin(struct rl_engine *engine, uint32_t node)

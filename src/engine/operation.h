@@ -4,8 +4,8 @@
 #ifndef RL_ENGINE_OPERATION_H
 #define RL_ENGINE_OPERATION_H
 
-#include "engine/details.h"
 #include "core/stand.h"
+#include "engine/details.h"
 #include "engine/lock.h"
 
 /* What one node told in the last round of an operation, kept for its report. */
@@ -62,19 +62,19 @@ struct rl_operation {
     bool watches;              /* ACQUIRE, in line: nodes tell it of changes */
     bool stands;               /* ACQUIRE: its state is this, and not the one above: */
     struct rl_stand stand;
-    struct rl_tally tally;     /* INSPECT */
-    struct rl_timer timer;     /* ACQUIRE, INSPECT: the lease has the lock's */
+    struct rl_tally tally; /* INSPECT */
+    struct rl_timer timer; /* ACQUIRE, INSPECT: the lease has the lock's */
     struct rl_time started;
-    struct rl_place place;      /* ACQUIRE, in line: what nodes are told of it */
-    uint64_t seen;              /* ACQUIRE: the highest fence any node told for this name */
-    uint32_t awaits;            /* EXTEND: the lease's question that will settle it */
-    bool breaks;                /* INSPECT: to find whom to break; the lock has the id for its owner */
-    bool any_grace;             /* nobody chose: */
-    uint32_t grace_ms;          /* and how long others are kept out then */
-    struct rl_listing *listing; /* LIST, WATCH, WAIT: how far it has come; see listing.c */
-    const struct rl_page *page; /* LIST, WATCH: which one to ask for */
-    struct rl_list looks;       /* LIST, WATCH, WAIT: inspections of theirs that have ended */
-    uint32_t looking;           /* and how many are under way */
+    struct rl_place place;       /* ACQUIRE, in line: what nodes are told of it */
+    uint64_t seen;               /* ACQUIRE: the highest fence any node told for this name */
+    uint32_t awaits;             /* EXTEND: the lease's question that will settle it */
+    bool breaks;                 /* INSPECT: to find whom to break; the lock has the id for its owner */
+    bool any_grace;              /* nobody chose: */
+    uint32_t grace_ms;           /* and how long others are kept out then */
+    struct rl_listing *listing;  /* LIST, WATCH, WAIT: how far it has come; see listing.c */
+    const struct rl_page *page;  /* LIST, WATCH: which one to ask for */
+    struct rl_list looks;        /* LIST, WATCH, WAIT: inspections of theirs that have ended */
+    uint32_t looking;            /* and how many are under way */
     struct rl_operation *parent; /* INSPECT: the operation that wants it; NULL a caller */
     struct rl_known *known;      /* INSPECT of a watch: what is known of the lock */
     redlock_change change;       /* and what has changed */

@@ -21,10 +21,14 @@ static void tell_all(struct rl_engine *engine, uint32_t node, enum rl_event_kind
 {
     struct rl_event event = event_of(engine, node, kind);
 
-    for (uint32_t left = rl_list_length(&engine->watching); left > 0 && !rl_list_empty(&engine->watching); left--)
-        rl_acquisition_event(RL_CONTAINER(rl_list_turn(&engine->watching), struct rl_operation, watching), &event);
-    for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing); left--)
-        rl_standing_event(RL_CONTAINER(rl_list_turn(&engine->standing), struct rl_operation, standing), &event);
+    for (uint32_t left = rl_list_length(&engine->watching); left > 0 && !rl_list_empty(&engine->watching);
+         left--)
+        rl_acquisition_event(RL_CONTAINER(rl_list_turn(&engine->watching), struct rl_operation, watching),
+                             &event);
+    for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing);
+         left--)
+        rl_standing_event(RL_CONTAINER(rl_list_turn(&engine->standing), struct rl_operation, standing),
+                          &event);
 }
 
 void rl_pushes_node(struct rl_engine *engine, uint32_t node, enum rl_event_kind kind)
@@ -57,9 +61,9 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
         const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
 
         if (leader != NULL && rl_operation_acquiring(leader) != NULL)
-            rl_acquisition_event(leader->asking, &(struct rl_event){.kind = RL_EVENT_CHANGED,
-                                                                    .now = engine->now,
-                                                                    .node = node});
+            rl_acquisition_event(
+                leader->asking,
+                &(struct rl_event){.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node});
         rl_standing_changed(engine, node, key, key_length);
         rl_listing_changed(engine, key, key_length);
     }

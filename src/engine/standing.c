@@ -304,7 +304,8 @@ void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *ke
 {
     struct rl_event event = {.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node};
 
-    for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing); left--) {
+    for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing);
+         left--) {
         struct rl_operation *operation =
             RL_CONTAINER(rl_list_turn(&engine->standing), struct rl_operation, standing);
         const redlock_lock *lock = operation->lock;

@@ -466,8 +466,7 @@ static void a_hand_over_is_not_dated_after_it_was_heard_of(void **state)
     handed(&story, 0, 500, 5000, 200);
     handed(&story, 1, 500, 5000, 200);
     assert_won(&story, 200);
-    assert_int_equal(story.stand.valid_until.us,
-                     rl_validity_end(at(500), rl_span_ms(TTL_MS), DRIFT_PPM).us);
+    assert_int_equal(story.stand.valid_until.us, rl_validity_end(at(500), rl_span_ms(TTL_MS), DRIFT_PPM).us);
 }
 
 static void a_hand_over_of_a_node_that_had_not_answered_is_confirmed(void **state)

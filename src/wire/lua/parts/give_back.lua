@@ -19,6 +19,10 @@ if not ours then
         call('DEL', base .. random)
     end
     if answer == 0 or call('EXISTS', lock) == 1 then
+        -- The last one has left: but for the ticket of the one that has the lock, nothing is worth remembering.
+        if order.id ~= string.sub(held or '', 1, 32) and call('EXISTS', base .. 'waiters') == 0 then
+            call('DEL', order_key)
+        end
         return answer
     end
 end
