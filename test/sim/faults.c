@@ -88,6 +88,7 @@ static void pause(struct sim_world *world, bool suspend)
             push_down(world, client, node);
             sim_tracking_forget(&world->nodes[node], client->index + 1);
         }
+    sim_stands_stopped(world, client);
     sim_client_plan_wake(world, client);
 }
 

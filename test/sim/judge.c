@@ -143,7 +143,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
             worker->index + 1, 'a' + (int)worker->name, holding->fence, holding->until_us - world->now_us);
     if (!world->plan.plain)
         judge_fence(world, worker, operation);
-    sim_stands_handed_out(world, worker);
+    sim_stands_handed_out(world, worker, operation);
 }
 
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker)
@@ -167,6 +167,18 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker)
         sim_fail(world, "client %u.%u extended what was over", worker->client + 1, worker->index + 1);
     holding->until_us = end_of_validity_us(world, worker);
     check_alone(world, holding);
+}
+
+/* Nobody relies on it, but it is not free before it ends. */
+void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
+{
+    int64_t until_us = holding_of(world, worker)->until_us;
+
+    sim_judge_ended(world, worker);
+    until_us +=
+        until_us > world->now_us ? 2 * (until_us - world->now_us) * world->plan.drift_ppm / 1000000 : 0;
+    if (until_us > world->excused_us[worker->name])
+        world->excused_us[worker->name] = until_us;
 }
 
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
@@ -227,7 +239,7 @@ void sim_judge_report(struct sim_world *world, const struct rl_operation *operat
         report.granted + report.held + report.free + report.not_held > report.node_count ||
         report.line[0] == '\0')
         sim_fail(world, "a report does not say what happened: %s", report.line);
-    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK &&
+    if (!operation->stands && operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK &&
         report.granted < report.quorum)
         sim_fail(world, "a report has too few votes for a lock that was won: %s", report.line);
 }
@@ -306,6 +318,8 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     if (strncmp(key, "lock-", 5) != 0)
         return;
     attempt = sim_attempt_of(world, owner);
+    if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us)
+        sim_stands_excuse(world, node, sim_node_find(node, key));
     if (world->attempts[attempt].held[place] == 0)
         world->attempts[attempt].held[place] = ++world->hold_count;
     left_ms = sim_node_pttl(node, now_us, key);

@@ -85,7 +85,7 @@ int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us)
 
 /* ---- keys ---- */
 
-static struct sim_key *find(struct sim_node *node, const char *key)
+struct sim_key *sim_node_find(struct sim_node *node, const char *key)
 {
     for (int i = 0; i < SIM_KEYS_MAX; i++)
         if (node->memory.keys[i].key[0] != '\0' && strcmp(node->memory.keys[i].key, key) == 0)
@@ -100,7 +100,7 @@ static bool has_ended(const struct sim_key *key, int64_t now_us)
 
 const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
 {
-    struct sim_key *found = find(node, key);
+    struct sim_key *found = sim_node_find(node, key);
 
     if (found == NULL)
         return NULL;
@@ -124,13 +124,13 @@ int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key)
 
     if (sim_node_get(node, now_us, key) == NULL)
         return -2;
-    found = find(node, key);
+    found = sim_node_find(node, key);
     return found->end_ms == 0 ? -1 : found->end_ms - now_us / 1000;
 }
 
 void sim_node_set(struct sim_node *node, const char *key, const char *value, int64_t end_ms)
 {
-    struct sim_key *place = find(node, key);
+    struct sim_key *place = sim_node_find(node, key);
 
     for (int i = 0; place == NULL && i < SIM_KEYS_MAX; i++)
         if (node->memory.keys[i].key[0] == '\0')
@@ -149,7 +149,7 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
 
 bool sim_node_remove(struct sim_node *node, const char *key)
 {
-    struct sim_key *found = find(node, key);
+    struct sim_key *found = sim_node_find(node, key);
 
     if (found != NULL)
         remove_key(node, found);

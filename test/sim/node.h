@@ -121,6 +121,7 @@ struct sim_node {
     bool own_first;            /* what it publishes to the peer that is being served comes before its reply */
     char own[64 * SIM_PUSH_SIZE];
     size_t own_length;
+    uint32_t older;       /* peers that are clients of an older version, a bit for each */
     uint64_t passed_over; /* waiters that it did not hand a lock to although it was their turn */
     /* Told whenever a key is written, or is about to be removed; NULL nobody. */
     void (*wrote)(void *context, struct sim_node *node, const char *key, const char *owner);
@@ -154,6 +155,9 @@ void sim_node_promote(struct sim_node *node, uint64_t serial, int64_t true_us);
 
 /* Whole seconds it has been up, as INFO tells it. */
 int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us);
+
+/* The key, be it over or not; NULL there is none. */
+struct sim_key *sim_node_find(struct sim_node *node, const char *key);
 
 /* The key's value while it lives at this node time; NULL it does not. */
 const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key);

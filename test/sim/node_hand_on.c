@@ -231,7 +231,8 @@ static bool is_told(struct table *table, const struct sim_stander *stander, int6
     snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %zu %zu %s%s%s",
              table->call->now_us, fence, ms, strlen(stander->owner), strlen(stander->epoch), stander->owner,
              stander->epoch, table->lock);
-    return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0;
+    return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0 ||
+           table->call->node->bug == SIM_BUG_DEAF_NOT_PASSED;
 }
 
 static struct given hand_on(struct table *table)
@@ -241,11 +242,14 @@ static struct given hand_on(struct table *table)
     int64_t now = call->now_us, since = line->given > 0 && line->given <= now ? line->given : 0;
     struct sim_stander *first;
 
+    if (call->node->bug == SIM_BUG_STOPPED_NOT_PASSED)
+        since = 0;
+
     while ((first = first_of(line)) != NULL) {
         struct sim_stander stander = *first;
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
-        bool brief = !self && stander.ttl_ms > BRIEF_MS && stale;
+        bool brief = !self && stander.ttl_ms > BRIEF_MS && stale && call->node->bug != SIM_BUG_NEVER_BRIEF;
         struct given given = {.ms = brief ? BRIEF_MS : stander.ttl_ms};
 
         forget(first);
@@ -273,6 +277,12 @@ static struct given hand_on(struct table *table)
 }
 
 /* ---- ask.lua ---- */
+
+/* Whether whoever is served is a client of an older version: it knows no line, neither when it asks nor when it releases. */
+static bool is_older(const struct sim_call *call)
+{
+    return call->node->tracking.peer != SIM_NOBODY && (call->node->older >> call->node->tracking.peer & 1) != 0;
+}
 
 /* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
 static struct table lay_table(struct sim_call *call, const char *owner, const char *const *keys)
@@ -403,7 +413,8 @@ void sim_script_ask(struct sim_call *call)
 
     if (!sim_script_fit(call, argv, &table.vote))
         return;
-    if ((table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
+    if (!is_older(call) &&
+        (table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
         ask_in_line(&table, argv))
         return;
     sim_script_vote(call, argv, &table.vote);
@@ -451,7 +462,7 @@ void sim_script_hand_on(struct sim_call *call)
     bool ours = broken || (held != NULL && strcmp(held, owner) == 0);
     int64_t answer = broken ? -5 : ours ? 1 : held != NULL ? 0 : -1;
     struct table table = lay_table(call, owner, keys);
-    bool waited_for = table.line->order_end_ms != 0, given = false;
+    bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false;
     struct sim_stander *stander = find_stander(table.line, table.random);
 
     if (call->node->released != NULL)

@@ -39,6 +39,16 @@ static const char *const bug_names[SIM_BUGS] = {
     "own-term",
     "hidden-loss",
     "silent-not-asked",
+    "never-brief",
+    "stopped-not-passed",
+    "deaf-not-passed",
+    "handed-on-arrival",
+    "handed-ineligible",
+    "never-gives-way",
+    "given-back-counts",
+    "place-not-kept",
+    "expiry-unseen",
+    "unwanted-kept",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -274,6 +284,8 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
         (seed % 3 == 0 || bug == SIM_BUG_PROMOTION_UNSEEN) && sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
     draw_length(plan, &prng);
     draw_untold(plan, &prng);
+    if (seed % 8 == 5 && !plan->plain)
+        plan->older = seed % 16 == 5 ? 1 : 3;
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)

@@ -3,11 +3,19 @@
  * is well, nobody waits for what nobody has, nobody is passed by a caller that came clearly later, and nothing stays in line in the end.
  */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "sim/world.h"
 
 /* How often a waiter asks again by itself, see core/stand.c; how long a waiter that may have been stopped has a lock. */
-enum { KEEP_MS = 1300, BRIEF_MS = 1000, SLACK_MS = 100, SETTLING_US = 8000000 };
+enum { KEEP_MS = 1300, BRIEF_MS = 1000, SLACK_MS = 100, CALM_MS = 400, CLOSE_US = 2000, SETTLING_US = 8000000 };
+
+/* Faults that touch nothing but whether somebody runs. */
+enum {
+    STOPPING = 1 << SIM_FAULT_PAUSE | 1 << SIM_FAULT_SUSPEND | 1 << SIM_FAULT_HAND_OUT | 1 << SIM_FAULT_WALL |
+               1 << SIM_FAULT_SCRIPTS
+};
 
 static int64_t later(int64_t a_us, int64_t b_us)
 {
@@ -55,6 +63,13 @@ static int64_t bound_us(const struct sim_plan *plan)
     return 1000 * ms + 8 * sim_wakes_hop_us(plan);
 }
 
+/* When all are well, those near the front notice at once, but for what clocks differ by and for the time in which a lock is not worth
+ * watching; and a split is settled after some looks. */
+static int64_t calm_bound_us(const struct sim_plan *plan)
+{
+    return 1000 * CALM_MS + 16 * sim_wakes_hop_us(plan) + plan->longest_ms * 2 * plan->rate_max_ppm / 1000;
+}
+
 /* When everybody has found out that all is well again. */
 static int64_t calm_since_us(const struct sim_world *world)
 {
@@ -73,19 +88,20 @@ static bool is_judged(const struct sim_world *world)
 static void check_free(struct sim_world *world, const struct sim_client *client,
                        const struct sim_worker *worker)
 {
-    int64_t since_us[SIM_NODES_MAX], free_us;
+    bool calm = worker->stands_us > calm_since_us(world) && world->plan.untold == 0;
+    int64_t since_us[SIM_NODES_MAX], free_us,
+        most_us = calm ? calm_bound_us(&world->plan) : bound_us(&world->plan);
 
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name),
                                later(usable_since_us(world, client, node), worker->stands_us));
     free_us = quorum_since_us(world, since_us);
-    if (free_us < world->now_us - bound_us(&world->plan))
+    if (free_us < world->now_us - most_us)
         sim_fail(
             world,
             "lost hand-over: client %u.%u stands in line for %c, which has been free on a quorum for %" PRId64
             " us, and %" PRId64 " us are enough",
-            client->index + 1, worker->index + 1, 'a' + (int)worker->name, world->now_us - free_us,
-            bound_us(&world->plan));
+            client->index + 1, worker->index + 1, 'a' + (int)worker->name, world->now_us - free_us, most_us);
 }
 
 /* Until when somebody last had it, as far as the past goes. */
@@ -106,23 +122,57 @@ static int64_t had_until_us(const struct sim_world *world, uint32_t name)
     return at_us;
 }
 
-/* What is left of a lock that nobody wants any more ends by itself; nothing else keeps others from it once all is well. */
+/* Somebody who stops with a lock in its hands keeps it from others until it ends; so does one that had just asked when it stopped. */
+void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, const struct sim_key *key)
+{
+    uint32_t name = (uint32_t)strtoul(key->key + 5, NULL, 10);
+    int64_t end_us = sim_clock_when(&node->clock, (key->end_ms + 1) * 1000);
+
+    if (strncmp(key->key, "lock-", 5) == 0 && end_us - world->now_us > 1000 * (BRIEF_MS + 1))
+        world->excused_us[name] = later(world->excused_us[name], end_us);
+}
+
+void sim_stands_stopped(struct sim_world *world, const struct sim_client *client)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        for (int i = 0; i < SIM_KEYS_MAX; i++) {
+            const struct sim_key *key = &world->nodes[node].memory.keys[i];
+
+            if (strncmp(key->key, "lock-", 5) == 0 &&
+                world->attempts[sim_attempt_of(world, key->value)].client == client->index)
+                sim_stands_excuse(world, &world->nodes[node], key);
+        }
+}
+
+/* For how long nobody may have what a living waiter stands for; INT64_MAX there is no telling. */
+static int64_t idle_bound_us(const struct sim_world *world, const struct sim_worker *worker)
+{
+    const struct sim_plan *plan = &world->plan;
+
+    if (worker->stands_us > calm_since_us(world))
+        return calm_bound_us(plan) + (plan->untold != 0 ? bound_us(plan) : 0);
+    if ((plan->faults & ~(uint32_t)STOPPING) == 0)
+        return bound_us(plan) + 1000 * BRIEF_MS;
+    return INT64_MAX;
+}
+
+/* Rule: nobody waits for what nobody has. Others that are stopped cost a living waiter about a second, however many they are. */
 static void check_idle(struct sim_world *world, const struct sim_client *client,
                        const struct sim_worker *worker)
 {
     int64_t since_us = later(later(had_until_us(world, worker->name), worker->stands_us),
-                             later(usable_quorum_since_us(world, client), calm_since_us(world)));
-    int64_t idle_us = world->now_us - since_us;
+                             later(usable_quorum_since_us(world, client), world->excused_us[worker->name]));
+    int64_t idle_us = world->now_us - since_us, most_us = idle_bound_us(world, worker);
 
-    if (idle_us <= 0)
+    if (most_us == INT64_MAX || idle_us <= 0)
         return;
     if ((uint64_t)idle_us > world->stats.longest_idle_us)
         world->stats.longest_idle_us = (uint64_t)idle_us;
-    if (idle_us > bound_us(&world->plan) + 1000 * (BRIEF_MS + world->plan.longest_ms))
+    if (idle_us > most_us)
         sim_fail(world,
                  "lost hand-over: client %u.%u stands in line for %c, which nobody has had for %" PRId64
-                 " us",
-                 client->index + 1, worker->index + 1, 'a' + (int)worker->name, idle_us);
+                 " us, and %" PRId64 " us are enough",
+                 client->index + 1, worker->index + 1, 'a' + (int)worker->name, idle_us, most_us);
 }
 
 static void note_split(struct sim_world *world, struct sim_worker *worker, const struct rl_stand *stand)
@@ -162,16 +212,25 @@ void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
     worker->settled_us = 0;
 }
 
+/* Tickets that are so close are sorted as they are: see parts/ask.lua. */
+static bool are_close(const struct rl_operation *a, const struct rl_operation *b)
+{
+    int64_t apart = (int64_t)a->stand.ticket - (int64_t)b->stand.ticket;
+
+    return a->stands && apart <= CLOSE_US && apart >= -CLOSE_US;
+}
+
 /* Rule: nobody who stands in line is passed by a caller that came clearly later. */
 static void check_order(struct sim_world *world, const struct sim_worker *winner,
-                        const struct sim_worker *other)
+                        const struct rl_operation *operation, const struct sim_worker *other)
 {
     const struct sim_client *client = &world->clients[other->client];
     int64_t margin_us = 2000 + 2 * sim_wakes_hop_us(&world->plan);
 
     if (other->stage != SIM_ASKING || other->adopts || other->name != winner->name ||
         other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
-        winner->asked_us < other->settled_us + margin_us ||
+        winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
+        (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
         usable_quorum_since_us(world, client) > other->stands_us)
         return;
     sim_fail(world,
@@ -181,14 +240,15 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
              winner->asked_us - other->settled_us, other->client + 1, other->index + 1);
 }
 
-void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker)
+void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker,
+                           const struct rl_operation *operation)
 {
     if (!is_judged(world) || world->plan.plain)
         return;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t j = 0; j < world->plan.worker_count; j++)
             if (&world->clients[i].workers[j] != worker)
-                check_order(world, worker, &world->clients[i].workers[j]);
+                check_order(world, worker, operation, &world->clients[i].workers[j]);
 }
 
 /* ---- the end ---- */

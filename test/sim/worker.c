@@ -291,7 +291,7 @@ static void hand_on(struct sim_world *world, struct sim_worker *worker)
 
     snprintf(owner, sizeof owner, "%s", rl_lock_owner(worker->lock));
     world->attempts[sim_attempt_of(world, owner)].left = true;
-    sim_judge_ended(world, worker);
+    sim_judge_left(world, worker);
     free_handle(world, worker);
     heir = find_heir(world, worker);
     adopt(world, heir, name, owner);

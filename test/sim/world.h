@@ -189,9 +189,10 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
-    uint64_t highest[SIM_NAMES_MAX];               /* fence handed out */
-    int64_t had_us[SIM_NAMES_MAX];                 /* when somebody was last known to have it */
-    int64_t granted_us[SIM_NAMES_MAX];             /* when a lock was handed out last */
+    uint64_t highest[SIM_NAMES_MAX];   /* fence handed out */
+    int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
+    int64_t had_us[SIM_NAMES_MAX];     /* when somebody was last known to have it */
+    int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
     int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
     uint32_t asked[SIM_NAMES_MAX];                 /* how often it was asked for since */
     uint64_t messages_alive;
@@ -250,6 +251,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_extended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker);
+void sim_judge_left(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
 void sim_judge_asked(void *world, struct sim_node *node, const char *owner);
 void sim_judge_released(void *world, struct sim_node *node, const char *owner);
@@ -283,8 +285,13 @@ int64_t sim_wakes_hop_us(const struct sim_plan *plan);
 void sim_stands_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
 void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
                       const struct rl_operation *operation);
-void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker);
+void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker,
+                           const struct rl_operation *operation);
 void sim_stands_end(struct sim_world *world);
+
+/* A client has stopped; a key was written for one that has. */
+void sim_stands_stopped(struct sim_world *world, const struct sim_client *client);
+void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, const struct sim_key *key);
 
 /* ---- losses.c: that a holder learns of a loss at its next renewal ---- */
 
