@@ -136,6 +136,7 @@ struct rl_effects {
     bool returned; /* acquire: it had stayed away, and looks again */
     bool present;  /* acquire: it has waited for a while: let people see that */
     bool lost;     /* acquire: a round was not won */
+    bool lined;    /* stand: a quorum has it in line now, for the first time */
     bool fresh;    /* stand: what is asked for is another attempt, with a fresh owner */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
     bool extended; /* lease: an extension round ended; look at the lease for its result */

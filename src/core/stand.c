@@ -243,18 +243,22 @@ static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
     return holder != 0 ? count : 0;
 }
 
-/* Rule: of a lock that is split the later ticket gives way; and everybody gives way to one that has a quorum, which then gets the rest, too. The
- * same ticket as its own is an earlier attempt's of itself, or of somebody who came in the same microsecond: both begin anew. */
+/* Rule: of a lock that is split the later ticket gives way. The same ticket as its own is an earlier attempt's of itself, or of somebody who
+ * came in the same microsecond: both begin anew. One that has a quorum needs nobody to give way, and asking again would only be
+ * granted the same. */
 static bool must_give_way(const struct rl_stand *stand)
 {
+    bool later = false;
+
     for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
         uint32_t node = rl_node_set_first(left);
         uint64_t theirs = stand->nodes[node].last.holder_ticket;
 
-        if ((theirs != 0 && theirs <= stand->ticket) || count_held_alike(stand, node) >= quorum(stand))
-            return true;
+        if (count_held_alike(stand, node) >= quorum(stand))
+            return false;
+        later = later || (theirs != 0 && theirs <= stand->ticket);
     }
-    return false;
+    return later;
 }
 
 /* Some nodes are its own, and too few. What is under way may make them enough; then it looks who has the others. */
@@ -299,13 +303,15 @@ static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects
 }
 
 /* Rule: the ticket is the highest that a node gave; once a quorum has taken the caller in, all of them are to go by it. */
-static void take_place(struct rl_stand *stand, uint32_t number, const struct rl_answer *answer)
+static void take_place(struct rl_stand *stand, uint32_t number, const struct rl_answer *answer,
+                       struct rl_effects *effects)
 {
     stand->lined |= rl_node_set_one(number);
-    if (!stand->settled && answer->ticket > stand->ticket)
+    if (stand->settled)
+        return;
+    if (answer->ticket > stand->ticket)
         stand->ticket = answer->ticket;
-    if (rl_node_set_count(stand->lined) >= quorum(stand))
-        stand->settled = true;
+    stand->settled = effects->lined = rl_node_set_count(stand->lined) >= quorum(stand);
 }
 
 static void note_exchange(struct rl_stand_node *node, const struct rl_event *event)
@@ -316,7 +322,7 @@ static void note_exchange(struct rl_stand_node *node, const struct rl_event *eve
     node->look_at = RL_TIME_NEVER;
 }
 
-static void take_vote(struct rl_stand *stand, const struct rl_event *event)
+static void take_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     const struct rl_answer *answer = &event->answer;
@@ -333,7 +339,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event)
     if (answer->verdict != RL_DENIED || answer->rank == 0)
         return;
     node->state = RL_STAND_LINED;
-    take_place(stand, event->node, answer);
+    take_place(stand, event->node, answer, effects);
     if (answer->rank <= NEAR_FRONT && answer->ttl_left_ms >= 0)
         node->look_at = rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS));
     if (!answer->armed) {
@@ -344,7 +350,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event)
 }
 
 /* While the fence is raised: a late grant counts if its number is the very fence; a node that has it no more does not. */
-static void take_late_vote(struct rl_stand *stand, const struct rl_event *event)
+static void take_late_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     bool granted = event->answer.verdict == RL_GRANTED;
@@ -352,7 +358,7 @@ static void take_late_vote(struct rl_stand *stand, const struct rl_event *event)
     if (granted && node->state != RL_STAND_HAS && event->answer.fence != stand->fence) {
         node->state = RL_STAND_OUT;
     } else if (!granted || node->state != RL_STAND_HAS) {
-        take_vote(stand, event);
+        take_vote(stand, event, effects);
         if (!granted)
             stand->raised &= ~rl_node_set_one(event->node);
     }
@@ -364,7 +370,7 @@ static void take_raise(struct rl_stand *stand, const struct rl_event *event, str
     rl_node_set open;
 
     if (event->question != stand->question) {
-        take_late_vote(stand, event);
+        take_late_vote(stand, event, effects);
     } else {
         stand->raising &= ~one;
         if (event->answer.verdict == RL_GRANTED)
@@ -386,7 +392,7 @@ static void take_answer(struct rl_stand *stand, const struct rl_event *event, st
     if (stand->phase == RL_STAND_RAISING) {
         take_raise(stand, event, effects);
     } else if (stand->phase == RL_STAND_WAITING) {
-        take_vote(stand, event);
+        take_vote(stand, event, effects);
         decide(stand, event->now, effects);
     }
 }
@@ -576,13 +582,19 @@ static void take_node(struct rl_stand *stand, const struct rl_event *event, stru
     decide(stand, event->now, effects);
 }
 
+/* Each phase minds its own times. */
 static void set_wake(struct rl_stand *stand)
 {
-    struct rl_time at = rl_time_min(deadline(stand), stand->keep_at);
+    struct rl_time at = deadline(stand);
 
     if (stand->phase == RL_STAND_ENDED)
         return;
-    at = rl_time_min(at, rl_time_min(stand->watch_at, rl_time_min(stand->asked_by, stand->split_at)));
+    if (stand->phase != RL_STAND_RAISING)
+        at = rl_time_min(at, stand->keep_at);
+    if (stand->phase != RL_STAND_RESTING)
+        at = rl_time_min(at, stand->asked_by);
+    if (stand->phase == RL_STAND_WAITING)
+        at = rl_time_min(at, rl_time_min(stand->watch_at, stand->split_at));
     for (uint32_t node = 0; node < stand->config.node_count && stand->phase == RL_STAND_WAITING; node++) {
         at = rl_time_min(at, stand->nodes[node].look_at);
         if (stand->nodes[node].state == RL_STAND_HAS)

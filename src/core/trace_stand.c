@@ -120,6 +120,11 @@ void rl_trace_stand(struct rl_text *text, const struct rl_stand *after, const st
     add_event(text, after, event, effects);
     if (effects->release != 0)
         add_loss(text, after, effects);
+    if (effects->lined) {
+        rl_line_begin_conclusion(text);
+        rl_text_add(text, "-> in line, place ");
+        rl_text_add_unsigned(text, rl_stand_place(after));
+    }
     if (effects->acquire != 0)
         add_question(text, after, event, effects);
     if (effects->raise != 0) {

@@ -263,6 +263,9 @@ static void take_standing(struct rl_operation *operation, uint32_t node, const s
                              .answer = {.fence = handed->fence, .node_us = handed->node_us}};
 
     rl_standing_event(operation, &event);
+    if (operation->stand.nodes[node].state == RL_STAND_HAS)
+        operation->record.nodes[node] = (struct rl_node_record){
+            .answer = {.verdict = RL_GRANTED, .fence = handed->fence, .ttl_left_ms = -2}, .latency_us = -1};
 }
 
 /* Won already, by others: now this node has it, too, if perhaps not for long. */
