@@ -150,6 +150,20 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_HIDDEN_LOSS;
     case SIM_BUG_SILENT_NOT_ASKED:
         return RL_PLANTED_SILENT_NOT_ASKED;
+    case SIM_BUG_HANDED_ON_ARRIVAL:
+        return RL_PLANTED_HANDED_ON_ARRIVAL;
+    case SIM_BUG_HANDED_INELIGIBLE:
+        return RL_PLANTED_HANDED_INELIGIBLE;
+    case SIM_BUG_NEVER_GIVES_WAY:
+        return RL_PLANTED_NEVER_GIVES_WAY;
+    case SIM_BUG_GIVEN_BACK_COUNTS:
+        return RL_PLANTED_GIVEN_BACK_COUNTS;
+    case SIM_BUG_PLACE_NOT_KEPT:
+        return RL_PLANTED_PLACE_NOT_KEPT;
+    case SIM_BUG_EXPIRY_UNSEEN:
+        return RL_PLANTED_EXPIRY_UNSEEN;
+    case SIM_BUG_UNWANTED_KEPT:
+        return RL_PLANTED_UNWANTED_KEPT;
     default:
         return RL_PLANTED_NONE;
     }

@@ -67,19 +67,18 @@ static rl_node_set nodes_at_fence(const struct rl_operation *operation)
  * that counted for two locks, the one that was held there first has the lower fence. */
 static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
 {
-    const struct sim_attempt *a = &world->attempts[other->attempt], *b = &world->attempts[mine->attempt];
     unsigned long long lower = mine->fence, higher = other->fence;
 
     if (mine->fence == other->fence)
         sim_fail(world, "fence order: %llu was handed out twice", lower);
-    if (other->at_us < b->asked_us && mine->fence < other->fence)
+    if (other->at_us < world->attempts[mine->attempt].asked_us && mine->fence < other->fence)
         sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
     if (world->plan.bug == SIM_BUG_SAME_OWNER)
         return; /* it cannot be told when which of its rounds was there */
     for (rl_node_set both = mine->nodes & other->nodes; both != 0; both &= both - 1) {
         uint32_t node = rl_node_set_first(both);
 
-        if ((a->held[node] < b->held[node]) != (other->fence < mine->fence))
+        if ((other->held[node] < mine->held[node]) != (other->fence < mine->fence))
             sim_fail(world, "fence order: %llu and %llu are the wrong way round on node %u", lower, higher,
                      node + 1);
     }
@@ -95,6 +94,7 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
                              .fence = worker->lock->fence,
                              .at_us = world->now_us};
 
+    memcpy(mine.held, world->attempts[mine.attempt].held, sizeof mine.held);
     for (uint32_t i = 0; i < kept; i++)
         if (world->grants[i].name == mine.name)
             check_order(world, &mine, &world->grants[i]);
@@ -239,7 +239,7 @@ void sim_judge_report(struct sim_world *world, const struct rl_operation *operat
         report.granted + report.held + report.free + report.not_held > report.node_count ||
         report.line[0] == '\0')
         sim_fail(world, "a report does not say what happened: %s", report.line);
-    if (!operation->stands && operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK &&
+    if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK &&
         report.granted < report.quorum)
         sim_fail(world, "a report has too few votes for a lock that was won: %s", report.line);
 }
@@ -320,8 +320,10 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     attempt = sim_attempt_of(world, owner);
     if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us)
         sim_stands_excuse(world, node, sim_node_find(node, key));
-    if (world->attempts[attempt].held[place] == 0)
+    if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt ||
+        world->attempts[attempt].held[place] == 0)
         world->attempts[attempt].held[place] = ++world->hold_count;
+    world->held_by[place][strtoul(key + 5, NULL, 10)] = attempt;
     left_ms = sim_node_pttl(node, now_us, key);
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
@@ -329,7 +331,7 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
         rl_node_set_has(world->attempts[attempt].released, place))
         sim_fail(world, "orphan: attempt %u of client %u came to node %u behind its release", attempt,
                  world->attempts[attempt].client + 1, place + 1);
-    if (attempt != 0 && !world->attempts[attempt].left && !looked_after(world, attempt, place)) {
+    if (attempt != 0 && !world->attempts[attempt].left && !node->told && !looked_after(world, attempt, place)) {
         world->stats.orphans++;
         if (judges_orphans(world))
             sim_fail(world, "orphan: attempt %u of client %u came to node %u, and nobody will release it",

@@ -160,6 +160,13 @@ static void write_order(struct table *table, int64_t ticket, const char *id, int
     line->order_end_ms = ms_of(table->call) + LIFE_MS;
 }
 
+/* Where there is no order, nobody waits. */
+static void end_order(struct table *table)
+{
+    table->line->order_end_ms = 0;
+    expire(table->line, ms_of(table->call));
+}
+
 /* ---- parts/number.lua ---- */
 
 static int64_t choose_number(const struct table *table, int64_t proposed)
@@ -265,14 +272,15 @@ static struct given hand_on(struct table *table)
             continue;
         }
         store_number(table, given.fence);
+        call->node->told = !self && stander.channel[0] != '\0';
         sim_node_set(call->node, table->lock, stander.owner, ms_of(call) + given.ms);
+        call->node->told = false;
         if (brief)
             write_order(table, stander.ticket, stander.id, now);
         given.owner = get(call, table->lock);
         return given;
     }
-    line->order_end_ms = 0;
-    expire(line, ms_of(call));
+    end_order(table);
     return (struct given){0};
 }
 
@@ -281,7 +289,8 @@ static struct given hand_on(struct table *table)
 /* Whether whoever is served is a client of an older version: it knows no line, neither when it asks nor when it releases. */
 static bool is_older(const struct sim_call *call)
 {
-    return call->node->tracking.peer != SIM_NOBODY && (call->node->older >> call->node->tracking.peer & 1) != 0;
+    return call->node->tracking.peer != SIM_NOBODY &&
+           (call->node->older >> call->node->tracking.peer & 1) != 0;
 }
 
 /* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
@@ -469,8 +478,11 @@ void sim_script_hand_on(struct sim_call *call)
         call->node->released(call->node->context, call->node, owner);
     if (waited_for && strcmp(table.line->id, table.random) == 0 && table.line->given > 0)
         write_order(&table, table.line->ticket, table.random, 0);
-    if (waited_for && !ours && stander != NULL && stander->in_line)
+    if (waited_for && stander != NULL && stander->in_line)
         forget(stander);
+    if (waited_for && answer == 0 && first_of(table.line) == NULL &&
+        strncmp(table.line->id, held, SIM_ID_SIZE - 1) != 0)
+        end_order(&table);
     if (waited_for && answer != 0 && table.epoch != NULL && floor != NULL) {
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;

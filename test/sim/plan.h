@@ -69,7 +69,7 @@ enum sim_bug {
     SIM_BUG_HIDDEN_LOSS, /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
     SIM_BUG_SILENT_NOT_ASKED, /* a node that owes an answer is not asked about a change that it tells of */
     /* Of the hand-over. */
-    SIM_BUG_NEVER_BRIEF,        /* a waiter that has not been heard of for a while gets a lock for all its time */
+    SIM_BUG_NEVER_BRIEF, /* a waiter that has not been heard of for a while gets a lock for all its time */
     SIM_BUG_STOPPED_NOT_PASSED, /* of those who were stopped each gets its second */
     SIM_BUG_DEAF_NOT_PASSED,    /* a waiter that nobody hears for gets the lock */
     SIM_BUG_HANDED_ON_ARRIVAL,  /* what is handed over is valid from when that is heard */

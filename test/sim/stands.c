@@ -9,7 +9,14 @@
 #include "sim/world.h"
 
 /* How often a waiter asks again by itself, see core/stand.c; how long a waiter that may have been stopped has a lock. */
-enum { KEEP_MS = 1300, BRIEF_MS = 1000, SLACK_MS = 100, CALM_MS = 400, CLOSE_US = 2000, SETTLING_US = 8000000 };
+enum {
+    KEEP_MS = 1300,
+    BRIEF_MS = 1000,
+    SLACK_MS = 100,
+    CALM_MS = 400,
+    CLOSE_US = 2000,
+    SETTLING_US = 8000000
+};
 
 /* Faults that touch nothing but whether somebody runs. */
 enum {
@@ -180,7 +187,9 @@ static void note_split(struct sim_world *world, struct sim_worker *worker, const
     bool split = stand->phase == RL_STAND_WAITING && stand->split_at.us != RL_TIME_NEVER.us;
 
     world->stats.splits += split && !worker->split;
+    world->stats.give_ways += worker->split && stand->attempts != worker->attempts;
     worker->split = split;
+    worker->attempts = stand->attempts;
 }
 
 void sim_stands_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
@@ -207,7 +216,6 @@ void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
 {
     if (operation->kind != RL_OPERATION_ACQUIRE || !operation->stands)
         return;
-    world->stats.give_ways += operation->stand.attempts - 1;
     world->stats.handed_over += operation->result == REDLOCK_OK && operation->stand.handed;
     worker->settled_us = 0;
 }

@@ -26,6 +26,7 @@ void sim_wakes_removing(void *context, struct sim_node *node, const struct sim_k
     if (key->end_ms != 0 && end_us(node, key) < at_us)
         at_us = end_us(node, key);
     world->gone_us[node - world->nodes][strtoul(key->key + 5, NULL, 10)] = at_us;
+    world->held_by[node - world->nodes][strtoul(key->key + 5, NULL, 10)] = 0;
 }
 
 int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t index, uint32_t name)

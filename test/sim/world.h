@@ -112,6 +112,7 @@ struct sim_worker {
     int64_t asked_us;   /* true time */
     int64_t stands_us;  /* likewise, since when it stands in line; 0 it does not: see stands.c */
     int64_t settled_us; /* and since when a quorum has taken it in */
+    uint32_t attempts;  /* how many owners it has had */
     bool split;         /* it has some nodes, and others the rest */
     uint32_t question;
     int64_t waits_since_us; /* true time */
@@ -144,7 +145,7 @@ struct sim_attempt {
     rl_node_set released;         /* nodes that have carried out its release */
     bool given_back;              /* a quorum has confirmed its release */
     bool left;                    /* on purpose: nobody cleans up after it */
-    uint64_t held[SIM_NODES_MAX]; /* when it was first planted there, counted over all of them; 0 never */
+    uint64_t held[SIM_NODES_MAX]; /* when it was last planted there, counted over all of them; 0 never */
 };
 
 /* What is relied upon. */
@@ -158,7 +159,8 @@ struct sim_holding {
 /* A lock that was handed out, for the order of fences. */
 struct sim_grant {
     uint32_t name, attempt;
-    rl_node_set nodes; /* where its fence was stored while it was held */
+    rl_node_set nodes;            /* where its fence was stored while it was held */
+    uint64_t held[SIM_NODES_MAX]; /* of the attempt when it was handed out */
     uint64_t fence;
     int64_t at_us;
 };
@@ -193,6 +195,8 @@ struct sim_world {
     int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
     int64_t had_us[SIM_NAMES_MAX];     /* when somebody was last known to have it */
     int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
+    uint32_t held_by[SIM_NODES_MAX]
+                    [SIM_NAMES_MAX];               /* the attempt that a lock's key is of there; 0 nobody's */
     int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
     uint32_t asked[SIM_NAMES_MAX];                 /* how often it was asked for since */
     uint64_t messages_alive;
