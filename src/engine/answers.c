@@ -85,8 +85,7 @@ static bool needs_another_form(const struct rl_engine *engine, struct rl_session
         may_differ_alone(cause)) {
         session->apart = true;
         /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
-        return pending->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR ||
-               RL_PLANTED(engine, RL_PLANTED_HALF_BATCH);
+        return pending->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
     }
     if (reading == RL_READING_NO_COMMAND) {
         session->handshake.info.features = 0;

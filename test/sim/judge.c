@@ -331,7 +331,8 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
         rl_node_set_has(world->attempts[attempt].released, place))
         sim_fail(world, "orphan: attempt %u of client %u came to node %u behind its release", attempt,
                  world->attempts[attempt].client + 1, place + 1);
-    if (attempt != 0 && !world->attempts[attempt].left && !node->told && !looked_after(world, attempt, place)) {
+    if (attempt != 0 && !world->attempts[attempt].left && !node->told &&
+        !looked_after(world, attempt, place)) {
         world->stats.orphans++;
         if (judges_orphans(world))
             sim_fail(world, "orphan: attempt %u of client %u came to node %u, and nobody will release it",

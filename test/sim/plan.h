@@ -62,8 +62,7 @@ enum sim_bug {
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
     SIM_BUG_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
-    SIM_BUG_HALF_BATCH, /* what a command for several locks granted before it failed is asked for again */
-    SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
+    SIM_BUG_INIT_CLOCK,      /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUG_ADOPT_QUARANTINED, /* a node that sits out vouches for locks that somebody wants to go on with */
     SIM_BUG_OWN_TERM, /* a node sits out for as long as the locks of whoever asks may last, and no others' */
     SIM_BUG_HIDDEN_LOSS, /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
