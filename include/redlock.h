@@ -48,8 +48,8 @@ extern "C" {
     }
 #endif
 
-#define REDLOCK_VERSION "0.1.0"
-#define REDLOCK_VERSION_NUMBER 100  /* 10000 * major + 100 * minor + patch */
+#define REDLOCK_VERSION "0.2.0"
+#define REDLOCK_VERSION_NUMBER 200  /* 10000 * major + 100 * minor + patch */
 #define REDLOCK_NODES_MAX 31        /* nodes of one client */
 #define REDLOCK_NAME_MAX 1024       /* bytes of key prefix and lock name together */
 #define REDLOCK_OWNER_MAX 511       /* bytes of an owner value */

@@ -153,6 +153,8 @@ static bool extension_failed(const struct rl_lease *lease)
 
     if (rl_tally_decide(&lease->tally) != RL_LOST)
         return false;
+    if (RL_PLANTED(lease->config.terms, RL_PLANTED_HIDDEN_LOSS))
+        return true;
     return gone_from_quorum(lease) || denied + silent <= node_count - rl_quorum(node_count);
 }
 

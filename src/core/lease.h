@@ -5,6 +5,7 @@
 #ifndef RL_CORE_LEASE_H
 #define RL_CORE_LEASE_H
 
+#include "core/planted.h"
 #include "core/tally.h"
 
 /* The number of every question that brings a node up to date: its answer counts for no extension. */
@@ -17,7 +18,8 @@ struct rl_lease_terms {
     struct rl_span node_timeout;
     struct rl_span retry_min; /* between renewals that failed */
     struct rl_span retry_max;
-    struct rl_prng *prng; /* not owned */
+    struct rl_prng *prng;    /* not owned */
+    enum rl_planted planted; /* the simulator's */
 };
 
 struct rl_lease_config {

@@ -77,6 +77,8 @@ static struct rl_time next_keep(struct rl_stand *stand, struct rl_time now)
 {
     int64_t spread_us = rl_prng_between(stand->prng, 0, KEEP_SPREAD_MS * 1000);
 
+    if (RL_PLANTED(&stand->config, RL_PLANTED_PLACE_NOT_KEPT))
+        return RL_TIME_NEVER;
     return rl_time_add(now, rl_span_us(KEEP_MS * 1000 + spread_us));
 }
 
@@ -270,7 +272,7 @@ static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl
         stand->split_at = RL_TIME_NEVER;
         return;
     }
-    if (stand->looked && must_give_way(stand)) {
+    if (stand->looked && must_give_way(stand) && !RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY)) {
         begin_anew(stand, now, effects);
         return;
     }
@@ -340,7 +342,8 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
         return;
     node->state = RL_STAND_LINED;
     take_place(stand, event->node, answer, effects);
-    if (answer->rank <= NEAR_FRONT && answer->ttl_left_ms >= 0)
+    if (answer->rank <= NEAR_FRONT && answer->ttl_left_ms >= 0 &&
+        !RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
         node->look_at = rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS));
     if (!answer->armed) {
         struct rl_span pause = rl_span_ms(rl_prng_between(stand->prng, UNTOLD_MS / 2, UNTOLD_MS));
@@ -387,7 +390,7 @@ static void take_raise(struct rl_stand *stand, const struct rl_event *event, str
 
 static void take_answer(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
-    if (event->question < stand->attempt)
+    if (event->question < stand->attempt && !RL_PLANTED(&stand->config, RL_PLANTED_GIVEN_BACK_COUNTS))
         return; /* of an earlier owner */
     if (stand->phase == RL_STAND_RAISING) {
         take_raise(stand, event, effects);
@@ -406,6 +409,8 @@ static struct rl_time handed_at(const struct rl_stand *stand, const struct rl_st
     int64_t drift_us = rl_validity_drift(rl_span_us(passed_us), stand->config.drift_ppm).us;
     int64_t least_us = passed_us > drift_us ? passed_us - drift_us : 0;
 
+    if (RL_PLANTED(&stand->config, RL_PLANTED_HANDED_ON_ARRIVAL))
+        return event->now;
     /* Whatever its clock says, it was before we heard of it. */
     return rl_time_min(rl_time_add(node->sent, rl_span_us(least_us)), event->now);
 }
@@ -445,6 +450,8 @@ static rl_node_set nodes_to_watch(const struct rl_stand *stand)
 {
     rl_node_set set = 0;
 
+    if (RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
+        return 0;
     for (uint32_t number = 0; number < stand->config.node_count; number++)
         if (is_near(&stand->nodes[number]) && !stand->nodes[number].watched)
             set |= rl_node_set_one(number);

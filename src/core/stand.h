@@ -7,6 +7,7 @@
 #define RL_CORE_STAND_H
 
 #include "core/acquire.h"
+#include "core/planted.h"
 
 struct rl_stand_config {
     uint32_t node_count;
@@ -19,6 +20,7 @@ struct rl_stand_config {
     struct rl_time give_up_at;
     struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
     uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
+    enum rl_planted planted;             /* the simulator's */
 };
 
 /* What it knows of one node in the present attempt. */

@@ -30,7 +30,8 @@ static void look_again(struct rl_engine *engine, struct rl_session *session)
 static bool owes_too_much(const struct rl_engine *engine, const struct rl_session *session,
                           enum rl_command_kind kind)
 {
-    bool told_now = kind == RL_COMMAND_WATCH && session->heard.us == engine->now.us;
+    bool told_now = kind == RL_COMMAND_WATCH && session->heard.us == engine->now.us &&
+                    !RL_PLANTED(engine, RL_PLANTED_SILENT_NOT_ASKED);
 
     return rl_session_silent(session, engine->now) && kind != RL_COMMAND_BREAK && !told_now;
 }

@@ -25,6 +25,7 @@ struct rl_lease_terms rl_holding_terms(struct rl_engine *engine)
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
         .prng = &engine->prng,
+        .planted = engine->planted,
     };
 }
 

@@ -246,6 +246,8 @@ static bool is_eligible(const struct rl_operation *operation, uint32_t node,
     const struct rl_engine *engine = operation->lock->engine;
     const struct rl_node_guard *guard = &engine->guards[node];
 
+    if (RL_PLANTED(engine, RL_PLANTED_HANDED_INELIGIBLE))
+        return true;
     return rl_vote_counts(engine, node) && rl_proof_fresh(engine, node) &&
            strlen(guard->epoch) == handed->epoch_length &&
            memcmp(guard->epoch, handed->epoch, handed->epoch_length) == 0 &&
@@ -288,8 +290,9 @@ static void give_back(struct rl_engine *engine, uint32_t node, const struct rl_h
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_lock *lock;
 
-    if (engine->closed || handed->key_length <= config->key_prefix_length ||
-        handed->key_length > REDLOCK_NAME_MAX || handed->owner_length > RL_OWNER_MAX ||
+    if (engine->closed || RL_PLANTED(engine, RL_PLANTED_UNWANTED_KEPT) ||
+        handed->key_length <= config->key_prefix_length || handed->key_length > REDLOCK_NAME_MAX ||
+        handed->owner_length > RL_OWNER_MAX ||
         memcmp(handed->key, config->key_prefix, config->key_prefix_length) != 0 ||
         rl_key_reserved(handed->key, handed->key_length))
         return;

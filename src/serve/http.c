@@ -4,6 +4,7 @@
  */
 #include "serve/http.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void write_parts(struct serve_connection *connection, const char *head, s
 void serve_answer_bytes(struct serve_connection *connection, int status, const char *type, const char *bytes,
                         size_t length, const char *fields)
 {
-    char head[1024];
+    char head[2048];
     char content[160] = "";
 
     connection->keep_alive = connection->keep_alive && !connection->server->stopping;
@@ -53,6 +54,7 @@ void serve_answer_bytes(struct serve_connection *connection, int status, const c
         "HTTP/1.1 %d %s\r\nDate: %s\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s%s\r\n",
         status, serve_status_words(status), connection->server->date, content, fields == NULL ? "" : fields,
         connection->keep_alive ? "" : "Connection: close\r\n");
+    assert(head_length > 0 && (size_t)head_length < sizeof head); /* no field comes from a request */
     write_parts(connection, head, (size_t)head_length, bytes, status == 204 ? 0 : length);
     count(connection, status);
     if (!connection->keep_alive)

@@ -205,9 +205,8 @@ static size_t write_glob(char *glob, struct serve_text prefix)
 }
 
 static struct list *new_list(struct serve_exchange *exchange, struct serve_text prefix,
-                             redlock_list_spec *spec)
+                             struct serve_text after, redlock_list_spec *spec)
 {
-    struct serve_text after = serve_target_parameter(exchange->target, "after");
     struct list *list = calloc(1, sizeof *list + 2 * prefix.length + 1 + after.length);
 
     if (list == NULL)
@@ -239,6 +238,7 @@ static redlock_result begin_list(struct serve_exchange *exchange, struct list *l
 void serve_operating_list(struct serve_exchange *exchange)
 {
     struct serve_text prefix = serve_target_parameter(exchange->target, "prefix");
+    struct serve_text after = serve_target_parameter(exchange->target, "after");
     redlock_list_spec spec = REDLOCK_LIST_SPEC_INIT;
     redlock_result result = REDLOCK_NOMEM;
     bool only_broken;
@@ -251,11 +251,15 @@ void serve_operating_list(struct serve_exchange *exchange)
         refuse(exchange, SERVE_INVALID, "prefix is longer than 512 bytes");
         return;
     }
+    if (after.length > REDLOCK_NAME_MAX) {
+        refuse(exchange, SERVE_INVALID, "after is longer than 1024 bytes, which no name is");
+        return;
+    }
     if (exchange->server->lists >= LISTS_MAX) {
         refuse(exchange, SERVE_TOO_MANY, "as many lists as this service allows are under way");
         return;
     }
-    list = new_list(exchange, prefix, &spec);
+    list = new_list(exchange, prefix, after, &spec);
     if (list != NULL) {
         list->limit = limit;
         list->only_broken = only_broken;

@@ -8,6 +8,9 @@ FOLDER/PROCESS.history has one line per event. Times are microseconds of one clo
 within the process, validity is in ms and was read between the two times around it:
 
     ask        time LOCK name                        before the call
+    adopt      time LOCK name                        before the call that goes on with what another gave away; answered as ask is
+    wait       time LOCK ms                          the ask is ready to wait so long; -1: without end
+    cancel     time LOCK                             before the call that cancels the ask
     granted    time LOCK validity time fence         after it; fence 0: it has none
     refused    time LOCK result
     extend     time LOCK                             before the call
@@ -18,6 +21,7 @@ within the process, validity is in ms and was read between the two times around 
     lost       time LOCK                             the holder was told so
     release    time LOCK                             before the call
     released   time LOCK result                      after it
+    given      time LOCK                             given away: somebody may adopt it, and its holder relies on it no more
     left       time LOCK                             given up without a release; it ends by itself
     try        time LOCK store value                 before a write
     wrote      time LOCK store value                 the write was acknowledged
@@ -33,11 +37,12 @@ import dataclasses
 import pathlib
 import sys
 
-FIELDS = {"ask": 3, "granted": 5, "refused": 3, "extend": 2, "extended": 4, "unextended": 3, "renewed": 4, "look": 4,
+FIELDS = {"ask": 3, "adopt": 3, "wait": 3, "cancel": 2, "given": 2, "granted": 5, "refused": 3, "extend": 2, "extended": 4, "unextended": 3, "renewed": 4, "look": 4,
           "lost": 2, "release": 2, "released": 3, "left": 2, "try": 4, "wrote": 4, "barred": 4, "end": 1}
-WORDS = {("ask", 2), ("try", 2), ("wrote", 2), ("barred", 2)}  # fields that are no numbers
-OPERATIONS = ("ask", "extend", "renewed", "release")
-COUNTS = ("operations", "grants", "extensions", "releases", "losses", "overlaps", "overlaps outside", "fences", "writes",
+WORDS = {("ask", 2), ("adopt", 2), ("try", 2), ("wrote", 2), ("barred", 2)}  # fields that are no numbers
+CANCELED = 5  # results of redlock.h
+OPERATIONS = ("ask", "adopt", "extend", "renewed", "release")
+COUNTS = ("operations", "grants", "waits", "hand-overs", "cancels", "adoptions", "extensions", "releases", "losses", "overlaps", "overlaps outside", "fences", "writes",
           "refused writes", "lost updates")
 
 
@@ -54,7 +59,12 @@ class Lock:
     until: int = 0
     until_most: int = 0
     extend_asked: int = 0
+    adopted: bool = False
+    patience: int = 0  # ms; -1 without end
+    refused: int = 0
+    cancel_asked: int = 0
     lost: int = 0
+    given: int = 0
     release_asked: int = 0
     released: int = 0
     relied: int = 0  # when its holder last found that it holds
@@ -62,7 +72,7 @@ class Lock:
     acknowledged: list = dataclasses.field(default_factory=list)
 
     def end(self):
-        return min(time for time in (self.until, self.release_asked, self.lost) if time)
+        return min(time for time in (self.until, self.release_asked, self.given, self.lost) if time)
 
     def __str__(self):
         return (f"{self.process} lock {self.number} of {self.name}: asked {self.asked}, held {self.granted} to "
@@ -93,6 +103,8 @@ class History:
             ended = event[0] == "end"
             if not ended:
                 self.take(process, *event)
+        if ended:
+            self.check_answered(process)
 
     def parse(self, line):
         word, *fields = line.split(" ")
@@ -109,13 +121,13 @@ class History:
         time, number, *rest = values
         key = (process, number)
         self.counts["operations"] += word in OPERATIONS
-        if word == "ask":
+        if word in ("ask", "adopt"):
             if key in self.locks:
                 self.complain(f"{process}: lock {number} was asked for twice")
-            self.locks[key] = Lock(process, number, rest[0], time)
+            self.locks[key] = Lock(process, number, rest[0], time, adopted=word == "adopt")
             return
         lock = self.locks.get(key)
-        if lock is None or (not lock.granted and word not in ("granted", "refused", "lost")):
+        if lock is None or (not lock.granted and word not in ("granted", "refused", "lost", "wait", "cancel")):
             self.complain(f"{process}: {word} of lock {number} before it was asked for or granted")
             return
         if time < lock.asked:
@@ -128,10 +140,36 @@ class History:
     def take_granted(self, lock, time, validity, seen, fence):
         if lock.granted:
             self.complain(f"granted twice: {lock}")
+        if lock.refused:
+            self.complain(f"granted after it was refused: {lock}")
         self.counts["grants"] += 1
+        self.counts["adoptions"] += lock.adopted
+        self.counts["hand-overs"] += lock.patience != 0
         self.counts["fences"] += fence > 0
         lock.granted, lock.fence = time, fence
         self.rely(lock, time, validity, seen)
+
+    def take_refused(self, lock, time, result):
+        """A call is answered once. One that is ready to wait is refused when its time is up, or when it is cancelled."""
+        if lock.granted or lock.refused:
+            self.complain(f"refused after it was answered: {lock}")
+        lock.refused = time
+        if result == CANCELED:
+            if not lock.cancel_asked:
+                self.complain(f"cancelled by nobody: {lock}")
+            self.counts["cancels"] += 1
+        elif lock.patience == -1 or time < lock.asked + (lock.patience - 1) * 1000:
+            self.complain(f"refused with {result} {time - lock.asked} us after it began to wait for {lock.patience} ms: {lock}")
+
+    def take_wait(self, lock, time, patience):
+        self.counts["waits"] += 1
+        lock.patience = patience
+
+    def take_cancel(self, lock, time):
+        lock.cancel_asked = time
+
+    def take_given(self, lock, time):
+        lock.given = time
 
     def take_extend(self, lock, time):
         lock.extend_asked = time
@@ -183,6 +221,12 @@ class History:
         self.counts["refused writes"] += 1
         if store != "fenced":
             self.complain(f"refused by a store that refuses nobody: {lock}")
+
+    def check_answered(self, process):
+        """A process that ended in good order has been answered whatever it asked."""
+        for lock in self.locks.values():
+            if lock.process == process and not lock.granted and not lock.refused:
+                self.complain(f"never answered: {lock}")
 
     # ---- promises ----------------------------------------------------------------------------------------------
 

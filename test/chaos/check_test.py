@@ -30,6 +30,23 @@ lost 700000 1
 look 700100 1 0 700110
 ask 800000 2 n1
 refused 800100 2 16"""
+# One that waits and is cancelled, one whose time is up, one that waits without end and gives away what it got, and the heir.
+WAITING = """ask 1000 1 n2
+wait 1001 1 3000
+cancel 2000 1
+refused 2100 1 5
+ask 3000 2 n2
+wait 3001 2 100
+refused 103100 2 2
+ask 3500 3 n2
+wait 3501 3 -1
+granted 104000 3 500 104010 7
+given 105000 3
+adopt 105100 4 n2
+granted 106000 4 500 106010 0
+release 107000 4
+released 108000 4 0
+end 9000000"""
 STORE = [(100, "r", 0), (100, "w", 1), (101, "r", 1), (101, "w", 2)]
 
 # name: (what the judge must say, changes to A, changes to B, the store)
@@ -62,6 +79,19 @@ WRONG = {
 }
 
 
+# name: (what the judge must say, changes to WAITING)
+WRONG_WAITING = {
+    "a waiter that is refused too early": ("after it began to wait", "refused 103100 2 2", "refused 63100 2 2"),
+    "a waiter without end that is refused": ("after it began to wait", "granted 104000 3 500 104010 7\ngiven 105000 3", "refused 104000 3 2"),
+    "an answer to a call that was cancelled": ("granted after it was refused", "refused 2100 1 5", "refused 2100 1 5\ngranted 2200 1 500 2210 6"),
+    "a refusal of what was granted": ("after it was answered", "given 105000 3", "refused 105000 3 5"),
+    "a call that nobody cancelled": ("cancelled by nobody", "cancel 2000 1\n", ""),
+    "a call that is never answered": ("never answered", "refused 103100 2 2\n", ""),
+    "an heir beside its giver": ("two holders", "given 105000 3\n", ""),
+    "an heir beside another": ("two holders", "release 107000 4", "ask 106500 5 n2\ngranted 106600 5 500 106610 9\nrelease 107000 4"),
+}
+
+
 def judge(a, b, store, cut="", outside=()):
     with tempfile.TemporaryDirectory(prefix="redlock-check-") as name:
         folder = pathlib.Path(name)
@@ -78,11 +108,17 @@ def cases():
     history = judge(GOOD_A, GOOD_B, STORE, "\n")
     yield "a history without fault is not complained about", not history.violations
     yield "everything is counted", dict(history.counts) == {
-        "operations": 6, "grants": 2, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
+        "operations": 6, "grants": 2, "waits": 0, "hand-overs": 0, "cancels": 0, "adoptions": 0, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
         "fences": 2, "writes": 2, "refused writes": 0, "lost updates": 0}
     for name, (words, a, a_now, b, b_now, store) in WRONG.items():
         found = judge(GOOD_A.replace(a, a_now) if a else GOOD_A, GOOD_B.replace(b, b_now) if b else GOOD_B, store,
                       "" if "cut off" in name else "\n").violations
+        yield name + " is found", any(words in violation for violation in found)
+    history = judge(GOOD_A, WAITING, STORE[:2], "\n")
+    yield "waiting, cancelling and adopting are not complained about", not history.violations
+    yield "and counted", [history.counts[word] for word in ("waits", "hand-overs", "cancels", "adoptions")] == [3, 1, 1, 1]
+    for name, (words, before, after) in WRONG_WAITING.items():
+        found = judge(GOOD_A, WAITING.replace(before, after), STORE[:2], "\n").violations
         yield name + " is found", any(words in violation for violation in found)
     a = GOOD_A.replace("release 5000", "release 6000")
     history = judge(a, GOOD_B, STORE, "\n", outside=("n",))

@@ -1,6 +1,7 @@
 /*
- * A process that takes locks, relies on them and writes down what it did: some threads only for a moment, one for as long as
- * it may. It uses the public header alone, knows nothing of the faults, and judges nothing. SIGTERM ends it in good order.
+ * A process that takes locks, relies on them and writes down what it did: one thread asks at once, one waits in the crowd of a few
+ * names, one asks by callbacks and changes its mind, one holds on for as long as it may; some of what they have they give to
+ * other processes. It uses the public header alone, knows nothing of the faults, and judges nothing. SIGTERM ends it in good order.
  * Usage: chaos-client NODES guarded|plain PROCESS FOLDER SEED NAMES MAX-TTL-MS
  */
 #include <inttypes.h>
@@ -15,30 +16,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "journal.h"
-#include "store.h"
+#include "asking.h"
+#include "hold.h"
 
-enum { THREADS = 4, HOLDS_KEPT = 256, NODE_TIMEOUT_MS = 150 };
+enum { HOLDS_KEPT = 256, NODE_TIMEOUT_MS = 150, CROWDED_NAMES = 2, WAIT_MAX_MS = 3000 };
 
-/* One lock that was asked for. Places are used again long after the lock is freed: a callback may be late. */
-struct hold {
-    unsigned number; /* within the process */
-    char name[16];
-    redlock_lock *lock;
-    uint64_t values[STORE_KINDS]; /* what the stores said, or were told last */
-    bool open[STORE_KINDS];       /* false: that store has barred us */
-};
+enum role { HOLDER, PASSER_BY, WAITER, ASYNCHRONOUS, ROLES };
 
 struct worker {
     uint64_t random;
     unsigned turns;
-    bool slow; /* holds on to its locks */
+    enum role role;
     struct hold holds[HOLDS_KEPT];
 };
 
-static redlock_client *client;
-static struct journal journal;
-static const char *folder;
 static int name_count;
 static uint32_t max_ttl_ms;
 static bool fenced;
@@ -55,45 +46,14 @@ static uint64_t between(struct worker *worker, uint64_t low, uint64_t high)
     return low + (z ^ (z >> 31)) % (high - low + 1);
 }
 
+static bool one_in(struct worker *worker, uint64_t count)
+{
+    return between(worker, 1, count) == 1;
+}
+
 static void pause_us(uint64_t us)
 {
     nanosleep(&(struct timespec){(time_t)(us / 1000000), (long)(us % 1000000) * 1000}, NULL);
-}
-
-/* ---- what is written down --------------------------------------------------------------------------------- */
-
-/* Validity is read between two looks at the clock: it lasts until the first plus what was read, at least. */
-static int64_t note_validity(const struct hold *hold, redlock_lock *lock, const char *word)
-{
-    int64_t before_us = journal_now_us();
-    int64_t validity_ms = redlock_lock_validity_ms(lock);
-
-    journal_add(&journal, "%s %" PRId64 " %u %" PRId64 " %" PRId64, word, before_us, hold->number,
-                validity_ms, journal_now_us());
-    return validity_ms;
-}
-
-static void note_result(const struct hold *hold, const char *word, redlock_result result)
-{
-    journal_add(&journal, "%s %" PRId64 " %u %d", word, journal_now_us(), hold->number, (int)result);
-}
-
-static void note(const struct hold *hold, const char *word)
-{
-    journal_add(&journal, "%s %" PRId64 " %u", word, journal_now_us(), hold->number);
-}
-
-static void on_lost(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    (void)lock;
-    (void)report;
-    note(context, "lost");
-}
-
-static void on_renewed(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    if (report->result == REDLOCK_OK)
-        note_validity(context, lock, "renewed");
 }
 
 /* ---- what is done with a lock ------------------------------------------------------------------------------ */
@@ -103,7 +63,8 @@ static void open_stores(struct hold *hold)
     uint64_t fence = redlock_lock_fence(hold->lock);
 
     for (enum store_kind kind = 0; kind < STORE_KINDS; kind++)
-        hold->open[kind] = fenced && store_read(folder, kind, hold->name, fence, &hold->values[kind]);
+        hold->open[kind] =
+            fenced && fence > 0 && store_read(process.folder, kind, hold->name, fence, &hold->values[kind]);
 }
 
 static void write_store(struct hold *hold, enum store_kind kind)
@@ -111,9 +72,10 @@ static void write_store(struct hold *hold, enum store_kind kind)
     uint64_t value = hold->values[kind] + 1;
     const char *word = store_word(kind);
 
-    journal_add(&journal, "try %" PRId64 " %u %s %" PRIu64, journal_now_us(), hold->number, word, value);
-    hold->open[kind] = store_write(folder, kind, hold->name, redlock_lock_fence(hold->lock), value);
-    journal_add(&journal, "%s %" PRId64 " %u %s %" PRIu64, hold->open[kind] ? "wrote" : "barred",
+    journal_add(&process.journal, "try %" PRId64 " %u %s %" PRIu64, journal_now_us(), hold->number, word,
+                value);
+    hold->open[kind] = store_write(process.folder, kind, hold->name, redlock_lock_fence(hold->lock), value);
+    journal_add(&process.journal, "%s %" PRId64 " %u %s %" PRIu64, hold->open[kind] ? "wrote" : "barred",
                 journal_now_us(), hold->number, word, value);
     hold->values[kind] = value;
 }
@@ -122,7 +84,7 @@ static void write_store(struct hold *hold, enum store_kind kind)
  * late, and not even we know. false: it was not ours any more. */
 static bool work(struct hold *hold, uint64_t while_us)
 {
-    if (note_validity(hold, hold->lock, "look") == 0)
+    if (hold_note_validity(hold, hold->lock, "look") == 0)
         return false;
     if (while_us > 0)
         pause_us(while_us);
@@ -134,19 +96,23 @@ static bool work(struct hold *hold, uint64_t while_us)
 
 static bool extend(struct hold *hold)
 {
-    note(hold, "extend");
+    hold_note(hold, "extend");
     redlock_result result = redlock_extend(hold->lock, 0, NULL);
     if (result == REDLOCK_OK)
-        note_validity(hold, hold->lock, "extended");
+        hold_note_validity(hold, hold->lock, "extended");
     else
-        note_result(hold, "unextended", result);
+        hold_note_number(hold, "unextended", result);
     return result == REDLOCK_OK;
 }
 
-static void release(struct hold *hold)
+static void release(struct worker *worker, struct hold *hold)
 {
-    note(hold, "release");
-    note_result(hold, "released", redlock_release(hold->lock, NULL));
+    if (worker->role == ASYNCHRONOUS) {
+        release_async(hold);
+        return;
+    }
+    hold_note(hold, "release");
+    hold_note_number(hold, "released", redlock_release(hold->lock, NULL));
 }
 
 /* A moment: one write or a few, with extensions between them. */
@@ -156,7 +122,10 @@ static void hold_briefly(struct worker *worker, struct hold *hold)
 
     for (uint64_t more = between(worker, 0, 3) == 0 ? between(worker, 1, 4) : 0; more > 0 && ours; more--)
         ours = extend(hold) && work(hold, 0);
-    release(hold);
+    if (ours && one_in(worker, 20))
+        give_away(hold);
+    else
+        release(worker, hold);
 }
 
 /* To the end of its validity, or for so long with renewals. */
@@ -168,53 +137,73 @@ static void hold_on(struct worker *worker, struct hold *hold, bool renews, uint3
            (!renews || journal_now_us() < until_us))
         pause_us(between(worker, 1000, 40000));
     if (renews)
-        release(hold);
+        release(worker, hold);
     else
-        note(hold, "left");
-}
-
-static redlock_result ask(struct worker *worker, struct hold *hold, const redlock_spec *spec)
-{
-    redlock_report report = REDLOCK_REPORT_INIT;
-    bool waits = between(worker, 0, 9) == 0;
-
-    journal_add(&journal, "ask %" PRId64 " %u %s", journal_now_us(), hold->number, hold->name);
-    redlock_result result =
-        redlock_acquire(client, spec, waits ? (int64_t)between(worker, 1, 300) : 0, &hold->lock, &report);
-    if (result != REDLOCK_OK) {
-        note_result(hold, "refused", result);
-        return result;
-    }
-    int64_t before_us = journal_now_us();
-    int64_t validity_ms = redlock_lock_validity_ms(hold->lock);
-    journal_add(&journal, "granted %" PRId64 " %u %" PRId64 " %" PRId64 " %" PRIu64, before_us, hold->number,
-                validity_ms, journal_now_us(), redlock_lock_fence(hold->lock));
-    return result;
+        hold_note(hold, "left");
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------------- */
+
+/* A while, or without end. */
+static int64_t draw_wait_ms(struct worker *worker)
+{
+    return one_in(worker, 3) ? REDLOCK_WAIT_FOREVER : (int64_t)between(worker, 1, WAIT_MAX_MS);
+}
+
+static redlock_result ask_by_callback(struct worker *worker, struct hold *hold, const redlock_spec *spec)
+{
+    int64_t wait_ms = one_in(worker, 4) ? 0 : draw_wait_ms(worker);
+    int cancel_ms = one_in(worker, 2) ? (int)between(worker, 0, one_in(worker, 2) ? 2 : 100) : NEVER_CANCEL;
+
+    return ask_async(hold, spec, wait_ms, cancel_ms);
+}
+
+static redlock_result ask_somehow(struct worker *worker, struct hold *hold, const redlock_spec *spec)
+{
+    if (one_in(worker, 2)) {
+        redlock_result result = ask_for_gift(hold, spec);
+
+        if (result != REDLOCK_BUSY)
+            return result;
+    }
+    if (worker->role == ASYNCHRONOUS)
+        return ask_by_callback(worker, hold, spec);
+    return ask(hold, spec,
+               worker->role == WAITER ? draw_wait_ms(worker)
+               : one_in(worker, 10)   ? (int64_t)between(worker, 1, 300)
+                                      : 0);
+}
+
+/* Those who wait gather at a few names. */
+static void draw_name(struct worker *worker, struct hold *hold)
+{
+    bool crowded = worker->role == WAITER || (worker->role == ASYNCHRONOUS && one_in(worker, 2));
+
+    snprintf(hold->name, sizeof hold->name, "n%d",
+             (int)between(worker, 1, (uint64_t)(crowded ? CROWDED_NAMES : name_count)));
+}
 
 static void take_turn(struct worker *worker)
 {
     struct hold *hold = &worker->holds[worker->turns++ % HOLDS_KEPT];
     redlock_spec spec = REDLOCK_SPEC_INIT;
-    bool renews = worker->slow && between(worker, 0, 1) == 0;
+    bool renews = worker->role == HOLDER && one_in(worker, 2);
 
     *hold = (struct hold){.number = atomic_fetch_add(&next_number, 1)};
-    snprintf(hold->name, sizeof hold->name, "n%d", (int)between(worker, 1, (uint64_t)name_count));
+    draw_name(worker, hold);
     spec.name = hold->name;
     spec.ttl_ms = (uint32_t)between(worker, max_ttl_ms / 3, max_ttl_ms);
     spec.auto_extend = renews;
-    spec.on_lost = on_lost;
-    spec.on_renewed = on_renewed;
+    spec.on_lost = hold_on_lost;
+    spec.on_renewed = hold_on_renewed;
     spec.context = hold;
-    redlock_result result = ask(worker, hold, &spec);
+    redlock_result result = ask_somehow(worker, hold, &spec);
     if (result != REDLOCK_OK) {
         pause_us(between(worker, 200, result == REDLOCK_BUSY ? 5000 : 30000));
         return;
     }
     open_stores(hold);
-    if (worker->slow)
+    if (worker->role == HOLDER)
         hold_on(worker, hold, renews, spec.ttl_ms);
     else
         hold_briefly(worker, hold);
@@ -238,7 +227,7 @@ static void open_client(const char *nodes, const char *mode)
     options.max_ttl_ms = max_ttl_ms;
     options.node_timeout_ms = NODE_TIMEOUT_MS;
     fenced = options.mode == REDLOCK_GUARDED;
-    if (redlock_client_open(&options, &client, &report) != REDLOCK_OK) {
+    if (redlock_client_open(&options, &process.client, &report) != REDLOCK_OK) {
         fprintf(stderr, "chaos-client: %s\n", report.line);
         exit(1);
     }
@@ -246,16 +235,16 @@ static void open_client(const char *nodes, const char *mode)
 
 static void run_threads(uint64_t seed)
 {
-    static struct worker workers[THREADS];
-    pthread_t threads[THREADS];
+    static struct worker workers[ROLES];
+    pthread_t threads[ROLES];
 
-    for (int i = 0; i < THREADS; i++) {
-        workers[i].random = seed * THREADS + (uint64_t)i;
-        workers[i].slow = i == 0;
+    for (enum role i = 0; i < ROLES; i++) {
+        workers[i].random = seed * ROLES + (uint64_t)i;
+        workers[i].role = i;
         if (pthread_create(&threads[i], NULL, live, &workers[i]) != 0)
             exit(1);
     }
-    for (int i = 0; i < THREADS; i++)
+    for (enum role i = 0; i < ROLES; i++)
         pthread_join(threads[i], NULL);
 }
 
@@ -280,8 +269,9 @@ int main(int argc, char **argv)
     sigemptyset(&end);
     sigaddset(&end, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &end, NULL);
-    folder = argv[4];
-    journal = journal_open(folder, argv[3]);
+    process.name = argv[3];
+    process.folder = argv[4];
+    process.journal = journal_open(process.folder, process.name);
     name_count = atoi(argv[6]);
     max_ttl_ms = (uint32_t)atoi(argv[7]);
     open_client(argv[1], argv[2]);
@@ -289,7 +279,7 @@ int main(int argc, char **argv)
         return 1;
     run_threads(strtoull(argv[5], NULL, 10));
     pthread_join(waiter, NULL);
-    redlock_client_close(client);
-    journal_add(&journal, "end %" PRId64, journal_now_us());
+    redlock_client_close(process.client);
+    journal_add(&process.journal, "end %" PRId64, journal_now_us());
     return 0;
 }

@@ -44,7 +44,7 @@ def pages_are_in_order_and_meet_every_lock_once():
 
 @test
 def a_wrong_question_is_refused():
-    for query in ("limit=0", "limit=1001", "limit=x", "state=lost", "prefix=" + "x" * 600):
+    for query in ("limit=0", "limit=1001", "limit=x", "state=lost", "prefix=" + "x" * 600, "after=" + "x" * 1025):
         equal(service.ask("GET", f"/v1/locks?{query}")[0], 400, query)
 
 

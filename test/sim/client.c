@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/report.h"
+#include "engine/vote.h"
 #include "sim/world.h"
 #include "wire/node_url.h"
 
@@ -132,7 +133,7 @@ static struct rl_config config_of(const struct sim_plan *plan, uint32_t index)
     };
 }
 
-static enum rl_planted planted_in_engine(enum sim_bug bug)
+static enum rl_planted planted_bug(enum sim_bug bug)
 {
     switch (bug) {
     case SIM_BUG_NOT_REARMED:
@@ -145,6 +146,24 @@ static enum rl_planted planted_in_engine(enum sim_bug bug)
         return RL_PLANTED_ADOPT_INELIGIBLE;
     case SIM_BUG_INIT_CLOCK:
         return RL_PLANTED_INIT_CLOCK;
+    case SIM_BUG_HIDDEN_LOSS:
+        return RL_PLANTED_HIDDEN_LOSS;
+    case SIM_BUG_SILENT_NOT_ASKED:
+        return RL_PLANTED_SILENT_NOT_ASKED;
+    case SIM_BUG_HANDED_ON_ARRIVAL:
+        return RL_PLANTED_HANDED_ON_ARRIVAL;
+    case SIM_BUG_HANDED_INELIGIBLE:
+        return RL_PLANTED_HANDED_INELIGIBLE;
+    case SIM_BUG_NEVER_GIVES_WAY:
+        return RL_PLANTED_NEVER_GIVES_WAY;
+    case SIM_BUG_GIVEN_BACK_COUNTS:
+        return RL_PLANTED_GIVEN_BACK_COUNTS;
+    case SIM_BUG_PLACE_NOT_KEPT:
+        return RL_PLANTED_PLACE_NOT_KEPT;
+    case SIM_BUG_EXPIRY_UNSEEN:
+        return RL_PLANTED_EXPIRY_UNSEEN;
+    case SIM_BUG_UNWANTED_KEPT:
+        return RL_PLANTED_UNWANTED_KEPT;
     default:
         return RL_PLANTED_NONE;
     }
@@ -193,7 +212,7 @@ void sim_client_start(struct sim_world *world, uint32_t index)
     client->wake_us = INT64_MAX;
     if (!rl_engine_init(&client->engine, &config, &host, world->plan.node_count))
         abort();
-    client->engine.planted = planted_in_engine(world->plan.bug);
+    client->engine.planted = planted_bug(world->plan.bug);
     add_nodes(world, &client->engine);
     if (!rl_engine_seed(&client->engine))
         abort();
@@ -287,14 +306,29 @@ static void note_ready(struct sim_world *world, struct sim_client *client)
         }
 }
 
+static void note_votes(struct sim_world *world, struct sim_client *client)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        int64_t *votes_us = &client->connections[node].votes_us;
+
+        if (!rl_vote_counts(&client->engine, node))
+            *votes_us = INT64_MAX;
+        else if (*votes_us == INT64_MAX)
+            *votes_us = world->now_us;
+    }
+}
+
 void sim_client_attend(struct sim_world *world, struct sim_client *client)
 {
     do {
         note_ready(world, client);
+        note_votes(world, client);
         sim_network_carry(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++) {
             sim_wakes_look(world, client, &client->workers[i]);
+            sim_stands_look(world, client, &client->workers[i]);
             sim_worker_look(world, &client->workers[i]);
+            sim_losses_look(world, &client->workers[i]);
         }
     } while (take_ended(world, client) || take_notice(world, client) || take_turned(world, client) ||
              (client->engine.wants.close | client->engine.wants.open | client->engine.wants.write) != 0);

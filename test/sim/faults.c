@@ -82,9 +82,13 @@ static void pause(struct sim_world *world, bool suspend)
     struct sim_client *client = any_client(world);
 
     lengthen(&client->paused_until_us, a_while(world, suspend ? 6000000 : 2000 * world->plan.ttl_ms));
+    /* Of what is down, nodes know at once: to them it is as if the client had been killed. */
     for (uint32_t node = 0; suspend && node < world->plan.node_count; node++)
-        if (sim_chance(world, 50))
+        if (sim_chance(world, 50)) {
             push_down(world, client, node);
+            sim_tracking_forget(&world->nodes[node], client->index + 1);
+        }
+    sim_stands_stopped(world, client);
     sim_client_plan_wake(world, client);
 }
 
@@ -124,12 +128,16 @@ static void remove_guard_key(struct sim_world *world, struct sim_node *node)
     sim_node_remove(node, sim_chance(world, 50) ? RL_KEY_EPOCH : RL_KEY_FLOOR);
 }
 
+/* Sometimes everywhere: somebody deletes what looks stuck. */
 static void evict_lock(struct sim_world *world, struct sim_node *node)
 {
+    bool everywhere = sim_chance(world, 30);
     char key[16];
 
     snprintf(key, sizeof key, "lock-%u", (unsigned)sim_draw(world, 0, world->plan.name_count - 1));
-    sim_node_remove(node, key);
+    for (uint32_t i = 0; i < world->plan.node_count; i++)
+        if (everywhere ? world->nodes[i].up : &world->nodes[i] == node)
+            sim_node_remove(&world->nodes[i], key);
 }
 
 static void step_clock(struct sim_world *world, struct sim_node *node, int64_t low_us, int64_t high_us)

@@ -37,6 +37,18 @@ static const char *const bug_names[SIM_BUGS] = {
     "init-clock",
     "adopt-quarantined",
     "own-term",
+    "hidden-loss",
+    "silent-not-asked",
+    "never-brief",
+    "stopped-not-passed",
+    "deaf-not-passed",
+    "handed-on-arrival",
+    "handed-ineligible",
+    "never-gives-way",
+    "given-back-counts",
+    "place-not-kept",
+    "expiry-unseen",
+    "unwanted-kept",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -224,6 +236,24 @@ static void aim(struct sim_plan *plan)
         plan->fault_every_us = 400000;
         plan->mixed = true;
         plan->ttl_ms = plan->max_ttl_ms = 400;
+    } else if (plan->bug == SIM_BUG_HIDDEN_LOSS) {
+        /* A lock is deleted where it is while one node is down. */
+        plan->faults = 1U << SIM_FAULT_EVICT | 1U << SIM_FAULT_RESTART;
+        plan->fault_every_us = 400000;
+        plan->plain = plan->durable = false;
+        plan->beyond = true;
+        return;
+    } else if (plan->bug == SIM_BUG_SILENT_NOT_ASKED) {
+        /* One slow node, waiters that rely on being told, and questions of others that it owes answers to. */
+        plan->node_count = 1;
+        plan->worker_count = plan->name_count = SIM_WORKERS_MAX;
+        plan->faults = 1U << SIM_FAULT_SLOW;
+        plan->fault_every_us = 400000;
+        plan->retry_min_ms = 500;
+        plan->retry_max_ms = 2000;
+        plan->plain = true;
+        plan->beyond = false;
+        return;
     } else {
         return;
     }
@@ -254,6 +284,8 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
         (seed % 3 == 0 || bug == SIM_BUG_PROMOTION_UNSEEN) && sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
     draw_length(plan, &prng);
     draw_untold(plan, &prng);
+    if (seed % 8 == 5 && !plan->plain)
+        plan->older = seed % 16 == 5 ? 1 : 3;
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)

@@ -14,10 +14,11 @@ local random = string.sub(owner, 1, 32)
 if order.id == random and order.given > 0 then
     order.write(order.ticket, random, 0)
 end
+-- It may have both: a holder is given the lock at nodes where it still stood in line, too.
+if call('ZREM', base .. 'waiters', random) == 1 then
+    call('DEL', base .. random)
+end
 if not ours then
-    if call('ZREM', base .. 'waiters', random) == 1 then
-        call('DEL', base .. random)
-    end
     if answer == 0 or call('EXISTS', lock) == 1 then
         -- The last one has left: but for the ticket of the one that has the lock, nothing is worth remembering.
         if order.id ~= string.sub(held or '', 1, 32) and call('EXISTS', base .. 'waiters') == 0 then
