@@ -135,7 +135,8 @@ static void a_node_that_comes_back_is_watched_again(void **state)
 
     wait_behind_somebody(fleet, &waiter);
     for (int node = 0; node < fleet_size(fleet); node++)
-        fleet_command(fleet, node, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+        fleet_command(fleet, node, "CLIENT", "KILL", "TYPE", is_guarded() ? "pubsub" : "normal", "SKIPME",
+                      "yes", NULL);
     await(listener_count(&heard, "gone") >= fleet_size(fleet));
     await_armed(fleet);
     vacate(fleet);
