@@ -352,15 +352,19 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
     }
 }
 
-/* While the fence is raised: a late grant counts if its number is the very fence; a node that has it no more does not. */
+/* While the fence is raised: a late grant counts if its number is the very fence; a node that has it no more does not. One with another number
+ * than before was given anew: what it stored may have been handed out to somebody in between. */
 static void take_late_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     bool granted = event->answer.verdict == RL_GRANTED;
+    bool known = node->state == RL_STAND_HAS && event->answer.fence == node->fence;
 
-    if (granted && node->state != RL_STAND_HAS && event->answer.fence != stand->fence) {
+    if (granted && !known && event->answer.fence != stand->fence) {
         node->state = RL_STAND_OUT;
-    } else if (!granted || node->state != RL_STAND_HAS) {
+        stand->raising &= ~rl_node_set_one(event->node);
+        stand->raised &= ~rl_node_set_one(event->node);
+    } else if (!granted || !known) {
         take_vote(stand, event, effects);
         if (!granted)
             stand->raised &= ~rl_node_set_one(event->node);

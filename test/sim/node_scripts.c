@@ -200,6 +200,10 @@ void sim_script_raise(struct sim_call *call)
         sim_reply_integer(call->reply, call->now_us);
         return;
     }
+    if (kept != NULL && fence < number(kept)) {
+        sim_reply_integer(call->reply, 0);
+        return;
+    }
     if (fence > number(kept != NULL ? kept : floor))
         set_number(call, at[1], fence, ms_of(call) + FENCE_LIFE_S * INT64_C(1000));
     if (fence - call->now_us > AHEAD_US && fence > floor_number)
