@@ -261,13 +261,19 @@ static void aim(struct sim_plan *plan)
         aim_at_stopped(plan);
         return;
     } else if (plan->bug == SIM_BUG_HANDED_ON_ARRIVAL) {
-        /* What is told comes late, and locks are short and used to their end. */
-        plan->faults = 1U << SIM_FAULT_DELAY | 1U << SIM_FAULT_CUT_ONE;
-        plan->name_count = 1;
-        plan->ttl_ms = plan->max_ttl_ms = 400;
-        plan->node_timeout_ms = 200;
-        plan->hold_max_us = 1000000;
-        plan->plain = plan->beyond = false;
+        /* Locks are short and used to their end, and there is so much going on that nobody has to ask whether a node is the master. */
+        plan->faults = 0;
+        plan->worker_count = SIM_WORKERS_MAX;
+        plan->name_count = 2;
+        plan->delay_min_us = 1000;
+        plan->delay_max_us = 8000;
+        plan->node_timeout_ms = 50;
+        plan->connect_timeout_ms = 200;
+        plan->ttl_ms = plan->max_ttl_ms = 100;
+        plan->hold_max_us = 300000;
+        plan->drift_ppm = 1000;
+        plan->rate_max_ppm = 0;
+        plan->plain = plan->beyond = plan->mixed = false;
         return;
     } else if (plan->bug == SIM_BUG_NOT_REARMED) {
         plan->faults = 1U << SIM_FAULT_BREAK;

@@ -201,12 +201,14 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
     stand = &worker->operation->stand;
     if (worker->stands_us == 0)
         worker->stands_us = world->now_us;
-    if (worker->settled_us == 0 && stand->settled)
+    if (stand->phase == RL_STAND_RESTING)
+        worker->settled_us = 0; /* too few nodes were there, so it has left its line */
+    else if (worker->settled_us == 0 && stand->settled)
         worker->settled_us = world->now_us;
     worker->waited = worker->waited || stand->settled;
     note_split(world, worker, stand);
-    if (!is_judged(world))
-        return;
+    if (!is_judged(world) || (world->plan.older >> client->index & 1) != 0)
+        return; /* an older version stands in no line: it asks now and then */
     check_free(world, client, worker);
     check_idle(world, client, worker);
 }
