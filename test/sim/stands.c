@@ -13,7 +13,7 @@ enum {
     KEEP_MS = 1300,
     BRIEF_MS = 1000,
     SLACK_MS = 100,
-    CALM_MS = 400,
+    CALM_MS = 700,
     CLOSE_US = 2000,
     SETTLING_US = 8000000
 };
@@ -253,7 +253,8 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
 void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker,
                            const struct rl_operation *operation)
 {
-    if (!is_judged(world) || world->plan.plain)
+    /* Nodes that cannot tell hand a lock to one that may not ask before it is over. */
+    if (!is_judged(world) || world->plan.plain || world->plan.untold != 0)
         return;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t j = 0; j < world->plan.worker_count; j++)
