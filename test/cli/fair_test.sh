@@ -15,7 +15,7 @@ start_waiter() {
 
 # in_line NUMBER COUNT: so many stand in the line that a node keeps.
 in_line() {
-    [ "$(node "$1" ZCARD "redlock-line:{a}:line")" = "$2" ]
+    [ "$(node "$1" ZCARD "redlock-line:{a}:waiters")" = "$2" ]
 }
 
 # everywhere CHECK ARGUMENT...: it holds for every node.
@@ -35,7 +35,7 @@ waits() {
 
 # no_waiters NUMBER: nothing of those who waited is left at a node.
 no_waiters() {
-    ! node "$1" KEYS 'redlock-line:*' | grep -v ':state$' | grep -q .
+    ! node "$1" KEYS 'redlock-line:*' | grep -v ':order$' | grep -q .
 }
 
 # ---- the line

@@ -16,6 +16,7 @@ enum {
     BEHIND_US = 60000000,
     BRIEF_MS = 1000,
     FRESH_US = 250000,
+    LIVING_US = 400000,
     FENCE_LIFE_MS = 4200000
 };
 #define TEN_MINUTES_US INT64_C(600000000)
@@ -246,7 +247,7 @@ static struct given hand_on(struct table *table)
 {
     struct sim_call *call = table->call;
     struct sim_standing *line = table->line;
-    int64_t now = call->now_us, since = line->given > 0 && line->given <= now ? line->given : 0;
+    int64_t now = call->now_us, since = line->given > 0 && line->given <= now ? line->given - LIVING_US : 0;
     struct sim_stander *first;
 
     if (call->node->bug == SIM_BUG_STOPPED_NOT_PASSED)
@@ -256,8 +257,8 @@ static struct given hand_on(struct table *table)
         struct sim_stander stander = *first;
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
-        bool brief = !self && stander.ttl_ms > BRIEF_MS && stale && call->node->bug != SIM_BUG_NEVER_BRIEF;
-        struct given given = {.ms = brief ? BRIEF_MS : stander.ttl_ms};
+        bool brief = !self && (stander.ttl_ms > BRIEF_MS || stale) && call->node->bug != SIM_BUG_NEVER_BRIEF;
+        struct given given = {.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms};
 
         forget(first);
         if (stander.record_end_ms == 0 || stander.epoch[0] == '\0' ||
