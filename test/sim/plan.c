@@ -261,16 +261,19 @@ static void aim(struct sim_plan *plan)
         aim_at_stopped(plan);
         return;
     } else if (plan->bug == SIM_BUG_HANDED_ON_ARRIVAL) {
-        /* Locks are short and used to their end, and there is so much going on that nobody has to ask whether a node is the master. */
-        plan->faults = 0;
+        /* Locks are short and used to their end, some messages are late, and there is so much going on that nobody has to ask whether
+         * a node is the master. */
+        plan->faults = 1U << SIM_FAULT_DELAY;
+        plan->node_count = 1;
+        plan->client_count = SIM_CLIENTS_MAX;
         plan->worker_count = SIM_WORKERS_MAX;
         plan->name_count = 2;
-        plan->delay_min_us = 1000;
-        plan->delay_max_us = 8000;
-        plan->node_timeout_ms = 50;
-        plan->connect_timeout_ms = 200;
-        plan->ttl_ms = plan->max_ttl_ms = 100;
-        plan->hold_max_us = 300000;
+        plan->delay_min_us = 20;
+        plan->delay_max_us = 100;
+        plan->node_timeout_ms = 10;
+        plan->ttl_ms = plan->max_ttl_ms = 60;
+        plan->think_max_us = 20000;
+        plan->hold_max_us = 150000;
         plan->drift_ppm = 1000;
         plan->rate_max_ppm = 0;
         plan->plain = plan->beyond = plan->mixed = false;
@@ -322,6 +325,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
                      sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
     draw_length(plan, &prng);
     draw_untold(plan, &prng);
+    plan->kills = (seed % 2 == 0 || bug == SIM_BUG_DEAF_NOT_PASSED) && sim_plan_has(plan, SIM_FAULT_SUSPEND);
     if (seed % 8 == 5 && !plan->plain)
         plan->older = seed % 16 == 5 ? 1 : 3;
 }

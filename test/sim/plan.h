@@ -96,9 +96,11 @@ struct sim_plan {
     bool mixed;           /* clients differ in how long their locks may be */
     bool init_by_call;    /* the operator vouches by a call */
     int fair_percent;     /* of acquisitions that are fair */
-    uint32_t older;       /* clients of an older version, which knows no line; a bit for each */
-    bool durable;         /* nodes that restart with their memory are declared to do so */
-    uint32_t gone_count;  /* nodes that are gone for good when the faults end: a minority */
+    bool
+        kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
+    uint32_t older;      /* clients of an older version, which knows no line; a bit for each */
+    bool durable;        /* nodes that restart with their memory are declared to do so */
+    uint32_t gone_count; /* nodes that are gone for good when the faults end: a minority */
     int64_t fault_every_us;
     int64_t faults_end_us; /* true time; from then on everything is well */
     int64_t stop_us;       /* from then on nobody asks for locks any more */

@@ -20,8 +20,8 @@ enum {
 
 /* Faults that touch nothing but whether somebody runs. */
 enum {
-    STOPPING = 1 << SIM_FAULT_PAUSE | 1 << SIM_FAULT_SUSPEND | 1 << SIM_FAULT_HAND_OUT | 1 << SIM_FAULT_WALL |
-               1 << SIM_FAULT_SCRIPTS
+    KILLING = 1 << SIM_FAULT_SUSPEND | 1 << SIM_FAULT_HAND_OUT | 1 << SIM_FAULT_WALL | 1 << SIM_FAULT_SCRIPTS,
+    STOPPING = KILLING | 1 << SIM_FAULT_PAUSE
 };
 
 static int64_t later(int64_t a_us, int64_t b_us)
@@ -135,7 +135,8 @@ void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, con
     uint32_t name = (uint32_t)strtoul(key->key + 5, NULL, 10);
     int64_t end_us = sim_clock_when(&node->clock, (key->end_ms + 1) * 1000);
 
-    if (strncmp(key->key, "lock-", 5) == 0 && end_us - world->now_us > 1000 * (BRIEF_MS + 1))
+    if (strncmp(key->key, "lock-", 5) == 0 &&
+        (world->plan.kills || end_us - world->now_us > 1000 * (BRIEF_MS + 1)))
         world->excused_us[name] = later(world->excused_us[name], end_us);
 }
 
@@ -158,12 +159,15 @@ static int64_t idle_bound_us(const struct sim_world *world, const struct sim_wor
 
     if (worker->stands_us > calm_since_us(world))
         return calm_bound_us(plan) + (plan->untold != 0 ? bound_us(plan) : 0);
+    if ((plan->faults & ~(uint32_t)KILLING) == 0 && plan->kills && plan->untold == 0)
+        return calm_bound_us(plan);
     if ((plan->faults & ~(uint32_t)STOPPING) == 0)
         return bound_us(plan) + 1000 * BRIEF_MS;
     return INT64_MAX;
 }
 
-/* Rule: nobody waits for what nobody has. Others that are stopped cost a living waiter about a second, however many they are. */
+/* Rule: nobody waits for what nobody has. Others that are stopped cost a living waiter about a second, however many they are;
+ * those that are killed cost nothing. */
 static void check_idle(struct sim_world *world, const struct sim_client *client,
                        const struct sim_worker *worker)
 {
