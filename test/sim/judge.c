@@ -95,6 +95,7 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
                              .at_us = world->now_us};
 
     memcpy(mine.held, world->attempts[mine.attempt].held, sizeof mine.held);
+    mine.nodes &= ~world->attempts[mine.attempt].again; /* which of the times counted cannot be told */
     for (uint32_t i = 0; i < kept; i++)
         if (world->grants[i].name == mine.name)
             check_order(world, &mine, &world->grants[i]);
@@ -326,9 +327,11 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us &&
         node->channels[world->attempts[attempt].client + 1][0] != '\0')
         sim_stands_excuse(world, node, sim_node_find(node, key));
-    if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt ||
-        world->attempts[attempt].held[place] == 0)
+    if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt) {
+        if (world->attempts[attempt].held[place] != 0)
+            world->attempts[attempt].again |= rl_node_set_one(place);
         world->attempts[attempt].held[place] = ++world->hold_count;
+    }
     world->held_by[place][strtoul(key + 5, NULL, 10)] = attempt;
     left_ms = sim_node_pttl(node, now_us, key);
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
