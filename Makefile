@@ -24,6 +24,7 @@ help:
 	@echo 'make install               install below PREFIX ($(PREFIX)), staged below DESTDIR'
 	@echo 'make uninstall             remove what make install put there, with the same PREFIX and DESTDIR'
 	@echo 'make dist                  the release archive of the last commit, below build/dist; the same bytes each time'
+	@echo 'make docs                  guides, manual pages and the C API as one HTML site with search, below build/docs; links are checked'
 	@echo 'make wheel                 the Python package with the library in it, below build/python/wheels'
 	@echo 'make lint                  layout of the code, shell scripts, layers, exported symbols'
 	@echo 'make sbom                  what the binaries are linked with, as CycloneDX, below build/dist'
@@ -80,6 +81,10 @@ sbom: all
 abi-report: all
 	@tools/setup builds
 	@tools/report-abi $(BUILD) $(PREVIOUS)
+
+docs:
+	@tools/setup docs
+	@tools/make-docs $(BUILD)/docs
 
 wheel: all
 	@tools/setup wheel
@@ -207,4 +212,4 @@ dashboard-test: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo dashboard dashboard-test install uninstall dist wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop bench-against clean
+.PHONY: all help test demo dashboard dashboard-test install uninstall dist docs wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop bench-against clean

@@ -56,6 +56,7 @@ extern "C" {
 #define REDLOCK_TAG_MAX 128         /* bytes of redlock_spec.tag */
 #define REDLOCK_TTL_MIN_MS 50       /* shorter leases leave no time to use them */
 #define REDLOCK_TTL_MAX_MS 86400000 /* one day */
+#define REDLOCK_VALUE_MAX 4194304   /* bytes of a value that redlock_update() changes */
 #define REDLOCK_WAIT_FOREVER (-1)
 
 /* A connection to all nodes; shared by any number of threads. */
@@ -530,6 +531,25 @@ typedef struct redlock_break_spec {
  * report->holder is who has it. REDLOCK_NO_QUORUM and the like: too few nodes answered, and its holder may go on. */
 REDLOCK_API redlock_result redlock_break(redlock_client *client, const redlock_break_spec *spec,
                                          redlock_report *report);
+
+/* ---- without a lock ------------------------------------------------------------------------------------ */
+
+/* Makes a new value out of the one that a key has; value NULL: there is no such key. Sets *next and *next_length, whose bytes have
+ * to stay until the call returns; *next NULL: the key is to be deleted. Returns 0 to have that stored, anything else to
+ * leave the key alone. Runs on the calling thread, once for each try: it must be able to run again. It may call
+ * anything but redlock_client_close(). */
+typedef int (*redlock_update_fn)(void *context, const void *value, size_t length, const void **next,
+                                 size_t *next_length);
+
+/* Changes one key of one node (from 0) without a lock, by WATCH, GET, MULTI and EXEC on a connection of its own: if anybody else changes the
+ * key meanwhile nothing is stored, and it tries again after a short random rest, up to `tries` times (0: 100). The key is
+ * taken as it is, without key_prefix; a time that it ends at stays as it is.
+ * REDLOCK_OK: stored; report->rounds is how many tries it took. REDLOCK_TIMEOUT: all tries met another writer. REDLOCK_CANCELED: `change`
+ * left the key alone. REDLOCK_FOREIGN_TYPE: the key is no string. REDLOCK_NO_QUORUM: the node cannot be reached or refused; if
+ * report->line says that it is not known, the value may or may not have been stored. */
+REDLOCK_API redlock_result redlock_update(redlock_client *client, uint32_t node, const char *key,
+                                          size_t key_length, redlock_update_fn change, void *context,
+                                          uint32_t tries, redlock_report *report);
 
 /* ---- asynchronous twins -------------------------------------------------------------------------------- */
 

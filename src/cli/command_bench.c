@@ -29,7 +29,7 @@ struct caller {
     pthread_t thread;
     bool locks; /* takes and releases a lock; else asks all nodes once */
     char name[64];
-    int64_t until_us, took_us;
+    int64_t until_us, took_us; /* when to end; how long all of it took together */
     uint64_t done;
     redlock_result result; /* of the call that failed; REDLOCK_OK none did */
     uint32_t sample_count;
@@ -57,35 +57,47 @@ static redlock_result pair_once(struct caller *caller)
     return result;
 }
 
-static redlock_result ask_once(const struct caller *caller)
-{
-    redlock_report report = REDLOCK_REPORT_INIT;
-
-    return redlock_inspect(caller->session->client, NULL, 0, &report);
-}
-
-static void *call(void *context)
-{
-    struct caller *caller = context;
-    int64_t began_us = cli_clock_now_us(), before_us = began_us;
-
-    while (caller->result == REDLOCK_OK && before_us < caller->until_us) {
-        caller->result = caller->locks ? pair_once(caller) : ask_once(caller);
-        int64_t after_us = cli_clock_now_us();
-        if (caller->sample_count < SAMPLES_MAX)
-            caller->samples[caller->sample_count++] = (uint32_t)(after_us - before_us);
-        caller->done += caller->result == REDLOCK_OK;
-        before_us = after_us;
-    }
-    caller->took_us = before_us - began_us;
-    return NULL;
-}
-
 static int compare(const void *a, const void *b)
 {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 
     return left < right ? -1 : left > right;
+}
+
+/* Asks every node once. A lock is there when a quorum has answered, so that is what it took. */
+static redlock_result ask_once(const struct caller *caller, int64_t *took_us)
+{
+    redlock_report report = cli_session_report(caller->session);
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    uint32_t latencies[REDLOCK_NODES_MAX];
+    uint32_t answered = 0;
+    redlock_result result = redlock_inspect(caller->session->client, NULL, 0, &report);
+
+    for (uint32_t i = 0; redlock_report_node(&report, i, &node); i++)
+        if (node.latency_us >= 0)
+            latencies[answered++] = (uint32_t)node.latency_us;
+    qsort(latencies, answered, sizeof latencies[0], compare);
+    if (answered >= report.quorum && report.quorum > 0)
+        *took_us = latencies[report.quorum - 1];
+    return result;
+}
+
+static void *call(void *context)
+{
+    struct caller *caller = context;
+    int64_t before_us = cli_clock_now_us();
+
+    while (caller->result == REDLOCK_OK && before_us < caller->until_us) {
+        int64_t bare_us = 0;
+        caller->result = caller->locks ? pair_once(caller) : ask_once(caller, &bare_us);
+        int64_t after_us = cli_clock_now_us(), took_us = caller->locks ? after_us - before_us : bare_us;
+        if (caller->sample_count < SAMPLES_MAX)
+            caller->samples[caller->sample_count++] = (uint32_t)took_us;
+        caller->done += caller->result == REDLOCK_OK;
+        caller->took_us += took_us;
+        before_us = after_us;
+    }
+    return NULL;
 }
 
 static struct figures sum_up(const struct caller *callers, int count)
@@ -146,10 +158,16 @@ static int measure(const struct cli_session *session, int count, bool locks, int
     return code;
 }
 
-/* The bare loop asks every node and waits for every answer; a lock and its release are two such rounds. */
-static double of_bare(const struct figures *pairs, const struct figures *bare)
+/* How many pairs a second come to those that a bare loop could do, which asks every node and needs the answers of a quorum: a lock and its
+ * release are two such rounds. By the median: what else the machine does in between is nobody's. */
+static double of_bare(double pairs_per_second, const struct figures *bare)
 {
-    return bare->per_second > 0 ? pairs->per_second * 2 / bare->per_second : 0;
+    return pairs_per_second * 2 * (double)bare->median_us / 1e6;
+}
+
+static double one_of_bare(const struct figures *one, const struct figures *bare)
+{
+    return one->median_us > 0 ? of_bare(1e6 / (double)one->median_us, bare) : 0;
 }
 
 static void print_row(const char *what, const struct figures *figures, const char *unit)
@@ -168,10 +186,11 @@ static void print_words(const redlock_report *report, const struct figures *bare
     printf("%s\n", margin);
     print_row("round trip", bare, "rounds a second\n");
     print_row("one caller", one, "pairs a second");
-    printf(", %.2f of a bare loop\n", of_bare(one, bare));
+    printf(", %.2f of a bare loop\n", one_of_bare(one, bare));
     print_row(callers, many, "pairs a second");
-    printf(", %.2f of a bare loop\n", of_bare(many, bare));
-    printf("A round asks every node once; a pair takes and releases a lock, in two rounds.\n");
+    printf(", %.1f times a bare loop\n", of_bare(many->per_second, bare));
+    printf("A round asks every node and ends when a quorum has answered. A pair takes and\n"
+           "releases a lock: two rounds. A bare loop does one round after the other, alone.\n");
 }
 
 static json_t *figures_json(const struct figures *figures)
@@ -200,8 +219,8 @@ static int run(const struct cli_session *session, int64_t time_ms)
     if (cli_output_is_json()) {
         json_t *object = json_pack("{s:s, s:i, s:o, s:o, s:o, s:f, s:f}", "summary", margin, "callers",
                                    CALLERS, "rounds", figures_json(&bare), "one_caller", figures_json(&one),
-                                   "many_callers", figures_json(&many), "one_of_bare", of_bare(&one, &bare),
-                                   "many_of_bare", of_bare(&many, &bare));
+                                   "many_callers", figures_json(&many), "one_of_bare",
+                                   one_of_bare(&one, &bare), "many_of_bare", of_bare(many.per_second, &bare));
         cli_output_answer(object);
     } else {
         print_words(&report, &bare, &one, &many);

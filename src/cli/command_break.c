@@ -27,7 +27,7 @@ static bool is_holder(const redlock_report *report, const char *id)
 /* The hold is not there. It never was, it ended, or somebody else has the lock. */
 static int refuse_unheld(const char *name, const char *id, const redlock_report *report)
 {
-    char holder[400];
+    char holder[400], line[CLI_COMMAND_MAX];
 
     cli_output_fail_with(json_pack("{s:o, s:o}", "name", cli_output_string(name), "holder",
                                    cli_output_holder(&report->holder)),
@@ -36,7 +36,8 @@ static int refuse_unheld(const char *name, const char *id, const redlock_report 
         cli_holder_describe_since(&report->holder, holder, sizeof holder);
         cli_output_hint("holder", "%s, id %s", holder, report->holder.id);
     }
-    cli_output_hint("see", "redlock status %s", name);
+    cli_text_command("status", name, NULL, line, sizeof line);
+    cli_output_hint("see", "%s", line);
     return CLI_EXIT_LOST;
 }
 
@@ -73,7 +74,7 @@ static int confirm(const struct cli_session *session, const struct cli_options *
     fprintf(stderr, "  Break it? [y/N] ");
     if (fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
         return 0;
-    return cli_output_fail(CLI_EXIT_USAGE, "nothing was changed");
+    return cli_output_fail(CLI_EXIT_WARNING, "nothing was changed");
 }
 
 /* Until the holder has let go, or the time in which it might have is over. */
@@ -151,9 +152,12 @@ static int look_and_ask(const struct cli_session *session, const struct cli_opti
 
 static int check(const struct cli_options *options)
 {
+    char line[CLI_COMMAND_MAX];
+
     if (options->id == NULL || options->id[0] == '\0') {
         cli_output_fail(CLI_EXIT_USAGE, "break needs --id ID, so that it cannot hit a successor");
-        cli_output_hint("see", "redlock status %s, which says who holds it and its id", options->words[0]);
+        cli_text_command("status", options->words[0], NULL, line, sizeof line);
+        cli_output_hint("see", "%s, which says who holds it and its id", line);
         return CLI_EXIT_USAGE;
     }
     if (options->now && options->grace_ms != CLI_NOT_GIVEN)

@@ -77,8 +77,26 @@ static void print_bash_values(void)
            "    esac\n");
 }
 
-/* The words of run before the cursor: NAME, CMD and what follows it, which is CMD's business. */
-static void print_bash_run(void)
+/* The commands that take a CMD, as bits. */
+static unsigned with_command(const struct cli_commands *commands)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < commands->count; i++)
+        bits |= commands->each[i].takes_command ? commands->each[i].bit : 0;
+    return bits;
+}
+
+/* Their names, with a text between them. */
+static void print_with_command(const struct cli_commands *commands, const char *between)
+{
+    for (size_t i = 0, shown = 0; i < commands->count; i++)
+        if (commands->each[i].takes_command)
+            printf("%s%s", shown++ > 0 ? between : "", commands->each[i].name);
+}
+
+/* The words of such a command before the cursor: NAME, CMD and what follows it, which is CMD's business. */
+static void print_bash_run(const struct cli_commands *commands)
 {
     size_t count;
     const struct cli_option *table = cli_options_table(&count);
@@ -91,7 +109,7 @@ static void print_bash_run(void)
            "            --) [ \"$found\" -eq 0 ] || { echo $((1 + COMP_CWORD - i - 1)); return; } ;;\n"
            "            ");
     for (size_t i = 0, shown = 0; i < count; i++) {
-        if (table[i].value == CLI_VALUE_NONE || !(table[i].commands & CLI_RUN))
+        if (table[i].value == CLI_VALUE_NONE || !(table[i].commands & with_command(commands)))
             continue;
         if (table[i].name != NULL)
             printf("%s--%s", shown++ > 0 ? " | " : "", table[i].name);
@@ -110,11 +128,13 @@ static void print_bash_run(void)
 static void print_bash(const struct cli_commands *commands)
 {
     printf("# Completion of redlock for bash.\n");
-    print_bash_run();
+    print_bash_run(commands);
     printf("_redlock() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=''\n"
            "    COMPREPLY=()\n");
-    printf("    if [ \"${COMP_WORDS[1]}\" = run ] && [ \"$(_redlock_words)\" -ge 2 ]; then\n"
+    printf("    if [[ ${COMP_WORDS[1]} =~ ^(");
+    print_with_command(commands, "|");
+    printf(")$ ]] && [ \"$(_redlock_words)\" -ge 2 ]; then\n"
            "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
            "        return\n"
            "    fi\n");
@@ -270,8 +290,9 @@ static void print_fish(const struct cli_commands *commands)
             printf("'\n");
         }
     }
-    printf(
-        "complete -c redlock -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=3)'\n");
+    printf("complete -c redlock -n '__fish_seen_subcommand_from ");
+    print_with_command(commands, " ");
+    printf("' -a '(__fish_complete_subcommand --fcs-skip=3)'\n");
     for (size_t i = 0; i < count; i++)
         if (table[i].help != NULL)
             print_fish_option(&table[i], commands);

@@ -17,7 +17,7 @@
 #include "cli/output.h"
 #include "cli/text.h"
 
-enum { LOOKS = 50 };
+enum { LOOKS = 50, LOOKS_AT_CLOCKS = 3 };
 #define RATE_SPAN_MS 1000 /* as long as a clock has to be watched for its rate to show */
 
 /* The bound of the bucket in which `percent` of all answers are; -1 when there are none. */
@@ -33,12 +33,13 @@ static int64_t percentile(const redlock_histogram *histogram, uint64_t percent)
     return -1;
 }
 
-/* Asks often enough for latency to be known, and for so long that clocks that run wrong have moved. */
+/* Asks often enough for latency to be known, and for so long that clocks that run wrong have moved. Not longer: a look at a node that is
+ * frozen can take a second. */
 static void look_for_a_while(const struct cli_session *session, int64_t until_ms)
 {
     redlock_report report = cli_session_second_report(session);
 
-    for (int i = 0; i < LOOKS; i++)
+    for (int i = 0; i < LOOKS && (i == 0 || cli_clock_now() < until_ms); i++)
         redlock_inspect(session->client, NULL, 0, &report);
     int64_t left_ms = until_ms - cli_clock_now();
     if (left_ms > 0)
@@ -86,26 +87,32 @@ static void look_at_clocks(const struct cli_session *session, redlock_report *re
     }
 }
 
-/* A process that did not run for a moment looks like a clock that jumped: so a clock that seems to run wrong is watched once more, and
- * the better of the two rates counts. */
+/* The slower of two rates is the better explanation; one that is not known is none. */
+static int64_t better_rate(int64_t one_ppm, int64_t other_ppm)
+{
+    if (one_ppm == INT64_MIN || other_ppm == INT64_MIN)
+        return one_ppm == INT64_MIN ? other_ppm : one_ppm;
+    return llabs(one_ppm) <= llabs(other_ppm) ? one_ppm : other_ppm;
+}
+
+/* A process that did not run for a moment looks like a clock that jumped: so a clock that seems to run wrong is looked at once more. Of
+ * three looks one may be wrong, whichever, and the best rate between two of them is right. */
 static void find_rates(struct cli_doctor *doctor, redlock_report *report)
 {
-    static struct look looks[2][REDLOCK_NODES_MAX];
+    static struct look looks[LOOKS_AT_CLOCKS][REDLOCK_NODES_MAX];
     bool again = true;
 
     look_at_clocks(doctor->session, report, looks[0]);
-    for (int round = 0; round < 2 && again; round++) {
-        struct look *before = looks[round % 2], *after = looks[(round + 1) % 2];
-
+    for (int last = 1; last < LOOKS_AT_CLOCKS && again; last++) {
         look_for_a_while(doctor->session, cli_clock_now() + RATE_SPAN_MS);
-        look_at_clocks(doctor->session, report, after);
+        look_at_clocks(doctor->session, report, looks[last]);
         again = false;
         for (uint32_t i = 0; i < report->node_count; i++) {
-            int64_t rate_ppm = rate_between(&before[i], &after[i]), *best = &doctor->nodes[i].rate_ppm;
+            int64_t *best = &doctor->nodes[i].rate_ppm;
 
-            if (round == 0 ||
-                (is_bad_rate(doctor->session, *best) && !is_bad_rate(doctor->session, rate_ppm)))
-                *best = rate_ppm;
+            *best = last == 1 ? INT64_MIN : *best;
+            for (int first = 0; first < last; first++)
+                *best = better_rate(*best, rate_between(&looks[first][i], &looks[last][i]));
             again = again || is_bad_rate(doctor->session, *best);
         }
     }
@@ -127,9 +134,22 @@ static void take_node(struct cli_doctor *doctor, uint32_t node)
     cli_doctor_client(doctor->session, &one->facts, one->report.url, one->client, sizeof one->client);
 }
 
+/* A node that is slow once on a busy machine is not frozen: one that is stays so. */
+static bool is_any_silent(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    bool silent = false;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        silent = silent || node.cause == REDLOCK_CAUSE_TIMED_OUT || node.cause == REDLOCK_CAUSE_SILENT;
+    return silent;
+}
+
 static void gather(struct cli_doctor *doctor, redlock_report *report)
 {
     find_rates(doctor, report);
+    if (is_any_silent(report))
+        report->result = redlock_examine(doctor->session->client, report);
     doctor->report = report;
     doctor->count = report->node_count;
     for (uint32_t i = 0; i < doctor->count; i++)

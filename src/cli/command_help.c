@@ -86,7 +86,7 @@ int cli_command_help(const struct cli_options *options)
     } else {
         const struct cli_command *command = cli_command_find(options->commands, options->words[0]);
         if (command == NULL)
-            return cli_command_unknown(options->commands, options->words[0], NULL);
+            return cli_command_unknown(options->commands, options->words[0], options->words + 1);
         cli_help_print(command);
     }
     return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;

@@ -20,11 +20,11 @@ static int confirm(const struct cli_session *session)
 
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return cli_output_fail(CLI_EXIT_USAGE, "init needs --yes when nobody can be asked");
-    fprintf(stderr, "redlock: no lock may be held by anybody on these %u nodes right now. Is that so? [y/N] ",
+    fprintf(stderr, "redlock: only safe if nobody holds a lock on these %u nodes. Continue? [y/N] ",
             redlock_client_node_count(session->client));
     if (fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
         return 0;
-    return cli_output_fail(CLI_EXIT_USAGE, "nothing was changed");
+    return cli_output_fail(CLI_EXIT_WARNING, "nothing was changed");
 }
 
 static int refuse_plain(void)

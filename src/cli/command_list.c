@@ -83,7 +83,9 @@ static int list(const struct cli_session *session, const struct cli_options *opt
         cli_output_warn("the list is not complete");
         return cli_failure_asking(session, NULL, &report);
     }
-    if (listing.count == 0 && !cli_output_is_json())
+    if (listing.count == 0 && !cli_output_is_json() && spec.glob != NULL)
+        cli_output_note("no lock that is held matches %s", spec.glob);
+    else if (listing.count == 0 && !cli_output_is_json())
         cli_output_note("no lock is held");
     return CLI_EXIT_OK;
 }

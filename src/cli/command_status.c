@@ -119,15 +119,17 @@ static void print_owners(const struct cli_owners *owners, uint32_t first)
     }
 }
 
-static void print_holder(const char *name, const redlock_report *report, const struct cli_owners *owners)
+/* shown: the name as a terminal may have it. */
+static void print_holder(const char *name, const char *shown, const redlock_report *report,
+                         const struct cli_owners *owners)
 {
     const redlock_holder *holder = &report->holder;
-    char words[512], clean[512];
+    char words[512], clean[512], command[CLI_COMMAND_MAX];
     int64_t now = cli_clock_wall();
 
     cli_holder_describe(holder, words, sizeof words);
     cli_text_clean(words, clean, sizeof clean);
-    printf("%s is held by %s\n", name, clean);
+    printf("%s is held by %s\n", shown, clean);
     if (holder->since_ms > 0)
         printf("  since   %s (%s)\n", cli_text_since(holder->since_ms, now).text,
                cli_text_span(now - holder->since_ms).text);
@@ -140,8 +142,10 @@ static void print_holder(const char *name, const redlock_report *report, const s
         printf("  id      %s\n", clean);
     if (holder->broken)
         printf("  broken  %s\n", CLI_HOLDER_BROKEN);
-    else if (clean[0] != '\0')
-        printf("  force   redlock break %s --id %s\n", name, clean);
+    else if (clean[0] != '\0') {
+        cli_text_command("break", name, clean, command, sizeof command);
+        printf("  force   %s\n", command);
+    }
     print_owners(owners, 1);
 }
 
@@ -179,7 +183,7 @@ static void print_words(const struct subject *subject, const redlock_report *rep
         cli_text_clean(subject->name, clean, sizeof clean);
         cli_owners_read(&owners, report);
         if (owners.possession == CLI_POSSESSION_HELD)
-            print_holder(clean, report, &owners);
+            print_holder(subject->name, clean, report, &owners);
         else if (report->result == REDLOCK_OK || owners.count > 0)
             print_unheld(clean, report, &owners);
         cli_waiters_print(report);

@@ -68,6 +68,16 @@ static const char break_text[] =
     "resource that checks the fence is safe from it. Asks first on a terminal.\n"
     "Exit code 0 when that hold has ended, 79 when this ID does not hold NAME.\n";
 
+static const char update_text[] =
+    "Changes a key of one node without a lock. FILTER gets the value on stdin and\n"
+    "prints the new one, all bytes of it, on stdout. REDLOCK_EXISTS tells it whether\n"
+    "there is a value (yes) or not (no: stdin is empty), REDLOCK_KEY the key. When\n"
+    "others change KEY meanwhile, FILTER runs again with the new value. An expiry of\n"
+    "KEY stays. Without --nodes and with several nodes configured, --node says which.\n"
+    "Exit code 0 when the new value is stored; FILTER's own when it fails, and KEY\n"
+    "is left alone; 75 when all tries met another writer; 65 when KEY is no string or\n"
+    "a value is longer than 4 MiB; 69 when the node cannot be reached.\n";
+
 static const char init_text[] =
     "A node that was restarted or wiped does not vote until every lock it may have\n"
     "lost has ended. A new fleet has no locks: init says so and admits its nodes at\n"
@@ -117,6 +127,8 @@ static const struct cli_command commands[] = {
      NEEDS_NAME, false, cli_command_wait},
     {"break", "NAME --id ID [--yes]", "end somebody's hold by force", break_text, CLI_BREAK, 1, 1, NEEDS_NAME,
      false, cli_command_break},
+    {"update", "KEY [options] [--] FILTER [ARG...]", "change a key of one node without a lock", update_text,
+     CLI_UPDATE, 1, 1, "needs the KEY to change", true, cli_command_update},
     {"doctor", "", "what is wrong with nodes, fleet and host, and what mends it", doctor_text, CLI_DOCTOR, 0,
      0, NULL, false, cli_command_doctor},
     {"init", "[--yes] [--force]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL,

@@ -31,8 +31,12 @@ struct cli_commands {
 /* NULL when there is none. */
 const struct cli_command *cli_command_find(const struct cli_commands *commands, const char *name);
 
-/* Says that there is no such command, and which one may have been meant. Returns the exit code. */
-int cli_command_unknown(const struct cli_commands *commands, const char *name, const char *next);
+/* Says that there is no such command, and which one may have been meant, by the words that follow it (NULL-terminated). Returns the
+ * exit code. */
+int cli_command_unknown(const struct cli_commands *commands, const char *name, char **next);
+
+/* The same when options come first, as in flock(1): options[0] is the first of all words. */
+int cli_command_missing(char **options);
 
 int cli_command_bench(const struct cli_options *options);
 int cli_command_doctor(const struct cli_options *options);
@@ -50,6 +54,7 @@ int cli_command_serve(const struct cli_options *options);
 int cli_command_local(const struct cli_options *options);
 int cli_command_completion(const struct cli_options *options);
 int cli_command_help(const struct cli_options *options);
+int cli_command_update(const struct cli_options *options);
 int cli_command_version(const struct cli_options *options);
 
 /* Prints the help of one command to stdout. */

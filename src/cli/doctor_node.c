@@ -97,17 +97,17 @@ static const struct {
      "name its master instead; or, if it is to be a node of its own: {cli} REPLICAOF NO ONE"},
     {REDLOCK_CAUSE_LOADING, "loading", "it has just started, and does not answer yet", "wait"},
     {REDLOCK_CAUSE_MEMORY, "memory-full", "it cannot store a lock, so it does not vote",
-     "{cli} CONFIG SET maxmemory 0, or a limit that is larger; or remove data"},
+     "{cli} CONFIG SET maxmemory 0 # or a limit that is larger; or remove data"},
     {REDLOCK_CAUSE_SCRIPT, "blocked", "a script of somebody keeps it from answering", "{cli} SCRIPT KILL"},
     {REDLOCK_CAUSE_DISK, "disk", "it refuses to write as it cannot save",
-     "make room on its disk; then: {cli} BGSAVE"},
+     "make room on its disk, and let it write there; then: {cli} BGSAVE"},
     {REDLOCK_CAUSE_CLUSTER, "cluster",
      "a cluster shares keys out and fails over to replicas that may lack a lock: it is no independent node",
      "name servers that stand alone: cluster-enabled no in their redis.conf"},
     {REDLOCK_CAUSE_SENTINEL, "sentinel", "a Sentinel keeps no keys",
      "name a master: {cli} SENTINEL MASTERS lists those that it watches"},
     {REDLOCK_CAUSE_TOO_OLD, "version", "guarded mode needs commands that it does not have",
-     "upgrade it to Redis 6.2 or later, or Valkey"},
+     "upgrade it to Redis 6.0 or later, or Valkey"},
     {REDLOCK_CAUSE_DUPLICATE, "duplicate",
      "one server that is counted twice is no majority: no lock is handed out on such a fleet",
      "remove one of the two URLs from the configuration"},
@@ -119,11 +119,6 @@ static const struct {
      "bring back the nodes that are down"},
     {REDLOCK_CAUSE_EPOCH, "epoch", "it is another server than it was, so what it granted counts no more",
      "wait: it is admitted again after its quarantine"},
-    {REDLOCK_CAUSE_CLOCK_STEP, "clock-step", "keys expire early on a clock that jumps, so it does not vote",
-     "keep its clock in step by slewing: timedatectl set-ntp true, on its host"},
-    {REDLOCK_CAUSE_CLOCK_RATE, "clock-rate",
-     "keys expire early on a clock that is too fast, so it does not vote",
-     "keep its clock in step: timedatectl set-ntp true, on its host"},
 };
 
 /* Copies a remedy, with how a person talks to the node in place of {cli}. */
@@ -142,6 +137,12 @@ static const char *words_of(const redlock_node_report *report)
     return report->detail[0] != '\0' ? report->detail : redlock_cause_name(report->cause);
 }
 
+/* A quarantine begins when a lock is asked for after the restart: looking writes nothing down. */
+static bool has_begun(const redlock_node_report *report)
+{
+    return strstr(report->detail, "next asked for") == NULL;
+}
+
 static void check_quarantine(struct cli_doctor *doctor, uint32_t node)
 {
     const redlock_node_report *report = &doctor->nodes[node].report;
@@ -156,8 +157,31 @@ static void check_quarantine(struct cli_doctor *doctor, uint32_t node)
         snprintf(finding->fix, sizeof finding->fix,
                  "wait %s; or, if this is a new fleet and nobody holds a lock yet: redlock init",
                  cli_text_span(report->eligible_in_ms).text);
-    else
+    else if (has_begun(report))
         snprintf(finding->fix, sizeof finding->fix, "wait %s", cli_text_span(report->eligible_in_ms).text);
+    else
+        snprintf(finding->fix, sizeof finding->fix,
+                 "redlock run -n doctor -- true # any lock that is asked for begins it; then wait %s",
+                 cli_text_span(report->eligible_in_ms).text);
+}
+
+/* The node is told to keep copies, and has none: it refuses to write, but its disk is well. */
+static bool lacks_copies(const redlock_node_report *report)
+{
+    return report->cause == REDLOCK_CAUSE_DISK && strstr(report->detail, "NOREPLICAS") != NULL;
+}
+
+static void check_copies(struct cli_doctor *doctor, uint32_t node)
+{
+    struct cli_finding *finding = add(
+        doctor, node, CLI_WEIGHT_WARNING, "copies",
+        "it refuses to write while too few replicas follow it, so it does not vote; locks need no replicas");
+
+    if (finding == NULL)
+        return;
+    snprintf(finding->what, sizeof finding->what, "%s", words_of(&doctor->nodes[node].report));
+    snprintf(finding->fix, sizeof finding->fix,
+             "%.160s CONFIG SET min-replicas-to-write 0 # and in its redis.conf", doctor->nodes[node].client);
 }
 
 /* Whatever keeps it from voting. */
@@ -167,8 +191,13 @@ static void check_cause(struct cli_doctor *doctor, uint32_t node)
     redlock_cause cause = one->report.cause;
     size_t i = 0, count = sizeof causes / sizeof causes[0];
 
-    if (cause == REDLOCK_CAUSE_NONE || cause == REDLOCK_CAUSE_RIGHTS || one->facts.foreign_keys[0] != '\0')
+    if (cause == REDLOCK_CAUSE_NONE || cause == REDLOCK_CAUSE_RIGHTS || one->facts.foreign_keys[0] != '\0' ||
+        (cause == REDLOCK_CAUSE_MEMORY && one->facts.memory_max > 0))
+        return; /* said elsewhere, with what is to be typed */
+    if (lacks_copies(&one->report)) {
+        check_copies(doctor, node);
         return;
+    }
     if (cause == REDLOCK_CAUSE_QUARANTINE) {
         check_quarantine(doctor, node);
         return;
@@ -254,25 +283,29 @@ static void check_side_keys(struct cli_doctor *doctor, uint32_t node)
     snprintf(finding->fix, sizeof finding->fix, "%.160s DEL %s", one->client, one->facts.foreign_keys);
 }
 
-/* Only a limit can be reached. */
+/* Only a limit can be reached. What is proposed leaves room, however far above it the node is. */
 static void check_memory(struct cli_doctor *doctor, uint32_t node)
 {
     const redlock_node_facts *facts = &doctor->nodes[node].facts;
+    int64_t used = facts->memory_used, most = facts->memory_max;
+    bool full = doctor->nodes[node].report.cause == REDLOCK_CAUSE_MEMORY;
 
-    if (facts->memory_max <= 0 || facts->memory_used < facts->memory_max / 100 * MEMORY_FULL_PERCENT)
+    if (most <= 0 || (!full && used < most / 100 * MEMORY_FULL_PERCENT))
         return;
-    struct cli_finding *finding = add(doctor, node, CLI_WEIGHT_WARNING, "memory",
-                                      "when it is full it can store no lock, and has no vote");
+    struct cli_finding *finding = full ? add(doctor, node, CLI_WEIGHT_WARNING, "memory-full",
+                                             "it cannot store a lock, so it does not vote")
+                                       : add(doctor, node, CLI_WEIGHT_WARNING, "memory",
+                                             "when it is full it can store no lock, and has no vote");
     if (finding == NULL)
         return;
-    snprintf(finding->what, sizeof finding->what, "%" PRId64 " of %" PRId64 " MB of its memory are used",
-             facts->memory_used / 1000000, facts->memory_max / 1000000);
+    snprintf(finding->what, sizeof finding->what, "%.1f of %.1f MB of its memory are used",
+             (double)used / 1e6, (double)most / 1e6);
     snprintf(finding->fix, sizeof finding->fix,
              "%.160s CONFIG SET maxmemory %" PRId64 " # and in its redis.conf; or remove data",
-             doctor->nodes[node].client, 2 * facts->memory_max);
+             doctor->nodes[node].client, 2 * (used > most ? used : most));
 }
 
-/* What a restart would mean. Guarded, it costs time; else, or where the operator says that it forgets nothing, it can cost the lock. */
+/* What a restart would mean. Local nodes are meant to forget, and so are their locks' holders by then. Guarded, it costs time; else, or where the operator says that it forgets nothing, it can cost the lock. */
 static void check_persistence(struct cli_doctor *doctor, uint32_t node)
 {
     const struct cli_doctor_node *one = &doctor->nodes[node];
@@ -280,7 +313,8 @@ static void check_persistence(struct cli_doctor *doctor, uint32_t node)
     bool every_write = one->facts.append_only == 1 && strcmp(one->facts.append_fsync, "always") == 0;
     bool not_known = one->facts.append_only == 1 && one->facts.append_fsync[0] == '\0';
 
-    if (!one->facts.examined || every_write || not_known || one->facts.append_only < 0)
+    if (!one->facts.examined || every_write || not_known || one->facts.append_only < 0 ||
+        doctor->session->local)
         return;
     if (!plain && !durable && (one->facts.append_only == 1 || one->facts.snapshots == 1))
         return;
@@ -371,11 +405,18 @@ static void check_latency(struct cli_doctor *doctor, uint32_t node)
              "look for load (%.160s --latency) and distance; a quorum of near nodes is enough", one->client);
 }
 
+/* Pushes came with Redis 6; a node that is newer than that does not know the greeting any more, and no ACL rule can forbid it. */
+static bool is_before_pushes(const redlock_node_facts *facts)
+{
+    return strcmp(facts->server, "redis") == 0 && facts->version[0] >= '1' && facts->version[0] <= '5' &&
+           facts->version[1] == '.';
+}
+
 static void check_notifications(struct cli_doctor *doctor, uint32_t node)
 {
     const struct cli_doctor_node *one = &doctor->nodes[node];
 
-    if (!one->facts.examined || one->report.notifies ||
+    if (!one->facts.examined || one->report.notifies || one->report.cause == REDLOCK_CAUSE_TOO_OLD ||
         strstr(one->facts.advisable_rights, "tracking") != NULL)
         return;
     struct cli_finding *finding =
@@ -384,8 +425,11 @@ static void check_notifications(struct cli_doctor *doctor, uint32_t node)
     if (finding == NULL)
         return;
     snprintf(finding->what, sizeof finding->what, "it does not speak RESP3, so it cannot push");
-    snprintf(finding->fix, sizeof finding->fix,
-             "upgrade it to Redis 6.2 or later, or Valkey; or allow +hello");
+    if (is_before_pushes(&one->facts))
+        snprintf(finding->fix, sizeof finding->fix, "upgrade it to Redis 6.0 or later, or Valkey");
+    else
+        snprintf(finding->fix, sizeof finding->fix,
+                 "take rename-command HELLO out of its redis.conf, and restart it");
 }
 
 static void check_certificate(struct cli_doctor *doctor, uint32_t node)

@@ -63,6 +63,14 @@ static struct cli_span waited(const redlock_report *report)
     return span;
 }
 
+static void say_command(const char *label, const char *verb, const char *name, const char *id)
+{
+    char line[CLI_COMMAND_MAX];
+
+    cli_text_command(verb, name, id, line, sizeof line);
+    cli_output_hint(label, "%s", line);
+}
+
 static void say_holder(const redlock_holder *holder)
 {
     char text[512];
@@ -219,11 +227,11 @@ static int say_busy(const struct cli_session *session, const char *name, const r
         say_holder(&now.holder);
         say_lease(&now, held ? owners.owners[0].node_count : 0);
     }
-    cli_output_hint("see", "redlock status %s", name);
+    say_command("see", "status", name, NULL);
     if (now.holder.broken)
         cli_output_hint("broken", CLI_HOLDER_BROKEN);
     else if (now.holder.id[0] != '\0' && (!seen || held))
-        cli_output_hint("force", "redlock break %s --id %s", name, now.holder.id);
+        say_command("force", "break", name, now.holder.id);
     return code;
 }
 
@@ -365,14 +373,17 @@ static void say_forbidden(const struct failing *failing, json_t *more)
 static void say_not_held(const struct failing *failing, json_t *more)
 {
     redlock_report now = cli_session_second_report(failing->session);
+    bool broken = failing->report->broken != 0;
     bool other = redlock_inspect(failing->session->client, failing->name, 0, &now) == REDLOCK_OK &&
-                 now.holder.id[0] != '\0';
+                 now.holder.id[0] != '\0' && !now.holder.broken;
 
     cli_output_fail_with(more, CLI_EXIT_LOST, "%snot held by this owner: %s", failing->subject,
-                         other ? "another one has it" : "it ended, was released, or is another's value");
+                         broken  ? "an operator has broken it"
+                         : other ? "another one has it"
+                                 : "it ended, was released, or is another's value");
     if (other)
         say_holder(&now.holder);
-    cli_output_hint("see", "redlock status %s", failing->name);
+    say_command("see", "status", failing->name, NULL);
 }
 
 static int say_failure(struct failing *failing)

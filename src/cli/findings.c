@@ -23,15 +23,6 @@ struct cli_finding *cli_findings_add(struct cli_findings *findings, enum cli_wei
     return finding;
 }
 
-uint32_t cli_findings_count(const struct cli_findings *findings, enum cli_weight weight)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < findings->count; i++)
-        count += findings->each[i].weight == weight;
-    return count;
-}
-
 /* Whether two notes say the same of two nodes. What is worse than a note is mended node by node, and said so. */
 static bool is_same_note(const struct cli_finding *one, const struct cli_finding *other)
 {
@@ -62,12 +53,22 @@ static uint32_t describe_nodes(const struct cli_findings *findings, const struct
     return count;
 }
 
+/* What several nodes have in common is said, and counted, once. */
 static bool was_printed(const struct cli_findings *findings, uint32_t number)
 {
     for (uint32_t i = 0; i < number; i++)
         if (is_same_note(&findings->each[i], &findings->each[number]))
             return true;
     return false;
+}
+
+uint32_t cli_findings_count(const struct cli_findings *findings, enum cli_weight weight)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < findings->count; i++)
+        count += findings->each[i].weight == weight && !was_printed(findings, i);
+    return count;
 }
 
 static void print_finding(const struct cli_findings *findings, const struct cli_finding *finding)

@@ -97,6 +97,8 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     uint64_t one = 1;
 
     pthread_mutex_lock(&lease->mutex);
+    /* Before the warden hears of it: when that says that it stops CMD, what happened can be read. */
+    (void)!write(lease->fd, &one, sizeof one);
     /* Not when a renewal failed: deadlines may only move on with proof. Nor once it is lost. */
     if (!lost && !news->lost && report->result == REDLOCK_OK)
         news->validity_ms = send_deadline(lease, lock);
@@ -106,7 +108,7 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
         send_last_deadline(lease);
     news->lost = news->lost || lost;
     news->renewed = !lost && report->result == REDLOCK_OK;
-    news->failed = !lost && report->result != REDLOCK_OK;
+    news->failed = !lost && report->result != REDLOCK_OK && news->validity_ms > 0; /* else it is lost next */
     news->granted = report->granted;
     news->not_held = report->not_held;
     news->broken = report->broken;
@@ -117,7 +119,6 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     news->node_count = report->node_count;
     news->quorum = report->quorum;
     pthread_mutex_unlock(&lease->mutex);
-    (void)!write(lease->fd, &one, sizeof one);
 }
 
 /* With the mutex held. Until CMD has ended, or should have, and a little longer. */

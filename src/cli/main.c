@@ -32,14 +32,6 @@ static const char *command_word(const char *word)
     return word;
 }
 
-static int refuse_option_first(const char *option)
-{
-    cli_output_fail(CLI_EXIT_USAGE, "%s: options come after the command, as in: redlock status %s", option,
-                    option);
-    cli_output_hint("see", "redlock help");
-    return CLI_EXIT_USAGE;
-}
-
 int main(int argc, char **argv)
 {
     struct cli_options options;
@@ -56,8 +48,8 @@ int main(int argc, char **argv)
     const char *word = command_word(argv[1]);
     const struct cli_command *command = cli_command_find(&cli_command_table, word);
     if (command == NULL)
-        return *word == '-' ? refuse_option_first(word)
-                            : cli_command_unknown(&cli_command_table, word, argc > 2 ? argv[2] : NULL);
+        return *word == '-' ? cli_command_missing(argv + 1)
+                            : cli_command_unknown(&cli_command_table, word, argv + 2);
 
     int code = cli_options_parse(command, argc - 2, argv + 2, &options);
     if (code != 0)

@@ -17,13 +17,17 @@
 #define TAKING (CLI_RUN | CLI_ACQUIRE)
 #define LOCKING (TAKING | CLI_EXTEND | CLI_RELEASE)
 #define OPERATING (CLI_LIST | CLI_WATCH | CLI_WAIT | CLI_BREAK)
-#define ASKING (LOCKING | OPERATING | CLI_STATUS | CLI_INIT | CLI_SERVE | CLI_DOCTOR | CLI_BENCH)
+#define ASKING (LOCKING | OPERATING | CLI_STATUS | CLI_INIT | CLI_SERVE | CLI_DOCTOR | CLI_BENCH | CLI_UPDATE)
 #define EVERY (ASKING | CLI_LOCAL | CLI_COMPLETION | CLI_HELP | CLI_VERSION)
 
 static const struct cli_option table[] = {
     {"nonblock", 'n', CLI_VALUE_NONE, AT(nonblock), TAKING | CLI_WAIT, NULL, "do not wait"},
     {"wait", 'w', CLI_VALUE_DURATION, AT(wait_ms), TAKING | CLI_WAIT, "DUR",
      "wait at most DUR (default: for ever)"},
+    {"nb", '\0', CLI_VALUE_NONE, AT(nonblock), TAKING | CLI_WAIT, NULL,
+     "as --nonblock, for users of flock(1)"},
+    {"timeout", '\0', CLI_VALUE_DURATION, AT(wait_ms), TAKING | CLI_WAIT, "DUR",
+     "as --wait, for users of flock(1)"},
     {"conflict-exit-code", 'E', CLI_VALUE_CODE, AT(conflict_exit_code), TAKING | CLI_WAIT, "N",
      "exit code when busy (75)"},
     {"skip-ok", '\0', CLI_VALUE_NONE, AT(skip_ok), CLI_RUN, NULL, "busy: exit 0 in silence"},
@@ -41,10 +45,13 @@ static const struct cli_option table[] = {
      "stop CMD after DUR (exit code 124)"},
     {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING, "exclusive|fair",
      "who comes next: the quickest (exclusive), or who asked first (fair)"},
+    {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING, NULL,
+     "one holder at a time, as in flock(1) (the default)"},
+    {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING, NULL, "as -x"},
     {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING, "TEXT",
      "who holds it: told to everybody who waits (your user name)"},
     {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING, "TEXT", "what for: told to everybody who waits (nothing)"},
-    {NULL, 'c', CLI_VALUE_TEXT, AT(shell), CLI_RUN, "TEXT", "run TEXT through $SHELL -c"},
+    {"command", 'c', CLI_VALUE_TEXT, AT(shell), CLI_RUN, "TEXT", "run TEXT through $SHELL -c"},
     {"foreground", '\0', CLI_VALUE_NONE, AT(foreground), CLI_RUN, NULL,
      "CMD stays in the caller's process group"},
     {"pass-credentials", '\0', CLI_VALUE_NONE, AT(pass_credentials), CLI_RUN, NULL,
@@ -63,6 +70,9 @@ static const struct cli_option table[] = {
      "others get the lock at once: for a holder that is known to be gone"},
     {"foreign", '\0', CLI_VALUE_NONE, AT(foreign), CLI_LIST | CLI_WATCH, NULL,
      "also texts with an expiry that other programs made"},
+    {"tries", '\0', CLI_VALUE_COUNT, AT(tries), CLI_UPDATE, "N",
+     "how often to try when others change KEY meanwhile (100)"},
+    {"node", '\0', CLI_VALUE_COUNT, AT(node), CLI_UPDATE, "N", "which of several nodes has KEY, from 1 on"},
     {"listen", '\0', CLI_VALUE_TEXT, AT(listen), CLI_SERVE, "ADDR:PORT", "serve HTTP there (127.0.0.1:7420)"},
     {"unix", '\0', CLI_VALUE_TEXT, AT(unix_path), CLI_SERVE, "PATH",
      "serve HTTP on this unix socket (serve.sock beside the local nodes)"},
@@ -72,7 +82,8 @@ static const struct cli_option table[] = {
      "/metrics counts locks with such names one by one, at most 100 of them (none)"},
     {"nodes", '\0', CLI_VALUE_TEXT, AT(nodes), ASKING, "URL,URL...", "the nodes, without passwords"},
     {"config", '\0', CLI_VALUE_TEXT, AT(config), ASKING, "FILE", "read nodes and settings from FILE"},
-    {"prefix", '\0', CLI_VALUE_TEXT, AT(prefix), ASKING, "TEXT", "put before every name at the nodes"},
+    {"prefix", '\0', CLI_VALUE_TEXT, AT(prefix), ASKING & ~CLI_UPDATE, "TEXT",
+     "put before every name at the nodes"},
     {"require-nodes", '\0', CLI_VALUE_NONE, AT(require_nodes), ASKING, NULL,
      "never use local nodes, which are for this machine only"},
     {"plain", '\0', CLI_VALUE_NONE, AT(plain),
@@ -163,6 +174,11 @@ static const char *store_value(const struct cli_option *option, const char *valu
         return NULL;
     case CLI_VALUE_DURATION:
         return cli_text_read_duration(value, number);
+    case CLI_VALUE_COUNT:
+        problem = cli_text_read_number(value, INT_MAX, &small);
+        if (problem == NULL)
+            *number = small;
+        return problem != NULL || small == 0 ? "is not a whole number from 1 on" : NULL;
     case CLI_VALUE_CODE:
     case CLI_VALUE_FD:
         problem = cli_text_read_number(value, option->value == CLI_VALUE_CODE ? 255 : INT_MAX, &small);
@@ -318,7 +334,10 @@ static int check_words(const struct reader *reader)
         return refuse_value(reader, command->name, options->words[command->most_words],
                             "is one word too many");
     if ((command->bit & ASKING) && options->word_count > 0 && *options->words[0] == '\0')
-        return refuse(reader, command->name, "needs a NAME that is not empty");
+        return refuse(reader, command->name,
+                      command->bit == CLI_LIST     ? "needs a GLOB that is not empty, or none"
+                      : command->bit == CLI_UPDATE ? "needs a KEY that is not empty"
+                                                   : "needs a NAME that is not empty");
     return 0;
 }
 
@@ -336,7 +355,9 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv, 
                                     .conflict_exit_code = CLI_NOT_GIVEN,
                                     .status_fd = CLI_NOT_GIVEN,
                                     .on_lost = CLI_NOT_GIVEN,
-                                    .kind = CLI_NOT_GIVEN};
+                                    .kind = CLI_NOT_GIVEN,
+                                    .tries = CLI_NOT_GIVEN,
+                                    .node = CLI_NOT_GIVEN};
     /* Words are moved to the front of argv itself: there are never more words than places read so far. */
     options->words = argv;
     int code = read_words(&reader);

@@ -30,7 +30,8 @@ enum cli_command_bit {
     CLI_LIST = 1 << 13,
     CLI_WATCH = 1 << 14,
     CLI_WAIT = 1 << 15,
-    CLI_BREAK = 1 << 16
+    CLI_BREAK = 1 << 16,
+    CLI_UPDATE = 1 << 17
 };
 
 enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
@@ -45,7 +46,9 @@ struct cli_options {
     const char *metrics_file, *metrics_label;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
-    bool nonblock, skip_ok, foreground, pass_credentials, shared, quiet, verbose, json, no_color, help;
+    int64_t tries, node;
+    bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color,
+        help;
     bool plain, yes, force, check, require_nodes, foreign, now;
     const struct cli_commands *commands; /* all there are; not read, but given by main() */
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
@@ -58,6 +61,7 @@ enum cli_value {
     CLI_VALUE_DURATION,
     CLI_VALUE_CODE,
     CLI_VALUE_FD,
+    CLI_VALUE_COUNT, /* from 1 on */
     CLI_VALUE_CHOICE
 };
 

@@ -35,14 +35,15 @@ static int refuse_to_start(void)
     return CLI_EXIT_NODES;
 }
 
-static void say_local(const struct cli_local *local, int started)
+static void say_local(const struct cli_local *local, int started, bool takes)
 {
     if (started == CLI_LOCAL_NODES)
         cli_output_note("no nodes configured: started five local nodes in %s (redlock local stop ends them)",
                         local->directory);
     else if (started > 0)
         cli_output_note("started %d of five local nodes in %s again", started, local->directory);
-    cli_output_note("no nodes configured: this lock holds for this user on this machine only");
+    cli_output_note(takes ? "no nodes configured: this lock holds for this user on this machine only"
+                          : "no nodes configured: these are the locks of this user on this machine only");
 }
 
 /* No nodes are configured: uses our own, and says so. */
@@ -58,7 +59,7 @@ static int use_local_nodes(struct cli_session *session, bool start)
         code = refuse_to_start();
     if (code != 0)
         return code;
-    say_local(&local, started);
+    say_local(&local, started, start);
     session->config.nodes = cli_local_urls(&local);
     session->local = true;
     session->nodes = local;
@@ -86,6 +87,8 @@ static void warn_of_fleet(const struct cli_session *session)
 {
     uint32_t count = redlock_client_node_count(session->client);
 
+    if (session->one_node)
+        return;
     if (count == 1)
         cli_output_warn("a single node: when it fails, nobody can lock, and when it forgets, two can");
     else if (count % 2 == 0)

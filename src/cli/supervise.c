@@ -154,6 +154,8 @@ static void hear_warden(struct cli_supervision *supervision)
 {
     struct cli_warden_notice notice = cli_warden_listen(supervision->warden);
 
+    if (notice.reason == CLI_STOP_LOST)
+        hear_lease(supervision); /* if the nodes have said why, that is the reason */
     switch (notice.event) {
     case CLI_WARDEN_NOTHING:
         break;

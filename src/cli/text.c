@@ -209,6 +209,61 @@ const char *cli_text_fit(const char *from, char *to, size_t size)
     return to;
 }
 
+static bool is_harmless(const char *name)
+{
+    static const char more[] = "_@%+=:,./-";
+
+    for (const char *c = name; *c != '\0'; c++)
+        if (!is_digit(*c) && !(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') &&
+            strchr(more, *c) == NULL)
+            return false;
+    return name[0] != '\0';
+}
+
+static bool is_printable(const char *text)
+{
+    size_t length = 1;
+
+    for (; *text != '\0' && length != 0; text += length)
+        length = printable_length((const unsigned char *)text);
+    return length != 0;
+}
+
+/* A quote ends the quoted text, stands for itself, and begins it again; in the form for bytes it has a backslash. */
+static void quote(const char *name, char *to, size_t size)
+{
+    bool printable = is_printable(name);
+    size_t used = (size_t)snprintf(to, size, "%s", printable ? "'" : "$'");
+
+    for (const char *c = name; *c != '\0' && used + 6 < size; c++) {
+        unsigned char byte = (unsigned char)*c;
+        bool as_it_is = printable || (byte >= ' ' && byte < 0x7f && byte != '\\');
+        char piece[8] = {*c};
+
+        if (byte == '\'')
+            snprintf(piece, sizeof piece, "%s", printable ? "'\\''" : "\\'");
+        else if (!as_it_is)
+            snprintf(piece, sizeof piece, "\\x%02x", byte);
+        used += (size_t)snprintf(to + used, size - used, "%s", piece);
+    }
+    snprintf(to + used, size - used, "'");
+}
+
+void cli_text_command(const char *verb, const char *name, const char *id, char *to, size_t size)
+{
+    char quoted[4 * 1024 + 8];
+    const char *option = id != NULL ? " --id " : "";
+
+    if (is_harmless(name))
+        snprintf(quoted, sizeof quoted, "%s", name);
+    else
+        quote(name, quoted, sizeof quoted);
+    if (name[0] == '-')
+        snprintf(to, size, "redlock %s%s%s -- %s", verb, option, id != NULL ? id : "", quoted);
+    else
+        snprintf(to, size, "redlock %s %s%s%s", verb, quoted, option, id != NULL ? id : "");
+}
+
 uint64_t cli_text_hash(uint64_t seed, const char *text)
 {
     for (; *text != '\0'; text++)

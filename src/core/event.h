@@ -37,7 +37,7 @@ enum rl_cause {
     RL_CAUSE_LOADING = 12,      /* LOADING, MASTERDOWN */
     RL_CAUSE_MEMORY = 13,       /* OOM */
     RL_CAUSE_SCRIPT = 14,       /* BUSY: a script hogs the node */
-    RL_CAUSE_DISK = 15,         /* MISCONF: it cannot persist */
+    RL_CAUSE_DISK = 15,         /* MISCONF: it cannot persist; NOREPLICAS: too few copies */
     RL_CAUSE_CLUSTER = 16,      /* MOVED, ASK, CROSSSLOT, CLUSTERDOWN */
     RL_CAUSE_SENTINEL = 17,     /* it is a sentinel */
     RL_CAUSE_TOO_OLD = 18,      /* it lacks what guarded mode needs */
@@ -58,6 +58,12 @@ enum rl_cause {
 static inline bool rl_cause_forbids(enum rl_cause cause)
 {
     return cause == RL_CAUSE_CREDENTIALS || cause == RL_CAUSE_RIGHTS;
+}
+
+/* Whether the node is well but for not being able to store anything. */
+static inline bool rl_cause_is_inability(enum rl_cause cause)
+{
+    return cause == RL_CAUSE_MEMORY || cause == RL_CAUSE_DISK;
 }
 
 static inline bool rl_cause_is_clock(enum rl_cause cause)

@@ -58,6 +58,22 @@ void rl_terms_add(struct rl_terms *terms, struct rl_term term)
     terms->count = count;
 }
 
+void rl_terms_age(struct rl_terms *terms, int64_t passed_ms)
+{
+    uint32_t count = 0;
+
+    assert(terms->count <= RL_TERMS_MAX);
+    assert(passed_ms >= 0);
+    for (uint32_t i = 0; i < terms->count; i++) {
+        struct rl_term term = terms->each[i];
+
+        term.left_ms -= passed_ms;
+        if (term.left_ms > 0)
+            terms->each[count++] = term;
+    }
+    terms->count = count;
+}
+
 /* A grant's number is at most 5 s ahead of the node's clock, or it is in the floor: see wire/lua/acquire.lua. */
 uint64_t rl_guard_high(int64_t node_us, uint64_t floor)
 {

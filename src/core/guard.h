@@ -35,6 +35,9 @@ struct rl_terms {
 /* Two of the shortest become one where there are too many: as long as the longer, remembered as long as the other. */
 void rl_terms_add(struct rl_terms *terms, struct rl_term term);
 
+/* Time has passed: terms that need not be remembered any more are dropped. */
+void rl_terms_age(struct rl_terms *terms, int64_t passed_ms);
+
 /* One node, as heard after the quarantine of the node that needs a floor was over. */
 struct rl_guard_view {
     bool heard;

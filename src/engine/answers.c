@@ -210,6 +210,10 @@ static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_
     struct rl_span latency = rl_time_since(engine->now, pending->sent);
 
     rl_examine_read(&command, bytes, length, &engine->facts[node]);
+    rl_record_inability(engine, node,
+                        &(struct rl_lock_reply){.answer.cause = engine->facts[node].refused,
+                                                .error = engine->facts[node].refusal,
+                                                .error_length = strlen(engine->facts[node].refusal)});
     if (engine->facts[node].node_us != 0)
         rl_clocks_note(engine, node, latency, engine->facts[node].node_us);
     if (!rl_steps_current(lock, pending))
@@ -254,7 +258,8 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pendi
     if (pending->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_FAILED)
         rl_debts_add(lock, node, pending->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
     rl_record_count(lock->engine, node, (enum rl_command_kind)pending->kind, reply->answer);
-    if (pending->kind == RL_COMMAND_ACQUIRE)
+    if (pending->kind == RL_COMMAND_ACQUIRE ||
+        (pending->kind == RL_COMMAND_PEEK && rl_lock_is_nameless(lock)))
         rl_record_inability(lock->engine, node, reply);
     if (is_reported(lock, pending))
         rl_record_reply(lock, node, (enum rl_command_kind)pending->kind, latency.us, reply);
@@ -267,11 +272,12 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
 {
     redlock_lock *lock = pending->subject;
     enum rl_proof proof = RL_PROOF_SAME;
-    struct rl_lock_command command = {.kind = (enum rl_command_kind)pending->kind,
-                                      .lock_kind = lock->kind,
-                                      .epoch =
-                                          engine->config.guarded ? engine->guards[session->node].epoch : NULL,
-                                      .fence = pending->number};
+    struct rl_lock_command command = {
+        .kind = (enum rl_command_kind)pending->kind,
+        .lock_kind = lock->kind,
+        .epoch = engine->config.guarded ? engine->guards[session->node].epoch : NULL,
+        .fence = pending->number,
+        .nameless = pending->kind == RL_COMMAND_PEEK && rl_lock_is_nameless(lock)};
     struct rl_lock_reply reply;
     enum rl_reading reading = rl_lock_reply_read(&command, bytes, length, &reply);
     bool voted;

@@ -109,5 +109,8 @@ void rl_breaking_end(struct rl_operation *operation, bool done)
 
     for (rl_node_set left = done ? away : 0; left != 0; left &= left - 1)
         rl_debts_add(lock, rl_node_set_first(left), NULL, rl_span_us(0));
-    operation->record.holder_ttl_left_ms = operation->grace_ms;
+    /* Others are kept out for the grace, or for what was left of the hold when it was looked at, if that is less. */
+    if (operation->record.holder_ttl_left_ms < 0 ||
+        operation->record.holder_ttl_left_ms > (int64_t)operation->grace_ms)
+        operation->record.holder_ttl_left_ms = operation->grace_ms;
 }

@@ -54,7 +54,7 @@ void rl_guard_ready(struct rl_engine *engine, uint32_t node)
     const char *why = "";
     enum rl_cause cause = rl_admission_ruled_out(&session->handshake.info, &why);
 
-    guard->fitness = RL_FITNESS_UNKNOWN;
+    guard->fitness = guard->looked = RL_FITNESS_UNKNOWN;
     guard->cause = RL_CAUSE_NONE;
     guard->epoch[0] = guard->record[0] = '\0';
     guard->announced = (struct rl_time){0};
@@ -114,6 +114,26 @@ static void begin_sweep(struct rl_engine *engine)
             rl_admission_put_off(engine, node);
 }
 
+/* What nodes tell of terms is remembered here, too, and told to those that forgot: it may be that all of them did. */
+static void remember_terms(struct rl_engine *engine, const struct rl_terms *terms)
+{
+    int64_t passed_ms = rl_span_ms_down(rl_time_since(engine->now, engine->terms_since));
+
+    rl_terms_age(&engine->terms, passed_ms);
+    engine->terms_since = rl_time_add(engine->terms_since, rl_span_ms(passed_ms));
+    for (uint32_t i = 0; i < terms->count; i++)
+        rl_terms_add(&engine->terms, terms->each[i]);
+}
+
+/* A node has forgotten: what the others know of terms is heard while they know it, and not only when its quarantine ends. */
+static void hear_others(struct rl_engine *engine, uint32_t forgetful)
+{
+    for (uint32_t node = 0; node < engine->node_count; node++)
+        if (node != forgetful && rl_vote_reachable(engine, node) && !engine->guards[node].asking &&
+            engine->guards[node].fitness == RL_FITNESS_FIT)
+            rl_admission_ask(engine, node, RL_WORD_NONE, NULL, false);
+}
+
 static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, const struct rl_terms *terms)
 {
     for (uint32_t node = 0; node < engine->node_count; node++) {
@@ -125,9 +145,7 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, con
         if (found && rl_admission_give_floor(engine, node, floor, terms))
             continue;
         guard->again = after_ms(engine, FLOOR_RETRY_MS);
-        rl_admission_refuse(
-            engine, node, RL_CAUSE_FENCES,
-            "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)");
+        rl_admission_refuse(engine, node, RL_CAUSE_FENCES, rl_vote_floorless);
         engine->changed |= rl_node_set_one(node);
     }
 }
@@ -136,7 +154,6 @@ static void give_floor(struct rl_engine *engine, bool found, uint64_t floor, con
 static void conclude_sweep(struct rl_engine *engine)
 {
     struct rl_guard_view views[RL_NODES_MAX];
-    struct rl_terms terms = {0};
     uint64_t floor = 0;
     bool found;
 
@@ -147,12 +164,10 @@ static void conclude_sweep(struct rl_engine *engine)
 
         views[node] = (struct rl_guard_view){
             .heard = guard->sweep == engine->sweep, .fitness = guard->fitness, .high = guard->high};
-        for (uint32_t i = 0; views[node].heard && i < guard->terms.count; i++)
-            rl_terms_add(&terms, guard->terms.each[i]);
     }
     engine->sweeping = false;
     found = rl_guard_floor(views, engine->node_count, &floor);
-    give_floor(engine, found, floor, &terms);
+    give_floor(engine, found, floor, &engine->terms);
     /* A node that came to lack a floor while the others were being heard needs what they say after that. */
     for (uint32_t node = 0; node < engine->node_count; node++)
         if (engine->guards[node].fitness == RL_FITNESS_FLOORLESS && !engine->guards[node].awaits_floor)
@@ -183,14 +198,17 @@ static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct
 
 /* ---- answers ---- */
 
-/* Longer than our own locks need: for whose sake? */
+/* Longer than our own locks need: for whose sake? A node that nobody has asked for a vote since has not written down when it began: a look
+ * writes nothing. */
 static void describe_quarantine(const struct rl_engine *engine, char *why, size_t size,
-                                const struct rl_admitted *admitted)
+                                const struct rl_admitted *admitted, bool looks)
 {
     struct rl_text text = rl_text_on(why, size);
+    bool begun = !looks || admitted->wait_ms < admitted->quarantine_ms;
 
-    rl_text_format(&text, "restarted or wiped; quarantined for another %ld s",
-                   (long)((admitted->wait_ms + 999) / 1000));
+    rl_text_format(&text, "restarted or wiped; quarantined for %s%ld s%s", begun ? "another " : "",
+                   (long)((admitted->wait_ms + 999) / 1000),
+                   begun ? "" : " from when a lock is next asked for");
     if (admitted->quarantine_ms > rl_admission_quarantine_ms(engine))
         rl_text_format(&text, ", as locks of another client last up to %ld s",
                        (long)(rl_guard_longest_lock_ms(admitted->quarantine_ms) / 1000));
@@ -226,10 +244,14 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
     if (!rl_time_before(pending->sent, engine->sweep_began))
         guard->sweep = engine->sweep;
     guard->terms = admitted->terms;
+    remember_terms(engine, &admitted->terms);
     rl_text_copy(guard->record, sizeof guard->record, admitted->record);
     rl_guard_epoch(epoch, admitted->record);
-    if (strcmp(epoch, guard->epoch) != 0)
+    if (strcmp(epoch, guard->epoch) != 0) {
         guard->admitted = engine->now;
+        if (admitted->fitness == RL_FITNESS_QUARANTINED)
+            hear_others(engine, node);
+    }
     rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
     if (pending->number != RL_WORD_LOOK && went_back(guard, epoch, admitted)) {
         rl_state_log(engine, REDLOCK_LOG_WARNING, "node %u %s: its memory went back to an earlier state",
@@ -245,7 +267,7 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
         guard->cause = guard->told = RL_CAUSE_NONE;
         guard->why[0] = '\0';
     } else if (admitted->fitness == RL_FITNESS_QUARANTINED) {
-        describe_quarantine(engine, why, sizeof why, admitted);
+        describe_quarantine(engine, why, sizeof why, admitted, pending->number == RL_WORD_LOOK);
         guard->quarantine_ends = after_ms(engine, admitted->wait_ms);
         /* Somebody may give the operator's word before the time is up: ask now and then. */
         guard->again =
@@ -293,6 +315,7 @@ bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_pen
         rl_clocks_note(engine, node, rl_time_since(engine->now, pending->sent), admitted.node_us);
     if (pending->number == RL_WORD_LOOK) {
         /* For people to read; whoever wants its vote has to ask for that. */
+        guard->looked = admitted.fitness;
         guard->fitness = RL_FITNESS_UNKNOWN;
         guard->again = engine->now;
         return true;
@@ -317,7 +340,7 @@ void rl_guard_dropped(struct rl_engine *engine, uint32_t node)
 void rl_guard_down(struct rl_engine *engine, uint32_t node)
 {
     engine->guards[node].asking = false;
-    engine->guards[node].fitness = RL_FITNESS_UNKNOWN;
+    engine->guards[node].fitness = engine->guards[node].looked = RL_FITNESS_UNKNOWN;
     engine->guards[node].cause = RL_CAUSE_NONE;
     engine->guards[node].sweep = 0;
     engine->guards[node].proved = (struct rl_time){0};

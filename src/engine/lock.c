@@ -169,6 +169,11 @@ size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char 
     return lock->owner_length;
 }
 
+bool rl_lock_is_nameless(const redlock_lock *lock)
+{
+    return lock->key_length == lock->engine->config.key_prefix_length;
+}
+
 void rl_lock_ref(redlock_lock *lock)
 {
     lock->refs++;

@@ -96,6 +96,9 @@ static inline const char *rl_lock_owner(const redlock_lock *lock)
     return lock->text + lock->key_length + 1;
 }
 
+/* Whether it stands for no lock at all, but for the nodes themselves: it has the prefix and no name. */
+bool rl_lock_is_nameless(const redlock_lock *lock);
+
 /* It is bound to no thread any more. */
 void rl_lock_unbind(redlock_lock *lock);
 

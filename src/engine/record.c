@@ -176,7 +176,7 @@ void rl_record_inability(struct rl_engine *engine, uint32_t node, const struct r
     struct rl_text text = rl_text_on(guard->refusal, sizeof guard->refusal);
 
     guard->refused = RL_CAUSE_NONE;
-    if (reply->answer.cause != RL_CAUSE_MEMORY && reply->answer.cause != RL_CAUSE_DISK)
+    if (!rl_cause_is_inability(reply->answer.cause))
         return;
     guard->refused = reply->answer.cause;
     if (reply->error != NULL)

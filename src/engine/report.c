@@ -77,6 +77,8 @@ static enum rl_cause obstacle(const struct rl_engine *engine, uint32_t node)
 {
     enum rl_cause cause = rl_vote_obstacle(engine, node);
 
+    if (cause == RL_CAUSE_NONE && rl_vote_lacks_floor(engine, node))
+        return RL_CAUSE_FENCES;
     return cause != RL_CAUSE_NONE ? cause : engine->guards[node].refused;
 }
 
@@ -86,6 +88,8 @@ static const char *obstacle_words(const struct rl_engine *engine, uint32_t node)
         return engine->sessions[node].error;
     if (rl_vote_obstacle(engine, node) != RL_CAUSE_NONE)
         return engine->guards[node].why;
+    if (rl_vote_lacks_floor(engine, node))
+        return rl_vote_floorless;
     return engine->guards[node].refused != RL_CAUSE_NONE ? engine->guards[node].refusal : "";
 }
 

@@ -59,6 +59,8 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
                                       .owner_length = rl_lock_owner_text(lock, pending->random, owner),
                                       .holds = holds(lock),
                                       .repair = may_plant(lock),
+                                      .nameless =
+                                          pending->kind == RL_COMMAND_PEEK && rl_lock_is_nameless(lock),
                                       .ttl_ms = lock->ttl_ms};
 
     if (pending->question == RL_QUESTION_MEND)

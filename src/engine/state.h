@@ -24,6 +24,7 @@
  * must not come back. */
 struct rl_node_guard {
     enum rl_fitness fitness;
+    enum rl_fitness looked;         /* by the latest look, which asks for no vote; UNKNOWN: it told nothing */
     bool awaits_floor;              /* it lacked a floor when the present sweep began */
     bool asking;                    /* an admission is on its way */
     struct rl_time asked;           /* when the latest one was sent */
@@ -118,6 +119,8 @@ struct rl_engine {
     uint64_t init_floor; /* what goes with the operator's word, by the latest search */
     uint32_t sweep;      /* number of the latest sweep for a floor */
     struct rl_time sweep_began;
+    struct rl_terms terms;      /* that any node has told of: if all forget, it is known here */
+    struct rl_time terms_since; /* what is left of each counts from then */
     bool sweeping;
     bool stepping;          /* see steps.c */
     rl_node_set duplicates; /* the log was told that they are servers that stand in the list twice */

@@ -16,4 +16,8 @@ bool rl_vote_counts(const struct rl_engine *engine, uint32_t node);
 /* What keeps it from counting, as far as is known. NONE: nothing does, or it has not been asked for admission yet. */
 enum rl_cause rl_vote_obstacle(const struct rl_engine *engine, uint32_t node);
 
+/* Whether a node that was only looked at could not be told the highest fence if a lock were asked for now; and that in words. */
+bool rl_vote_lacks_floor(const struct rl_engine *engine, uint32_t node);
+extern const char rl_vote_floorless[];
+
 #endif

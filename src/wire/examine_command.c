@@ -341,6 +341,18 @@ static void add_pattern(struct rl_node_facts *facts, const struct key *key, int 
     add_word(facts->missing, sizeof facts->missing, pattern, length + 1, length == key->length ? "" : "*");
 }
 
+/* A node that cannot write refuses the attempt before it looks at what is wrong with it. */
+static void read_attempt(struct rl_node_facts *facts, const struct rl_resp *written)
+{
+    enum rl_cause cause =
+        written->type == RL_RESP_ERROR ? rl_error_cause(written->text, written->text_length) : RL_CAUSE_NONE;
+
+    if (!rl_cause_is_inability(cause))
+        return;
+    facts->refused = cause;
+    copy_text(facts->refusal, sizeof facts->refusal, written->text, written->text_length);
+}
+
 static void read_key(struct rl_node_facts *facts, const struct rl_examine_command *command, int which,
                      const struct rl_resp *read, const struct rl_resp *written)
 {
@@ -385,5 +397,7 @@ void rl_examine_read(const struct rl_examine_command *command, const char *bytes
         item = next_reply(&cursor, &inside);
         second = next_reply(&cursor, &inside);
         read_key(facts, command, i, &item, &second);
+        if (i == LOCK_KEY)
+            read_attempt(facts, &second);
     }
 }

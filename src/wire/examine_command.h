@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/event.h"
 #include "wire/resp_writer.h"
 
 /* What is asked on behalf of whom. The key is one that no lock has: rights are tried on it, and by commands that fail for another
@@ -34,6 +35,8 @@ struct rl_node_facts {
     char missing[640];     /* rights that locks need and its user lacks, as in ACL SETUSER: "+get ~lock:*" */
     char advisable[80];    /* likewise, but locks work without them */
     char foreign_keys[80]; /* keys of the guard that hold something else, with blanks between them */
+    enum rl_cause refused; /* why it can store nothing: no memory, no disk; else none */
+    char refusal[128];     /* likewise, in its own words */
 };
 
 /* How many bytes it takes at most, and how many replies it gets. */

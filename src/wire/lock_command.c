@@ -123,15 +123,34 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     rl_write_bytes(writer, command->owner, command->owner_length);
 }
 
-/* GETRANGE, not GET: what is there may be anybody's, and of any size. What is tracked is the last thing asked: of a change
- * between the two the node would tell before the answer is whole, when it is not known to be watched yet. */
-static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
+/* A command that stores nothing whatever is there, and that a node which cannot write refuses before it looks at it. */
+static void write_attempt(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    rl_write_command(writer, 5);
+    rl_write_text(writer, "SET");
+    rl_write_bytes(writer, command->key, command->key_length);
+    rl_write_text(writer, "x");
+    rl_write_text(writer, "NX");
+    rl_write_text(writer, "XX");
+}
+
+static void write_look(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     rl_write_command(writer, 4);
     rl_write_text(writer, "GETRANGE");
     rl_write_bytes(writer, command->key, command->key_length);
     rl_write_text(writer, "0");
     rl_write_integer(writer, RL_OWNER_MARK_LENGTH + RL_OWNER_MAX - 1);
+}
+
+/* GETRANGE, not GET: what is there may be anybody's, and of any size. What is tracked is the last thing asked: of a change
+ * between the two the node would tell before the answer is whole, when it is not known to be watched yet. */
+static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    if (command->nameless)
+        write_attempt(writer, command);
+    else
+        write_look(writer, command);
     if (command->kind == RL_COMMAND_WATCH)
         rl_write_track_next(writer);
     rl_write_command(writer, 2);

@@ -215,6 +215,27 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
     }
 }
 
+/* Of no lock: the command is refused in any case, and whose key is there is nobody's business. What counts is whether the node says that it
+ * cannot write at all. */
+static void read_attempt(const struct rl_resp *attempt, const struct rl_resp *ttl,
+                         struct rl_lock_reply *reply)
+{
+    enum rl_cause cause =
+        attempt->type == RL_RESP_ERROR ? rl_error_cause(attempt->text, attempt->text_length) : RL_CAUSE_NONE;
+
+    if (cause != RL_CAUSE_NONE && cause != RL_CAUSE_ERROR && !rl_cause_is_inability(cause))
+        answer_error(reply, attempt);
+    else if (ttl->type != RL_RESP_INTEGER)
+        answer_protocol(reply);
+    else
+        reply->answer.verdict = RL_GRANTED;
+    if (reply->answer.verdict != RL_GRANTED || !rl_cause_is_inability(cause))
+        return;
+    reply->answer.cause = cause;
+    reply->error = attempt->text;
+    reply->error_length = attempt->text_length;
+}
+
 static void read_line(const char *bytes, size_t length, struct rl_lock_reply *reply)
 {
     struct rl_line line;
@@ -266,6 +287,8 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
 
         if (second.type == RL_RESP_ERROR)
             answer_error(reply, &second);
+        else if (command->nameless)
+            read_attempt(&first, &second, reply);
         else
             read_peek(&first, &second, reply);
         return RL_READING_ANSWER;

@@ -3,47 +3,7 @@
 # remedies are typed as they are printed, wherever they are commands.
 # shellcheck disable=SC2016,SC2317 # single quotes are for other programs; checks are called by name
 . "$(dirname "$0")/lib.sh"
-
-# examine: runs doctor for programs and keeps what it found.
-examine() {
-    try doctor --json
-    printf '%s' "$out" >"$work/found.json"
-}
-# found ID [NODE]: the fix of such a finding; fails when there is none.
-found() {
-    python3 - "$work/found.json" "$1" "${2:-}" <<'END'
-import json, sys
-path, name, node = sys.argv[1:]
-for one in json.load(open(path))["findings"]:
-    if one["id"] == name and (not node or str(one.get("node")) == node):
-        assert one["what"] and one["why"] and one["fix"] and one["where"] and one["weight"] in ("error", "warning", "note")
-        print(one["fix"])
-        sys.exit(0)
-sys.exit(1)
-END
-}
-lacks_finding() { ! found "$@" >/dev/null; }
-# finds NAME ID [NODE]: the last doctor has this finding; its remedy is in $fix.
-finds() {
-    fix=$(found "${@:2}")
-    ok "$1" test -n "$fix" || sed 's/^/# /' "$work/found.json"
-}
-# type_it: does what the last remedy says, as a person would.
-type_it() { bash -c "$fix" >"$work/typed" 2>&1 </dev/null; }
-# mended NAME ID [NODE]: after a new look the finding is gone.
-mended() {
-    examine
-    ok "$1" lacks_finding "${@:2}" || sed 's/^/# /' "$work/found.json" "$work/typed"
-}
-fresh_nodes() {
-    local number
-    for number in "${!node_pids[@]}"; do
-        kill -CONT "${node_pids[number]}" 2>/dev/null
-        kill_nodes "$number"
-    done
-    rm -f "$work"/n*.sock
-    start_nodes
-}
+. "$(dirname "$0")/doctor.sh"
 
 # ---- nothing is wrong
 start_new_nodes
@@ -155,7 +115,11 @@ start_node 1
 until_true is_up 1
 examine
 finds 'a node that was restarted' quarantine 1
-ok 'has to wait' matches "$fix" '^wait [0-9ms]+$'
+ok 'has to be told so' has "$out" 'from when a lock is next asked for'
+type_it
+examine
+finds 'once a lock was asked for' quarantine 1
+ok 'it has to wait' matches "$fix" '^wait [0-9ms]+$'
 
 # ---- rights
 fresh_nodes
@@ -232,35 +196,18 @@ LD_PRELOAD=$BUILD/test/clock_shim.so redis-server "$skewed/redis.conf" </dev/nul
 node_pids[1]=$!
 until_true is_up 1
 admit
-# set_clock OFFSET_US PPM: what the node sees from now on; see test/shim/clock_shim.h.
-set_clock() {
-    python3 - "$skewed/clock" "$@" <<'END'
-import struct, sys, time
-path, offset, rate = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-with open(path, "r+b") as shim:
-    sequence = struct.unpack("=I", shim.read(4))[0]
-    for step, values in ((1, None), (2, (offset, rate, int(time.time() * 1000000)))):
-        if values:
-            shim.seek(8)
-            shim.write(struct.pack("=qqq", *values))
-            shim.flush()
-        shim.seek(0)
-        shim.write(struct.pack("=I", sequence + step))
-        shim.flush()
-END
-}
-set_clock 200000000 0
+set_clock "$skewed" 200000000 0
 examine
 is 'a clock that is off' "$code" 1
 finds 'is found' clock 1
 ok 'with what to do' has "$fix" 'timedatectl set-ntp true'
-set_clock 0 0
+set_clock "$skewed" 0 0
 examine
 ok 'and fine once it is set' lacks_finding clock 1
-set_clock 0 100000
+set_clock "$skewed" 0 100000
 examine
 finds 'a clock that runs too fast' clock-rate 1
-set_clock 0 0
+set_clock "$skewed" 0 0
 
 # ---- terms
 fresh_nodes

@@ -264,6 +264,21 @@ example metrics
 is 'metrics prints them' "$code" 0
 ok 'with the lock that it holds' has "$out" 'redlock_held{client="example"} 1'
 
+# ---- update
+example update visits
+is 'update makes a number' "$code:$out" '0:visits is 1 after 1 tries'
+example update visits
+is 'and adds to it' "$code:$out" '0:visits is 2 after 1 tries'
+is 'on the first node' "$(node 1 GET visits)" 2
+node 1 SET visits many >/dev/null
+example update visits
+is 'what is no number is left alone' "$code:$(node 1 GET visits)" 1:many
+node 1 SET visits 40 >/dev/null
+script counter visits 2
+is 'counter does the same in a script' "$code:$(node 1 GET visits)" 0:42
+example update
+is 'a key is needed' "$code" 64
+
 # ---- unlock
 try acquire parcel --ttl 60s
 owner=$(sed -n 's/^owner //p' <<<"$out")
@@ -299,6 +314,13 @@ ok 'and gives it back' until_true copies_are import 0
 script lease 'exit 3' 'echo two'
 is 'it ends with the first step that fails' "$code:$out" 3:
 ok 'and gives the lock back all the same' until_true copies_are import 0
+
+# A reader of docs/failures.md sources it.
+tested="$tested five-nodes"
+mkdir "$work/five"
+out=$(cd "$work/five" && . "$SOURCE/examples/shell/five-nodes.sh" 2>"$work/err" && kill_node 1 && freeze_node 2 && unset REDLOCK_NODES &&
+    redlock run five -- echo works; stop_nodes)
+is 'five-nodes starts nodes that can be broken' "$out" works
 
 # ---- too few nodes, last because they stay down
 kill_nodes 1 2 3

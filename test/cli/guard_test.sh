@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
 . "$(dirname "$0")/lib.sh"
 
-sits_out="sock(: |  ineligible .*)restarted or wiped; quarantined for another [0-9]+ s"
+sits_out="sock(: |  ineligible .*)restarted or wiped; quarantined for (another )?[0-9]+ s"
 
 # sitting_out: how many nodes the last redlock named as sitting out, for how long and why.
 sitting_out() {

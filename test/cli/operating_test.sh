@@ -41,6 +41,9 @@ exits 'a glob chooses' 0 list 'night*'
 ok 'those that match' has "$out" nightly
 ok 'and no others' lacks "$out" weekly
 exits 'one that matches nothing finds nothing' 0 list 'x*'
+says 'and says so' 'no lock that is held matches x*'
+exits 'an empty one is refused' 64 list ''
+says 'by its name' 'needs a GLOB that is not empty'
 exits 'as JSON' 0 list nightly --json
 is 'it has the name' "$(field name <<<"$out")" nightly
 is 'the holder' "$(field holder.id <<<"$out")" "$nightly_id"
@@ -140,6 +143,41 @@ ok 'is said to be broken to whoever finds it busy meanwhile' until_true is_said_
 exits 'what is broken can be broken at once' 0 break quiet --id "$quiet_id" --now --yes
 wait "$breaking"
 is 'which the first break hears of' "$?" 0
+# paste NAME: the force line that a busy message has for it breaks it when it is pasted into a shell.
+paste() {
+    local line
+    "$REDLOCK" acquire -q --ttl 60s -- "$1" >/dev/null
+    line=$("$REDLOCK" run -n -- "$1" true 2>&1 | sed -n 's/^  force   //p')
+    [ "$line" = "$("$REDLOCK" status -- "$1" | sed -n 's/^  force   //p')" ] || return 1
+    PATH=$(dirname "$REDLOCK"):$PATH bash -c "${line/--id/--now --yes --id}" 2>/dev/null && "$REDLOCK" run -n -- "$1" true
+}
+for name in "it's" 'a *b $HOME' $'\e[2J\xff\'x\\' -odd ümlaut '#'; do
+    ok "what is printed for $(printf %q "$name") can be pasted" paste "$name"
+done
+exits 'a lock of somebody who asks again' 0 acquire asks-again --ttl 60s
+token=$(sed -n 's/^owner //p' <<<"$out")
+"$REDLOCK" break asks-again --id "$(id_of asks-again)" --grace 50s --yes >"$work/asks-again" 2>&1 </dev/null &
+breaking=$!
+until_true grep -q 'is broken' "$work/asks-again"
+exits 'is not extended once it is broken' 79 extend asks-again --owner-token "$token"
+says 'and says why' 'an operator has broken it'
+wait "$breaking"
+is 'the break hears that it was told' "$?" 0
+exits 'a lease that ends soon' 0 acquire short --ttl 5s
+exits 'is not waited for beyond its end' 0 break short --id "$(id_of short)" --yes
+ok 'nor said to be' matches "$err" 'waiting up to ([0-9]+ms|[0-5]s) for its holder'
+"$REDLOCK" list >/dev/full 2>/dev/null
+is 'a list that cannot be written is a failure of the system' "$?" 71
+"$REDLOCK" list --json 2>/dev/null | true
+is 'one that nobody reads is ended by the signal' "${PIPESTATUS[0]}" 141
+exits 'a lock that nobody renews' 0 acquire interrupted --ttl 60s
+start break interrupted --id "$(id_of interrupted)" --grace 50s --yes
+until_true grep -q 'is broken' "$work/err"
+kill -INT "$started"
+finish
+is 'a break that is interrupted while it waits' "$code" 130
+exits 'has broken the lock' 75 run interrupted -n -- true
+says 'which stays so' 'broken  by an operator'
 exits '--now has no grace' 64 break stale --id 1 --now --grace 3s --yes
 
 # ---- at a terminal
@@ -161,7 +199,7 @@ status = pty.spawn(sys.argv[1:], read)
 sys.exit(os.waitstatus_to_exitcode(status))
 END
 ); then code=0; else code=$?; fi
-is 'a person may say no' "$code" 64
+is 'a person may say no' "$code" 1
 ok 'after it was said what it means' has "$answer" 'two may work at the same time'
 ok 'and that the fence is what helps' has "$answer" 'checks the fence'
 ok 'then nothing is changed' kill -0 "$holder"

@@ -19,6 +19,35 @@ exits 'a name in place of a command is wrong usage' 64 nightly ./backup.sh
 says 'and run is what was meant' 'redlock run nightly -- ./backup.sh'
 exits 'options come after the command' 64 --nodes x status
 
+# ---- flock(1)'s habits
+for name in test cron job hot wit; do
+    exits "the name $name may be near a command, but CMD follows" 64 "$name" ./backup.sh
+    case $name in
+        wit) says 'unless a single letter is wrong' 'did you mean wait?' ;;
+        *) says 'so run was meant' "redlock run $name -- ./backup.sh" ;;
+    esac
+    ok 'never init' lacks "$err" 'init'
+done
+exits 'a name and -- CMD' 64 nightly -- ./backup.sh --all 'two words'
+says 'are understood, quotes and all' "redlock run nightly -- ./backup.sh --all 'two words'"
+for word in lock flock exec hold; do
+    exits "$word is no command" 64 "$word" nightly ./backup.sh
+    says 'but run is' 'did you mean run?'
+done
+exits 'nor is unlock' 64 unlock nightly
+says 'but release is' 'did you mean release?'
+exits 'options in front, as flock has them' 64 -n nightly ./backup.sh
+says 'belong behind run' 'redlock run -n nightly ./backup.sh'
+exits 'long ones too' 64 --timeout=5 nightly ./backup.sh
+says 'with their values' 'redlock run --timeout=5 nightly ./backup.sh'
+exits '--nb is --nonblock' 64 run --nb -w 5 a -- true
+says 'so it excludes --wait' '-n and -w exclude each other'
+exits '--timeout is --wait' 69 run -q --timeout 0 a -- true
+exits 'for acquire too' 69 acquire -q --timeout 0 --ttl 5s a
+exits '--command is -c' 64 run a --command true -- true
+says 'so it excludes CMD' '-c and CMD exclude each other'
+exits '-x and -e mean what is the case anyway' 69 run -q -n -x -e --exclusive a -- true
+
 exits 'help succeeds' 0 help
 for command in run acquire extend release status init local completion version; do
     ok "help lists $command" matches "$out" "(^|

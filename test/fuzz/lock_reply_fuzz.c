@@ -1,5 +1,5 @@
 /*
- * Gives any bytes to the readers of lock replies, lines, admissions, greetings and pushes: they must come to some verdict, point only
+ * Gives any bytes to the readers of lock replies, lines, pages, admissions, greetings and pushes: they must come to some verdict, point only
  * into what they were given, and read nothing beyond it. The first byte chooses what is read.
  */
 #include <stdint.h>
@@ -11,6 +11,7 @@
 #include "wire/handshake.h"
 #include "wire/line_command.h"
 #include "wire/lock_reply.h"
+#include "wire/page_command.h"
 #include "wire/resp_reader.h"
 #include "wire/tracking.h"
 
@@ -19,13 +20,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Letters, so that a person can write seeds; any other byte chooses too. */
-static const char choices[] = "aprekwRmlPLhtsf";
+static const char choices[] = "aprekwRmlPLhtsfng";
 
 static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kind, uint64_t proposal,
                        const char *bytes, size_t length)
 {
-    struct rl_lock_command command = {
-        .kind = kind, .lock_kind = lock_kind, .epoch = proposal != 0 ? "epoch" : NULL, .fence = proposal};
+    struct rl_lock_command command = {.kind = kind,
+                                      .lock_kind = lock_kind,
+                                      .epoch = proposal != 0 ? "epoch" : NULL,
+                                      .fence = proposal,
+                                      .nameless = lock_kind == NULL};
     struct rl_lock_reply reply;
     size_t end = 0;
 
@@ -38,9 +42,9 @@ static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kin
     CHECK(kind != RL_COMMAND_ACQUIRE || reply.answer.verdict != RL_GRANTED ||
           (reply.answer.fence != 0) == (proposal != 0));
     /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array or a set, which is read
-     * as one. */
-    CHECK(reply.answer.verdict != RL_GRANTED || rl_resp_skip(bytes, length, &end) != RL_RESP_OK ||
-          memchr(":+$=*~|", bytes[0], 7) != NULL);
+     * as one. Of no lock an error is what is expected. */
+    CHECK(command.nameless || reply.answer.verdict != RL_GRANTED ||
+          rl_resp_skip(bytes, length, &end) != RL_RESP_OK || memchr(":+$=*~|", bytes[0], 7) != NULL);
 }
 
 static void check_waiters(const struct rl_waiter *waiters, uint32_t count, const char *bytes, size_t length)
@@ -126,6 +130,20 @@ static void read_push(const char *bytes, size_t length)
         CHECK(count > 0 && key >= bytes && key + key_length <= bytes + length);
 }
 
+/* A page names keys that are in it, no more of them than it says, and where the next one begins. */
+static void read_page(const char *bytes, size_t length)
+{
+    struct rl_page_answer answer;
+    struct rl_page_entry entry;
+    uint32_t count;
+
+    if (rl_page_read(&answer, bytes, length) != RL_PAGE_WHOLE)
+        return;
+    CHECK(memchr(answer.cursor, '\0', sizeof answer.cursor) != NULL);
+    for (count = answer.left; rl_page_next(&answer, &entry); count--)
+        CHECK(count > 0 && entry.key >= bytes && entry.key + entry.key_length <= bytes + length);
+}
+
 static void read_any(char choice, const char *bytes, size_t length)
 {
     static const struct {
@@ -143,6 +161,10 @@ static void read_any(char choice, const char *bytes, size_t length)
         read_reply(RL_COMMAND_ACQUIRE, &rl_kind_exclusive, 0, bytes, length);
     if (choice == 'f')
         read_reply(RL_COMMAND_ACQUIRE, &rl_kind_fair, 77, bytes, length);
+    if (choice == 'n')
+        read_reply(RL_COMMAND_PEEK, NULL, 77, bytes, length);
+    if (choice == 'g')
+        read_page(bytes, length);
     if (choice == 'L')
         read_waiters(bytes, length);
     if (choice == 'm')

@@ -884,6 +884,31 @@ static void a_node_that_forgot_learns_from_the_others_how_long_locks_may_last(vo
         fleet_command(fleet, node, "DEL", "lock", NULL);
 }
 
+/* Then every node forgets, while only somebody with shorter locks is there. It has heard of the longer ones from the nodes, as long as they
+ * knew, and tells it to all of them. */
+static void a_client_remembers_how_long_locks_may_last_when_all_nodes_forgot(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *brief = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
+    redlock_client *lasting = open_admitted(fleet_urls(fleet), 30000);
+    redlock_spec spec = spec_for("lock", 30000);
+    redlock_lock *stolen = NULL;
+    char detail[160] = "";
+
+    redlock_lock_free(take_spec(lasting, &spec)); /* it stays at the nodes */
+    redlock_client_close(lasting);
+    wipe_node(fleet);
+    await(!node_votes(brief, 0, detail) && strstr(detail, "locks of another client last up to 30 s") != NULL);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_wipe(fleet, node);
+    for (uint32_t node = 0; node < (uint32_t)fleet_size(fleet); node++)
+        await(!node_votes(brief, node, detail) &&
+              strstr(detail, "locks of another client last up to 30 s") != NULL);
+    spec.ttl_ms = SHORT_MAX_TTL_MS;
+    assert_int_equal(redlock_acquire(brief, &spec, STORY_WAIT_MS, &stolen, NULL), REDLOCK_QUARANTINE);
+    redlock_client_close(brief);
+}
+
 /* And nobody sits out longer than needed once nobody uses such locks: here the time is over at once. */
 static void a_term_that_faded_keeps_no_node_from_voting(void **state)
 {
@@ -1126,6 +1151,7 @@ int main(void)
         ON_GUARDED(a_floor_that_falls_is_noticed, start_three_guarded),
         ON_GUARDED(clients_with_longer_locks_cost_no_node_its_vote, start_three_guarded),
         ON_GUARDED(a_node_that_forgot_learns_from_the_others_how_long_locks_may_last, start_three_guarded),
+        ON_GUARDED(a_client_remembers_how_long_locks_may_last_when_all_nodes_forgot, start_three_guarded),
         ON_GUARDED(a_term_that_faded_keeps_no_node_from_voting, start_three_guarded),
         ON_GUARDED(whoever_adopts_a_lock_announces_its_term, start_three_guarded),
         ON_GUARDED(a_lock_longer_than_max_ttl_is_refused, start_three_guarded),

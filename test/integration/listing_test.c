@@ -280,6 +280,59 @@ static void list_without_a_quorum_says_so(void **state)
     redlock_client_close(client);
 }
 
+static void list_goes_on_though_the_nodes_forget_the_script(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(client, "kept", LONG_TTL_MS);
+
+    assert_int_equal(list(client, NULL).count, 1);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        assert_string_equal(fleet_command(fleet, i, "SCRIPT", "FLUSH", NULL), "OK");
+    assert_int_equal(list(client, NULL).count, 1);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
+/* So many long names that a page of the usual size would be too much for one answer. */
+static void list_of_many_long_names_comes_in_smaller_pages(void **state)
+{
+    enum { NAMES = 120 };
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    char name[1001];
+
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    for (int number = 0; number < NAMES; number++) {
+        snprintf(name, 8, "%07d", number);
+        name[7] = 'n';
+        for (int i = 0; i < fleet_size(fleet); i++)
+            fleet_command(fleet, i, "SET", name, "fedcba9876543210fedcba9876543210", "PX", "600000", NULL);
+    }
+    assert_int_equal(list(client, NULL).count, NAMES);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        fleet_command(fleet, i, "FLUSHDB", NULL);
+    redlock_client_close(client);
+}
+
+static void list_without_the_right_to_walk_names_the_right(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    struct seen seen = {0};
+    redlock_report report = detailed_report();
+
+    for (int i = 0; i < fleet_size(fleet); i++)
+        assert_string_equal(fleet_command(fleet, i, "ACL", "SETUSER", "default", "-scan", NULL), "OK");
+    assert_result(REDLOCK_FORBIDDEN, redlock_list(client, NULL, note, &seen, &report), &report);
+    assert_int_equal(seen.count, 0);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        fleet_command(fleet, i, "ACL", "SETUSER", "default", "+scan", NULL);
+    assert_int_equal(list(client, NULL).count, 0);
+    redlock_client_close(client);
+}
+
 /* ---- waiting ---- */
 
 static void done(void *context, redlock_result result, const redlock_report *report)
@@ -483,6 +536,9 @@ int main(void)
         ON_NODES(callback_stops_the_list, start_three_nodes),
         ON_NODES(list_is_whole_though_a_node_is_killed_or_wiped, start_five_nodes),
         ON_NODES(list_without_a_quorum_says_so, start_five_nodes),
+        ON_NODES(list_goes_on_though_the_nodes_forget_the_script, start_three_nodes),
+        ON_NODES(list_of_many_long_names_comes_in_smaller_pages, start_three_nodes),
+        ON_NODES(list_without_the_right_to_walk_names_the_right, start_three_nodes),
         ON_1_3_5_NODES(wait_ends_when_it_is_free_and_takes_nothing),
         ON_NODES(wait_ends_when_a_lease_does, start_three_nodes),
         ON_NODES(wait_can_be_cancelled, start_three_nodes),

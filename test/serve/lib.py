@@ -20,6 +20,7 @@ PATIENCE_S = 60  # until a state that is waited for counts as never reached
 
 work = pathlib.Path(tempfile.mkdtemp(prefix="redlock-serve-"))
 started = []
+services = []
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
@@ -33,11 +34,23 @@ def test(function):
     return function
 
 
+def every_instance_ends_when_it_is_asked_to():
+    """Whatever the tests left it in: so a sanitizer sees what was not freed, and lines that ran are counted."""
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+    running = [service for service in services if service.process.poll() is None]
+    for service in running:
+        service.process.send_signal(signal.SIGTERM)
+    for service in running:
+        equal(service.process.wait(PATIENCE_S), 0, "\n".join(service.words[-20:]))
+
+
 def main():
     """Runs the tests in order and prints TAP."""
     failures = 0
     try:
-        for number, function in enumerate(tests, start=1):
+        for number, function in enumerate(tests + [every_instance_ends_when_it_is_asked_to], start=1):
             try:
                 skipped = function()  # a test that cannot run here returns why
                 print(f"ok {number} - {function.__name__}" + (f" # SKIP {skipped}" if isinstance(skipped, str) else ""), flush=True)
@@ -45,7 +58,7 @@ def main():
                 failures += 1
                 print(f"not ok {number} - {function.__name__}")
                 print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="", flush=True)
-        print(f"1..{len(tests)}")
+        print(f"1..{len(tests) + 1}")
     finally:
         clean_up()
     sys.exit(1 if failures else 0)
@@ -146,6 +159,7 @@ class Service:
             del environment["REDLOCK_NODES"]
         self.process = subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, text=True)
         started.append(self.process)
+        services.append(self)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
         self.expected = bool(listen) + bool(resp)

@@ -1,12 +1,13 @@
 /*
- * A library to be preloaded into redis-server: it shows it another wall clock, as a file in the node's folder says, which
- * may change while the node runs. Clocks that only count are left alone. (libfaketime does not work with redis-server.)
+ * A library to be preloaded into redis-server, or into any other program: it shows it another wall clock, as a file in the node's
+ * folder says, which may change while the node runs. Clocks that only count are left alone. (libfaketime does not work with redis-server.)
  */
 #include "clock_shim.h"
 
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -16,17 +17,20 @@
 
 static struct clock_shim *shim;
 
-/* The configuration file is the first argument, and its folder is the node's. */
+/* The environment names the file; else the configuration file is the first argument, and its folder is the node's. */
 __attribute__((constructor)) static void open_shim(int argc, char **argv)
 {
-    const char *slash = argc > 1 ? strrchr(argv[1], '/') : NULL;
+    const char *slash = argc > 1 ? strrchr(argv[1], '/') : NULL, *named = getenv("CLOCK_SHIM");
     char path[512];
     void *memory;
     int fd;
 
-    if (slash == NULL)
+    if (named == NULL && slash == NULL)
         return;
-    snprintf(path, sizeof path, "%.*s/" CLOCK_SHIM_FILE, (int)(slash - argv[1]), argv[1]);
+    if (named != NULL)
+        snprintf(path, sizeof path, "%s", named);
+    else
+        snprintf(path, sizeof path, "%.*s/" CLOCK_SHIM_FILE, (int)(slash - argv[1]), argv[1]);
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return;

@@ -372,8 +372,6 @@ static void check_clean(struct sim_world *world)
     }
 }
 
-/* All was well for long enough: every node that a client is connected with has its vote back. Not so one whose clock seems
- * to run wrong since it was set back a little: that takes up to a minute of looks. */
 /* Whether a clock that is in doubt waits for the word of one that was set back by so little that it seems to run wrong, which takes a
  * minute to pass. */
 static bool waits_for_witness(const struct sim_world *world, const struct sim_client *client,
@@ -384,6 +382,15 @@ static bool waits_for_witness(const struct sim_world *world, const struct sim_cl
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         bad = bad || client->engine.guards[node].clock_bad;
     return bad && client->engine.guards[suspect].suspected.us != 0;
+}
+
+/* Whether a client that had to wait for such a witness has told the node only lately: its quarantine runs from then. */
+static bool was_accused_lately(const struct sim_world *world, uint32_t node)
+{
+    const struct sim_node *accused = &world->nodes[node];
+    int64_t since_us = sim_clock_at(&accused->clock, world->now_us) - accused->accused_us;
+
+    return accused->accused_us != 0 && since_us < world->plan.longest_ms * 2000 + 7000000;
 }
 
 /* Whether its clock and somebody's differ by just about what is allowed, so that looks say now this and now that. */
@@ -421,6 +428,8 @@ static bool is_anybody_without_tellers(const struct sim_world *world)
     return false;
 }
 
+/* All was well for long enough: every node that a client is connected with has its vote back. Not so one whose clock seems
+ * to run wrong since it was set back a little: that takes up to a minute of looks. */
 void sim_judge_calm(struct sim_world *world)
 {
     if (world->plan.beyond || world->plan.plain)
@@ -433,7 +442,7 @@ void sim_judge_calm(struct sim_world *world)
             if (world->nodes[node].up && world->nodes[node].frozen_until_us != INT64_MAX && engine->voting &&
                 engine->sessions[node].state == RL_SESSION_READY && !guard->asking && !guard->clock_bad &&
                 !is_at_limit(world, node) && !waits_for_witness(world, &world->clients[i], node) &&
-                !lacks_tellers(world, engine, node) &&
+                !lacks_tellers(world, engine, node) && !was_accused_lately(world, node) &&
                 (guard->fitness != RL_FITNESS_FIT || guard->cause != RL_CAUSE_NONE))
                 sim_fail(
                     world,

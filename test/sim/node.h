@@ -112,6 +112,7 @@ struct sim_node {
     int64_t slow_until_us;
     bool old;                  /* it speaks RESP2 only */
     bool half;                 /* its next command for several locks fails half-way */
+    int64_t accused_us;        /* node time: it was last told that its clock stepped; 0 never */
     uint64_t batches, repairs; /* commands for several locks; keys planted again for their holders */
     enum sim_bug bug;
     struct sim_tracking tracking;

@@ -390,8 +390,10 @@ static void look_back(struct sim_call *call, struct record *record, const char *
         else if (!same_run && strcmp(argv[3], "1") != 0)
             forget(record, argv[1], now - up_ms);
     }
-    if (strcmp(argv[5], "suspect") == 0 && before != NULL && strcmp(before, argv[7]) == 0)
+    if (strcmp(argv[5], "suspect") == 0 && before != NULL && strcmp(before, argv[7]) == 0) {
         forget(record, argv[1], now);
+        call->node->accused_us = now * 1000;
+    }
 }
 
 static void answer_admission(struct sim_call *call, const struct record *record, const char *text)

@@ -4,7 +4,7 @@
 #include "sim/batch.h"
 #include "support/check.h"
 
-enum { SEEDS = 6000, HAND_OVERS = 100000 };
+enum { SEEDS = 2500, HAND_OVERS = 40000 };
 
 static void no_seed_breaks_a_rule(void **state)
 {

@@ -80,6 +80,22 @@ static void the_part_of_a_record_that_stays_is_told_from_the_rest(void **state)
     assert_string_equal(epoch, "");
 }
 
+static void terms_fade(void **state)
+{
+    struct rl_terms terms = {.count = 3, .each = {{9000, 60}, {5000, 70}, {1000, 80}}};
+
+    (void)state;
+    rl_terms_age(&terms, 59);
+    assert_int_equal(terms.count, 3);
+    assert_int_equal(terms.each[0].left_ms, 1);
+    rl_terms_age(&terms, 1);
+    assert_int_equal(terms.count, 2);
+    assert_int_equal(terms.each[0].quarantine_ms, 5000);
+    assert_int_equal(terms.each[1].left_ms, 20);
+    rl_terms_age(&terms, 1000000);
+    assert_int_equal(terms.count, 0);
+}
+
 /* ---- which floor --------------------------------------------------------------------------------------- */
 
 static void no_fence_is_above_the_clock_and_five_seconds_or_the_floor(void **state)
@@ -379,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quarantine_outlasts_the_longest_lock_on_the_slowest_clock),
         cmocka_unit_test(no_term_is_forgotten_before_its_time),
+        cmocka_unit_test(terms_fade),
         cmocka_unit_test(the_operators_floor_is_above_all_that_nodes_know_and_no_clock_leads_it_astray),
         cmocka_unit_test(the_part_of_a_record_that_stays_is_told_from_the_rest),
         cmocka_unit_test(no_fence_is_above_the_clock_and_five_seconds_or_the_floor),

@@ -86,6 +86,8 @@ static void plain_commands_are_what_every_client_sends(void **state)
     assert_string_equal(words_of(&extend, 0, true), "EVAL <extend> 1 lock me 5000 0");
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
     assert_string_equal(words_of(&peek, 0, false), "GETRANGE lock 0 517 ; PTTL lock");
+    peek.nameless = true;
+    assert_string_equal(words_of(&peek, 0, false), "SET lock x NX XX ; PTTL lock");
 }
 
 /* Told between two answers, a change would be told before anybody knows that the key is watched. */
@@ -234,8 +236,9 @@ struct expected {
 };
 
 #define ACQ RL_COMMAND_ACQUIRE
-#define PLAIN 99 /* an acquire in plain mode */
-#define FAIR 98  /* an acquire of the fair kind */
+#define PLAIN 99  /* an acquire in plain mode */
+#define FAIR 98   /* an acquire of the fair kind */
+#define NOBODY 97 /* a peek of no lock */
 #define EXT RL_COMMAND_EXTEND
 #define REL RL_COMMAND_RELEASE
 #define RAI RL_COMMAND_RAISE
@@ -354,6 +357,14 @@ static const struct expected replies[] = {
     {PEEK, "$3\r\nyou\r\n:-3\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {PEEK, "$3\r\nyou\r\n+x\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {PEEK, ":1\r\n:5\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    /* whether it could store a lock */
+    {NOBODY, "-ERR syntax error\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {NOBODY, "-ERR syntax error\r\n:4200\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
+    {NOBODY, "-OOM command not allowed\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_MEMORY, 0, -2, 0, NULL},
+    {NOBODY, "-MISCONF no disk\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_DISK, 0, -2, 0, NULL},
+    {NOBODY, "-NOREPLICAS Not enough\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_DISK, 0, -2, 0, NULL},
+    {NOBODY, "-NOPERM no\r\n:-2\r\n", ANSWER, RL_FAILED, RL_CAUSE_RIGHTS, 0, -2, 0, NULL},
+    {NOBODY, "-ERR syntax error\r\n+x\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     /* who holds it, and to be told */
     {WATCH, "$0\r\n\r\n+OK\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {WATCH, "$3\r\nyou\r\n+OK\r\n:4200\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, 4200, 0, "you"},
@@ -369,7 +380,9 @@ static const struct expected replies[] = {
 static struct rl_lock_command asked(int kind)
 {
     return (struct rl_lock_command){.kind = kind == PLAIN || kind == FAIR ? RL_COMMAND_ACQUIRE
+                                            : kind == NOBODY              ? RL_COMMAND_PEEK
                                                                           : (enum rl_command_kind)kind,
+                                    .nameless = kind == NOBODY,
                                     .lock_kind = kind == FAIR ? &rl_kind_fair : &rl_kind_exclusive,
                                     .epoch = kind == PLAIN ? NULL : EPOCH,
                                     .fence = 77};

@@ -133,7 +133,7 @@ static void tls_nodes_have_certificates(void **state)
 static redisContext *connect_fake(const struct fake_node *fake)
 {
     const char *url = fake_node_url(fake);
-    struct timeval timeout = {0, 200000};
+    struct timeval timeout = {20, 0}; /* for a machine that is busy: no test here waits for it to pass */
     redisContext *link = strncmp(url, "unix://", 7) == 0
                              ? redisConnectUnixWithTimeout(url + 7, timeout)
                              : redisConnectWithTimeout("127.0.0.1", atoi(url + 18), timeout);

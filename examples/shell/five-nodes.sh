@@ -1,0 +1,43 @@
+#!/bin/sh
+# Five nodes to break, in the current folder. Source it in an empty one, and see docs/failures.md for what to try:
+#   . five-nodes.sh
+#   kill_node 1; freeze_node 2; thaw_node 2; start_node 1; stop_nodes
+# Locks last at most 3 s here, so that a quarantine is over after 5 s and not after a minute.
+nodes=$PWD
+export XDG_CONFIG_HOME="$nodes/config"
+
+start_node() {
+    for number; do
+        redis-server --port 0 --unixsocket "$nodes/$number.sock" --pidfile "$nodes/$number.pid" --dir "$nodes" \
+            --logfile "$nodes/$number.log" --save '' --daemonize yes >/dev/null
+        until redis-cli -s "$nodes/$number.sock" PING >/dev/null 2>&1; do sleep 0.1; done
+    done
+}
+
+# signal_node SIGNAL NUMBER...
+signal_node() {
+    signal=$1
+    shift
+    for number; do
+        kill "-$signal" "$(cat "$nodes/$number.pid")"
+    done
+}
+kill_node() { signal_node KILL "$@"; }
+freeze_node() { signal_node STOP "$@"; }
+thaw_node() { signal_node CONT "$@"; }
+
+# stop_nodes: all that still run.
+stop_nodes() {
+    for file in "$nodes"/*.pid; do
+        kill -CONT "$(cat "$file")" 2>/dev/null && kill "$(cat "$file")"
+        rm -f "$file"
+    done
+}
+
+mkdir -p "$XDG_CONFIG_HOME/redlock"
+for number in 1 2 3 4 5; do
+    echo "node = unix://$nodes/$number.sock"
+done >"$XDG_CONFIG_HOME/redlock/redlock.conf"
+printf 'ttl = 2s\nmax_ttl = 3s\n' >>"$XDG_CONFIG_HOME/redlock/redlock.conf"
+start_node 1 2 3 4 5
+redlock init --yes
