@@ -233,6 +233,9 @@ void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
 void sim_script_search(struct sim_call *call);
 
+/* Those who stand in the line whose keys begin as this one does: how many, and who. */
+void sim_show_standing(struct sim_call *call, const char *line_key);
+
 /* SUBSCRIBE, by the peer that is being served. */
 void sim_subscribe(struct sim_node *node, const char *channel, struct rl_writer *reply);
 

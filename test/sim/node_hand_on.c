@@ -514,6 +514,30 @@ void sim_script_hand_on_many(struct sim_call *call)
     }
 }
 
+/* The first half of line.lua. */
+void sim_show_standing(struct sim_call *call, const char *line_key)
+{
+    struct sim_standing line;
+    struct sim_stander *first;
+    struct sim_stander seen[SIM_STANDERS_MAX];
+    char order_key[SIM_KEY_SIZE];
+    uint32_t count = 0;
+
+    snprintf(order_key, sizeof order_key, "%.*sorder", (int)(strlen(line_key) - strlen("line")), line_key);
+    line = *find_standing(call, order_key);
+    while ((first = first_of(&line)) != NULL) {
+        if (first->record_end_ms != 0)
+            seen[count++] = *first;
+        first->in_line = false;
+    }
+    sim_reply_integer(call->reply, count);
+    sim_reply_array(call->reply, 2 * count);
+    for (uint32_t i = 0; i < count; i++) {
+        sim_reply_integer(call->reply, seen[i].ticket);
+        sim_reply_text(call->reply, strlen(seen[i].owner) > 32 ? seen[i].owner + 32 : "");
+    }
+}
+
 /* SUBSCRIBE channel, by the peer that is being served. */
 void sim_subscribe(struct sim_node *node, const char *channel, struct rl_writer *reply)
 {
