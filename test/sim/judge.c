@@ -175,6 +175,7 @@ void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
 {
     uint32_t attempt = holding_of(world, worker)->attempt;
 
+    world->expired[worker->name] = true;
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
@@ -324,8 +325,7 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     if (strncmp(key, "lock-", 5) != 0)
         return;
     attempt = sim_attempt_of(world, owner);
-    if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us &&
-        node->channels[world->attempts[attempt].client + 1][0] != '\0')
+    if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us && !node->told)
         sim_stands_excuse(world, node, sim_node_find(node, key));
     if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt) {
         if (world->attempts[attempt].held[place] != 0)

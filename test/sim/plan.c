@@ -227,7 +227,7 @@ static void aim_at_stopped(struct sim_plan *plan)
     plan->name_count = 1;
     plan->ttl_ms = plan->max_ttl_ms = 6000;
     plan->hold_max_us = 100000;
-    plan->fault_every_us = 400000;
+    plan->fault_every_us = plan->bug == SIM_BUG_STOPPED_NOT_PASSED ? 400000 : 1500000;
     plan->fair_percent = 0;
     plan->plain = plan->beyond = plan->mixed = false;
 }
@@ -276,6 +276,18 @@ static void aim(struct sim_plan *plan)
         plan->hold_max_us = 150000;
         plan->drift_ppm = 1000;
         plan->rate_max_ppm = 0;
+        plan->plain = plan->beyond = plan->mixed = false;
+        return;
+    } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY) {
+        /* Many ask at once, and reach an even number of nodes in different orders. */
+        plan->faults = 1U << SIM_FAULT_DELAY;
+        plan->node_count = 4;
+        plan->client_count = SIM_CLIENTS_MAX;
+        plan->worker_count = SIM_WORKERS_MAX;
+        plan->name_count = 1;
+        plan->ttl_ms = plan->max_ttl_ms = 2000;
+        plan->hold_max_us = 20000;
+        plan->wall_skew_us = 50;
         plan->plain = plan->beyond = plan->mixed = false;
         return;
     } else if (plan->bug == SIM_BUG_NOT_REARMED) {

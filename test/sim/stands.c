@@ -74,7 +74,7 @@ static int64_t bound_us(const struct sim_plan *plan)
  * watching; and a split is settled after some looks. */
 static int64_t calm_bound_us(const struct sim_plan *plan)
 {
-    return 1000 * CALM_MS + 16 * sim_wakes_hop_us(plan) + plan->longest_ms * 2 * plan->rate_max_ppm / 1000;
+    return 1000 * CALM_MS + 16 * plan->delay_max_us + plan->longest_ms * 2 * plan->rate_max_ppm / 1000;
 }
 
 /* When everybody has found out that all is well again. */
@@ -257,8 +257,9 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
 void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker,
                            const struct rl_operation *operation)
 {
-    /* Nodes that cannot tell hand a lock to one that may not ask before it is over. */
-    if (!is_judged(world) || world->plan.plain || world->plan.untold != 0)
+    /* Nodes that cannot tell hand a lock to one that may not ask before it is over. One that expires does so at one node after the other,
+     * and whoever has the first of them may take what is left of it for somebody who comes before. */
+    if (!is_judged(world) || world->plan.plain || world->plan.untold != 0 || world->expired[worker->name])
         return;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t j = 0; j < world->plan.worker_count; j++)

@@ -337,6 +337,7 @@ static void give_back(struct sim_world *world, struct sim_worker *worker)
     redlock_result result;
 
     world->stats.releases++;
+    world->expired[worker->name] = false;
     sim_judge_ended(world, worker);
     operation = rl_call_release(worker->lock, 0, &result, NULL);
     worker->act_us = INT64_MAX;
@@ -504,6 +505,7 @@ static void lose(struct sim_world *world, struct sim_worker *worker)
     bool revives = world->plan.bug == SIM_BUG_EXTEND_RECREATES && !worker->revived && !world->stopping;
 
     world->stats.losses++;
+    world->expired[worker->name] = true;
     if (!worker->revived && !worker->alive)
         sim_judge_left(world, worker); /* it was abandoned, so nobody releases it */
     else if (!worker->revived)
