@@ -11,7 +11,6 @@ enum rl_planted {
     RL_PLANTED_NONE,
     RL_PLANTED_NOT_REARMED,     /* waiters do not learn that a connection is there again */
     RL_PLANTED_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
-    RL_PLANTED_HALF_BATCH,      /* what a script that failed half-way may have granted is asked for again */
     RL_PLANTED_ADOPT_INELIGIBLE, /* adoptions and extensions count also what ineligible nodes say; those say it, too */
     RL_PLANTED_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's clock */
     RL_PLANTED_HIDDEN_LOSS, /* a renewal ends as soon as it cannot be won, before it is known whether the lock is gone */

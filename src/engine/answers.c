@@ -78,15 +78,14 @@ static bool may_differ_alone(enum rl_cause cause)
 }
 
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
-static bool needs_another_form(const struct rl_engine *engine, struct rl_session *session,
-                               const struct rl_pending *pending, enum rl_reading reading, enum rl_cause cause)
+static bool needs_another_form(struct rl_session *session, const struct rl_pending *pending,
+                               enum rl_reading reading, enum rl_cause cause)
 {
     if (session->exchange.refused_together && pending->together > 1 && reading != RL_READING_NO_SCRIPT &&
         may_differ_alone(cause)) {
         session->apart = true;
         /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
-        return pending->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR ||
-               RL_PLANTED(engine, RL_PLANTED_HALF_BATCH);
+        return pending->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
     }
     if (reading == RL_READING_NO_COMMAND) {
         session->handshake.info.features = 0;
@@ -285,7 +284,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     if (pending->kind == RL_COMMAND_ACQUIRE && pending->replies == 2)
         proof = rl_proof_read(engine, session->node, pending->sent, bytes, length);
     voted = reply.answer.verdict != RL_FAILED;
-    if (proof == RL_PROOF_SAME && needs_another_form(engine, session, pending, reading, reply.answer.cause)) {
+    if (proof == RL_PROOF_SAME && needs_another_form(session, pending, reading, reply.answer.cause)) {
         send_again(lock, session->node, pending, reading != RL_READING_ANSWER);
     } else {
         if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))

@@ -140,8 +140,6 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_NOT_REARMED;
     case SIM_BUG_INELIGIBLE_VOTE:
         return RL_PLANTED_INELIGIBLE_VOTE;
-    case SIM_BUG_HALF_BATCH:
-        return RL_PLANTED_HALF_BATCH;
     case SIM_BUG_ADOPT_QUARANTINED:
         return RL_PLANTED_ADOPT_INELIGIBLE;
     case SIM_BUG_INIT_CLOCK:

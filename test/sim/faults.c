@@ -84,7 +84,7 @@ static void pause(struct sim_world *world, bool suspend)
     lengthen(&client->paused_until_us, a_while(world, suspend ? 6000000 : 2000 * world->plan.ttl_ms));
     /* Of what is down, nodes know at once: to them it is as if the client had been killed. */
     for (uint32_t node = 0; suspend && node < world->plan.node_count; node++)
-        if (sim_chance(world, 50)) {
+        if (world->plan.kills || sim_chance(world, 50)) {
             push_down(world, client, node);
             sim_tracking_forget(&world->nodes[node], client->index + 1);
         }

@@ -122,7 +122,7 @@ struct sim_node {
     bool own_first;            /* what it publishes to the peer that is being served comes before its reply */
     char own[64 * SIM_PUSH_SIZE];
     size_t own_length;
-    bool told;            /* it writes the key of a lock, and has just told its new owner so */
+    bool told;            /* it writes the key of a lock that it hands over */
     uint32_t older;       /* peers that are clients of an older version, a bit for each */
     uint64_t passed_over; /* waiters that it did not hand a lock to although it was their turn */
     /* Told whenever a key is written, or is about to be removed; NULL nobody. */

@@ -62,8 +62,7 @@ enum sim_bug {
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
     SIM_BUG_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
-    SIM_BUG_HALF_BATCH, /* what a command for several locks granted before it failed is asked for again */
-    SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
+    SIM_BUG_INIT_CLOCK,      /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUG_ADOPT_QUARANTINED, /* a node that sits out vouches for locks that somebody wants to go on with */
     SIM_BUG_OWN_TERM, /* a node sits out for as long as the locks of whoever asks may last, and no others' */
     SIM_BUG_HIDDEN_LOSS, /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
@@ -97,9 +96,11 @@ struct sim_plan {
     bool mixed;           /* clients differ in how long their locks may be */
     bool init_by_call;    /* the operator vouches by a call */
     int fair_percent;     /* of acquisitions that are fair */
-    uint32_t older;       /* clients of an older version, which knows no line; a bit for each */
-    bool durable;         /* nodes that restart with their memory are declared to do so */
-    uint32_t gone_count;  /* nodes that are gone for good when the faults end: a minority */
+    bool
+        kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
+    uint32_t older;      /* clients of an older version, which knows no line; a bit for each */
+    bool durable;        /* nodes that restart with their memory are declared to do so */
+    uint32_t gone_count; /* nodes that are gone for good when the faults end: a minority */
     int64_t fault_every_us;
     int64_t faults_end_us; /* true time; from then on everything is well */
     int64_t stop_us;       /* from then on nobody asks for locks any more */

@@ -13,15 +13,15 @@ enum {
     KEEP_MS = 1300,
     BRIEF_MS = 1000,
     SLACK_MS = 100,
-    CALM_MS = 400,
+    CALM_MS = 700,
     CLOSE_US = 2000,
     SETTLING_US = 8000000
 };
 
 /* Faults that touch nothing but whether somebody runs. */
 enum {
-    STOPPING = 1 << SIM_FAULT_PAUSE | 1 << SIM_FAULT_SUSPEND | 1 << SIM_FAULT_HAND_OUT | 1 << SIM_FAULT_WALL |
-               1 << SIM_FAULT_SCRIPTS
+    KILLING = 1 << SIM_FAULT_SUSPEND | 1 << SIM_FAULT_HAND_OUT | 1 << SIM_FAULT_WALL | 1 << SIM_FAULT_SCRIPTS,
+    STOPPING = KILLING | 1 << SIM_FAULT_PAUSE
 };
 
 static int64_t later(int64_t a_us, int64_t b_us)
@@ -135,7 +135,8 @@ void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, con
     uint32_t name = (uint32_t)strtoul(key->key + 5, NULL, 10);
     int64_t end_us = sim_clock_when(&node->clock, (key->end_ms + 1) * 1000);
 
-    if (strncmp(key->key, "lock-", 5) == 0 && end_us - world->now_us > 1000 * (BRIEF_MS + 1))
+    if (strncmp(key->key, "lock-", 5) == 0 &&
+        (world->plan.kills || end_us - world->now_us > 1000 * (BRIEF_MS + 1)))
         world->excused_us[name] = later(world->excused_us[name], end_us);
 }
 
@@ -158,12 +159,15 @@ static int64_t idle_bound_us(const struct sim_world *world, const struct sim_wor
 
     if (worker->stands_us > calm_since_us(world))
         return calm_bound_us(plan) + (plan->untold != 0 ? bound_us(plan) : 0);
+    if ((plan->faults & ~(uint32_t)KILLING) == 0 && plan->kills && plan->untold == 0)
+        return calm_bound_us(plan);
     if ((plan->faults & ~(uint32_t)STOPPING) == 0)
         return bound_us(plan) + 1000 * BRIEF_MS;
     return INT64_MAX;
 }
 
-/* Rule: nobody waits for what nobody has. Others that are stopped cost a living waiter about a second, however many they are. */
+/* Rule: nobody waits for what nobody has. Others that are stopped cost a living waiter about a second, however many they are;
+ * those that are killed cost nothing. */
 static void check_idle(struct sim_world *world, const struct sim_client *client,
                        const struct sim_worker *worker)
 {
@@ -201,12 +205,14 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
     stand = &worker->operation->stand;
     if (worker->stands_us == 0)
         worker->stands_us = world->now_us;
-    if (worker->settled_us == 0 && stand->settled)
+    if (stand->phase == RL_STAND_RESTING)
+        worker->settled_us = 0; /* too few nodes were there, so it has left its line */
+    else if (worker->settled_us == 0 && stand->settled)
         worker->settled_us = world->now_us;
     worker->waited = worker->waited || stand->settled;
     note_split(world, worker, stand);
-    if (!is_judged(world))
-        return;
+    if (!is_judged(world) || (world->plan.older >> client->index & 1) != 0)
+        return; /* an older version stands in no line: it asks now and then */
     check_free(world, client, worker);
     check_idle(world, client, worker);
 }
@@ -251,7 +257,8 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
 void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker,
                            const struct rl_operation *operation)
 {
-    if (!is_judged(world) || world->plan.plain)
+    /* Nodes that cannot tell hand a lock to one that may not ask before it is over. */
+    if (!is_judged(world) || world->plan.plain || world->plan.untold != 0)
         return;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t j = 0; j < world->plan.worker_count; j++)

@@ -504,7 +504,9 @@ static void lose(struct sim_world *world, struct sim_worker *worker)
     bool revives = world->plan.bug == SIM_BUG_EXTEND_RECREATES && !worker->revived && !world->stopping;
 
     world->stats.losses++;
-    if (!worker->revived)
+    if (!worker->revived && !worker->alive)
+        sim_judge_left(world, worker); /* it was abandoned, so nobody releases it */
+    else if (!worker->revived)
         sim_judge_ended(world, worker);
     if (revives) {
         revive(worker);

@@ -142,6 +142,7 @@ struct sim_attempt {
     uint32_t client;
     int64_t asked_us;             /* true time when its round began */
     rl_node_set asked;            /* nodes that were asked for a vote under it */
+    rl_node_set again;            /* nodes that gave it the lock more than once */
     rl_node_set released;         /* nodes that have carried out its release */
     bool given_back;              /* a quorum has confirmed its release */
     bool left;                    /* on purpose: nobody cleans up after it */
