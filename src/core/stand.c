@@ -18,6 +18,7 @@ enum {
     EXPIRY_MARGIN_MS = 1,
     UNTOLD_MS =
         200, /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
+    ENDS_SOON_MS = 50,
     SPLIT_MIN_MS = 2,
     SPLIT_MAX_MS = 250
 };
@@ -245,8 +246,13 @@ static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
     return holder != 0 ? count : 0;
 }
 
+static bool ends_soon(const struct rl_answer *answer)
+{
+    return answer->ttl_left_ms >= 0 && answer->ttl_left_ms < ENDS_SOON_MS;
+}
+
 /* Rule: of a lock that is split the later ticket gives way. The same ticket as its own is an earlier attempt's of itself, or of somebody who
- * came in the same microsecond: both begin anew. One that has a quorum needs nobody to give way, and asking again would only be
+ * came in the same microsecond: both begin anew. One whose key is about to end does not contend: it had the lock before. One that has a quorum needs nobody to give way, and asking again would only be
  * granted the same. */
 static bool must_give_way(const struct rl_stand *stand)
 {
@@ -258,7 +264,7 @@ static bool must_give_way(const struct rl_stand *stand)
 
         if (count_held_alike(stand, node) >= quorum(stand))
             return false;
-        later = later || (theirs != 0 && theirs <= stand->ticket);
+        later = later || (theirs != 0 && theirs <= stand->ticket && !ends_soon(&stand->nodes[node].last));
     }
     return later;
 }

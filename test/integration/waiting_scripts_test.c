@@ -143,7 +143,7 @@ static const char *present(struct fleet *fleet, char name, uint32_t count, const
     return send_command(fleet, &command);
 }
 
-#define LINE "redlock-line:{lock}:"
+#define STANDING "redlock-line:{lock}:"
 
 /* Somebody stands in line, as ask.lua writes it down. */
 static void stand(struct fleet *fleet, int number, int64_t ticket, const char *who)
@@ -151,9 +151,9 @@ static void stand(struct fleet *fleet, int number, int64_t ticket, const char *w
     char id[40], key[80], record[800];
 
     snprintf(id, sizeof id, "%032d", number);
-    snprintf(key, sizeof key, LINE "%s", id);
+    snprintf(key, sizeof key, STANDING "%s", id);
     snprintf(record, sizeof record, "1 2 3 redlock:x\n1 run id\n%s%s", id, who);
-    fleet_command(fleet, 0, "ZADD", LINE "waiters", decimal(ticket), id, NULL);
+    fleet_command(fleet, 0, "ZADD", STANDING "waiters", decimal(ticket), id, NULL);
     fleet_command(fleet, 0, "SET", key, record, NULL);
 }
 
@@ -166,7 +166,7 @@ static void the_line_is_shown_in_order(void **state)
     stand(fleet, 2, T0, "|pid=1");
     stand(fleet, 1, T0 + 1, "|pid=1");
     assert_string_equal(show(fleet), "2\n1700000000000000\n|pid=1\n1700000000000001\n|pid=1\n0\n");
-    fleet_command(fleet, 0, "DEL", LINE "00000000000000000000000000000002", NULL);
+    fleet_command(fleet, 0, "DEL", STANDING "00000000000000000000000000000002", NULL);
     assert_string_equal(show(fleet), "1\n1700000000000001\n|pid=1\n0\n");
     fleet_command(fleet, 0, "FLUSHALL", NULL);
 }

@@ -20,7 +20,7 @@ local ids = {}
 for i = 1, #ranked, 2 do
     ids[#ids + 1] = ranked[i]
 end
-local in_line = call('ZCARD', base .. 'waiters')
+local in_line = call('ZCOUNT', base .. 'waiters', '-inf', '+inf')
 local line = {}
 for i, record in ipairs(read_records(ids)) do
     local owner = string.match(record or '', '^[^\n]*\n[^\n]*\n(.*)$')

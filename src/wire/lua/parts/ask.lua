@@ -20,7 +20,7 @@ if kept_order or (place ~= '' and holder) then
         return {1, now, fence}
     end
     -- What is there may be of another type, which is no concern of the line: the vote below says so.
-    if holder or call('EXISTS', lock) == 0 then
+    if holder or call('PTTL', lock) == -2 then
         if ticket then
             -- A caller goes behind all who came before, whatever its clock says; but for two milliseconds, in which several may reach
             -- the nodes in different orders and had better be sorted by their tickets. Once a quorum has taken it in, its ticket is the one

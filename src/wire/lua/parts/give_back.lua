@@ -19,9 +19,9 @@ if call('ZREM', base .. 'waiters', random) == 1 then
     call('DEL', base .. random)
 end
 if not ours then
-    if answer == 0 or call('EXISTS', lock) == 1 then
+    if answer == 0 or call('PTTL', lock) ~= -2 then
         -- The last one has left: but for the ticket of the one that has the lock, nothing is worth remembering.
-        if order.id ~= string.sub(held or '', 1, 32) and call('EXISTS', base .. 'waiters') == 0 then
+        if order.id ~= string.sub(held or '', 1, 32) and call('PTTL', base .. 'waiters') == -2 then
             call('DEL', order_key)
         end
         return answer

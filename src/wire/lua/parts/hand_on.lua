@@ -13,13 +13,14 @@ local function hand_on()
         since = order.given - 400000
     end
     while true do
-        local first = call('ZPOPMIN', waiters)
+        local first = call('ZRANGE', waiters, 0, 0, 'WITHSCORES')
         local id, ticket = first[1], first[2]
         if not id then
             -- Nobody is in line any more, and nobody has the lock: nothing is worth remembering.
             call('DEL', order_key)
             return
         end
+        call('ZREM', waiters, id)
         local record = call('GET', base .. id)
         local asked, text, ttl, channel, known_epoch, waiter = string.match(record or '', '^(%d+) (%d+) (%d+) (%S*)\n([^\n]*)\n(.*)$')
         if asked and known_epoch ~= '' and string.sub(epoch, 1, #known_epoch) == known_epoch and (id == random or asked + 0 >= since) then
