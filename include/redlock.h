@@ -329,8 +329,9 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_client_open(const redlock_
                                                                   redlock_client **client,
                                                                   redlock_report *report);
 
-/* Cancels what is under way (callbacks run with REDLOCK_CANCELED), sends what still has to be released, waiting
- * at most node_timeout_ms for it, and frees the client. Locks that were neither released nor freed stop being
+/* Cancels what is under way (callbacks run with REDLOCK_CANCELED), sends what still has to be released, and frees the
+ * client. It waits node_timeout_ms for a node that does not answer, and ten times as long for one that works off what
+ * was sent to it. Locks that were neither released nor freed stop being
  * renewed and expire at the nodes by themselves; their handles stay valid for redlock_lock_free(). Callbacks that are
  * still due run on the closing thread. Not to be called from a callback. */
 REDLOCK_API void redlock_client_close(redlock_client *client);

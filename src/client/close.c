@@ -61,12 +61,13 @@ void rl_client_unref(redlock_client *client)
 /* Gives releases that are on their way the time to arrive. */
 static void drain(redlock_client *client)
 {
-    struct rl_time until = rl_time_add(rl_client_now(client), client->engine.config.node_timeout);
+    struct rl_time began = rl_client_now(client);
+    struct rl_span look_every = rl_span_us(client->engine.config.node_timeout.us / 4);
 
     rl_engine_leave_locks(&client->engine);
     rl_poll_flush(client);
-    while (!rl_engine_drained(&client->engine) && rl_time_before(client->engine.now, until))
-        rl_driver_turn(client, until);
+    while (!rl_engine_drained(&client->engine, began))
+        rl_driver_turn(client, rl_time_add(client->engine.now, look_every));
 }
 
 /* Gives locks that are left at the nodes the time to reach nodes that are late. */

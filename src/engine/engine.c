@@ -19,7 +19,7 @@
 #include "engine/reaper.h"
 #include "engine/steps.h"
 
-enum { TIMER_TURNS = 4, PUT_OFF_US = 2000, PUT_OFF_APART_US = 10 };
+enum { TIMER_TURNS = 4, PUT_OFF_US = 2000, PUT_OFF_APART_US = 10, DRAIN_TIMEOUTS = 10 };
 
 /* ---- making one ---- */
 
@@ -345,17 +345,26 @@ void rl_engine_leave_locks(struct rl_engine *engine)
     rl_reaper_pay(engine, engine->now);
 }
 
-static bool node_drained(const struct rl_engine *engine, const struct rl_session *session)
+/* A node that works off what piled up on a busy machine answers now and then, and is waited for as long as it does. */
+static bool node_drained(const struct rl_engine *engine, const struct rl_session *session,
+                         struct rl_time began)
 {
-    if (session->state == RL_SESSION_READY && rl_session_silent(session, engine->now))
+    struct rl_span patience = engine->config.node_timeout;
+    struct rl_time now = engine->now;
+
+    if (session->exchange.pending_count == 0 && !rl_debts_waits(engine, session->node))
         return true;
-    return session->exchange.pending_count == 0 && !rl_debts_waits(engine, session->node);
+    if (session->state != RL_SESSION_READY || session->exchange.pending_count == 0)
+        return !rl_time_before(now, rl_time_add(began, patience));
+    return (rl_session_silent(session, now) && !rl_time_before(now, rl_time_add(session->heard, patience))) ||
+           rl_time_since(now, began).us >= DRAIN_TIMEOUTS * patience.us;
 }
 
-bool rl_engine_drained(const struct rl_engine *engine)
+bool rl_engine_drained(const struct rl_engine *engine, struct rl_time began)
 {
+    assert(!rl_time_before(engine->now, began));
     for (uint32_t node = 0; node < engine->node_count; node++)
-        if (!node_drained(engine, &engine->sessions[node]))
+        if (!node_drained(engine, &engine->sessions[node], began))
             return false;
     return true;
 }

@@ -85,8 +85,9 @@ void rl_engine_bring_up(struct rl_engine *engine);
 /* Locks still held are left at the nodes: whoever wanted them gone has released them. */
 void rl_engine_leave_locks(struct rl_engine *engine);
 
-/* Whether everything that must reach the nodes has, or cannot be hurried by waiting. */
-bool rl_engine_drained(const struct rl_engine *engine);
+/* Whether everything that must reach the nodes has, or is not worth waiting for any more since the wait began: longer than the
+ * node timeout only for nodes that go on answering. */
+bool rl_engine_drained(const struct rl_engine *engine, struct rl_time began);
 
 /* Nothing is sent any more, and nobody waits for an answer. Lock handles may live on after this. */
 void rl_engine_close(struct rl_engine *engine);

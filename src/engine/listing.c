@@ -7,15 +7,13 @@
 
 #include "engine/finds.h"
 #include "engine/guard.h"
+#include "engine/looks.h"
 #include "engine/record.h"
 #include "engine/report.h"
-#include "engine/survey.h"
 #include "engine/walk.h"
 #include "engine/watching.h"
-#include "wire/guard_command.h"
 
 enum {
-    LOOKS_AT_ONCE = 32,
     EVERY_ALONE_MS = 250,
     EVERY_WALK_MS = 1000,
     NOTIFIED_EVERY_MS = 2000, /* safety net where nodes notify */
@@ -86,46 +84,7 @@ void rl_listing_free(struct rl_operation *operation)
     rl_state_release(engine, listing, listing_size(listing));
 }
 
-/* ---- keys that were looked at already: nodes may name one twice, and several name the same one ---- */
-
-static enum rl_news note_known(struct rl_listing *listing, const char *key, size_t key_length)
-{
-    struct rl_known *known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, key, key_length);
-
-    if (known == NULL)
-        return RL_NEWS_NO_MEMORY;
-    if (known->walk == listing->walk)
-        return RL_NEWS_OLD;
-    if (known->fresh)
-        known->fresh = listing->walk == 1; /* what was not there at first has come since */
-    known->walk = listing->walk;
-    return RL_NEWS_NEW;
-}
-
-static enum rl_news note_key(struct rl_listing *listing, const char *key, size_t key_length)
-{
-    return listing->operation->kind == RL_OPERATION_WATCH
-               ? note_known(listing, key, key_length)
-               : rl_seen_note(rl_listing_engine(listing), &listing->seen, key, key_length);
-}
-
 /* ---- the end, for good or for now ---- */
-
-static void stop_looks(struct rl_listing *listing)
-{
-    struct rl_engine *engine = rl_listing_engine(listing);
-    struct rl_event cancel = {.kind = RL_EVENT_CANCEL, .now = engine->now};
-    struct rl_link *link = rl_list_first(&engine->operations);
-
-    while (link != NULL && listing->operation->looking > 0) {
-        struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
-
-        link = rl_list_next(&engine->operations, link);
-        if (look->parent == listing->operation)
-            rl_survey_event(look, &cancel);
-    }
-    rl_finds_drop_all(listing);
-}
 
 /* For the report: which nodes were gone through, and why others were not. */
 static void record_walk(struct rl_listing *listing)
@@ -146,7 +105,7 @@ static void end_listing(struct rl_listing *listing, redlock_result result)
     struct rl_operation *operation = listing->operation;
     redlock_lock *lock = operation->lock;
 
-    stop_looks(listing);
+    rl_looks_stop(listing);
     record_walk(listing);
     if (listing->alone && listing->stage != RL_LISTING_STARTING)
         rl_watching_leave(lock->engine);
@@ -160,30 +119,6 @@ static void tell(struct rl_listing *listing)
 {
     listing->stage = RL_LISTING_TELLING;
     rl_operation_finish(listing->operation, REDLOCK_OK);
-}
-
-/* ---- looking at one lock ---- */
-
-static bool begin_look(struct rl_listing *listing, const struct rl_page_entry *entry)
-{
-    struct rl_engine *engine = rl_listing_engine(listing);
-    size_t prefix = engine->config.key_prefix_length;
-    redlock_spec spec = {
-        .size = sizeof spec, .name = entry->key + prefix, .name_length = entry->key_length - prefix};
-    redlock_lock *lock = rl_lock_create(engine, &spec, spec.name_length, "nobody", strlen("nobody"));
-    struct rl_operation *look = lock != NULL ? rl_operation_create(engine, RL_OPERATION_INSPECT, lock) : NULL;
-
-    if (look == NULL) {
-        if (lock != NULL)
-            rl_lock_unref(lock);
-        return false;
-    }
-    look->parent = listing->operation;
-    look->request = listing->operation->request;
-    look->foreign = entry->foreign;
-    listing->operation->looking++;
-    rl_survey_start(look, listing->alone ? RL_COMMAND_WATCH : RL_COMMAND_PEEK);
-    return true;
 }
 
 /* ---- the walk ---- */
@@ -285,46 +220,6 @@ void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct
 
 /* ---- looks begin and end ---- */
 
-/* The next lock to look at: of the page, or of those that a walk did not meet. */
-static bool next_key(struct rl_listing *listing, struct rl_page_entry *entry)
-{
-    const struct rl_known *unseen;
-
-    if (!listing->rechecking)
-        return rl_page_next(&listing->answer, entry);
-    unseen = rl_knowns_unseen(&listing->knowns, listing->walk);
-    if (unseen == NULL)
-        return false;
-    *entry = (struct rl_page_entry){.key = unseen->key, .key_length = unseen->key_length};
-    return true;
-}
-
-/* Nodes match patterns, and are not believed more than they have to be. */
-static bool is_ours(const struct rl_engine *engine, const char *key, size_t key_length)
-{
-    size_t prefix = engine->config.key_prefix_length;
-
-    return key_length > prefix && key_length <= REDLOCK_NAME_MAX &&
-           memcmp(key, engine->config.key_prefix, prefix) == 0 && !rl_key_reserved(key, key_length);
-}
-
-static void begin_looks(struct rl_listing *listing)
-{
-    struct rl_page_entry entry;
-
-    while (listing->operation->looking < LOOKS_AT_ONCE && next_key(listing, &entry)) {
-        enum rl_news news;
-
-        if (!is_ours(rl_listing_engine(listing), entry.key, entry.key_length))
-            continue;
-        news = note_key(listing, entry.key, entry.key_length);
-        if (news == RL_NEWS_NO_MEMORY || (news == RL_NEWS_NEW && !begin_look(listing, &entry))) {
-            end_listing(listing, REDLOCK_NOMEM);
-            return;
-        }
-    }
-}
-
 /* Whether nodes that have the key will notify of a change: then there is no need to ask them often. */
 static bool is_notified(const struct rl_operation *look)
 {
@@ -363,7 +258,7 @@ static void look_again(struct rl_listing *listing)
                                   .key_length = listing->operation->lock->key_length};
 
     listing->stage = RL_LISTING_LOOKING;
-    if (!begin_look(listing, &entry))
+    if (!rl_looks_begin_one(listing, &entry))
         end_listing(listing, REDLOCK_NOMEM);
 }
 
@@ -446,8 +341,8 @@ bool rl_listing_check(struct rl_engine *engine)
         link = rl_list_next(&engine->listings, link);
         if (listing->stage != RL_LISTING_LOOKING)
             continue;
-        if (!listing->alone && listing->operation->looking < LOOKS_AT_ONCE)
-            begin_looks(listing);
+        if (!listing->alone && !rl_looks_begin(listing))
+            end_listing(listing, REDLOCK_NOMEM);
         if (listing->stage == RL_LISTING_LOOKING && listing->operation->looking == 0) {
             take_found(listing);
             done = true;

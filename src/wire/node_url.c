@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "wire/resp_writer.h"
+#include "wire/text_piece.h"
 
 enum {
     PORT_DEFAULT = 6379,
@@ -16,169 +17,68 @@ enum {
 
 static const char socket_advice[] = "a socket is written with its whole path: unix:///path/to/socket";
 
-/* A piece of the URL, not terminated. */
-struct piece {
-    const char *text;
-    size_t length;
-};
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static char to_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* Of host names and zones. The underscore is not in the standard, but in use. */
 static bool is_name_char(char c)
 {
-    return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || is_digit(c) || c == '-' || c == '.' || c == '_';
+    return (rl_to_lower(c) >= 'a' && rl_to_lower(c) <= 'z') || rl_is_digit(c) || c == '-' || c == '.' ||
+           c == '_';
 }
 
-/* The value of a hexadecimal digit, or -1. */
-static int hex_value(char c)
+static const char *read_db(struct rl_piece piece, struct rl_node_url *url)
 {
-    if (is_digit(c))
-        return c - '0';
-    if (to_lower(c) >= 'a' && to_lower(c) <= 'f')
-        return to_lower(c) - 'a' + 10;
-    return -1;
-}
-
-/* Where c first stands in the piece, or its length. */
-static size_t find_char(struct piece piece, char c)
-{
-    const char *at = piece.length > 0 ? memchr(piece.text, c, piece.length) : NULL;
-
-    return at != NULL ? (size_t)(at - piece.text) : piece.length;
-}
-
-static bool has_char(struct piece piece, char c)
-{
-    return find_char(piece, c) < piece.length;
-}
-
-static struct piece first_part(struct piece piece, size_t length)
-{
-    return (struct piece){piece.text, length};
-}
-
-static struct piece rest_from(struct piece piece, size_t start)
-{
-    return (struct piece){piece.text + start, piece.length - start};
-}
-
-/* Whether the piece begins with a word, in capitals or not. The word is in lower case. */
-static bool starts_with(struct piece piece, const char *word)
-{
-    size_t i;
-
-    for (i = 0; word[i] != '\0'; i++)
-        if (i == piece.length || to_lower(piece.text[i]) != word[i])
-            return false;
-    return true;
-}
-
-/* Digits only, at least one, at most max. */
-static bool read_number(struct piece piece, uint32_t max, uint32_t *value)
-{
-    uint32_t sum = 0;
-    size_t i;
-
-    for (i = 0; i < piece.length; i++) {
-        if (!is_digit(piece.text[i]))
-            return false;
-        sum = sum * 10 + (uint32_t)(piece.text[i] - '0');
-        if (sum > max)
-            return false;
-    }
-    *value = sum;
-    return piece.length > 0;
-}
-
-/* Undoes percent-encoding into a terminated string. */
-static const char *decode_piece(struct piece piece, const char *too_long, char *out, size_t capacity)
-{
-    size_t length = 0;
-    size_t i = 0;
-
-    while (i < piece.length) {
-        int byte = (unsigned char)piece.text[i++];
-
-        if (byte == '%') {
-            if (piece.length - i < 2 || hex_value(piece.text[i]) < 0 || hex_value(piece.text[i + 1]) < 0)
-                return "a % is not followed by two hexadecimal digits (write % itself as %25)";
-            byte = hex_value(piece.text[i]) * 16 + hex_value(piece.text[i + 1]);
-            i += 2;
-        }
-        if (byte == 0)
-            return "%00 cannot be part of a node's url";
-        if (length + 1 >= capacity)
-            return too_long;
-        out[length++] = (char)byte;
-    }
-    out[length] = '\0';
-    return NULL;
-}
-
-static const char *read_db(struct piece piece, struct rl_node_url *url)
-{
-    return read_number(piece, DB_MAX, &url->db) ? NULL : "database is not a number between 0 and 65535";
+    return rl_piece_number(piece, DB_MAX, &url->db) ? NULL : "database is not a number between 0 and 65535";
 }
 
 /* "user:password" or ":password". A password may hold further colons. */
-static const char *read_credentials(struct piece piece, struct rl_node_url *url)
+static const char *read_credentials(struct rl_piece piece, struct rl_node_url *url)
 {
-    size_t colon = find_char(piece, ':');
+    size_t colon = rl_piece_find(piece, ':');
     const char *wrong;
 
     if (colon == piece.length)
         return "credentials are written as user:password@ or :password@";
-    wrong = decode_piece(first_part(piece, colon), "user is too long (at most 127 bytes)", url->user,
-                         sizeof(url->user));
+    wrong = rl_piece_decode(rl_piece_first(piece, colon), "user is too long (at most 127 bytes)", url->user,
+                            sizeof(url->user));
     if (wrong != NULL)
         return wrong;
     url->has_password = true;
-    return decode_piece(rest_from(piece, colon + 1), "password is too long (at most 511 bytes)",
-                        url->password, sizeof(url->password));
+    return rl_piece_decode(rl_piece_rest(piece, colon + 1), "password is too long (at most 511 bytes)",
+                           url->password, sizeof(url->password));
 }
 
 /* Takes the credentials off the front. They end at the last @: people do put one into a password. */
-static const char *take_credentials(struct piece *authority, struct rl_node_url *url)
+static const char *take_credentials(struct rl_piece *authority, struct rl_node_url *url)
 {
     size_t end = authority->length;
-    struct piece credentials;
+    struct rl_piece credentials;
 
     while (end > 0 && authority->text[end - 1] != '@')
         end--;
     if (end == 0)
         return NULL;
-    credentials = first_part(*authority, end - 1);
-    *authority = rest_from(*authority, end);
+    credentials = rl_piece_first(*authority, end - 1);
+    *authority = rl_piece_rest(*authority, end);
     return read_credentials(credentials, url);
 }
 
 /* Looks like an IPv6 address: the resolver judges its groups. A zone may follow, as in fe80::1%eth0. */
-static bool is_ipv6(struct piece host)
+static bool is_ipv6(struct rl_piece host)
 {
-    size_t zone = find_char(host, '%');
+    size_t zone = rl_piece_find(host, '%');
     size_t colon_count = 0;
     size_t i;
 
     for (i = 0; i < host.length; i++) {
         char c = host.text[i];
 
-        if (i < zone ? hex_value(c) < 0 && c != ':' && c != '.' : i > zone && !is_name_char(c))
+        if (i < zone ? rl_hex_value(c) < 0 && c != ':' && c != '.' : i > zone && !is_name_char(c))
             return false;
         colon_count += c == ':';
     }
     return colon_count >= 2 && zone + 1 != host.length;
 }
 
-static const char *check_name(struct piece host)
+static const char *check_name(struct rl_piece host)
 {
     bool only_digits = true;
     size_t i;
@@ -188,15 +88,16 @@ static const char *check_name(struct piece host)
     for (i = 0; i < host.length; i++) {
         if (!is_name_char(host.text[i]))
             return "host has a character that no host name has";
-        only_digits = only_digits && is_digit(host.text[i]);
+        only_digits = only_digits && rl_is_digit(host.text[i]);
     }
     return only_digits ? "host is only a number; write host:port" : NULL;
 }
 
-static const char *read_host(struct piece piece, bool bracketed, struct rl_node_url *url)
+static const char *read_host(struct rl_piece piece, bool bracketed, struct rl_node_url *url)
 {
-    const char *wrong = decode_piece(piece, "host is too long (at most 134 bytes)", url->host, HOST_MAX + 1);
-    struct piece host = {url->host, strlen(url->host)};
+    const char *wrong =
+        rl_piece_decode(piece, "host is too long (at most 134 bytes)", url->host, HOST_MAX + 1);
+    struct rl_piece host = {url->host, strlen(url->host)};
 
     if (wrong != NULL)
         return wrong;
@@ -206,110 +107,112 @@ static const char *read_host(struct piece piece, bool bracketed, struct rl_node_
 }
 
 /* What follows the host: nothing, or a colon and the port. */
-static const char *read_port(struct piece piece, struct rl_node_url *url)
+static const char *read_port(struct rl_piece piece, struct rl_node_url *url)
 {
     uint32_t port = PORT_DEFAULT;
 
     if (piece.length > 0 && piece.text[0] != ':')
         return "something other than a port follows the bracket";
-    if (piece.length > 0 && (!read_number(rest_from(piece, 1), UINT16_MAX, &port) || port == 0))
+    if (piece.length > 0 && (!rl_piece_number(rl_piece_rest(piece, 1), UINT16_MAX, &port) || port == 0))
         return "port is not between 1 and 65535";
     url->port = (uint16_t)port;
     return NULL;
 }
 
 /* host, host:port, [address], [address]:port */
-static const char *read_address(struct piece piece, struct rl_node_url *url)
+static const char *read_address(struct rl_piece piece, struct rl_node_url *url)
 {
     bool bracketed = piece.length > 0 && piece.text[0] == '[';
-    size_t end = find_char(piece, bracketed ? ']' : ':');
+    size_t end = rl_piece_find(piece, bracketed ? ']' : ':');
     const char *wrong;
 
     if (bracketed && end == piece.length)
         return "the bracket around the address is not closed";
-    if (!bracketed && end < piece.length && has_char(rest_from(piece, end + 1), ':'))
+    if (!bracketed && end < piece.length && rl_piece_has(rl_piece_rest(piece, end + 1), ':'))
         return "put the address in brackets: redis://[::1]:6379";
     if (bracketed)
-        wrong = read_host((struct piece){piece.text + 1, end - 1}, true, url);
+        wrong = read_host((struct rl_piece){piece.text + 1, end - 1}, true, url);
     else
-        wrong = read_host(first_part(piece, end), false, url);
+        wrong = read_host(rl_piece_first(piece, end), false, url);
     if (wrong != NULL)
         return wrong;
-    return read_port(rest_from(piece, bracketed ? end + 1 : end), url);
+    return read_port(rl_piece_rest(piece, bracketed ? end + 1 : end), url);
 }
 
 /* ?durable=yes and, where there is no other place for it, ?db=N; several are joined by &. */
-static const char *read_query(struct piece query, bool with_db, struct rl_node_url *url)
+static const char *read_query(struct rl_piece query, bool with_db, struct rl_node_url *url)
 {
     const char *wrong = NULL;
     bool has_db = false;
 
     while (query.length > 0 && wrong == NULL) {
-        struct piece field = first_part(rest_from(query, 1), find_char(rest_from(query, 1), '&'));
+        struct rl_piece field =
+            rl_piece_first(rl_piece_rest(query, 1), rl_piece_find(rl_piece_rest(query, 1), '&'));
 
-        if (with_db && starts_with(field, "db=")) {
-            wrong = has_db ? "the database is given twice" : read_db(rest_from(field, strlen("db=")), url);
+        if (with_db && rl_piece_starts(field, "db=")) {
+            wrong =
+                has_db ? "the database is given twice" : read_db(rl_piece_rest(field, strlen("db=")), url);
             has_db = true;
-        } else if (starts_with(field, "durable=yes") && field.length == strlen("durable=yes"))
+        } else if (rl_piece_starts(field, "durable=yes") && field.length == strlen("durable=yes"))
             url->durable = true;
         else
             wrong =
                 with_db
                     ? "unknown query parameter; only ?db=N and ?durable=yes are known"
                     : "unknown query parameter; only ?durable=yes is known (a database: redis://host:port/2)";
-        query = rest_from(query, field.length + 1);
+        query = rl_piece_rest(query, field.length + 1);
     }
     return wrong;
 }
 
 /* [user:password@]host[:port][/db][?durable=yes] */
-static const char *read_network(struct piece piece, struct rl_node_url *url)
+static const char *read_network(struct rl_piece piece, struct rl_node_url *url)
 {
-    size_t query = find_char(piece, '?');
-    size_t slash = find_char(first_part(piece, query), '/');
-    struct piece authority = first_part(piece, slash);
+    size_t query = rl_piece_find(piece, '?');
+    size_t slash = rl_piece_find(rl_piece_first(piece, query), '/');
+    struct rl_piece authority = rl_piece_first(piece, slash);
     const char *wrong;
 
-    if (has_char(rest_from(piece, slash), '@'))
+    if (rl_piece_has(rl_piece_rest(piece, slash), '@'))
         return "a / or ? in a password is written as %2F or %3F";
-    wrong = read_query(rest_from(piece, query), false, url);
+    wrong = read_query(rl_piece_rest(piece, query), false, url);
     if (wrong == NULL)
         wrong = take_credentials(&authority, url);
     if (wrong == NULL)
         wrong = read_address(authority, url);
     if (wrong == NULL && slash + 1 < query)
-        wrong = read_db((struct piece){piece.text + slash + 1, query - slash - 1}, url);
+        wrong = read_db((struct rl_piece){piece.text + slash + 1, query - slash - 1}, url);
     return wrong;
 }
 
 /* [user:password@]/path[?db=N][&durable=yes] */
-static const char *read_unix(struct piece piece, struct rl_node_url *url)
+static const char *read_unix(struct rl_piece piece, struct rl_node_url *url)
 {
-    size_t query = find_char(piece, '?');
-    size_t slash = find_char(first_part(piece, query), '/');
-    struct piece authority = first_part(piece, slash);
-    struct piece path = {piece.text + slash, query - slash};
+    size_t query = rl_piece_find(piece, '?');
+    size_t slash = rl_piece_find(rl_piece_first(piece, query), '/');
+    struct rl_piece authority = rl_piece_first(piece, slash);
+    struct rl_piece path = {piece.text + slash, query - slash};
     const char *wrong = take_credentials(&authority, url);
 
     if (wrong != NULL)
         return wrong;
     if (authority.length > 0 || path.length == 0)
         return socket_advice;
-    wrong = decode_piece(path, "path of the socket is too long (at most 107 bytes)", url->path,
-                         sizeof(url->path));
+    wrong = rl_piece_decode(path, "path of the socket is too long (at most 107 bytes)", url->path,
+                            sizeof(url->path));
     if (wrong != NULL)
         return wrong;
     if (url->path[strlen(url->path) - 1] == '/')
         return socket_advice;
-    return read_query(rest_from(piece, query), true, url);
+    return read_query(rl_piece_rest(piece, query), true, url);
 }
 
 /* host or host:port, without a scheme. */
-static const char *read_bare(struct piece piece, struct rl_node_url *url)
+static const char *read_bare(struct rl_piece piece, struct rl_node_url *url)
 {
-    if (starts_with(piece, "/") || starts_with(piece, "unix:"))
+    if (rl_piece_starts(piece, "/") || rl_piece_starts(piece, "unix:"))
         return socket_advice;
-    if (has_char(piece, '/') || has_char(piece, '@') || has_char(piece, '?'))
+    if (rl_piece_has(piece, '/') || rl_piece_has(piece, '@') || rl_piece_has(piece, '?'))
         return "more than host:port needs redis:// in front";
     return read_address(piece, url);
 }
@@ -324,33 +227,33 @@ static const struct scheme {
 };
 
 /* Whether "://" ends a word of letters at the start: then it is a scheme, and one we do not know. */
-static bool has_scheme(struct piece piece)
+static bool has_scheme(struct rl_piece piece)
 {
-    size_t colon = find_char(piece, ':');
+    size_t colon = rl_piece_find(piece, ':');
 
-    return colon > 0 && starts_with(rest_from(piece, colon), "://") &&
-           !has_char(first_part(piece, colon), '/');
+    return colon > 0 && rl_piece_starts(rl_piece_rest(piece, colon), "://") &&
+           !rl_piece_has(rl_piece_first(piece, colon), '/');
 }
 
-static const char *read_url(struct piece piece, struct rl_node_url *url)
+static const char *read_url(struct rl_piece piece, struct rl_node_url *url)
 {
     const struct scheme *scheme;
 
     for (scheme = schemes; scheme->text != NULL; scheme++) {
-        if (!starts_with(piece, scheme->text))
+        if (!rl_piece_starts(piece, scheme->text))
             continue;
-        piece = rest_from(piece, strlen(scheme->text));
+        piece = rl_piece_rest(piece, strlen(scheme->text));
         url->transport = scheme->transport;
         return scheme->transport == RL_TRANSPORT_UNIX ? read_unix(piece, url) : read_network(piece, url);
     }
-    if (starts_with(piece, "http://") || starts_with(piece, "https://"))
+    if (rl_piece_starts(piece, "http://") || rl_piece_starts(piece, "https://"))
         return "a node speaks the redis protocol, not http: write redis://host:port";
     if (has_scheme(piece))
         return "unknown scheme; known are redis://, rediss://, valkey://, valkeys:// and unix://";
     return read_bare(piece, url);
 }
 
-static const char *check_characters(struct piece piece)
+static const char *check_characters(struct rl_piece piece)
 {
     size_t i;
 
@@ -401,7 +304,7 @@ static void show_host(struct rl_writer *display, const char *host)
     bool in_zone = false;
 
     for (; *host != '\0'; host++) {
-        char c = in_zone ? *host : to_lower(*host);
+        char c = in_zone ? *host : rl_to_lower(*host);
 
         in_zone = in_zone || c == '%';
         rl_write_raw(display, &c, 1);
@@ -412,7 +315,7 @@ static void show_host(struct rl_writer *display, const char *host)
 
 static void show_network(struct rl_writer *display, const struct rl_node_url *url)
 {
-    bool bracketed = has_char((struct piece){url->host, strlen(url->host)}, ':');
+    bool bracketed = rl_piece_has((struct rl_piece){url->host, strlen(url->host)}, ':');
 
     show_text(display, url->transport == RL_TRANSPORT_TLS ? "rediss://" : "redis://");
     show_text(display, bracketed ? "[" : "");
@@ -441,7 +344,7 @@ static const char *build_display(struct rl_node_url *url)
 
 const char *rl_node_url_parse(const char *text, size_t length, struct rl_node_url *url)
 {
-    struct piece piece = {text, length};
+    struct rl_piece piece = {text, length};
     const char *wrong = check_characters(piece);
 
     memset(url, 0, sizeof(*url));

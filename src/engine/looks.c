@@ -1,0 +1,115 @@
+/*
+ * Looks at single locks; see looks.h.
+ */
+#include "engine/looks.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "engine/finds.h"
+#include "engine/survey.h"
+#include "wire/guard_command.h"
+
+enum { LOOKS_AT_ONCE = 32 };
+
+bool rl_looks_begin_one(struct rl_listing *listing, const struct rl_page_entry *entry)
+{
+    struct rl_engine *engine = rl_listing_engine(listing);
+    size_t prefix = engine->config.key_prefix_length;
+    redlock_spec spec = {
+        .size = sizeof spec, .name = entry->key + prefix, .name_length = entry->key_length - prefix};
+    redlock_lock *lock = rl_lock_create(engine, &spec, spec.name_length, "nobody", strlen("nobody"));
+    struct rl_operation *look = lock != NULL ? rl_operation_create(engine, RL_OPERATION_INSPECT, lock) : NULL;
+
+    assert(entry->key_length >= prefix);
+    if (look == NULL) {
+        if (lock != NULL)
+            rl_lock_unref(lock);
+        return false;
+    }
+    look->parent = listing->operation;
+    look->request = listing->operation->request;
+    look->foreign = entry->foreign;
+    listing->operation->looking++;
+    rl_survey_start(look, listing->alone ? RL_COMMAND_WATCH : RL_COMMAND_PEEK);
+    return true;
+}
+
+static enum rl_news note_known(struct rl_listing *listing, const char *key, size_t key_length)
+{
+    struct rl_known *known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, key, key_length);
+
+    if (known == NULL)
+        return RL_NEWS_NO_MEMORY;
+    if (known->walk == listing->walk)
+        return RL_NEWS_OLD;
+    if (known->fresh)
+        known->fresh = listing->walk == 1; /* what was not there at first has come since */
+    known->walk = listing->walk;
+    return RL_NEWS_NEW;
+}
+
+/* Nodes may name a key twice, and several name the same one. */
+static enum rl_news note_key(struct rl_listing *listing, const char *key, size_t key_length)
+{
+    return listing->operation->kind == RL_OPERATION_WATCH
+               ? note_known(listing, key, key_length)
+               : rl_seen_note(rl_listing_engine(listing), &listing->seen, key, key_length);
+}
+
+/* The next lock to look at: of the page, or of those that a walk did not meet. */
+static bool next_key(struct rl_listing *listing, struct rl_page_entry *entry)
+{
+    const struct rl_known *unseen;
+
+    if (!listing->rechecking)
+        return rl_page_next(&listing->answer, entry);
+    unseen = rl_knowns_unseen(&listing->knowns, listing->walk);
+    if (unseen == NULL)
+        return false;
+    *entry = (struct rl_page_entry){.key = unseen->key, .key_length = unseen->key_length};
+    return true;
+}
+
+/* Nodes match patterns, and are not believed more than they have to be. */
+static bool is_ours(const struct rl_engine *engine, const char *key, size_t key_length)
+{
+    size_t prefix = engine->config.key_prefix_length;
+
+    return key_length > prefix && key_length <= REDLOCK_NAME_MAX &&
+           memcmp(key, engine->config.key_prefix, prefix) == 0 && !rl_key_reserved(key, key_length);
+}
+
+bool rl_looks_begin(struct rl_listing *listing)
+{
+    struct rl_page_entry entry;
+
+    assert(!listing->alone);
+    assert(listing->stage == RL_LISTING_LOOKING);
+    while (listing->operation->looking < LOOKS_AT_ONCE && next_key(listing, &entry)) {
+        enum rl_news news;
+
+        if (!is_ours(rl_listing_engine(listing), entry.key, entry.key_length))
+            continue;
+        news = note_key(listing, entry.key, entry.key_length);
+        if (news == RL_NEWS_NO_MEMORY || (news == RL_NEWS_NEW && !rl_looks_begin_one(listing, &entry)))
+            return false;
+    }
+    return true;
+}
+
+void rl_looks_stop(struct rl_listing *listing)
+{
+    struct rl_engine *engine = rl_listing_engine(listing);
+    struct rl_event cancel = {.kind = RL_EVENT_CANCEL, .now = engine->now};
+    struct rl_link *link = rl_list_first(&engine->operations);
+
+    while (link != NULL && listing->operation->looking > 0) {
+        struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
+
+        link = rl_list_next(&engine->operations, link);
+        if (look->parent == listing->operation)
+            rl_survey_event(look, &cancel);
+    }
+    rl_finds_drop_all(listing);
+}
