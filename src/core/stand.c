@@ -592,6 +592,8 @@ static void take_node(struct rl_stand *stand, const struct rl_event *event, stru
 
     if (stand->phase != RL_STAND_WAITING)
         return;
+    if (event->kind == RL_EVENT_UP && node->state == RL_STAND_ASKED)
+        return; /* it is owed the question, and gets it now */
     if (event->kind == RL_EVENT_UP)
         ask(stand, rl_node_set_one(event->node), event->now, effects);
     else if (node->state != RL_STAND_HAS)
