@@ -57,6 +57,7 @@ extern "C" {
 #define REDLOCK_TTL_MIN_MS 50       /* shorter leases leave no time to use them */
 #define REDLOCK_TTL_MAX_MS 86400000 /* one day */
 #define REDLOCK_VALUE_MAX 4194304   /* bytes of a value that redlock_update() changes */
+#define REDLOCK_PARTIES_MAX 500     /* parties of a barrier */
 #define REDLOCK_WAIT_FOREVER (-1)
 
 /* A connection to all nodes; shared by any number of threads. */
@@ -176,7 +177,7 @@ typedef struct redlock_node_report {
     int64_t eligible_in_ms; /* quarantine left; 0 when it is eligible, -1 when that cannot be said */
     int64_t latency_us;     /* from question to answer; -1 when there was none */
     int64_t ttl_left_ms;    /* of the key that is there; -1 never expires, -2 not known */
-    uint64_t fence;         /* the highest fence the node told; 0 none */
+    uint64_t fence;         /* the highest fencing token it named; 0 none */
     const char *url;        /* the node, without password */
     const char *detail;     /* the cause in words; empty when there is nothing to say */
     const char *owner;      /* inspect: the owner value seen there, and a NUL behind it; NULL none was */
@@ -188,7 +189,7 @@ typedef struct redlock_node_report {
 /* A waiter for a lock, in the report of an inspection. */
 typedef struct redlock_waiter {
     size_t size;        /* sizeof(redlock_waiter) */
-    uint32_t count;     /* callers of that client who wait for it together */
+    uint32_t count;     /* callers of that client that wait for it together */
     uint32_t place;     /* in the line of a fair lock, 1 is the next; 0 waits for an ordinary one */
     redlock_holder who; /* since_ms: since when they wait; the id is empty */
 } redlock_waiter;
@@ -250,12 +251,20 @@ typedef enum redlock_mode {
         1 /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that lost locks */
 } redlock_mode;
 
+/* What a lock looks like at the nodes. */
+typedef enum redlock_format {
+    REDLOCK_FORMAT_COMMON = 0, /* a text with the owner value, which most lock libraries share */
+    /* The hash of Redisson (Java), so that its locks and ours exclude and wake each other; on one node, or on several as its RedLock.
+     * Only with REDLOCK_PLAIN: no fence, and no guard against nodes that lost locks. */
+    REDLOCK_FORMAT_REDISSON = 1
+} redlock_format;
+
 typedef struct redlock_options {
     size_t size;            /* sizeof(redlock_options) */
     const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
     const char *key_prefix; /* put before every name; default none */
     redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
-    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. Clients may differ: nodes are told,
+    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. Clients may differ: each announces its own,
      * and one that was wiped learns the longest one in use from a quorum of the others. Default 60000. */
     uint32_t max_ttl_ms;
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
@@ -279,6 +288,7 @@ typedef struct redlock_options {
     void *trace_context;
     /* log and trace run in the middle of things, on any thread: they must not call the library nor fork. */
     uint32_t pid; /* said in owner values; default: this process, which may end before its lock does */
+    redlock_format format; /* default REDLOCK_FORMAT_COMMON; all programs that share a lock have to agree */
 } redlock_options;
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)
@@ -292,10 +302,13 @@ typedef void (*redlock_lost_fn)(void *context, redlock_lock *lock, const redlock
  * be tried again while validity lasts. Same rules as redlock_lost_fn. */
 typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
-/* Who comes next when several want a lock. More kinds may come; a library that does not know one says REDLOCK_INVALID. */
+/* Which waiter comes next. More kinds may come; a library that does not know one returns REDLOCK_INVALID. */
 typedef enum redlock_kind {
-    REDLOCK_EXCLUSIVE = 0, /* callers of one client in their order; between clients whoever is quickest */
-    REDLOCK_FAIR = 1 /* everybody in the order of asking, whichever client they are of; guarded mode only */
+    REDLOCK_EXCLUSIVE = 0, /* callers of one client in their order; between clients the quickest one */
+    REDLOCK_FAIR = 1, /* everybody in the order of asking, whichever client they are of; guarded mode only */
+    /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
+     * REDLOCK_EXCLUSIVE. Only with REDLOCK_FORMAT_REDISSON in this version. */
+    REDLOCK_SHARED = 2
 } redlock_kind;
 
 /* The lock a caller wants. */
@@ -310,11 +323,11 @@ typedef struct redlock_spec {
     uint32_t max_extensions; /* renewals and extends together; default no limit */
     int64_t max_hold_ms;     /* lost at this age whatever happens; default no limit */
     uint32_t unbound;        /* 1: keep renewing when the acquiring thread exits; async locks always are */
-    const char *why;         /* shown to everybody who waits; default nothing */
+    const char *why;         /* shown to waiters; default nothing */
     redlock_lost_fn on_lost;
     redlock_renewed_fn on_renewed; /* default none */
     void *context;                 /* given to both */
-    /* A few bytes of the caller's own, carried in the owner value for whoever reads that: see redlock_holder.tag. Not
+    /* A few bytes of the caller's own, carried in the owner value for its readers: see redlock_holder.tag. Not
      * secret, not interpreted; at most REDLOCK_TAG_MAX bytes; default none. */
     const void *tag;
     size_t tag_length;
@@ -422,7 +435,7 @@ REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *n
 
 /* ---- operating ----------------------------------------------------------------------------------------- */
 
-/* A lock as redlock_list() and redlock_watch() tell of it. Gone when the callback returns. */
+/* A lock as redlock_list() and redlock_watch() report it. Gone when the callback returns. */
 typedef struct redlock_listed {
     size_t size;      /* sizeof(redlock_listed) */
     const char *name; /* any bytes, without key_prefix; a NUL behind it */
@@ -432,7 +445,7 @@ typedef struct redlock_listed {
     uint32_t votes;   /* nodes that have this holder's key */
     uint32_t node_count;
     uint32_t quorum;
-    uint32_t waiting; /* callers known to wait for it, as redlock_inspect() tells */
+    uint32_t waiting; /* callers known to wait for it, as redlock_inspect() reports */
     int64_t
         ttl_left_ms; /* how long a quorum will have it unless it is renewed; -1 never expires, -2 not known */
     uint64_t fence;  /* the highest that was seen for the name; 0 none */
@@ -462,8 +475,8 @@ typedef int (*redlock_listed_fn)(void *context, const redlock_listed *lock);
 
 /* Tells of every lock that a quorum of nodes has: walks through the keys of as many nodes as every quorum meets, a few hundred
  * keys at a time, so that no command keeps a node for longer than a millisecond or so, and asks all nodes about each lock
- * that it finds. A lock that is held all the while is told of exactly once; one that is taken or released
- * meanwhile may be told of or not. Memory: 16 bytes a lock. spec NULL: all. REDLOCK_NO_QUORUM, REDLOCK_FORBIDDEN: too few nodes
+ * that it finds. A lock that is held all the while is reported exactly once; one that is taken or released
+ * meanwhile may be reported or not. Memory: 16 bytes a lock. spec NULL: all. REDLOCK_NO_QUORUM, REDLOCK_FORBIDDEN: too few nodes
  * could be walked through, and the list is not complete. */
 REDLOCK_API redlock_result redlock_list(redlock_client *client, const redlock_list_spec *spec,
                                         redlock_listed_fn listed, void *context, redlock_report *report);
@@ -487,7 +500,7 @@ typedef struct redlock_event {
     redlock_change change;
     int64_t at_ms;         /* when it was seen: wall clock, milliseconds since 1970 */
     redlock_listed lock;   /* as it is now; the holder is empty when nobody has it */
-    redlock_holder before; /* who had it before, if it was somebody else */
+    redlock_holder before; /* the holder before, if it was another one */
 } redlock_event;
 
 /* Runs for each event, in order; as redlock_listed_fn. */
@@ -496,7 +509,7 @@ typedef int (*redlock_event_fn)(void *context, const redlock_event *event);
 /* Tells what happens to locks, until its callback wants no more (REDLOCK_CANCELED) or the client is closed. It compares what it
  * sees with what it saw before. One name: nodes notify it of changes where they can (RESP3), and it looks every every_ms where
  * they do not. Several: it walks through the keys like redlock_list(), every every_ms or a quarter of the time, whichever is
- * less often. So what begins and ends between two looks is not told of, several changes may be told of as one, and a
+ * less often. So what begins and ends between two looks is not reported, several changes may be reported as one, and a
  * release just before the end of a lease looks like an expiry. Memory: some 600 bytes a lock. spec NULL: all. */
 REDLOCK_API redlock_result redlock_watch(redlock_client *client, const redlock_list_spec *spec,
                                          redlock_event_fn event, void *context, redlock_report *report);
@@ -524,12 +537,12 @@ typedef struct redlock_break_spec {
 /* Ends somebody else's hold, on every node and of this holder only: a successor is never hit. For grace_ms, but no longer than its
  * lease would have lasted, nobody else gets the lock: a holder that is alive finds out when it renews (every third of its TTL by
  * default) or asks for anything else, its on_lost runs with report->broken, and then the lock is free at once. A holder
- * that does not ask in that time is not told before somebody else can have the lock, and may go on working: that is what fences are
+ * that does not ask in that time is not told before somebody else can have the lock, and may go on working: that is what fencing tokens are
  * for. The next holder's is higher, with or without a grace. Locks that are never renewed want a grace as long as their TTL, or a
  * holder that is known to be gone.
  * REDLOCK_OK: a quorum of nodes does not have the hold any more; report->holder_ttl_left_ms is how long others are kept out at
- * most. Nodes that are away are told when they come back, as long as the client lives. REDLOCK_NOT_HELD: no such holder was seen;
- * report->holder is who has it. REDLOCK_NO_QUORUM and the like: too few nodes answered, and its holder may go on. */
+ * most. Nodes that are away are updated when they come back, as long as the client lives. REDLOCK_NOT_HELD: no such holder was seen;
+ * report->holder is the present holder. REDLOCK_NO_QUORUM and the like: too few nodes answered, and its holder may go on. */
 REDLOCK_API redlock_result redlock_break(redlock_client *client, const redlock_break_spec *spec,
                                          redlock_report *report);
 
@@ -552,7 +565,70 @@ REDLOCK_API redlock_result redlock_update(redlock_client *client, uint32_t node,
                                           size_t key_length, redlock_update_fn change, void *context,
                                           uint32_t tries, redlock_report *report);
 
-/* ---- asynchronous twins -------------------------------------------------------------------------------- */
+/* Notes at all nodes, by their own clocks, that something of this name was done age_ms ago, and keeps that for keep_ms. A note never
+ * goes back to an earlier one. Meant for holders of a lock: without one, two may note at once. Clocks of hosts do not matter. REDLOCK_OK: a quorum has it. */
+REDLOCK_API redlock_result redlock_mark(redlock_client *client, const char *name, size_t name_length,
+                                        int64_t age_ms, int64_t keep_ms, redlock_report *report);
+
+/* How long ago that was: the latest note that any node has, of all that answer. REDLOCK_OK: *age_ms is it; report->granted nodes answered, and
+ * report->held have a note. REDLOCK_NOT_HELD: a quorum answered, and none has one. Others: too few answered to know. */
+REDLOCK_API redlock_result redlock_marked(redlock_client *client, const char *name, size_t name_length,
+                                          int64_t *age_ms, redlock_report *report);
+
+/* A meeting of several parties. */
+typedef struct redlock_barrier_spec {
+    size_t size;        /* sizeof(redlock_barrier_spec) */
+    const char *name;   /* the same for all parties */
+    size_t name_length; /* default strlen(name) */
+    uint32_t parties;   /* how many have to come, at most REDLOCK_PARTIES_MAX; the same for all */
+    uint32_t lease_ms;  /* how long a party that died still counts; default 15000, at least 1000 */
+    /* Runs at every look, some times a second, with how many are waiting; anything but 0: give up, REDLOCK_CANCELED. On the calling
+     * thread. It may call anything but redlock_client_close(). Default none. */
+    int (*waiting)(void *context, uint32_t arrived);
+    void *context;
+} redlock_barrier_spec;
+
+#define REDLOCK_BARRIER_SPEC_INIT REDLOCK_INIT_(redlock_barrier_spec)
+
+/* Waits until so many parties have come, and goes on with them; then the next ones can meet under that name. Never early: no party goes on unless
+ * as many as that have come, and each arrival lets only one meeting begin. Guarded mode only; it takes the lock "barrier:" + name for a moment.
+ * REDLOCK_OK: go on. REDLOCK_TIMEOUT, REDLOCK_CANCELED: this party does not count any more. REDLOCK_NO_QUORUM and the like: too few nodes
+ * answered; if the line says that it is not known, the others may count on this party. A party that dies, or is stopped for longer than its
+ * lease, counts until that ends. */
+REDLOCK_API redlock_result redlock_barrier(redlock_client *client, const redlock_barrier_spec *spec,
+                                           int64_t wait_ms, redlock_report *report);
+
+/* ---- locks of the oldest kind ---------------------------------------------------------------------------- */
+
+/* A lock as programs have taken it since before SET NX PX: SETNX with the time of its end as the value, and GETSET to take over one that has
+ * ended; on one node. To share locks with such programs, and for nothing else: it needs equal clocks everywhere, has no owner and no fence, a
+ * caller that comes too late moves the end of the lock, and whoever deletes the key ends it for everybody. */
+typedef struct redlock_legacy_spec {
+    size_t size;        /* sizeof(redlock_legacy_spec) */
+    const char *name;   /* of the lock; with key_prefix it is the key */
+    size_t name_length; /* default strlen(name) */
+    uint32_t ttl_ms;    /* until its end; default 15000 */
+    uint32_t
+        seconds; /* 1: ends are written in seconds since 1970; default 0: milliseconds. All programs must agree */
+} redlock_legacy_spec;
+
+#define REDLOCK_LEGACY_SPEC_INIT REDLOCK_INIT_(redlock_legacy_spec)
+
+/* Takes it, waiting as redlock_acquire() does, but by asking again and again. The client has one node. REDLOCK_OK: *end_ms is its end, in the node's
+ * time, and all there is to know a hold by; report->validity_ms is how long it may be relied on, if clocks are equal. REDLOCK_BUSY,
+ * REDLOCK_TIMEOUT: held. REDLOCK_FOREIGN_TYPE: the key holds no time. */
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_legacy_acquire(redlock_client *client,
+                                                                     const redlock_legacy_spec *spec,
+                                                                     int64_t wait_ms, int64_t *end_ms,
+                                                                     redlock_report *report);
+
+/* Moves the end to ttl_ms from now, or deletes the key; only while *end_ms has not come, else REDLOCK_LOST. REDLOCK_NOT_HELD: the key is gone. */
+REDLOCK_API redlock_result redlock_legacy_extend(redlock_client *client, const redlock_legacy_spec *spec,
+                                                 int64_t *end_ms, redlock_report *report);
+REDLOCK_API redlock_result redlock_legacy_release(redlock_client *client, const redlock_legacy_spec *spec,
+                                                  int64_t end_ms, redlock_report *report);
+
+/* ---- asynchronous calls -------------------------------------------------------------------------------- */
 
 /* REDLOCK_OK from an _async call means: the callback will run exactly once. Anything else: it never will.
  * Callbacks run on a thread of the library, or inside redlock_client_process() once redlock_client_fd() was
@@ -696,7 +772,7 @@ typedef enum redlock_role {
 /* What is known of a node itself: from its greeting, and the lower half once redlock_examine() has asked for it. */
 typedef struct redlock_node_facts {
     size_t size;      /* sizeof(redlock_node_facts) */
-    char server[16];  /* "redis" or "valkey"; empty when it was never connected, or does not tell */
+    char server[16];  /* "redis" or "valkey"; empty when it was never connected, or does not say */
     char version[16]; /* "7.0.15" */
     redlock_role role;
     uint32_t cluster;           /* 1: it is a node of a cluster */
@@ -704,7 +780,7 @@ typedef struct redlock_node_facts {
     int64_t uptime_s;           /* when it was greeted */
     int64_t clock_offset_us;    /* its clock less this machine's, at the last look; INT64_MIN not known */
     int64_t certificate_ends_s; /* of its TLS certificate, in seconds since 1970; 0 no TLS */
-    int64_t longest_ttl_ms;     /* the longest max_ttl_ms that it was told by clients; 0 not known */
+    int64_t longest_ttl_ms;     /* the longest max_ttl_ms that clients announced to it; 0 not known */
     uint32_t durable;           /* 1: its URL says that it keeps its memory over a restart */
     uint32_t examined;          /* 1: what follows was asked for, and answered */
     int32_t append_only;        /* 1 it keeps an append-only file, 0 it does not, -1 not known */

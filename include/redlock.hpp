@@ -3,7 +3,7 @@
  * It adds ownership, std::chrono, exceptions, callables and coroutines; what a lock promises is said in redlock.h.
  *
  * Conventions
- * - Every call comes twice: one throws redlock::error, its twin with a report as the last argument never does (but for
+ * - Every call comes twice: one throws redlock::error, the other with a report as the last argument never does (but for
  *   std::bad_alloc) and leaves the result there. try_acquire and its timed forms do not throw when somebody else has the lock.
  * - A lock is released once: by release(), or by its destructor, which says nothing when that fails. Destructors wait for a
  *   quorum to confirm, but inside a callback and once client::fd() was asked for they only send the release.
@@ -79,10 +79,11 @@ enum class result : int {
     system = REDLOCK_SYSTEM
 };
 
-/* Who comes next when several want a lock. A kind of redlock.h that has no name here: static_cast<kind>(REDLOCK_...). */
-enum class kind : int { exclusive = REDLOCK_EXCLUSIVE, fair = REDLOCK_FAIR };
+/* Which waiter comes next. A kind of redlock.h that has no name here: static_cast<kind>(REDLOCK_...). */
+enum class kind : int { exclusive = REDLOCK_EXCLUSIVE, fair = REDLOCK_FAIR, shared = REDLOCK_SHARED };
 
 enum class mode : int { guarded = REDLOCK_GUARDED, plain = REDLOCK_PLAIN };
+enum class format : int { common = REDLOCK_FORMAT_COMMON, redisson = REDLOCK_FORMAT_REDISSON };
 
 enum class log_level : int {
     error = REDLOCK_LOG_ERROR,
@@ -425,6 +426,7 @@ struct options {
     std::string nodes{}; /* default: the environment's REDLOCK_NODES */
     std::string key_prefix{};
     redlock::mode mode = redlock::mode::guarded;
+    redlock::format format = redlock::format::common; /* redisson: in plain mode only */
     std::chrono::milliseconds max_ttl{};
     std::string client_name{};
     std::string user{}, password{};
@@ -451,7 +453,7 @@ struct spec {
     std::uint32_t max_extensions = 0;        /* renewals and extends together; default no limit */
     std::chrono::milliseconds max_hold{};    /* lost at this age whatever happens; default no limit */
     bool bound_to_thread = false;            /* renewals end with the thread that acquired it */
-    std::string why{};                       /* shown to everybody who waits */
+    std::string why{};                       /* shown to waiters */
     std::string tag{};                       /* any bytes of the caller's own, at most REDLOCK_TAG_MAX */
     /* Both run on a thread of the library; on_lost at the latest when validity ends. lock::lost() is set before. */
     std::function<void(const report_view &)> on_lost{};
@@ -671,7 +673,7 @@ inline redlock_spec to_raw(const spec &wanted, holding *held)
     raw.tag = text_or_null(wanted.tag);
     raw.tag_length = wanted.tag.size();
     raw.context = held;
-    /* A lease that ends by itself needs no thread to say so, unless somebody wants to be told. */
+    /* A lease that ends by itself needs no thread to say so, unless there is a callback for it. */
     raw.on_lost = wanted.renew || wanted.on_lost ? detail::on_lost : nullptr;
     raw.on_renewed = wanted.on_renewed ? detail::on_renewed : nullptr;
     return raw;
@@ -780,6 +782,7 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
     raw.nodes = given.nodes.empty() ? std::getenv("REDLOCK_NODES") : given.nodes.c_str();
     raw.key_prefix = text_or_null(given.key_prefix);
     raw.mode = static_cast<redlock_mode>(given.mode);
+    raw.format = static_cast<redlock_format>(given.format);
     raw.max_ttl_ms = to_ms32(given.max_ttl);
     raw.client_name = text_or_null(given.client_name);
     raw.user = text_or_null(given.user);
@@ -986,7 +989,7 @@ class [[nodiscard]] lock
         one.swap(other);
     }
 
-    /* Whether it was acquired and not released yet. It may have been lost all the same: held() and lost() tell. */
+    /* Whether it was acquired and not released yet. It may have been lost all the same: held() and lost() say so. */
     explicit operator bool() const noexcept
     {
         return held_ != nullptr;
@@ -1068,7 +1071,7 @@ class [[nodiscard]] lock
         return value;
     }
 
-    /* done(const report_view &). The twins with a result leave there whether the call began. */
+    /* done(const report_view &). Those with a result leave there whether the call began. */
     template <class Done> request extend_async(std::chrono::milliseconds ttl, Done done);
     template <class Done>
     request extend_async(std::chrono::milliseconds ttl, Done done, redlock::result &began);
@@ -1544,7 +1547,7 @@ class client
         return static_cast<result>(redlock_release_owner(native_handle(), name.data(), name.size(),
                                                          owner.data(), owner.size(), why.prepare()));
     }
-    /* Who holds a name, who waits for it, and what each node says. An empty name: only how the nodes are. */
+    /* The holder of a name, its waiters, and what each node says. An empty name: only how the nodes are. */
     redlock::report inspect(std::string_view name = {})
     {
         redlock::report why;

@@ -68,7 +68,7 @@ def cost_table(document):
         rows.append([row["label"], place(row), cell(row["figures"].get("node_us_per_acquire"), 2),
                      cell(row["figures"].get("nodes_cpu_us_per_pair"), 1), share])
     return ("What the nodes do: guarded / plain",
-            ["workload", "nodes", "a node's us per acquire", "all nodes' CPU, us a pair", "fence agreed in one round"], rows)
+            ["workload", "nodes", "a node's us per acquire", "all nodes' CPU, us a pair", "fencing token agreed in one round"], rows)
 
 
 def classic_table(document):

@@ -4,6 +4,7 @@
 #   kill_node 1; freeze_node 2; thaw_node 2; start_node 1; stop_nodes
 # Locks last at most 3 s here, so that a quarantine is over after 5 s and not after a minute.
 nodes=$PWD
+unset REDLOCK_NODES # it would count before the configuration below
 export XDG_CONFIG_HOME="$nodes/config"
 
 start_node() {

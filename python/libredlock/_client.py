@@ -15,6 +15,7 @@ from ._library import Options, Stats, lib, sized
 from ._lock import Lock, milliseconds, reporter, to_bytes
 
 MODES = {"guarded": 0, "plain": 1}
+FORMATS = {"common": 0, "redisson": 1}
 open_clients: "weakref.WeakSet[Opened]" = weakref.WeakSet()
 
 
@@ -94,7 +95,7 @@ class Client:
                  user: Optional[str] = None, password: Optional[str] = None, max_ttl: float = 60.0,
                  connect_timeout: float = 1.0, node_timeout: float = 0.5, drift_ppm: int = 0, tls_ca_file: Optional[str] = None,
                  tls_cert_file: Optional[str] = None, tls_key_file: Optional[str] = None, client_name: Optional[str] = None,
-                 anonymous: bool = False):
+                 anonymous: bool = False, format: str = "common"):
         if nodes is None:
             nodes = os.environ.get("REDLOCK_NODES", "")
         urls = nodes if isinstance(nodes, str) else " ".join(nodes)
@@ -102,12 +103,15 @@ class Client:
             raise ValueError("no nodes: give their URLs, or set REDLOCK_NODES to them")
         if mode not in MODES:
             raise ValueError(f"unknown mode {mode!r}; there are {', '.join(MODES)}")
+        if format not in FORMATS:
+            raise ValueError(f"unknown format {format!r}; there are {', '.join(FORMATS)}")
         options = self._options = sized(Options)
         texts = {"nodes": urls, "key_prefix": prefix, "user": user, "password": password, "tls_ca_file": tls_ca_file,
                  "tls_cert_file": tls_cert_file, "tls_key_file": tls_key_file, "client_name": client_name}
         for field, value in texts.items():
             setattr(options, field, value.encode() if value else None)
         options.mode = MODES[mode]
+        options.format = FORMATS[format]
         options.max_ttl_ms = milliseconds(max_ttl, "max_ttl")
         options.connect_timeout_ms = milliseconds(connect_timeout, "connect_timeout")
         options.node_timeout_ms = milliseconds(node_timeout, "node_timeout")

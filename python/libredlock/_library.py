@@ -57,6 +57,7 @@ class Options(Structure):
         ("anonymous", c_uint32), ("connect_timeout_ms", c_uint32), ("node_timeout_ms", c_uint32), ("drift_ppm", c_uint32),
         ("retry_min_ms", c_uint32), ("retry_max_ms", c_uint32), ("allocator", c_void_p), ("log", c_void_p),
         ("log_context", c_void_p), ("trace", c_void_p), ("trace_context", c_void_p), ("pid", c_uint32),
+        ("format", c_int),
     ]
 
 

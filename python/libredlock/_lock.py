@@ -12,7 +12,7 @@ from typing import Callable, Optional
 from ._errors import Busy, Lost, NotHeld, Reporter, Result, error
 from ._library import LOCK_EVENT, WAIT_FOREVER, Spec, lib, sized
 
-KINDS = {"exclusive": 0, "fair": 1}
+KINDS = {"exclusive": 0, "fair": 1, "shared": 2}
 
 
 def milliseconds(value: float, what: str) -> int:

@@ -96,6 +96,21 @@ void rl_hex_read(uint8_t *bytes, const char *digits, size_t length)
 }
 
 /* FNV-1a, with the high bits folded into the low ones that tables use. */
+void rl_number_to_bytes(uint8_t *bytes, uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(number >> 8 * i);
+}
+
+uint64_t rl_number_from_bytes(const uint8_t *bytes)
+{
+    uint64_t number = 0;
+
+    for (int i = 0; i < 8; i++)
+        number |= (uint64_t)bytes[i] << 8 * i;
+    return number;
+}
+
 uint64_t rl_hash_bytes(uint64_t seed, const char *bytes, size_t length)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;

@@ -1,5 +1,5 @@
 /*
- * Takes a lock in a loop of our own, so that signals end it at once and somebody who waits is told for whom.
+ * Takes a lock in a loop of our own, so that signals end it at once and a waiting user sees the holder.
  * What is done with the lock is the caller's business.
  */
 #include "cli/acquiring.h"
@@ -16,8 +16,6 @@
 
 int cli_acquiring_check(const struct cli_options *options)
 {
-    if (options->shared)
-        return cli_output_fail(CLI_EXIT_USAGE, "-s: this version has only exclusive and fair locks");
     if (options->also != NULL) {
         cli_output_fail(CLI_EXIT_USAGE, "--also: this version takes one name at a time");
         cli_output_hint("fix", "redlock run %s -- redlock run %s -- CMD, in the same order everywhere",
@@ -33,9 +31,25 @@ int cli_acquiring_kind(const struct cli_session *session, const struct cli_optio
                        redlock_kind *kind)
 {
     *kind = options->kind == CLI_NOT_GIVEN ? REDLOCK_EXCLUSIVE : (redlock_kind)options->kind;
+    if (options->shared && *kind == REDLOCK_FAIR)
+        return cli_output_fail(CLI_EXIT_USAGE, "--shared and --kind fair exclude each other");
+    if (options->shared && !session->config.redisson) {
+        cli_output_fail(CLI_EXIT_USAGE, "--shared: this version has shared locks in Redisson's format only");
+        cli_output_hint("fix", "add --format redisson, on every host that uses this lock");
+        return CLI_EXIT_USAGE;
+    }
+    if (options->shared)
+        *kind = REDLOCK_SHARED;
     if (*kind != REDLOCK_FAIR || !session->config.plain)
         return 0;
-    cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no line of those who wait");
+    if (session->config.redisson) {
+        cli_output_fail(CLI_EXIT_USAGE,
+                        "--kind fair: redlock does not join the queue of Redisson's fair lock");
+        cli_output_hint(
+            "fix", "leave out --kind fair: Redisson's fair locks and ours exclude each other all the same");
+        return CLI_EXIT_USAGE;
+    }
+    cli_output_fail(CLI_EXIT_USAGE, "--kind fair: plain nodes keep no queue of waiters");
     cli_output_hint("fix", "leave out --kind fair, or %s",
                     options->plain ? "--plain" : "mode = plain in the configuration");
     return CLI_EXIT_USAGE;

@@ -1,5 +1,5 @@
 /*
- * Takes a lock in a loop of our own, so that signals end it at once and somebody who waits is told for whom.
+ * Takes a lock in a loop of our own, so that signals end it at once and a waiting user sees the holder.
  * What is done with the lock is the caller's business.
  */
 #ifndef CLI_ACQUIRING_H

@@ -10,6 +10,7 @@
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/held.h"
+#include "cli/legacy.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/text.h"
@@ -120,7 +121,9 @@ int cli_command_acquire(const struct cli_options *options)
     uint32_t ttl_ms = 0;
     int code = prepare(&session, options, &signals, &kind, &ttl_ms);
 
-    if (code == 0)
+    if (code == 0 && session.config.legacy)
+        code = cli_legacy_acquire(&session, options, &signals, ttl_ms);
+    else if (code == 0)
         code = take_and_print(&session, options, &signals, kind, ttl_ms, &lock);
     cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
     redlock_lock_free(lock);

@@ -69,7 +69,7 @@ static redlock_result ask_once(const struct caller *caller, int64_t *took_us)
 {
     redlock_report report = cli_session_report(caller->session);
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
-    uint32_t latencies[REDLOCK_NODES_MAX];
+    uint32_t latencies[REDLOCK_NODES_MAX] = {0};
     uint32_t answered = 0;
     redlock_result result = redlock_inspect(caller->session->client, NULL, 0, &report);
 

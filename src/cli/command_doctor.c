@@ -43,7 +43,8 @@ static void look_for_a_while(const struct cli_session *session, int64_t until_ms
         redlock_inspect(session->client, NULL, 0, &report);
     int64_t left_ms = until_ms - cli_clock_now();
     if (left_ms > 0)
-        nanosleep(&(struct timespec){.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000}, NULL);
+        nanosleep(&(struct timespec){.tv_sec = left_ms / 1000, .tv_nsec = (long)(left_ms % 1000) * 1000000},
+                  NULL);
 }
 
 /* What one look at a node's clock showed, and by how much that may be wrong: it was read at some time between question and answer. */

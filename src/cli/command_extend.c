@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/acquiring.h"
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
+#include "cli/legacy.h"
 #include "cli/output.h"
 #include "cli/owner.h"
 #include "cli/session.h"
@@ -62,12 +64,13 @@ static struct holding find_holding(const struct cli_session *session, const char
     return holding;
 }
 
-static int extend(const struct cli_session *session, const char *name, const char *owner, uint32_t ttl_ms,
-                  redlock_lock **lock)
+static int extend(const struct cli_session *session, const char *name, redlock_kind kind, const char *owner,
+                  uint32_t ttl_ms, redlock_lock **lock)
 {
     redlock_report report = cli_session_report(session);
     redlock_spec spec = REDLOCK_SPEC_INIT;
 
+    spec.kind = kind;
     spec.name = name;
     spec.ttl_ms = ttl_ms;
     report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);
@@ -81,6 +84,7 @@ int cli_command_extend(const struct cli_options *options)
 {
     struct cli_session session = {0};
     const char *owner = NULL;
+    redlock_kind kind = REDLOCK_EXCLUSIVE;
     redlock_lock *lock = NULL;
     uint32_t ttl_ms = 0;
     int code = cli_owner_find(options, &owner);
@@ -88,11 +92,15 @@ int cli_command_extend(const struct cli_options *options)
     if (code == 0)
         code = cli_session_open(&session, options);
     if (code == 0)
+        code = cli_acquiring_kind(&session, options, &kind);
+    if (code == 0)
         code = cli_session_check_name(&session, options->words[0]);
     if (code == 0)
         code = cli_session_ttl(&session, options, &ttl_ms);
-    if (code == 0)
-        code = extend(&session, options->words[0], owner, ttl_ms, &lock);
+    if (code == 0 && session.config.legacy)
+        code = cli_legacy_extend(&session, options->words[0], owner, ttl_ms);
+    else if (code == 0)
+        code = extend(&session, options->words[0], kind, owner, ttl_ms, &lock);
     cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
     redlock_lock_free(lock);
     return code;

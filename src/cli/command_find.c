@@ -25,7 +25,7 @@ static const char *find_synonym(const char *name)
         {"lock", "run"},     {"flock", "run"},    {"exec", "run"},     {"hold", "run"},
         {"with", "run"},     {"take", "acquire"}, {"renew", "extend"}, {"unlock", "release"},
         {"free", "release"}, {"ls", "list"},      {"show", "status"},  {"monitor", "watch"},
-        {"kill", "break"},   {"check", "doctor"}};
+        {"kill", "break"},   {"check", "doctor"}, {"leader", "elect"}};
 
     for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
         if (strcmp(synonyms[i][0], name) == 0)

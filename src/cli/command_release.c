@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
+#include "cli/legacy.h"
 #include "cli/output.h"
 #include "cli/owner.h"
 #include "cli/session.h"
@@ -32,7 +33,9 @@ int cli_command_release(const struct cli_options *options)
         code = cli_session_open(&session, options);
     if (code == 0)
         code = cli_session_check_name(&session, options->words[0]);
-    if (code == 0)
+    if (code == 0 && session.config.legacy)
+        code = cli_legacy_release(&session, options->words[0], owner);
+    else if (code == 0)
         code = release(&session, options->words[0], owner);
     cli_session_close(&session);
     return code;

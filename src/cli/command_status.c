@@ -1,5 +1,5 @@
 /*
- * redlock status: who holds a name, who waits for it and what each node says about it; without a name, how the nodes are.
+ * redlock status: the holder of a name, its waiters and what each node says about it; without a name, the state of the nodes.
  * It takes, changes and starts nothing.
  */
 #include <stdio.h>
@@ -36,7 +36,7 @@ static const char *node_word(const redlock_node_report *node, bool about_name)
     return redlock_verdict_name(REDLOCK_VERDICT_INELIGIBLE);
 }
 
-/* What a node does for those who wait; only one that answered can be said anything about. */
+/* What a node does for waiters; known only of one that answered. */
 static const char *telling_words(const redlock_node_report *node)
 {
     if (node->verdict != REDLOCK_VERDICT_FREE && node->verdict != REDLOCK_VERDICT_HELD)

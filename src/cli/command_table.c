@@ -41,7 +41,7 @@ static const char status_text[] =
 static const char doctor_text[] =
     "Looks at each node (version, role, rights, memory, persistence, clock, latency,\n"
     "notifications, TLS), at the fleet and at this host. Each finding says what it\n"
-    "is, why it matters and what mends it. Takes no lock and changes nothing.\n"
+    "is, why it matters and how to fix it. Takes no lock and changes nothing.\n"
     "Exit code 0 when all is well, 1 with warnings, 69 when no lock can be had.\n";
 
 static const char list_text[] =
@@ -67,6 +67,27 @@ static const char break_text[] =
     "that is stopped or cut off is not told before others can have the lock; only a\n"
     "resource that checks the fence is safe from it. Asks first on a terminal.\n"
     "Exit code 0 when that hold has ended, 79 when this ID does not hold NAME.\n";
+
+static const char elect_text[] =
+    "All hosts run the same line; one of them holds NAME, and its CMD runs. When the\n"
+    "lock is lost CMD is stopped, and it waits to be elected again. It ends when CMD\n"
+    "ends by itself, with its exit code. CMD finds its term in REDLOCK_FENCE.\n"
+    "--observe prints a line whenever another one leads, JSON lines when stdout is no\n"
+    "terminal. Exit codes are those of run.\n";
+
+static const char once_text[] =
+    "For the same cron job on many hosts. Whichever comes first runs CMD, and that it\n"
+    "succeeded is noted at the nodes, by their clocks: those of hosts may differ.\n"
+    "Within DUR the others exit with 0 and run nothing. A CMD that fails is not\n"
+    "noted: the next one that comes, or waits, runs it again. Up to a second too\n"
+    "early counts as in time. Exit codes are those of run; 69 also when too few nodes\n"
+    "can tell whether it was done, or note that it was.\n";
+
+static const char barrier_text[] =
+    "Goes on, with exit code 0, when K parties have come; then the next K can. A\n"
+    "party that dies counts until its lease ends (--ttl, 15s). Exit code 75 when -w\n"
+    "ran out; it does not count any more then. It takes the lock barrier:NAME for a\n"
+    "moment.\n";
 
 static const char update_text[] =
     "Changes a key of one node without a lock. FILTER gets the value on stdin and\n"
@@ -127,9 +148,15 @@ static const struct cli_command commands[] = {
      NEEDS_NAME, false, cli_command_wait},
     {"break", "NAME --id ID [--yes]", "end somebody's hold by force", break_text, CLI_BREAK, 1, 1, NEEDS_NAME,
      false, cli_command_break},
+    {"elect", "NAME [options] [--] CMD [ARG...]", "run CMD on one host at a time, for ever", elect_text,
+     CLI_ELECT, 1, 1, NEEDS_NAME, true, cli_command_elect},
+    {"once", "NAME --every DUR [options] [--] CMD [ARG...]", "run CMD at most once a period over all hosts",
+     once_text, CLI_ONCE, 1, 1, NEEDS_NAME, true, cli_command_once},
+    {"barrier", "NAME --parties K [-w DUR]", "go on when K have come", barrier_text, CLI_BARRIER, 1, 1,
+     "needs the NAME of a barrier", false, cli_command_barrier},
     {"update", "KEY [options] [--] FILTER [ARG...]", "change a key of one node without a lock", update_text,
      CLI_UPDATE, 1, 1, "needs the KEY to change", true, cli_command_update},
-    {"doctor", "", "what is wrong with nodes, fleet and host, and what mends it", doctor_text, CLI_DOCTOR, 0,
+    {"doctor", "", "what is wrong with nodes, fleet and host, and how to fix it", doctor_text, CLI_DOCTOR, 0,
      0, NULL, false, cli_command_doctor},
     {"init", "[--yes] [--force]", "admit the nodes of a new fleet at once", init_text, CLI_INIT, 0, 0, NULL,
      false, cli_command_init},

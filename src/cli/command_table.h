@@ -1,5 +1,5 @@
 /*
- * The commands there are. Only main.c knows it: whoever else wants to know is given it.
+ * The commands there are. Only main.c knows it: others are given it.
  */
 #ifndef CLI_COMMAND_TABLE_H
 #define CLI_COMMAND_TABLE_H

@@ -54,6 +54,9 @@ int cli_command_serve(const struct cli_options *options);
 int cli_command_local(const struct cli_options *options);
 int cli_command_completion(const struct cli_options *options);
 int cli_command_help(const struct cli_options *options);
+int cli_command_elect(const struct cli_options *options);
+int cli_command_once(const struct cli_options *options);
+int cli_command_barrier(const struct cli_options *options);
 int cli_command_update(const struct cli_options *options);
 int cli_command_version(const struct cli_options *options);
 

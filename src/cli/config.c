@@ -225,6 +225,30 @@ static int check_ttl(const struct cli_config *config)
                            cli_text_span(most).text);
 }
 
+/* Redisson's format is one of plain nodes: choosing it chooses the mode, unless somebody chose another. */
+static int settle_format(const struct cli_options *options, struct cli_config *config)
+{
+    config->legacy_seconds = config->legacy_seconds || options->legacy_seconds;
+    config->legacy = config->legacy || options->legacy || options->legacy_seconds;
+    config->plain = config->plain || options->plain || config->legacy;
+    if (options->format != CLI_NOT_GIVEN)
+        config->redisson = options->format == REDLOCK_FORMAT_REDISSON;
+    if (config->redisson && config->legacy) {
+        cli_output_fail(CLI_EXIT_CONFIG, "legacy locks and Redisson's format exclude each other");
+        cli_output_hint("fix", "leave out the one or the other");
+        return CLI_EXIT_CONFIG;
+    }
+    if (config->redisson && !config->plain && config->mode_given) {
+        cli_output_fail(
+            CLI_EXIT_CONFIG,
+            "the configuration has mode = guarded, and Redisson's format knows no fence and no guard");
+        cli_output_hint("fix", "leave out mode = guarded, or give --plain to say that you know");
+        return CLI_EXIT_CONFIG;
+    }
+    config->plain = config->plain || config->redisson;
+    return 0;
+}
+
 int cli_config_load(const struct cli_options *options, struct cli_config *config)
 {
     *config = (struct cli_config){0};
@@ -240,7 +264,8 @@ int cli_config_load(const struct cli_options *options, struct cli_config *config
         code = read_password(config);
     if (code == 0)
         code = take_password(config);
-    config->plain = config->plain || options->plain;
+    if (code == 0)
+        code = settle_format(options, config);
     if (code == 0)
         code = check_ttl(config);
     return code != 0 ? code : take_prefix(options, config);

@@ -144,7 +144,7 @@ static int set_path(const struct file *file, const char *key, const char *value,
     return set_text(file, key, path, text);
 }
 
-/* The password itself is read by whoever opens files. */
+/* The password itself is read where files are opened. */
 static int set_password_file(const struct file *file, const char *key, const char *value, char **text)
 {
     int code = set_path(file, key, value, text);
@@ -180,13 +180,29 @@ static int set_count(const struct file *file, const char *key, const char *value
 
 static int set_mode(const struct file *file, const char *key, const char *value)
 {
-    bool plain = strcmp(value, "plain") == 0;
+    bool seconds = strcmp(value, "legacy-seconds") == 0, legacy = seconds || strcmp(value, "legacy") == 0;
+    bool plain = legacy || strcmp(value, "plain") == 0;
 
     if (!plain && strcmp(value, "guarded") != 0)
-        return refuse_value(file, key, value, "is neither guarded nor plain");
-    if (!file->config->mode_given)
+        return refuse_value(file, key, value, "is none of guarded, plain, legacy and legacy-seconds");
+    if (!file->config->mode_given) {
         file->config->plain = plain;
+        file->config->legacy = legacy;
+        file->config->legacy_seconds = seconds;
+    }
     file->config->mode_given = true;
+    return 0;
+}
+
+static int set_format(const struct file *file, const char *key, const char *value)
+{
+    bool redisson = strcmp(value, "redisson") == 0;
+
+    if (!redisson && strcmp(value, "common") != 0)
+        return refuse_value(file, key, value, "is neither common nor redisson");
+    if (!file->config->format_given)
+        file->config->redisson = redisson;
+    file->config->format_given = true;
     return 0;
 }
 
@@ -239,6 +255,7 @@ static int refuse_key(const struct file *file, const char *key)
                                        "ttl",
                                        "max_ttl",
                                        "mode",
+                                       "format",
                                        "require_nodes",
                                        "connect_timeout",
                                        "node_timeout",
@@ -309,6 +326,8 @@ static int set_key(const struct file *file, const char *key, const char *value)
         return set_span(file, key, value, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_MAX_MS, &config->max_ttl_ms);
     if (strcmp(key, "mode") == 0)
         return set_mode(file, key, value);
+    if (strcmp(key, "format") == 0)
+        return set_format(file, key, value);
     if (strcmp(key, "require_nodes") == 0)
         return set_require_nodes(file, key, value);
     if (strcmp(key, "connect_timeout") == 0)

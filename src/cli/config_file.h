@@ -16,6 +16,8 @@ struct cli_config {
     char *password_file, *tls_ca, *tls_cert, *tls_key;
     uint32_t ttl_ms, max_ttl_ms, connect_timeout_ms, node_timeout_ms, drift_ppm;
     bool plain, mode_given;
+    bool redisson, format_given; /* the format of locks */
+    bool legacy, legacy_seconds; /* then plain, too */
     bool require_nodes, require_nodes_given;
     char *ttl_place, *password_place, *require_nodes_place; /* file and line of these */
     struct {

@@ -56,7 +56,7 @@ static void check_margin(struct cli_doctor *doctor)
     if (finding == NULL)
         return;
     cli_margin_describe(doctor->report, finding->what, sizeof finding->what);
-    snprintf(finding->fix, sizeof finding->fix, "mend the nodes named here");
+    snprintf(finding->fix, sizeof finding->fix, "repair the nodes named here");
 }
 
 static void check_versions(struct cli_doctor *doctor)
@@ -161,7 +161,7 @@ static void check_terms(struct cli_doctor *doctor)
         return;
     struct cli_finding *finding =
         add_host(doctor, CLI_WEIGHT_WARNING, "max-ttl",
-                 "a node that was restarted is quarantined for the longest one in use, whoever uses it");
+                 "a node that was restarted is quarantined for the longest one that any client uses");
     if (finding == NULL)
         return;
     snprintf(finding->what, sizeof finding->what,

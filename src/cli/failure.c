@@ -333,7 +333,7 @@ static void say_quarantine(const struct failing *failing, json_t *more)
     cli_output_hint("see", "redlock doctor");
 }
 
-/* The rights that are missing, in the words that mend it; false when that cannot be found out. */
+/* The rights that are missing, as the command that adds them; false when that cannot be found out. */
 static bool say_missing_rights(const struct cli_session *session)
 {
     bool said = false;

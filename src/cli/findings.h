@@ -1,5 +1,5 @@
 /*
- * What redlock doctor has found: each finding with what it is, why it matters and the command or line that mends it. It keeps and
+ * What redlock doctor has found: each finding with what it is, why it matters and the command or line that fixes it. It keeps and
  * prints them; what to look for is in doctor_node.c, doctor_fleet.c and doctor_host.c.
  */
 #ifndef CLI_FINDINGS_H

@@ -73,7 +73,7 @@ static bool is_still_held(redlock_client *client, const char *name, const char *
     redlock_report report = REDLOCK_REPORT_INIT;
 
     if (redlock_inspect(client, name, 0, &report) != REDLOCK_OK)
-        return false; /* whoever asks for the lock will say why */
+        return false; /* the acquisition will say why */
     if (report.held < report.quorum)
         return false;
     return *owner == '\0' || report.holder.id[0] == '\0' || strcmp(report.holder.id, owner) == 0;

@@ -43,7 +43,7 @@ void cli_holder_describe_since(const redlock_holder *who, char *text, size_t siz
     int64_t now = cli_clock_wall();
     size_t used;
 
-    snprintf(text, size, "unknown (the owner value tells nothing)");
+    snprintf(text, size, "unknown (held by another program)");
     if (who->host[0] != '\0')
         snprintf(text, size, "%s pid %u user %s", who->host, who->pid, who->user);
     used = strlen(text);

@@ -52,6 +52,13 @@ bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, ui
     return lease->fd >= 0;
 }
 
+/* With the mutex held. */
+static void set_deadline(struct cli_lease *lease, int64_t valid_until_ms)
+{
+    lease->kill_at_ms = valid_until_ms - lease->margin_ms;
+    cli_warden_set_deadline(lease->warden, lease->kill_at_ms - lease->grace_ms, lease->kill_at_ms);
+}
+
 /* With the mutex held, so that an older deadline never overtakes a newer one. The clock is read first: what passes
  * in between shortens the deadline. */
 static int64_t send_deadline(struct cli_lease *lease, const redlock_lock *lock)
@@ -59,8 +66,7 @@ static int64_t send_deadline(struct cli_lease *lease, const redlock_lock *lock)
     int64_t now = cli_clock_now();
     int64_t validity = redlock_lock_validity_ms(lock);
 
-    lease->kill_at_ms = now + validity - lease->margin_ms;
-    cli_warden_set_deadline(lease->warden, lease->kill_at_ms - lease->grace_ms, lease->kill_at_ms);
+    set_deadline(lease, now + validity);
     return validity;
 }
 
@@ -79,6 +85,44 @@ void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock)
     pthread_mutex_lock(&lease->mutex);
     send_deadline(lease, lock);
     pthread_mutex_unlock(&lease->mutex);
+}
+
+void cli_lease_arm_for(struct cli_lease *lease, int64_t validity_ms)
+{
+    pthread_mutex_lock(&lease->mutex);
+    set_deadline(lease, cli_clock_now() + validity_ms);
+    pthread_mutex_unlock(&lease->mutex);
+}
+
+/* One node did it, or did not. */
+static void post_single(struct cli_lease *lease, bool lost, int64_t validity_ms)
+{
+    uint64_t one = 1;
+
+    pthread_mutex_lock(&lease->mutex);
+    if (lost)
+        send_last_deadline(lease);
+    else
+        set_deadline(lease, cli_clock_now() + validity_ms);
+    lease->news = (struct cli_lease_news){.lost = lost,
+                                          .renewed = !lost,
+                                          .granted = !lost,
+                                          .not_held = lost,
+                                          .node_count = 1,
+                                          .quorum = 1,
+                                          .validity_ms = validity_ms};
+    pthread_mutex_unlock(&lease->mutex);
+    (void)!write(lease->fd, &one, sizeof one);
+}
+
+void cli_lease_renewed(struct cli_lease *lease, int64_t validity_ms)
+{
+    post_single(lease, false, validity_ms);
+}
+
+void cli_lease_lost(struct cli_lease *lease)
+{
+    post_single(lease, true, 0);
 }
 
 static uint32_t count_verdict(const redlock_report *report, redlock_verdict verdict)

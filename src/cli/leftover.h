@@ -18,7 +18,7 @@ void cli_leftover_keep(const char *directory, int64_t until_ms);
 /* Whether anything is written down: then the nodes were stopped in order. */
 bool cli_leftover_is_noted(const char *directory);
 
-/* Waits until what was written down is over, saying so, and forgets it. */
+/* Waits until what was written down is over, saying so, and removes it. */
 void cli_leftover_wait(const char *directory);
 
 #endif

@@ -87,7 +87,7 @@ static int rate_place(const char *path)
     return cli_local_has_files(&local) || cli_leftover_is_noted(local.directory) ? 1 : 0;
 }
 
-/* Root's environment may be that of whoever called su; nor does a place count that others can write to. */
+/* Root's environment may be that of the user who called su; nor does a place count that others can write to. */
 static bool is_own(const char *path)
 {
     struct stat info;

@@ -28,7 +28,7 @@ int cli_local_open(struct cli_local *local, bool make);
 enum cli_local_state cli_local_probe(const struct cli_local *local, int node, pid_t *pid);
 
 /* Starts nodes that are down and waits until all answer. 0 and how many were started, or an exit code after having said
- * what is wrong. With `on_demand` nothing is started while a quorum answers: a server that comes back has forgotten
+ * what is wrong. With `on_demand` nothing is started while a quorum answers: a server that comes back has lost
  * the locks it granted, and two of those could grant a held lock again. Safe for any number of processes at once. */
 int cli_local_start(const struct cli_local *local, bool on_demand, int *started);
 
@@ -39,7 +39,7 @@ int cli_local_count_up(const struct cli_local *local);
 int cli_local_stop(const struct cli_local *local, int *ended);
 
 /* Whether the sockets of a quorum are gone, and with them the directory perhaps: nobody finds these nodes any more, so
- * whoever comes next may start others. */
+ * the next process may start others. */
 bool cli_local_is_gone(const struct cli_local *local);
 
 /* The URL of one node. The caller frees it; NULL without memory. */

@@ -25,7 +25,7 @@
 
 /* ---- one at a time ---------------------------------------------------------------------------------------- */
 
-/* Only one process at a time starts or ends nodes. The last one out removes the file, so whoever waited for it looks
+/* Only one process at a time starts or ends nodes. The last one out removes the file, so a process that waited for it looks
  * whether it is still the one in the directory. Returns its descriptor, or -1. */
 static int take_lock(const struct cli_local *local)
 {
@@ -51,7 +51,7 @@ static int take_lock(const struct cli_local *local)
     }
 }
 
-/* Waits for whoever starts or ends nodes at the moment. */
+/* Waits for the process that starts or ends nodes at the moment. */
 static void await_others(const struct cli_local *local)
 {
     char path[160];
@@ -133,7 +133,7 @@ static int end_unreachable(const struct cli_local *local)
 }
 
 /* Nobody holds a lock on nodes that were here before: there were none, or they were stopped in order, which leaves a note
- * until when their locks last. Nodes that died have forgotten theirs. With the lock held, before any node is started. */
+ * until when their locks last. Nodes that died have lost theirs. With the lock held, before any node is started. */
 static bool is_new_start(const struct cli_local *local)
 {
     bool files = cli_local_has_files(local);
@@ -188,7 +188,7 @@ static int admit(const struct cli_local *local)
 }
 
 /* With the lock held. Admission belongs to the start of all five, and to nothing that could vanish meanwhile: nodes that
- * come later, or after somebody was interrupted here, sit out their quarantine like any other. */
+ * come later, or after somebody was interrupted here, are quarantined like any other. */
 static int start_with_lock(const struct cli_local *local, bool on_demand, int *started)
 {
     int up = cli_local_count_up(local);

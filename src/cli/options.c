@@ -14,53 +14,58 @@
 #include "cli/text.h"
 
 #define AT(member) offsetof(struct cli_options, member)
-#define TAKING (CLI_RUN | CLI_ACQUIRE)
-#define LOCKING (TAKING | CLI_EXTEND | CLI_RELEASE)
+#define RUNNING (CLI_RUN | CLI_ELECT | CLI_ONCE)
+#define TAKING (CLI_RUN | CLI_ACQUIRE | CLI_ONCE)
+#define LOCKING (TAKING | CLI_ELECT | CLI_EXTEND | CLI_RELEASE)
 #define OPERATING (CLI_LIST | CLI_WATCH | CLI_WAIT | CLI_BREAK)
-#define ASKING (LOCKING | OPERATING | CLI_STATUS | CLI_INIT | CLI_SERVE | CLI_DOCTOR | CLI_BENCH | CLI_UPDATE)
+#define ASKING                                                                                       \
+    (LOCKING | OPERATING | CLI_STATUS | CLI_INIT | CLI_SERVE | CLI_DOCTOR | CLI_BENCH | CLI_UPDATE | \
+     CLI_BARRIER)
 #define EVERY (ASKING | CLI_LOCAL | CLI_COMPLETION | CLI_HELP | CLI_VERSION)
 
 static const struct cli_option table[] = {
     {"nonblock", 'n', CLI_VALUE_NONE, AT(nonblock), TAKING | CLI_WAIT, NULL, "do not wait"},
-    {"wait", 'w', CLI_VALUE_DURATION, AT(wait_ms), TAKING | CLI_WAIT, "DUR",
+    {"wait", 'w', CLI_VALUE_DURATION, AT(wait_ms), TAKING | CLI_WAIT | CLI_BARRIER, "DUR",
      "wait at most DUR (default: for ever)"},
     {"nb", '\0', CLI_VALUE_NONE, AT(nonblock), TAKING | CLI_WAIT, NULL,
      "as --nonblock, for users of flock(1)"},
-    {"timeout", '\0', CLI_VALUE_DURATION, AT(wait_ms), TAKING | CLI_WAIT, "DUR",
+    {"timeout", '\0', CLI_VALUE_DURATION, AT(wait_ms), TAKING | CLI_WAIT | CLI_BARRIER, "DUR",
      "as --wait, for users of flock(1)"},
-    {"conflict-exit-code", 'E', CLI_VALUE_CODE, AT(conflict_exit_code), TAKING | CLI_WAIT, "N",
+    {"conflict-exit-code", 'E', CLI_VALUE_CODE, AT(conflict_exit_code), TAKING | CLI_WAIT | CLI_BARRIER, "N",
      "exit code when busy (75)"},
-    {"skip-ok", '\0', CLI_VALUE_NONE, AT(skip_ok), CLI_RUN, NULL, "busy: exit 0 in silence"},
-    {"ttl", '\0', CLI_VALUE_DURATION, AT(ttl_ms), TAKING | CLI_EXTEND, "DUR",
+    {"skip-ok", '\0', CLI_VALUE_NONE, AT(skip_ok), CLI_RUN | CLI_ONCE, NULL, "busy: exit 0 in silence"},
+    {"ttl", '\0', CLI_VALUE_DURATION, AT(ttl_ms), TAKING | CLI_ELECT | CLI_EXTEND | CLI_BARRIER, "DUR",
      "the lease: how soon a dead holder is noticed (15s; acquire needs it)"},
-    {"renew", '\0', CLI_VALUE_DURATION, AT(renew_ms), CLI_RUN, "DUR", "time between renewals (ttl/3)"},
-    {"grace", '\0', CLI_VALUE_DURATION, AT(grace_ms), CLI_RUN | CLI_BREAK, "DUR",
+    {"renew", '\0', CLI_VALUE_DURATION, AT(renew_ms), RUNNING, "DUR", "time between renewals (ttl/3)"},
+    {"grace", '\0', CLI_VALUE_DURATION, AT(grace_ms), RUNNING | CLI_BREAK, "DUR",
      "run: between TERM and KILL when CMD is stopped (5s); break: others are kept out at most this long while the "
      "holder does not know (10s, or half its TTL)"},
-    {"on-lost", '\0', CLI_VALUE_CHOICE, AT(on_lost), CLI_RUN, "term|kill|ignore",
+    {"on-lost", '\0', CLI_VALUE_CHOICE, AT(on_lost), RUNNING, "term|kill|ignore",
      "what happens to CMD when the lock is lost (term)"},
     {"min-hold", '\0', CLI_VALUE_DURATION, AT(min_hold_ms), CLI_RUN, "DUR",
      "keep the lock at least this long"},
-    {"max-time", '\0', CLI_VALUE_DURATION, AT(max_time_ms), CLI_RUN, "DUR",
+    {"max-time", '\0', CLI_VALUE_DURATION, AT(max_time_ms), CLI_RUN | CLI_ONCE, "DUR",
      "stop CMD after DUR (exit code 124)"},
-    {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING, "exclusive|fair",
-     "who comes next: the quickest (exclusive), or who asked first (fair)"},
-    {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING, NULL,
+    {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING | CLI_ELECT, "exclusive|fair",
+     "the next holder: the quickest (exclusive), or first come, first served (fair)"},
+    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING | CLI_EXTEND, NULL,
+     "hold it together with other readers (--format redisson only)"},
+    {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL,
      "one holder at a time, as in flock(1) (the default)"},
-    {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING, NULL, "as -x"},
-    {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING, "TEXT",
-     "who holds it: told to everybody who waits (your user name)"},
-    {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING, "TEXT", "what for: told to everybody who waits (nothing)"},
-    {"command", 'c', CLI_VALUE_TEXT, AT(shell), CLI_RUN, "TEXT", "run TEXT through $SHELL -c"},
-    {"foreground", '\0', CLI_VALUE_NONE, AT(foreground), CLI_RUN, NULL,
+    {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL, "as -x"},
+    {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING | CLI_ELECT, "TEXT",
+     "name of the holder, shown to waiters (your user name)"},
+    {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING | CLI_ELECT, "TEXT", "purpose, shown to waiters (nothing)"},
+    {"command", 'c', CLI_VALUE_TEXT, AT(shell), RUNNING, "TEXT", "run TEXT through $SHELL -c"},
+    {"foreground", '\0', CLI_VALUE_NONE, AT(foreground), RUNNING, NULL,
      "CMD stays in the caller's process group"},
-    {"pass-credentials", '\0', CLI_VALUE_NONE, AT(pass_credentials), CLI_RUN, NULL,
+    {"pass-credentials", '\0', CLI_VALUE_NONE, AT(pass_credentials), RUNNING, NULL,
      "CMD sees REDLOCK_PASSWORD and the passwords in REDLOCK_NODES"},
-    {"status-fd", '\0', CLI_VALUE_FD, AT(status_fd), CLI_RUN, "N",
+    {"status-fd", '\0', CLI_VALUE_FD, AT(status_fd), RUNNING, "N",
      "write what happens to descriptor N, as JSON lines"},
-    {"metrics-file", '\0', CLI_VALUE_TEXT, AT(metrics_file), CLI_RUN, "FILE",
+    {"metrics-file", '\0', CLI_VALUE_TEXT, AT(metrics_file), RUNNING, "FILE",
      "write statistics there, for the textfile collector of Prometheus"},
-    {"metrics-label", '\0', CLI_VALUE_TEXT, AT(metrics_label), CLI_RUN, "KEY=VALUE",
+    {"metrics-label", '\0', CLI_VALUE_TEXT, AT(metrics_label), RUNNING, "KEY=VALUE",
      "a label for all of them, such as task=backup"},
     {"owner-token", '\0', CLI_VALUE_TEXT, AT(owner), CLI_EXTEND | CLI_RELEASE, "OWNER",
      "as printed by acquire (default: REDLOCK_OWNER)"},
@@ -70,6 +75,11 @@ static const struct cli_option table[] = {
      "others get the lock at once: for a holder that is known to be gone"},
     {"foreign", '\0', CLI_VALUE_NONE, AT(foreign), CLI_LIST | CLI_WATCH, NULL,
      "also texts with an expiry that other programs made"},
+    {"every", '\0', CLI_VALUE_DURATION, AT(every_ms), CLI_ONCE, "DUR",
+     "the period: CMD succeeds at most once in DUR"},
+    {"observe", '\0', CLI_VALUE_NONE, AT(observe), CLI_ELECT, NULL,
+     "take no part: print who leads, and the fence, as that changes"},
+    {"parties", '\0', CLI_VALUE_COUNT, AT(parties), CLI_BARRIER, "K", "go on when so many have come"},
     {"tries", '\0', CLI_VALUE_COUNT, AT(tries), CLI_UPDATE, "N",
      "how often to try when others change KEY meanwhile (100)"},
     {"node", '\0', CLI_VALUE_COUNT, AT(node), CLI_UPDATE, "N", "which of several nodes has KEY, from 1 on"},
@@ -88,20 +98,27 @@ static const struct cli_option table[] = {
      "never use local nodes, which are for this machine only"},
     {"plain", '\0', CLI_VALUE_NONE, AT(plain),
      LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR | CLI_BENCH, NULL,
-     "SET NX PX only: no fence, no guard against nodes that forget"},
+     "SET NX PX only: no fencing tokens, restarted nodes are not excluded"},
+    {"format", '\0', CLI_VALUE_CHOICE, AT(format), LOCKING | OPERATING | CLI_STATUS | CLI_SERVE | CLI_DOCTOR,
+     "common|redisson",
+     "redisson: share locks with Redisson (Java) in its own format, without fencing tokens and guard (common)"},
+    {"legacy", '\0', CLI_VALUE_NONE, AT(legacy), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, NULL,
+     "share a lock with programs that use SETNX and GETSET, on one node; weaker"},
+    {"legacy-seconds", '\0', CLI_VALUE_NONE, AT(legacy_seconds),
+     CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, NULL,
+     "the same, with ends in seconds in place of milliseconds"},
     {"for", '\0', CLI_VALUE_DURATION, AT(bench_ms), CLI_BENCH, "DUR", "how long to measure in all (10s)"},
     {"check", '\0', CLI_VALUE_NONE, AT(check), CLI_STATUS, NULL,
      "print the first line only; exit 1 when no node may fail"},
     {"yes", 'y', CLI_VALUE_NONE, AT(yes), CLI_INIT | CLI_BREAK, NULL, "do not ask"},
     {"force", '\0', CLI_VALUE_NONE, AT(force), CLI_INIT, NULL, "also when a lock is seen to be held"},
-    {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "say nothing but errors, one line each"},
-    {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "say every step on stderr"},
+    {"quiet", 'q', CLI_VALUE_NONE, AT(quiet), EVERY, NULL, "print nothing but errors, one line each"},
+    {"verbose", 'v', CLI_VALUE_NONE, AT(verbose), EVERY, NULL, "print every step on stderr"},
     {"json", '\0', CLI_VALUE_NONE, AT(json), EVERY, NULL, "answers and errors as JSON lines"},
     {"no-color", '\0', CLI_VALUE_NONE, AT(no_color), EVERY, NULL,
      "no colours on a terminal (also: NO_COLOR)"},
-    {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "say all this"},
+    {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "show this help"},
     /* Known by name so that they can be refused with a good word. */
-    {"shared", 's', CLI_VALUE_NONE, AT(shared), TAKING, NULL, NULL},
     {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
 };
 
@@ -332,7 +349,7 @@ static int check_words(const struct reader *reader)
         return refuse(reader, command->name, command->missing);
     if (!command->takes_command && options->word_count > command->most_words)
         return refuse_value(reader, command->name, options->words[command->most_words],
-                            "is one word too many");
+                            "is not expected here");
     if ((command->bit & ASKING) && options->word_count > 0 && *options->words[0] == '\0')
         return refuse(reader, command->name,
                       command->bit == CLI_LIST     ? "needs a GLOB that is not empty, or none"
@@ -352,12 +369,16 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv, 
                                     .min_hold_ms = CLI_NOT_GIVEN,
                                     .max_time_ms = CLI_NOT_GIVEN,
                                     .bench_ms = CLI_NOT_GIVEN,
+                                    .every_ms = CLI_NOT_GIVEN,
+                                    .parties = CLI_NOT_GIVEN,
                                     .conflict_exit_code = CLI_NOT_GIVEN,
                                     .status_fd = CLI_NOT_GIVEN,
                                     .on_lost = CLI_NOT_GIVEN,
                                     .kind = CLI_NOT_GIVEN,
+                                    .format = CLI_NOT_GIVEN,
                                     .tries = CLI_NOT_GIVEN,
                                     .node = CLI_NOT_GIVEN};
+    options->command = command->bit;
     /* Words are moved to the front of argv itself: there are never more words than places read so far. */
     options->words = argv;
     int code = read_words(&reader);

@@ -31,7 +31,10 @@ enum cli_command_bit {
     CLI_WATCH = 1 << 14,
     CLI_WAIT = 1 << 15,
     CLI_BREAK = 1 << 16,
-    CLI_UPDATE = 1 << 17
+    CLI_UPDATE = 1 << 17,
+    CLI_ELECT = 1 << 18,
+    CLI_ONCE = 1 << 19,
+    CLI_BARRIER = 1 << 20
 };
 
 enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
@@ -44,12 +47,13 @@ struct cli_options {
     const char *id, *owner, *why, *who, *shell, *also;
     const char *listen, *unix_path, *resp, *metrics_name;
     const char *metrics_file, *metrics_label;
-    int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms;
+    int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms, every_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
-    int64_t tries, node;
+    int64_t format, tries, node, parties;                 /* format: a redlock_format */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color,
         help;
-    bool plain, yes, force, check, require_nodes, foreign, now;
+    bool plain, legacy, legacy_seconds, yes, force, check, require_nodes, foreign, now, observe;
+    unsigned command;                    /* its bit */
     const struct cli_commands *commands; /* all there are; not read, but given by main() */
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
     int word_count;

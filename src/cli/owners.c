@@ -192,16 +192,16 @@ void cli_owners_describe(const struct cli_owner *owner, char *text, size_t size)
 void cli_owners_describe_end(const struct cli_owners *owners, char *text, size_t size)
 {
     if (owners->free_in_ms == INT64_MAX)
-        snprintf(text, size, "not by itself: keys without an end are in the way");
+        snprintf(text, size, "not by itself: keys that never expire are in the way");
     else
-        snprintf(text, size, "when those keys end, in %s at the latest",
+        snprintf(text, size, "when those keys expire, in %s at the latest",
                  cli_text_span(owners->free_in_ms).text);
 }
 
 void cli_owners_describe_nobody(const struct cli_owners *owners, char *text, size_t size)
 {
     if (owners->possession == CLI_POSSESSION_UNKNOWN)
-        snprintf(text, size, "not known: %u of %u nodes could not tell", owners->silent, owners->node_count);
+        snprintf(text, size, "not known: %u of %u nodes gave no answer", owners->silent, owners->node_count);
     else if (owners->possession == CLI_POSSESSION_FOREIGN)
         snprintf(text, size, "nobody: %u of %u nodes have something that is not a lock of this kind",
                  owners->foreign, owners->node_count);

@@ -47,10 +47,10 @@ cli_owners_word(const struct cli_owners *owners); /* "held", "free", "split", "f
 /* "web-3 (pid 4242, user deploy), id 7f3a91d0, on nodes 1 and 2, 11s left" */
 void cli_owners_describe(const struct cli_owner *owner, char *text, size_t size);
 
-/* "when those keys end, in 59s at the latest" */
+/* "when those keys expire, in 59s at the latest" */
 void cli_owners_describe_end(const struct cli_owners *owners, char *text, size_t size);
 
-/* Why nobody is known to hold it: "nobody at the moment: its votes are split", "not known: 2 of 5 nodes could not tell" */
+/* Why nobody is known to hold it: "nobody at the moment: its votes are split", "not known: 2 of 5 nodes gave no answer" */
 void cli_owners_describe_nobody(const struct cli_owners *owners, char *text, size_t size);
 
 /* Adds state, granted_by, free_in_ms and owners. */

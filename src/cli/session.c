@@ -66,13 +66,38 @@ static int use_local_nodes(struct cli_session *session, bool start)
     return session->config.nodes == NULL ? cli_output_fail(CLI_EXIT_SYSTEM, "out of memory") : 0;
 }
 
+/* Other programs do not know of local nodes. */
+static int refuse_legacy_nodes(void)
+{
+    cli_output_fail(CLI_EXIT_CONFIG,
+                    "no node is configured, and a legacy lock is on the one that other programs use");
+    cli_output_hint("fix", "--nodes URL, or set REDLOCK_NODES");
+    return CLI_EXIT_CONFIG;
+}
+
+/* Only some commands know what to do with locks that have no owner. */
+static int check_legacy(const struct cli_options *options)
+{
+    if (options->command & (CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE | CLI_UPDATE))
+        return 0;
+    cli_output_fail(CLI_EXIT_CONFIG,
+                    "mode = legacy is configured, and only run, acquire, extend and release know such locks");
+    cli_output_hint("fix", "use --config with a file that has another mode");
+    return CLI_EXIT_CONFIG;
+}
+
 static int prepare(struct cli_session *session, const struct cli_options *options, bool start)
 {
     *session = (struct cli_session){0};
     int code = cli_config_load(options, &session->config);
 
+    session->one_node = session->config.legacy;
+    if (code == 0 && session->config.legacy)
+        code = check_legacy(options);
     if (code != 0 || session->config.nodes != NULL)
         return code;
+    if (session->config.legacy)
+        return refuse_legacy_nodes();
     if (options->require_nodes || session->config.require_nodes)
         return refuse_local_nodes(options->require_nodes ? NULL : session->config.require_nodes_place);
     return use_local_nodes(session, start);
@@ -90,7 +115,8 @@ static void warn_of_fleet(const struct cli_session *session)
     if (session->one_node)
         return;
     if (count == 1)
-        cli_output_warn("a single node: when it fails, nobody can lock, and when it forgets, two can");
+        cli_output_warn(
+            "a single node: when it fails nobody can lock, and when it loses its data two can hold a lock");
     else if (count % 2 == 0)
         cli_output_warn("%u nodes: an even number survives no more failures than %u", count, count - 1);
 }
@@ -116,6 +142,7 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
     settings.drift_ppm = config->drift_ppm;
     settings.max_ttl_ms = config->max_ttl_ms;
     settings.mode = config->plain ? REDLOCK_PLAIN : REDLOCK_GUARDED;
+    settings.format = config->redisson ? REDLOCK_FORMAT_REDISSON : REDLOCK_FORMAT_COMMON;
     settings.pid = session->pid;
     settings.log = cli_output_log;
     if (options->verbose)
@@ -201,7 +228,8 @@ int cli_session_ttl(const struct cli_session *session, const struct cli_options 
 
 int cli_session_check_name(const struct cli_session *session, const char *name)
 {
-    static const char *const reserved[] = {"redlock-guard:", "redlock-fence:", "redlock-line:"};
+    static const char *const reserved[] = {
+        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
     const char *prefix = session->config.prefix == NULL ? "" : session->config.prefix;
     char key[REDLOCK_NAME_MAX + 1];
 

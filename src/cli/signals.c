@@ -33,7 +33,7 @@ bool cli_signals_open(struct cli_signals *signals)
     return signals->fd >= 0;
 }
 
-/* nohup and a shell's background (&) say so by ignoring HUP, or INT and QUIT. HUP then stays ignored whoever sends it;
+/* nohup and a shell's background (&) say so by ignoring HUP, or INT and QUIT. HUP then stays ignored, whichever process sends it;
  * INT and QUIT only when the terminal sends them: somebody who types kill -INT means us. */
 static bool is_unwanted(const struct cli_signals *signals, int number, bool from_terminal)
 {
@@ -59,6 +59,15 @@ void cli_signals_restore(const struct cli_signals *signals)
 {
     sigaction(SIGPIPE, &signals->original_pipe, NULL);
     sigprocmask(SIG_SETMASK, &signals->original_mask, NULL);
+}
+
+void cli_signals_close(struct cli_signals *signals)
+{
+    if (signals->fd < 0)
+        return;
+    close(signals->fd);
+    signals->fd = -1;
+    cli_signals_restore(signals);
 }
 
 bool cli_signal_ends(int number)

@@ -26,6 +26,9 @@ bool cli_signals_open(struct cli_signals *signals);
 /* Takes the next signal without waiting. Those that were meant to be ignored are left out. */
 struct cli_signal cli_signals_take(const struct cli_signals *signals);
 
+/* Lets go of the descriptor, and unblocks what was not blocked before. Nothing when it is not open. */
+void cli_signals_close(struct cli_signals *signals);
+
 /* Gives a process that is about to execute CMD what the command was started with. */
 void cli_signals_restore(const struct cli_signals *signals);
 

@@ -228,7 +228,8 @@ void cli_supervise_run(struct cli_supervision *supervision)
                               {.fd = supervision->lease->fd, .events = POLLIN},
                               {.fd = redlock_client_fd(supervision->client), .events = POLLIN}};
 
-    cli_lease_arm(supervision->lease, supervision->lock);
+    if (supervision->lock != NULL)
+        cli_lease_arm(supervision->lease, supervision->lock);
     cli_warden_start(supervision->warden);
     cli_metrics_file_write(supervision->metrics, supervision->client, -1);
     while (!supervision->ended) {

@@ -20,7 +20,7 @@
 
 struct cli_supervision {
     redlock_client *client;
-    redlock_lock *lock;
+    redlock_lock *lock; /* NULL: the lease is armed already, and hears of its lock otherwise */
     const char *name;
     const char *program; /* argv[0] of CMD */
     const struct cli_signals *signals;

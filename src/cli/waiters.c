@@ -1,5 +1,5 @@
 /*
- * Those who wait for a lock, as far as the nodes know of them: how many, who and since when, for people and for programs.
+ * The waiters for a lock, as far as the nodes know of them: how many, who and since when, for people and for programs.
  * Nothing here waits.
  */
 #include "cli/waiters.h"

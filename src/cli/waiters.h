@@ -1,5 +1,5 @@
 /*
- * Those who wait for a lock, as far as the nodes know of them: how many, who and since when, for people and for programs.
+ * The waiters for a lock, as far as the nodes know of them: how many, who and since when, for people and for programs.
  * Nothing here waits.
  */
 #ifndef CLI_WAITERS_H
@@ -16,7 +16,7 @@ void cli_waiters_set_us(uint32_t pid);
 /* Whether somebody the nodes know of is this very process, or what it asks for. */
 bool cli_waiters_is_us(const redlock_holder *who);
 
-/* How many of those who wait are not us. */
+/* How many of the waiters are not us. */
 uint32_t cli_waiters_count_others(const redlock_report *report);
 
 /* Prints them to stdout, those of a fair lock in their order; nothing when nobody waits. */

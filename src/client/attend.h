@@ -1,5 +1,5 @@
 /*
- * What has come out of the engine goes to who waits for it: threads whose calls have ended, or who have to run callbacks.
+ * What has come out of the engine goes to the threads that wait for it: those whose calls have ended, or that have to run callbacks.
  */
 #ifndef RL_CLIENT_ATTEND_H
 #define RL_CLIENT_ATTEND_H

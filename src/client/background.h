@@ -1,5 +1,5 @@
 /*
- * What goes on without a caller: starts the client's own threads, wakes them or whoever else has to know when something has to be done
+ * What goes on without a caller: starts the client's own threads, wakes them or other threads concerned when something has to be done
  * earlier, and rings for event loops. What those threads do is in driver.c and notify.c.
  */
 #ifndef RL_CLIENT_BACKGROUND_H
@@ -18,7 +18,7 @@ bool rl_background_unattended(const redlock_client *client);
 /* Until when the carrier may sleep. */
 struct rl_time rl_background_rest(const redlock_client *client);
 
-/* After anything that may need the background: wakes who has to know. */
+/* After anything that may need the background: wakes the threads concerned. */
 void rl_background_nudge(redlock_client *client);
 
 /* Has an event loop call redlock_client_process(). */

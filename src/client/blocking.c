@@ -31,7 +31,7 @@ static redlock_result finish(redlock_client *client, struct rl_operation *operat
     return call->result;
 }
 
-/* ---- acquire and release: on this thread, or by whoever stands at the connections in a crowd ---- */
+/* ---- acquire and release: on this thread, or by the carrier in a crowd ---- */
 
 /* Until when a new client may wait for its connections: it tries once at least. */
 static struct rl_time settle_by(const redlock_client *client, const struct rl_call *call)

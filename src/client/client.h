@@ -46,7 +46,7 @@ struct redlock_client {
     struct rl_followers followers;
     struct rl_crowd crowd;
 
-    /* Who does the I/O; see driver.c. */
+    /* Which thread does the I/O; see driver.c. */
     pthread_t driver;           /* while driving: who */
     bool rung;                  /* the poller was rung to have something written */
     bool driving;               /* a thread waits on the poller */

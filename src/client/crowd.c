@@ -50,7 +50,7 @@ static bool post(redlock_client *client, struct rl_post *post)
     return posted;
 }
 
-/* Whoever closes the client waits until nobody is inside: nothing of it may be touched after that. */
+/* A thread that closes the client waits until no other one is inside: nothing of it may be touched after that. */
 static bool enter(redlock_client *client)
 {
     if (client->inherited || atomic_load(&client->crowd.inbox) == &closed_inbox)

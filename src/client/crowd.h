@@ -9,11 +9,11 @@
 
 void rl_crowd_init(struct rl_crowd *crowd);
 
-/* Has the call carried out by whoever stands, and sleeps until it is over. false: nobody stands, nothing happened. Without
+/* Has the call carried out by the carrier, and sleeps until it is over. false: there is none, nothing happened. Without
  * the mutex. */
 bool rl_crowd_call(redlock_client *client, struct rl_call *call);
 
-/* Hands a lock that its caller does not want any more to whoever stands; false as above. Without the mutex. */
+/* Hands a lock that its caller does not want any more to the carrier; false as above. Without the mutex. */
 bool rl_crowd_free(redlock_client *client, redlock_lock *lock);
 
 /* A thread had to sleep in a call: enough of them are a crowd. */

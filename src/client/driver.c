@@ -48,7 +48,7 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
     timeout = rl_span_us(rl_poll_rest_us(client, rl_time_since(until, client->engine.now).us));
     awake_at = rl_time_max(until, client->engine.now);
     broke = client->broke;
-    /* Several threads may be in the poller: whoever sleeps longest is the one to be woken for something earlier. */
+    /* Several threads may be in the poller: the one that sleeps longest is woken for something earlier. */
     client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
     rl_follow_unlock(client);
     rl_crowd_wake(client, calls);

@@ -1,5 +1,5 @@
 /*
- * Who does the I/O. A blocking call drives the connections on its own thread when nobody else is at it; others sleep until
+ * Which thread does the I/O. A blocking call drives the connections on its own thread when no other one does; others sleep until
  * their answer is there or it is their turn. The carrier thread drives only what must go on when nobody is calling.
  */
 #ifndef RL_CLIENT_DRIVER_H

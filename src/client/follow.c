@@ -1,5 +1,5 @@
 /*
- * Threads that sleep in a blocking call while another thread drives. Whoever drives ends their calls for them, so that a thread
+ * Threads that sleep in a blocking call while another thread drives. The driver ends their calls for them, so that a thread
  * that wakes up for its answer needs nothing more of the client, least of all the mutex; only who is wanted as the next
  * driver, or has a deadline to mind, comes back for it.
  */
@@ -50,7 +50,7 @@ void rl_follow_settle(redlock_client *client)
         rl_background_nudge(client);
 }
 
-/* Who queues has nothing to read, but the lease it waits for may end by itself. */
+/* A caller in a queue has nothing to read, but the lease it waits for may expire. */
 static bool is_minded(redlock_client *client)
 {
     const struct rl_followers *followers = &client->followers;
@@ -75,7 +75,7 @@ static struct rl_operation *find_next(redlock_client *client)
     return link != NULL ? RL_CONTAINER(link, struct rl_operation, following) : NULL;
 }
 
-/* Sees to it that somebody drives who has a reason to. A forked child has none of those threads. */
+/* Sees to it that a thread that has a reason to drives. A forked child has none of those threads. */
 static atomic_uint *hand_over(redlock_client *client)
 {
     struct rl_operation *next;

@@ -1,5 +1,5 @@
 /*
- * Threads that sleep in blocking calls while another one drives the connections. Whoever drives ends their calls for them;
+ * Threads that sleep in blocking calls while another one drives the connections. The driver ends their calls for them;
  * what a call does is in begin.c and end.c, what driving is in driver.c.
  */
 #ifndef RL_CLIENT_FOLLOW_H

@@ -1,5 +1,5 @@
 /*
- * Sleeping on a word of memory, and waking who sleeps there: what threads use where a condition variable would make each that is
+ * Sleeping on a word of memory, and waking the threads that sleep there: what threads use where a condition variable would make each that is
  * woken wait for a mutex.
  */
 #ifndef RL_CLIENT_FUTEX_H

@@ -9,7 +9,7 @@
 /* After nothing was asked for. */
 void rl_leave(redlock_client *client);
 
-/* After something was asked or learned: sends what has to be sent, and wakes who has to know. */
+/* After something was asked or learned: sends what has to be sent, and wakes the threads concerned. */
 void rl_leave_sending(redlock_client *client);
 
 /* After an asynchronous call: what it asked for goes out, alone or with others of this turn of a loop. */

@@ -160,7 +160,7 @@ redlock_result redlock_wait(redlock_client *client, const char *name, size_t nam
     return rl_report_return(&frame, call_listing(client, &call, frame.report));
 }
 
-/* ---- and their asynchronous twins ---- */
+/* ---- and the asynchronous ones ---- */
 
 static redlock_result list_later(redlock_client *client, const struct listing_call *call,
                                  redlock_request *request)

@@ -80,7 +80,7 @@ void rl_poll_enter(redlock_client *client, struct rl_span timeout, struct rl_pol
     polled->count = rl_poller_wait(&client->poller, timeout, polled->ready, RL_READY_MAX);
 }
 
-/* The bell is for the driver, who may be asleep in the poller: whoever else took it down rings it again. */
+/* The bell is for the driver, which may be asleep in the poller: another thread that took it down rings it again. */
 static void pass_bell_on(redlock_client *client, const struct rl_polled *polled)
 {
     if (client->pollers == 0 || (client->driving && pthread_equal(client->driver, pthread_self())))

@@ -23,7 +23,7 @@ int64_t rl_guard_longest_lock_ms(int64_t quarantine_ms)
     return (quarantine_ms - MARGIN_MS - 2) * 100 / 101;
 }
 
-/* Whether whoever remembers one need not remember the other. */
+/* Whether one of them need not be kept beside the other. */
 static bool covers(struct rl_term one, struct rl_term other)
 {
     return one.quarantine_ms >= other.quarantine_ms && one.left_ms >= other.left_ms;

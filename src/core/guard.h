@@ -1,5 +1,5 @@
 /*
- * What is known of a node's fitness to vote, and the highest fence a node that forgot has to be told before it votes again.
+ * What is known of a node's fitness to vote, and the highest fence a node that lost its data has to learn before it votes again.
  * The record of it lives on the node; wire/lua/admit.lua keeps it.
  */
 #ifndef RL_CORE_GUARD_H
@@ -14,8 +14,8 @@
 enum rl_fitness {
     RL_FITNESS_UNKNOWN, /* not asked yet */
     RL_FITNESS_FIT,
-    RL_FITNESS_QUARANTINED, /* until every lock it may have forgotten has ended */
-    RL_FITNESS_FLOORLESS    /* until it is told the highest fence it may have forgotten */
+    RL_FITNESS_QUARANTINED, /* until every lock it may have lost has ended */
+    RL_FITNESS_FLOORLESS    /* until it learns the highest fence it may have lost */
 };
 
 /* No quarantine is longer: a day, the longest lock there is, and more. */
@@ -45,8 +45,8 @@ struct rl_guard_view {
     uint64_t high; /* no fence it stores is above this */
 };
 
-/* How long a node that may have forgotten locks sits out: the longest lock, and a little. A lock ends at the node's own clock
- * after its TTL, and validity before that by the drift of whoever holds it: so drift is no part of this, and the hundredth is
+/* How long a node that may have lost locks is quarantined: the longest lock, and a little. A lock ends at the node's own clock
+ * after its TTL, and validity before that by the drift of its holder: so drift is no part of this, and the hundredth is
  * the same for everybody. */
 struct rl_span rl_guard_quarantine(struct rl_span max_ttl);
 
@@ -67,7 +67,7 @@ struct rl_guard_clock {
  * than an hour ahead of half of them is wrong, and does not count. Nobody else's clock does. */
 uint64_t rl_guard_init_floor(const struct rl_guard_clock *clocks, uint32_t node_count);
 
-/* The floor for a node that forgot. A quorum of nodes that did not forget has met every fence handed out. Without one
+/* The floor for a node that lost its data. A quorum of nodes that kept theirs has met every fence handed out. Without one
  * (first start, catastrophe) the clocks of all nodes but one must do. false: too few were heard. */
 bool rl_guard_floor(const struct rl_guard_view *views, uint32_t node_count, uint64_t *floor);
 

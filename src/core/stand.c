@@ -140,6 +140,7 @@ static struct rl_time valid_until(const struct rl_stand *stand)
             latest[place] = latest[place - 1];
         latest[place] = ends;
     }
+    // cppcheck-suppress uninitvar ; a quorum is at least one, so that one was filled in
     return count >= quorum(stand) ? latest[quorum(stand) - 1] : (struct rl_time){0};
 }
 

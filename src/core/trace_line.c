@@ -95,7 +95,7 @@ static const char *cause_words(enum rl_cause cause)
     case RL_CAUSE_FENCES:
         return "lacks the highest fence";
     case RL_CAUSE_EPOCH:
-        return "has forgotten its locks";
+        return "has lost its locks";
     case RL_CAUSE_CLOCK_STEP:
         return "clock was set";
     case RL_CAUSE_BROKEN:

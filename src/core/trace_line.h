@@ -53,7 +53,7 @@ extern const struct rl_answer_words rl_release_words;
 void rl_line_add_answer(struct rl_text *text, const struct rl_event *event,
                         const struct rl_answer_words *words);
 
-/* ", 4200 ms left": how long whoever is in the way will be there. */
+/* ", 4200 ms left": how long the key in the way will be there. */
 void rl_line_add_time_left(struct rl_text *text, const struct rl_answer *answer);
 
 /* A whole line about nodes that a deadline caught without an answer; nothing when there are none. */

@@ -20,10 +20,10 @@ bool rl_admission_give_floor(struct rl_engine *engine, uint32_t node, uint64_t f
                              const struct rl_terms *terms);
 
 /* Has the node told how long this client's locks may be (its term), ahead of what is sent to it next; nothing happens when it was told
- * within the last half an hour. A node that forgot has to know for how long to sit out. false: no memory, or it cannot be admitted. */
+ * within the last half an hour. A node that lost its data has to know for how long it is quarantined. false: no memory, or it cannot be admitted. */
 bool rl_admission_announce(struct rl_engine *engine, uint32_t node);
 
-/* What a node that forgot one of our locks has to sit out. */
+/* How long a node that lost one of our locks is quarantined. */
 int64_t rl_admission_quarantine_ms(const struct rl_engine *engine);
 
 /* What INFO alone rules out; NONE when it rules out nothing. */
@@ -35,7 +35,7 @@ void rl_admission_refuse(struct rl_engine *engine, uint32_t node, enum rl_cause 
 /* It could not be asked for want of memory: later. */
 void rl_admission_put_off(struct rl_engine *engine, uint32_t node);
 
-/* Its clock stepped: it has to sit out, for everybody. Goes on until the node has taken note, over breaks of the
+/* Its clock stepped: it is to be quarantined, for everybody. Goes on until the node has taken note, over breaks of the
  * connection too. */
 void rl_admission_accuse(struct rl_engine *engine, uint32_t node);
 

@@ -38,7 +38,7 @@ static const char *check_name(const struct rl_engine *engine, const redlock_spec
     if (engine->config.key_prefix_length + spec->name_length > REDLOCK_NAME_MAX)
         return "name is too long: prefix and name together may have 1024 bytes";
     if (makes_reserved_key(engine, spec))
-        return "names that make a key beginning with redlock-guard:, redlock-fence: or redlock-line: are reserved";
+        return "names that make a key beginning with redlock-guard:, -fence:, -line: or -mark: are reserved";
     return NULL;
 }
 
@@ -70,11 +70,15 @@ static const char *check_times(const struct rl_engine *engine, const redlock_spe
 
 static const char *check_kind(const struct rl_engine *engine, const redlock_spec *spec)
 {
-    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
-        return "kind is neither REDLOCK_EXCLUSIVE nor REDLOCK_FAIR";
-    if (spec->kind == REDLOCK_FAIR && !engine->config.guarded)
-        return "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line";
-    return NULL;
+    const struct rl_kind *kind = rl_lock_kind(engine, spec->kind);
+
+    if (kind == NULL && spec->kind == REDLOCK_FAIR)
+        return "REDLOCK_FAIR does not exist in Redisson's format: redlock does not join its queue";
+    if (kind == NULL && spec->kind == REDLOCK_SHARED)
+        return "REDLOCK_SHARED needs REDLOCK_FORMAT_REDISSON in this version";
+    if (kind == NULL)
+        return "kind is none of REDLOCK_EXCLUSIVE, REDLOCK_FAIR and REDLOCK_SHARED";
+    return engine->config.guarded ? NULL : kind->not_plain;
 }
 
 static const char *check_tag(const redlock_spec *spec)
@@ -199,14 +203,16 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
     struct rl_engine *engine = operation->lock->engine;
     struct rl_acquire_config config;
 
-    if (engine->config.guarded && wait_ms != 0) {
+    if (operation->lock->kind->stands_in_line && wait_ms != 0) {
         struct rl_stand_config in_line = stand_config(engine, spec, operation->started, wait_ms);
 
         rl_standing_start(operation, &in_line);
         return;
     }
     config = acquire_config(engine, spec, operation->started, wait_ms, peek);
-    if (!engine->config.guarded)
+    if (operation->lock->kind->is_shared)
+        config.watch = true;
+    else if (!operation->lock->kind->stands_in_line)
         rl_queue_join(operation, wait_ms != 0, &config);
     rl_acquisition_start(operation, &config);
 }

@@ -56,7 +56,7 @@ static void acquit_all(struct rl_engine *engine)
     }
 }
 
-/* Keys that a fast or jumping clock let expire are forgotten locks: the node sits out, for everybody. */
+/* Keys that a fast or jumping clock let expire are lost locks: the node is quarantined, for everybody. */
 static void accuse(struct rl_engine *engine, uint32_t node)
 {
     struct rl_node_guard *guard = &engine->guards[node];

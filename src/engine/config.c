@@ -26,6 +26,10 @@ static const char *check_numbers(const redlock_options *options)
 {
     if (options->mode != REDLOCK_GUARDED && options->mode != REDLOCK_PLAIN)
         return "mode is neither REDLOCK_GUARDED nor REDLOCK_PLAIN";
+    if (options->format != REDLOCK_FORMAT_COMMON && options->format != REDLOCK_FORMAT_REDISSON)
+        return "format is neither REDLOCK_FORMAT_COMMON nor REDLOCK_FORMAT_REDISSON";
+    if (options->format == REDLOCK_FORMAT_REDISSON && options->mode != REDLOCK_PLAIN)
+        return "REDLOCK_FORMAT_REDISSON needs REDLOCK_PLAIN: Redisson knows no fence and no guard";
     if (options->max_ttl_ms > REDLOCK_TTL_MAX_MS)
         return "max_ttl_ms is above 86400000 (one day)";
     if (options->max_ttl_ms != 0 && options->max_ttl_ms < REDLOCK_TTL_MIN_MS)
@@ -105,6 +109,7 @@ bool rl_config_make(struct rl_config *config, const redlock_options *options)
         .anonymous = options->anonymous != 0,
         .pid = options->pid,
         .guarded = options->mode == REDLOCK_GUARDED,
+        .format = options->format,
         .max_ttl = rl_span_ms(or_default(options->max_ttl_ms, DEFAULT_MAX_TTL_MS)),
         .drift_ppm = or_default(options->drift_ppm, DEFAULT_DRIFT_PPM),
         .connect_timeout = rl_span_ms(or_default(options->connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_MS)),

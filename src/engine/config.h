@@ -22,6 +22,7 @@ struct rl_config {
     uint32_t pid; /* a forked child cannot use the client, so it stays true */
     bool anonymous;
     bool guarded;
+    redlock_format format;
     struct rl_span max_ttl;
     uint32_t drift_ppm;
     struct rl_span connect_timeout;

@@ -72,6 +72,7 @@ void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, stru
     }
     debt->due = rl_time_add(engine->now, pause);
     debt->again = true;
+    // cppcheck-suppress internalAstError ; it does not know this form of a literal
     debt->until = rl_time_max(end_of_key(lock), fresh ? (struct rl_time){0} : debt->until);
     if (!fresh)
         return;

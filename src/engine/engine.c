@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "engine/answers.h"
 #include "engine/calls.h"
 #include "engine/debts.h"
@@ -91,11 +92,11 @@ bool rl_engine_add_node(struct rl_engine *engine, const struct rl_node_url *url)
 
 bool rl_engine_seed(struct rl_engine *engine)
 {
-    uint64_t seed;
+    uint8_t seed[8];
 
-    if (!rl_state_random(engine, (uint8_t *)&seed, sizeof seed))
+    if (!rl_state_random(engine, seed, sizeof seed))
         return false;
-    engine->prng = rl_prng_seed(seed);
+    engine->prng = rl_prng_seed(rl_number_from_bytes(seed));
     engine->lease_terms = rl_holding_terms(engine);
     rl_queue_init(engine);
     rl_owned_init(engine);

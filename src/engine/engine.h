@@ -1,6 +1,6 @@
 /*
  * The engine: everything a client decides. It is single-threaded and deterministic; it calls no clock, no socket, no allocator and
- * no thread. These are its doors, with calls.h, where a call begins. Whoever goes through one looks afterwards at what has come
+ * no thread. These are its doors, with calls.h, where a call begins. A caller of one looks afterwards at what has come
  * out: engine->wants (what the network is to do), engine->ended (calls that are over), engine->turned (calls that no longer
  * queue behind others of this process), engine->notices (locks whose callbacks are to run), and rl_engine_due().
  */
@@ -82,7 +82,7 @@ void rl_engine_loss_told(redlock_lock *lock);
 /* Asks every node that lacks a held lock to have it, if it can be asked now. */
 void rl_engine_bring_up(struct rl_engine *engine);
 
-/* Locks still held are left at the nodes: whoever wanted them gone has released them. */
+/* Locks still held are left at the nodes: a caller that wants them gone releases them before. */
 void rl_engine_leave_locks(struct rl_engine *engine);
 
 /* Whether everything that must reach the nodes has, or is not worth waiting for any more since the wait began: longer than the

@@ -1,6 +1,6 @@
 /*
  * The guard: which nodes may vote. Every connection begins with an admission (wire/lua/admit.lua); a node that may have
- * forgotten locks sits out, one that may have forgotten fences is told the highest one by the others ("sweep"), and one
+ * lost locks is quarantined, one that may have lost fences learns the highest one from the others ("sweep"), and one
  * whose clock misbehaves does not count.
  */
 #include "engine/guard.h"
@@ -176,7 +176,7 @@ static void conclude_sweep(struct rl_engine *engine)
 
 /* ---- accusing ---- */
 
-/* A node that sits out or lacks a floor needs no accusing any more; one that an operator vouches for, neither. */
+/* A node in quarantine or without a floor needs no accusing any more; one that an operator vouches for, neither. */
 static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct rl_pending *pending)
 {
     struct rl_node_guard *guard = &engine->guards[node];
@@ -215,7 +215,7 @@ static void describe_quarantine(const struct rl_engine *engine, char *why, size_
 }
 
 /* Whether its memory is what it was before: an epoch that had ended is back, or its floor fell. A server that was swapped for another and
- * back (SWAPDB, a proxy), a snapshot loaded without a restart, keys written by hand. What was locked since then is forgotten. */
+ * back (SWAPDB, a proxy), a snapshot loaded without a restart, keys written by hand. What was locked since then is lost. */
 static bool went_back(struct rl_node_guard *guard, const char *epoch, const struct rl_admitted *admitted)
 {
     bool same = strcmp(epoch, guard->latest) == 0;
@@ -259,7 +259,7 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
         guard->accused = true;
     }
     if (admitted->fitness == RL_FITNESS_FIT && (guard->clock_bad || guard->suspected.us != 0)) {
-        /* Asked for the time only: what its record says does not mend its clock. */
+        /* Asked for the time only: what its record says does not correct its clock. */
         if (!rl_cause_is_clock(guard->cause))
             rl_admission_refuse(engine, node, guard->clock_bad ? RL_CAUSE_CLOCK_RATE : RL_CAUSE_CLOCK_STEP,
                                 "its clock cannot be trusted");
@@ -314,7 +314,7 @@ bool rl_guard_reply(struct rl_engine *engine, uint32_t node, const struct rl_pen
     if (admitted.node_us != 0)
         rl_clocks_note(engine, node, rl_time_since(engine->now, pending->sent), admitted.node_us);
     if (pending->number == RL_WORD_LOOK) {
-        /* For people to read; whoever wants its vote has to ask for that. */
+        /* For people to read; its vote has to be asked for. */
         guard->looked = admitted.fitness;
         guard->fitness = RL_FITNESS_UNKNOWN;
         guard->again = engine->now;

@@ -1,5 +1,5 @@
 /*
- * What an engine needs of the program around it: memory, the wall clock, chance, somebody who reads its words. It asks for
+ * What an engine needs of the program around it: memory, the wall clock, random numbers, a log. It asks for
  * nothing else; time comes in with every call.
  */
 #ifndef RL_ENGINE_HOST_H

@@ -16,8 +16,8 @@ struct rl_known {
     bool fresh;          /* nothing was seen of it before */
     bool broken, lost, unknown;
     uint16_t key_length;
-    redlock_holder holder; /* who has it */
-    redlock_holder before; /* who had it before the latest change */
+    redlock_holder holder; /* the present one */
+    redlock_holder before; /* the one before the latest change */
     char key[];
 };
 

@@ -416,8 +416,7 @@ bool rl_listing_resume(struct rl_operation *operation)
 
     if (listing->stage == RL_LISTING_OVER)
         return false;
-    rl_list_remove(
-        &operation->link); /* a blocked caller may be quicker than whoever looks at engine->ended */
+    rl_list_remove(&operation->link); /* a blocked caller may be quicker than the reader of engine->ended */
     rl_list_append(&engine->operations, &operation->link);
     operation->done = false;
     if (listing->stopped || engine->closing)

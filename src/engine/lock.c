@@ -10,9 +10,19 @@
 
 enum { TEXT_STEP = 16, SPARE_MAX = 256 };
 
-const struct rl_kind *rl_lock_kind(const struct rl_engine *engine)
+const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind kind)
 {
-    return engine->config.guarded ? &rl_kind_line : &rl_kind_exclusive;
+    static const struct rl_kind *const kinds[][REDLOCK_SHARED + 1] = {
+        [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive, [REDLOCK_FAIR] = &rl_kind_fair},
+        [REDLOCK_FORMAT_REDISSON] = {
+            [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
+
+    if ((unsigned)kind > REDLOCK_SHARED)
+        return NULL;
+    /* Guarded nodes keep one kind, in the order of asking: both names mean it. */
+    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind != REDLOCK_SHARED)
+        return &rl_kind_line;
+    return kinds[engine->config.format][kind];
 }
 
 /* The spare lock that fits best, so that longer names find theirs later; NULL: none has room. */
@@ -111,6 +121,7 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
+    const struct rl_kind *kind = rl_lock_kind(engine, spec->kind);
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
@@ -126,7 +137,7 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
         return NULL;
     }
     lock->engine = engine;
-    lock->kind = rl_lock_kind(engine);
+    lock->kind = kind;
     lock->refs = 1;
     lock->timer.of_lock = true;
     rl_list_init(&lock->waiting);

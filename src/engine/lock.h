@@ -70,8 +70,8 @@ struct redlock_lock {
     char text[];                /* key, NUL, owner, NUL */
 };
 
-/* What nodes of this engine keep a lock as. */
-const struct rl_kind *rl_lock_kind(const struct rl_engine *engine);
+/* The kind that a number of redlock_kind stands for in the client's format; NULL none. */
+const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind kind);
 
 /* A lock in stage ASKING with one reference; NULL: no memory. */
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,

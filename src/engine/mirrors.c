@@ -74,7 +74,7 @@ _Static_assert(RL_KEY_FENCE_MAX > REDLOCK_NAME_MAX, "the longest name has a fenc
 _Static_assert(RL_KEY_LINE_MAX > REDLOCK_NAME_MAX + 2 * 16,
                "the longest name has a line, and every waiter a lease in it");
 _Static_assert(RL_FENCE_MAX < INT64_C(1) << 53, "a double holds every fence");
-_Static_assert(RL_QUARANTINE_MAX_MS > REDLOCK_TTL_MAX_MS, "a node can sit out the longest lock");
+_Static_assert(RL_QUARANTINE_MAX_MS > REDLOCK_TTL_MAX_MS, "a quarantine can outlast the longest lock");
 
 /* Layouts. */
 SAME(RL_HISTOGRAM_BUCKETS, REDLOCK_HISTOGRAM_BUCKETS);

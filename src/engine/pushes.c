@@ -3,6 +3,8 @@
  */
 #include "engine/pushes.h"
 
+#include <string.h>
+
 #include "engine/acquisition.h"
 #include "engine/listing.h"
 #include "engine/queue.h"
@@ -40,6 +42,23 @@ void rl_pushes_node(struct rl_engine *engine, uint32_t node, enum rl_event_kind 
     tell_all(engine, node, kind);
 }
 
+/* Those who share do not queue behind each other in here. Linear in those who watch. */
+static void tell_sharers(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
+{
+    struct rl_event event = event_of(engine, node, RL_EVENT_CHANGED);
+    struct rl_link *link = rl_list_first(&engine->watching);
+
+    while (link != NULL) {
+        struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, watching);
+        const redlock_lock *lock = operation->lock;
+
+        link = rl_list_next(&engine->watching, link);
+        if (lock->kind->is_shared && lock->key_length == key_length &&
+            memcmp(lock->text, key, key_length) == 0)
+            rl_acquisition_event(operation, &event);
+    }
+}
+
 void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, size_t length)
 {
     struct rl_hand_over handed;
@@ -64,6 +83,7 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
             rl_acquisition_event(
                 leader->asking,
                 &(struct rl_event){.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node});
+        tell_sharers(engine, node, key, key_length);
         rl_standing_changed(engine, node, key, key_length);
         rl_listing_changed(engine, key, key_length);
     }

@@ -12,7 +12,7 @@
 #include "engine/vote.h"
 
 /* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
- * before it is sent, so that whoever waits first waits for the question under way. */
+ * before it is sent, so that the first waiter waits for the question under way. */
 static struct rl_record *find_record(redlock_lock *lock)
 {
     struct rl_link *link;
@@ -88,7 +88,7 @@ static void keep_holder(struct rl_record *record, uint32_t node_count, uint64_t 
 }
 
 /* What a denial tells of time when it names nobody: a plain one names nobody at all, and a fair lock that is offered to
- * somebody else has no owner, so that whoever was seen before is gone. */
+ * somebody else has no owner, so that the one seen before is gone. */
 static void keep_time(struct rl_record *record, uint32_t node_count, const struct rl_lock_reply *reply)
 {
     if (reply->answer.verdict != RL_DENIED)
@@ -145,7 +145,7 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         rl_text_add(&detail, "it answered with an empty error");
 }
 
-/* Nodes need not agree on who waits: the one that knows most is believed. */
+/* Nodes need not agree on the waiters: the one that knows most is believed. */
 void rl_record_line(redlock_lock *lock, const char *bytes, size_t length)
 {
     struct rl_record *record = lock->asking != NULL ? &lock->asking->record : NULL;

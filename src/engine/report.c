@@ -129,7 +129,7 @@ static struct view view_record(const struct rl_operation *operation, uint32_t no
         view.verdict = REDLOCK_VERDICT_PENDING;
     else if (record->answer.verdict == RL_SILENT)
         view.cause = RL_CAUSE_TIMED_OUT;
-    /* A node that answers who holds a lock may still have no vote: whoever inspects wants to know why. */
+    /* A node that names the holder of a lock may still have no vote: an inspection says why. */
     if ((operation->kind == RL_OPERATION_INSPECT || operation->kind == RL_OPERATION_EXAMINE) &&
         view.cause == RL_CAUSE_NONE) {
         view.cause = obstacle(engine, node);
@@ -449,7 +449,7 @@ static struct support count_support(const struct rl_record *record, uint32_t nod
 /* When the holder will be on too few nodes unless it renews: nodes need not agree on when its key ends. */
 static int64_t lease_left_ms(const struct rl_record *record, uint32_t node_count)
 {
-    uint64_t longest = 0; /* -1, no end, is the highest number */
+    uint64_t longest = 0; /* -1, never, is the highest number */
 
     for (uint32_t one = 0; one < node_count; one++) {
         uint64_t left = (uint64_t)record->nodes[one].answer.ttl_left_ms;

@@ -13,7 +13,7 @@ void rl_steps_run(struct rl_engine *engine);
 /* Whether somebody still waits for the answer to this question. */
 bool rl_steps_current(const redlock_lock *lock, const struct rl_pending *pending);
 
-/* Brings an answer to whoever it is for; drops it when nobody waits for it any more. */
+/* Brings an answer to the operation it is for; drops it when none waits for it any more. */
 void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                       const struct rl_answer *answer);
 

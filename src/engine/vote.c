@@ -6,7 +6,7 @@
 #include <assert.h>
 
 const char rl_vote_floorless[] =
-    "it forgot its fences, and too few nodes can be reached to learn the highest one (all but one are needed)";
+    "it lost its fencing tokens, and too few nodes can be reached to learn the highest one (all but one are needed)";
 
 bool rl_vote_reachable(const struct rl_engine *engine, uint32_t node)
 {

@@ -1,6 +1,6 @@
 /*
- * The right to vote: may what a node answers count now? Everybody who has to know asks here, before a question is sent and again
- * when its answer is there. Who asks nodes to be admitted, and when, is in guard.c.
+ * The right to vote: may what a node answers count now? Every caller asks here, before a question is sent and again
+ * when its answer is there. When nodes are asked to be admitted is in guard.c.
  */
 #ifndef RL_ENGINE_VOTE_H
 #define RL_ENGINE_VOTE_H

@@ -35,9 +35,8 @@ static void note_refusal(struct rl_engine *engine, uint32_t node, const char *wh
     struct rl_session *session = &engine->sessions[node];
 
     session->tracking = RL_TRACKING_REFUSED;
-    rl_state_log(engine, REDLOCK_LOG_INFO,
-                 "node %u %s does not tell when a lock is free, so it is asked now and then: %s", node + 1,
-                 session->url.display, why);
+    rl_state_log(engine, REDLOCK_LOG_INFO, "node %u %s does not notify of releases, so it is polled: %s",
+                 node + 1, session->url.display, why);
 }
 
 /* Only RESP3 has room for what nobody asked for. */

@@ -12,7 +12,7 @@ bool rl_watching_send(redlock_lock *lock, uint32_t node, uint32_t question);
 void rl_watching_begin(struct rl_operation *operation);
 void rl_watching_end(struct rl_operation *operation);
 
-/* The same for whoever looks at a name without wanting it. */
+/* The same for a caller that looks at a name without wanting it. */
 void rl_watching_join(struct rl_engine *engine);
 void rl_watching_leave(struct rl_engine *engine);
 

@@ -1,5 +1,5 @@
 /*
- * Who may do what; see access.h. Tokens are random and long, so that a plain SHA-256 of one tells nothing about it.
+ * Access; see access.h. Tokens are random and long, so that a plain SHA-256 of one reveals nothing about it.
  */
 #include "serve/access.h"
 

@@ -1,5 +1,5 @@
 /*
- * Who may do what: the access file, and the principal that a token, a login or a certificate stands for. It knows no
+ * Access: the access file, and the principal that a token, a login or a certificate stands for. It knows no
  * connections; where a credential was found is their business.
  */
 #ifndef SERVE_ACCESS_H
@@ -14,7 +14,7 @@
 /* Each may do what those before it may. */
 enum serve_role { SERVE_NOBODY, SERVE_READER, SERVE_LOCKER, SERVE_ADMIN };
 
-/* Somebody who may do something. Lives as long as the access it came from. */
+/* A user of the service and its rights. Lives as long as the access it came from. */
 struct serve_principal {
     char name[65];
     enum serve_role role;

@@ -1,5 +1,5 @@
 /*
- * The board; see board.h. A look has three parts, one after the other: how the nodes are, which locks there are, and who waits for
+ * The board; see board.h. A look has three parts, one after the other: how the nodes are, which locks there are, and which callers wait for
  * those that somebody waits for. Its outcome is compared with that of the look before, and each watcher gets what changed.
  */
 #include "serve/board.h"
@@ -349,7 +349,7 @@ void serve_board_tick(struct serve_server *server)
     if (board->watchers != NULL)
         look(board);
     else {
-        /* What is known grows old: whoever comes next gets a fresh look. */
+        /* What is known grows old: the next watcher gets a fresh look. */
         json_decref(board->locks);
         board->locks = NULL;
     }

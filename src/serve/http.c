@@ -1,6 +1,6 @@
 /*
  * HTTP on a connection; see http.h. A request is looked at in this order: is it well-formed, is it for us, does it come from a
- * page of somebody else, is there such a route, who asks, may they, is the body right.
+ * page of another origin, is there such a route, which principal asks, may it, is the body right.
  */
 #include "serve/http.h"
 
@@ -80,7 +80,7 @@ void serve_answer_json(struct serve_connection *connection, int status, json_t *
     answer_typed(connection, status, JSON_TYPE, body, fields);
 }
 
-/* Whoever gets one of these may try again after some time. */
+/* A client that gets one of these may try again after some time. */
 static int retry_after_s(enum serve_problem problem, json_t *more)
 {
     json_int_t ms = json_integer_value(json_object_get(more, "retry_after_ms"));
@@ -143,7 +143,7 @@ void serve_answer_stream(struct serve_connection *connection)
     connection->state = SERVE_STREAMING;
 }
 
-/* ---- who asks -------------------------------------------------------------------------------------------- */
+/* ---- principal ------------------------------------------------------------------------------------------- */
 
 /* "host:port", "[::1]:port" and "host" without their port. */
 static struct serve_text without_port(struct serve_text host)

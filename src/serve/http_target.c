@@ -91,6 +91,7 @@ static const char *read_query(struct serve_text query, struct serve_target *targ
 
 const char *serve_target_read(struct serve_text text, struct serve_target *target)
 {
+    // cppcheck-suppress ctuuninitvar ; it is filled in here
     char *room = target->decoded;
     struct serve_text path = cut(&text, '?');
 

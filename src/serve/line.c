@@ -1,5 +1,5 @@
 /*
- * Those who wait here for the same lock; see line.h.
+ * The requests that wait here for the same lock; see line.h.
  */
 #include "serve/line.h"
 
@@ -15,7 +15,7 @@ struct serve_line {
 
 static size_t bucket_of(const char *name, size_t length)
 {
-    uint32_t hash = 2166136261U; /* FNV-1a; who floods a bucket slows down but his own names */
+    uint32_t hash = 2166136261U; /* FNV-1a; a client that floods a bucket slows down only its own names */
 
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)name[i]) * 16777619U;

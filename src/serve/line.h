@@ -1,5 +1,5 @@
 /*
- * Those who wait here for the same lock, in their order. Only the first deals with the library and the nodes; the others cost a few
+ * The requests that wait here for the same lock, in their order. Only the first deals with the library and the nodes; the others cost a few
  * bytes. It does not know what a waiter is, nor how long it waits.
  */
 #ifndef SERVE_LINE_H

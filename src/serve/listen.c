@@ -74,7 +74,7 @@ static void name_host(const union address *address, char host[64])
     snprintf(host, 64, address->any.sa_family == AF_INET6 ? "[%s]" : "%s", text);
 }
 
-/* Whoever can reach a socket beyond this machine has to show something. */
+/* Clients of a socket that other machines reach need credentials. */
 static bool is_guarded(const struct serve_server *server)
 {
     return serve_access_has(&server->access, SERVE_TOKEN) ||

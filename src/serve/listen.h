@@ -1,5 +1,5 @@
 /*
- * The sockets that are listened on: those in the settings, or those that systemd handed over. Who may come in is checked here
+ * The sockets that are listened on: those in the settings, or those that systemd handed over. Who may connect is checked here
  * once, at the start: an address beyond loopback needs some kind of credentials.
  */
 #ifndef SERVE_LISTEN_H

@@ -64,7 +64,7 @@ static void tell_use(const struct using *use, const char *type)
                                                                  .owner = owner});
 }
 
-/* Not this owner's. If the one who has it now came later, or nobody has it, the lease has ended: the client ran unlocked. If it
+/* Not this owner's. If the present holder came later, or there is none, the lease has ended: the client ran unlocked. If it
  * was there before, the token cannot be of this lock. */
 static void on_explained(void *context, redlock_result result, const redlock_report *report)
 {

@@ -40,8 +40,9 @@ const struct serve_problem_kind serve_problems[SERVE_PROBLEM_COUNT] = {
                           "Come again when the quarantine is over; GET /v1/nodes says when."},
     [SERVE_TOO_SLOW] = {"too-slow", 503, "the nodes answered too late for any validity to be left",
                         "Ask for a longer ttl_ms, or come again later."},
-    [SERVE_NODES_REFUSED] = {"nodes-refused", 503, "the nodes refused the credentials of this service",
-                             "Tell whoever runs the service: GET /v1/nodes has the nodes' words."},
+    [SERVE_NODES_REFUSED] =
+        {"nodes-refused", 503, "the nodes refused the credentials of this service",
+         "Tell the operator of the service: GET /v1/nodes says what is wrong with each node."},
     [SERVE_STOPPING] = {"stopping", 503, "this instance is stopping",
                         "Come again: another instance, or the next one at this address, takes over."},
     [SERVE_OUT_OF_MEMORY] = {"out-of-memory", 503, "this instance has no memory left",

@@ -31,7 +31,8 @@ static void refuse(const struct serve_asked *asked, const char *words)
 
 static bool check_name(const struct serve_asked *asked, struct serve_text name)
 {
-    static const char *const reserved[] = {"redlock-guard:", "redlock-fence:", "redlock-line:"};
+    static const char *const reserved[] = {
+        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
     const char *prefix = asked->connection->server->settings->key_prefix;
 
     if (name.length == 0 || name.length + (prefix == NULL ? 0 : strlen(prefix)) > REDLOCK_NAME_MAX) {

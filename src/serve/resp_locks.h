@@ -21,7 +21,7 @@ enum serve_resp_action {
     SERVE_RELEASE,        /* if the value is the holder's */
     SERVE_EXTEND,         /* likewise */
     SERVE_EXTEND_OR_TAKE, /* likewise, or if it is free */
-    SERVE_LOOK            /* at who has it */
+    SERVE_LOOK            /* at its holder */
 };
 
 /* One thing to be done. The texts are copied. */

@@ -33,12 +33,12 @@
 
 /* ---- stopping -------------------------------------------------------------------------------------------- */
 
-/* Starts the graceful end: nothing new is accepted, and whoever waits is told to come again. */
+/* Starts the graceful end: nothing new is accepted, and waiters are asked to retry. */
 static void stop(struct serve_server *server)
 {
     if (server->stopping)
         return;
-    serve_say(server, SERVE_NOTE, "stopping: waiters are told to come again");
+    serve_say(server, SERVE_NOTE, "stopping: waiters are asked to retry");
     serve_systemd_notify("STOPPING=1");
     server->stopping = true;
     server->stop_at_ms = serve_now(server) + STOP_MS;

@@ -65,7 +65,7 @@ struct serve_server {
     struct event *client_event, *second, *terminate, *interrupt;
     struct ssl_ctx_st *tls; /* NULL: without */
     struct serve_access access;
-    struct serve_principal anyone; /* whoever comes over loopback, when there is no access file */
+    struct serve_principal anyone; /* a client over loopback, when there is no access file */
     struct serve_principal owner;  /* the user this runs as, and root, over a unix socket */
     struct serve_listener listeners[SERVE_LISTENERS_MAX];
     size_t listener_count;

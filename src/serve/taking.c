@@ -27,7 +27,7 @@ struct taking {
     struct serve_wish wish;
     char session[33];
     uint64_t fence;           /* of the lease that an earlier request with the same key got; 0 not known */
-    struct serve_place place; /* in the line of those who wait for it here */
+    struct serve_place place; /* in the queue of those that wait for it here */
     struct event *timer;      /* while it stands behind others */
     int64_t until_ms;         /* how long it waits */
     bool tried;               /* with an Idempotency-Key, the nodes were asked once without waiting */
@@ -201,7 +201,7 @@ static void on_dismissed(struct serve_call *call)
     give_up((struct taking *)(void *)call, REDLOCK_CANCELED);
 }
 
-/* It is the first of those who wait here. */
+/* It is the first that waits here. */
 static void on_first(void *context)
 {
     struct taking *taking = context;

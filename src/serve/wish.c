@@ -10,7 +10,8 @@
 /* The library keeps its own records under these. */
 static bool is_reserved(const struct serve_server *server, struct serve_text name)
 {
-    static const char *const reserved[] = {"redlock-guard:", "redlock-fence:", "redlock-line:"};
+    static const char *const reserved[] = {
+        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
     const char *prefix = server->settings->key_prefix == NULL ? "" : server->settings->key_prefix;
     char key[64];
 
@@ -46,13 +47,14 @@ void *serve_wish_new(struct serve_exchange *exchange, const char *why, size_t si
 {
     const char *who = exchange->principal->name;
     size_t name_length = exchange->name.length, why_size = strlen(who) + (why == NULL ? 0 : strlen(why)) + 3;
-    char *memory = calloc(1, size + name_length + 1 + why_size), *texts = memory + size;
+    char *memory = calloc(1, size + name_length + 1 + why_size);
 
     if (memory == NULL) {
         serve_refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for the request");
         return NULL;
     }
     struct serve_wish *wish = (struct serve_wish *)(void *)(memory + offset);
+    char *texts = memory + size;
     memcpy(texts, exchange->name.bytes, name_length);
     wish->name = texts;
     wish->name_length = name_length;

@@ -49,7 +49,7 @@ static bool begins_with(const char *key, size_t key_length, const char *word)
 bool rl_key_reserved(const char *key, size_t key_length)
 {
     return begins_with(key, key_length, RL_KEY_GUARD) || begins_with(key, key_length, RL_KEY_FENCE) ||
-           begins_with(key, key_length, RL_KEY_LINE);
+           begins_with(key, key_length, RL_KEY_LINE) || begins_with(key, key_length, RL_KEY_MARK);
 }
 
 static void add_half(struct rl_text *text, const char *id)

@@ -55,6 +55,7 @@ void rl_guard_epoch(char epoch[RL_EPOCH_MAX + 1], const char *record);
 #define RL_KEY_TERMS RL_KEY_GUARD "terms"
 #define RL_KEY_FENCE "redlock-fence:"
 #define RL_KEY_LINE "redlock-line:"
+#define RL_KEY_MARK "redlock-mark:" /* what is kept at all nodes and is no lock */
 
 /* The fence of a lock shares its hash tag: {key}, or the tag that the key has. Written without a NUL; returns the length,
  * at most RL_KEY_FENCE_MAX for the longest key. */

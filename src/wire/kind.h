@@ -1,6 +1,6 @@
 /*
  * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it means to its waiters. One
- * file for each kind (kind_exclusive.c, kind_fair.c); a new one changes nobody else's path.
+ * file for each kind (kind_exclusive.c, kind_fair.c), or for each format (kind_redisson.c); a new one changes nobody else's path.
  */
 #ifndef RL_WIRE_KIND_H
 #define RL_WIRE_KIND_H
@@ -20,11 +20,17 @@ struct rl_kind {
     /* Its scripts. */
     const struct rl_script *acquire; /* one vote of a guarded node */
     const struct rl_script
+        *acquire_plain; /* one of a plain node, given owner and ttl; OK or nothing. NULL: SET NX PX */
+    const struct rl_script
         *acquire_many; /* votes on several locks in one call; NULL: each is asked for alone */
+    const struct rl_script
+        *look; /* who holds it, always sent whole; NULL: its key is a text that has the owner */
     const struct rl_script *raise;
     const struct rl_script *extend;
     const struct rl_script *release;
     const struct rl_script *release_many; /* as acquire_many */
+    const struct rl_script *break_hold;   /* given the same keys as release */
+    const struct rl_script *list;         /* all locks that look like it */
 
     /* What its vote is given: keys behind the four that every kind has, arguments behind the five; NULL none. */
     uint32_t extra_keys;
@@ -44,6 +50,7 @@ struct rl_kind {
 
     /* Its properties. */
     bool stands_in_line; /* nodes keep its waiters in a line, and asking is what keeps the place */
+    bool is_shared;      /* several may have it: callers of one client do not queue behind each other */
     const char
         *not_plain; /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
 };
@@ -51,5 +58,7 @@ struct rl_kind {
 extern const struct rl_kind rl_kind_exclusive;
 extern const struct rl_kind rl_kind_fair;
 extern const struct rl_kind rl_kind_line;
+extern const struct rl_kind rl_kind_redisson;
+extern const struct rl_kind rl_kind_redisson_shared;
 
 #endif

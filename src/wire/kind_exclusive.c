@@ -16,4 +16,6 @@ const struct rl_kind rl_kind_exclusive = {.acquire = &rl_script_acquire,
                                           .extend = &rl_script_extend,
                                           .release = &rl_script_release,
                                           .release_many = &rl_script_release_many,
+                                          .break_hold = &rl_script_break,
+                                          .list = &rl_script_list,
                                           .read_denial = read_denial};

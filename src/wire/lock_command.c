@@ -21,8 +21,14 @@ static void open_script(struct rl_writer *writer, const struct rl_lock_command *
     rl_write_bytes(writer, command->key, command->key_length);
 }
 
-static void write_plain_acquire(struct rl_writer *writer, const struct rl_lock_command *command)
+static void write_plain_acquire(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
+    if (command->lock_kind->acquire_plain != NULL) {
+        open_script(writer, command, full, 1, 2);
+        rl_write_bytes(writer, command->owner, command->owner_length);
+        rl_write_integer(writer, command->ttl_ms);
+        return;
+    }
     rl_write_command(writer, 6);
     rl_write_text(writer, "SET");
     rl_write_bytes(writer, command->key, command->key_length);
@@ -63,9 +69,10 @@ static void write_guarded_acquire(struct rl_writer *writer, const struct rl_lock
 
 static void write_acquire(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
-    assert(command->epoch != NULL || command->lock_kind->not_plain == NULL);
+    assert(command->epoch != NULL ? command->lock_kind->acquire != NULL
+                                  : command->lock_kind->not_plain == NULL);
     if (command->epoch == NULL)
-        write_plain_acquire(writer, command);
+        write_plain_acquire(writer, command, full);
     else
         write_guarded_acquire(writer, command, full);
     if (command->prove) {
@@ -123,6 +130,17 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     rl_write_bytes(writer, command->owner, command->owner_length);
 }
 
+static void write_break(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
+{
+    const struct rl_kind *kind = command->lock_kind;
+
+    open_script(writer, command, full, 1 + kind->release_keys, 2);
+    if (kind->write_release_keys != NULL)
+        kind->write_release_keys(writer, command);
+    rl_write_bytes(writer, command->owner, command->owner_length);
+    rl_write_integer(writer, command->ttl_ms);
+}
+
 /* A command that stores nothing whatever is there, and that a node which cannot write refuses before it looks at it. */
 static void write_attempt(struct rl_writer *writer, const struct rl_lock_command *command)
 {
@@ -134,17 +152,29 @@ static void write_attempt(struct rl_writer *writer, const struct rl_lock_command
     rl_write_text(writer, "XX");
 }
 
+/* GETRANGE, not GET: what is there may be anybody's, and of any size. A script is sent whole each time: what is said in one breath with
+ * other commands cannot be sent again alone. */
 static void write_look(struct rl_writer *writer, const struct rl_lock_command *command)
 {
-    rl_write_command(writer, 4);
-    rl_write_text(writer, "GETRANGE");
-    rl_write_bytes(writer, command->key, command->key_length);
-    rl_write_text(writer, "0");
-    rl_write_integer(writer, RL_OWNER_MARK_LENGTH + RL_OWNER_MAX - 1);
+    const struct rl_kind *kind = command->lock_kind;
+
+    if (kind->look != NULL) {
+        rl_write_command(writer, 5);
+        rl_write_script(writer, kind->look, true);
+        rl_write_text(writer, "1");
+        rl_write_bytes(writer, command->key, command->key_length);
+        rl_write_text(writer, kind->is_shared ? "1" : "0");
+    } else {
+        rl_write_command(writer, 4);
+        rl_write_text(writer, "GETRANGE");
+        rl_write_bytes(writer, command->key, command->key_length);
+        rl_write_text(writer, "0");
+        rl_write_integer(writer, RL_OWNER_MARK_LENGTH + RL_OWNER_MAX - 1);
+    }
 }
 
-/* GETRANGE, not GET: what is there may be anybody's, and of any size. What is tracked is the last thing asked: of a change
- * between the two the node would tell before the answer is whole, when it is not known to be watched yet. */
+/* What is tracked is the last thing asked: of a change between the two the node would tell before the answer is whole, when it is
+ * not known to be watched yet. */
 static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     if (command->nameless)
@@ -162,7 +192,7 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
 {
     switch (command->kind) {
     case RL_COMMAND_ACQUIRE:
-        return command->epoch != NULL ? command->lock_kind->acquire : NULL;
+        return command->epoch != NULL ? command->lock_kind->acquire : command->lock_kind->acquire_plain;
     case RL_COMMAND_RAISE:
         return command->lock_kind->raise;
     case RL_COMMAND_EXTEND:
@@ -180,9 +210,9 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
     case RL_COMMAND_ADMIT:
         return &rl_script_admit;
     case RL_COMMAND_BREAK:
-        return &rl_script_break;
+        return command->lock_kind->break_hold;
     case RL_COMMAND_PAGE:
-        return &rl_script_list;
+        return command->lock_kind->list;
     case RL_COMMAND_PEEK:
     case RL_COMMAND_WATCH:
     case RL_COMMAND_TRACK:
@@ -245,12 +275,10 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
         write_fence_question(writer, command);
         break;
     case RL_COMMAND_BREAK:
-        open_script(writer, command, full, 1, 2);
-        rl_write_bytes(writer, command->owner, command->owner_length);
-        rl_write_integer(writer, command->ttl_ms);
+        write_break(writer, command, full);
         break;
     case RL_COMMAND_PAGE:
-        rl_page_write(writer, command->page, full);
+        rl_page_write(writer, command->lock_kind->list, command->page, full);
         break;
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_EXAMINE:

@@ -35,7 +35,7 @@ enum { RL_FENCE_DIGITS = 16 };
 
 struct rl_lock_command {
     enum rl_command_kind kind;
-    const struct rl_kind *lock_kind; /* ACQUIRE, RAISE, EXTEND, RELEASE */
+    const struct rl_kind *lock_kind; /* ACQUIRE, RAISE, EXTEND, RELEASE, PEEK, WATCH, BREAK, PAGE */
     const char *key;
     size_t key_length;
     const char *owner;

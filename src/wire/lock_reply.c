@@ -33,7 +33,7 @@ static void answer_error(struct rl_lock_reply *reply, const struct rl_resp *item
 /* What the scripts answer instead of a verdict about the lock. */
 static void answer_code(struct rl_lock_reply *reply, int64_t code)
 {
-    static const char epoch[] = "it has forgotten its locks: flushed, restored, or another server";
+    static const char epoch[] = "it has lost its locks: flushed, restored, or another server";
     static const char late[] = "the question reached it too late";
 
     reply->answer.verdict = code == -3 ? RL_INELIGIBLE : RL_FAILED;
@@ -191,8 +191,9 @@ static void answer_foreign(struct rl_lock_reply *reply, int64_t ttl_left_ms)
     reply->owner_length = strlen(rl_foreign_owner);
 }
 
-/* GETRANGE answers an empty string for a key that is not there; PTTL's -2 tells the two apart. */
-static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, struct rl_lock_reply *reply)
+/* An empty owner is that of a key that is not there; PTTL's -2 tells the two apart. */
+static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, const struct rl_resp *ttl,
+                      struct rl_lock_reply *reply)
 {
     if (ttl->type != RL_RESP_INTEGER || ttl->integer < -2) {
         answer_protocol(reply);
@@ -205,6 +206,8 @@ static void read_peek(const struct rl_resp *value, const struct rl_resp *ttl, st
         answer_error(reply, value);
     else if (value->type == RL_RESP_STRING)
         reply->answer.verdict = ttl->integer == -2 ? RL_GRANTED : RL_DENIED;
+    else if (value->type == RL_RESP_NULL && kind->is_shared)
+        reply->answer.verdict = RL_GRANTED;
     else
         answer_protocol(reply);
     if (reply->answer.verdict == RL_DENIED)
@@ -274,15 +277,16 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
                                    struct rl_lock_reply *reply)
 {
     enum rl_command_kind kind = command->kind;
+    bool looks = kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH;
     size_t offset = 0;
     struct rl_resp first = next_item(bytes, length, &offset);
 
-    assert(command->kind != RL_COMMAND_ACQUIRE || command->lock_kind != NULL);
+    assert((kind != RL_COMMAND_ACQUIRE && !looks) || command->nameless || command->lock_kind != NULL);
     *reply = (struct rl_lock_reply){.answer = {.verdict = RL_FAILED, .ttl_left_ms = -2}};
     if (kind == RL_COMMAND_WATCH)
         reply->answer.armed =
             next_item(bytes, length, &offset).type == RL_RESP_STRING; /* OK, and not an error */
-    if (kind == RL_COMMAND_PEEK || kind == RL_COMMAND_WATCH) {
+    if (looks) {
         struct rl_resp second = next_item(bytes, length, &offset);
 
         if (second.type == RL_RESP_ERROR)
@@ -290,7 +294,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
         else if (command->nameless)
             read_attempt(&first, &second, reply);
         else
-            read_peek(&first, &second, reply);
+            read_peek(command->lock_kind, &first, &second, reply);
         return RL_READING_ANSWER;
     }
     if (first.type == RL_RESP_ERROR) {

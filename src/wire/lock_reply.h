@@ -15,7 +15,7 @@ enum rl_reading {
     RL_READING_NO_COMMAND /* nothing was executed: the node lacks the native command, or we lack the right: use the script */
 };
 
-/* What the owner of another program's kind of lock is called, whoever that is. */
+/* What the owner of another program's kind of lock is called. */
 extern const char rl_foreign_owner[];
 
 /* What else a reply told; pointers into the reply, but for that one. */

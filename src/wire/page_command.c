@@ -7,12 +7,12 @@
 
 #include "wire/error_reply.h"
 #include "wire/resp_reader.h"
-#include "wire/script.h"
 
-void rl_page_write(struct rl_writer *writer, const struct rl_page *page, bool full)
+void rl_page_write(struct rl_writer *writer, const struct rl_script *list, const struct rl_page *page,
+                   bool full)
 {
     rl_write_command(writer, 7);
-    rl_write_script(writer, &rl_script_list, full);
+    rl_write_script(writer, list, full);
     rl_write_text(writer, "0");
     rl_write_text(writer, page->cursor);
     rl_write_bytes(writer, page->pattern, page->pattern_length);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/resp_writer.h"
+#include "wire/script.h"
 
 enum {
     RL_PAGE_COUNT = 200, /* keys that a node looks at for one page: some 0.3 ms */
@@ -26,7 +26,8 @@ struct rl_page {
     bool foreign; /* also what other programs made */
 };
 
-void rl_page_write(struct rl_writer *writer, const struct rl_page *page, bool full);
+void rl_page_write(struct rl_writer *writer, const struct rl_script *list, const struct rl_page *page,
+                   bool full);
 
 enum rl_page_reading {
     RL_PAGE_WHOLE,

@@ -92,7 +92,7 @@ static enum rl_resp_status read_integer(struct cursor *cursor, struct rl_resp *i
         cursor->position++;
     status = read_digits(cursor, max, &value);
     item->type = RL_RESP_INTEGER;
-    /* The lowest number has no positive twin: step down to it from the one above. */
+    /* The lowest number has no positive counterpart: step down to it from the one above. */
     item->integer = sign == '-' && value > 0 ? -(int64_t)(value - 1) - 1 : (int64_t)value;
     return status;
 }

@@ -100,7 +100,7 @@ void rl_write_integer(struct rl_writer *writer, int64_t value)
 {
     char digits[DIGITS_MAX];
     char *end = digits + DIGITS_MAX;
-    /* Negated as unsigned: the lowest number has no positive twin. */
+    /* Negated as unsigned: the lowest number has no positive counterpart. */
     char *first = format_decimal(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, end);
 
     if (value < 0)

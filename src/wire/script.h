@@ -40,6 +40,19 @@ extern const struct rl_script rl_script_present;
 extern const struct rl_script rl_script_line;
 extern const struct rl_script rl_script_break;
 extern const struct rl_script rl_script_list;
+extern const struct rl_script rl_script_redisson_acquire;
+extern const struct rl_script rl_script_redisson_share;
+extern const struct rl_script rl_script_redisson_extend;
+extern const struct rl_script rl_script_redisson_extend_shared;
+extern const struct rl_script rl_script_redisson_release;
+extern const struct rl_script rl_script_redisson_look;
+extern const struct rl_script rl_script_redisson_break;
+extern const struct rl_script rl_script_redisson_list;
+extern const struct rl_script rl_script_mark;
+extern const struct rl_script rl_script_marked;
+extern const struct rl_script rl_script_barrier_arrive;
+extern const struct rl_script rl_script_barrier_open;
+extern const struct rl_script rl_script_barrier_leave;
 
 /* Writes the first two arguments of its call: EVALSHA and the digest, or EVAL and the whole script. */
 void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full);

@@ -43,7 +43,7 @@ REDLOCK_NODES="unix://default:s3cret@$work/n1.sock, unix://$work/n2.sock?durable
 is 'and for which user' "$out" "unix://default@$work/n1.sock, unix://$work/n2.sock?durable=yes"
 REDLOCK_NODES="unix://:s3cret@$work/n1.sock" REDLOCK_PASSWORD=s3cret \
     try run --plain --pass-credentials a -- sh -c 'echo "$REDLOCK_PASSWORD $REDLOCK_NODES"'
-is 'who wants it gets both' "$out" "s3cret unix://:s3cret@$work/n1.sock"
+is 'a command that asks for it gets both' "$out" "s3cret unix://:s3cret@$work/n1.sock"
 
 # ---- nested
 exits 'the same name inside itself fails at once' 64 run a -- "$REDLOCK" run a -- touch "$work/nested"
@@ -62,7 +62,7 @@ exits 'other nodes are another lock' 0 run --nodes "unix://$work/n1.sock" a -- \
     \"\$REDLOCK\" run -n daemon -- true; echo \$? >\"\$0.first\"
     until [ -e \"\$0.again\" ]; do sleep 0.02; done
     \"\$REDLOCK\" run -n daemon -- true; echo \$? >\"\$0.second\"" "$0" >/dev/null 2>&1 &' "$work/daemon"
-ok 'the lock is free when CMD has ended, whoever lives on' until_true copies_are daemon 0
+ok 'the lock is free when CMD has ended, whatever lives on' until_true copies_are daemon 0
 touch "$work/daemon.go"
 until_true has_content "$work/daemon.first"
 is 'it can take that name again' "$(<"$work/daemon.first")" 0

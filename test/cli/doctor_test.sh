@@ -35,7 +35,7 @@ ok 'the others still do not' test -n "$(found persistence 2)"
 export REDLOCK_NODES_BEFORE=$REDLOCK_NODES
 REDLOCK_NODES=${REDLOCK_NODES/n2.sock/n2.sock?durable=yes}
 examine
-is 'one that is said to forget nothing, and does' "$code" 1
+is 'one that is declared durable, and is not' "$code" 1
 finds 'is found' persistence 2
 type_it
 mended 'until every command is written' persistence 2
@@ -221,7 +221,7 @@ is 'clients that differ' "$code" 1
 finds 'are found' max-ttl
 printf '%s\n' "nodes = $REDLOCK_NODES" "${fix%,*}" >"$work/same.conf"
 env -u REDLOCK_NODES "$REDLOCK" doctor --json --config "$work/same.conf" >"$work/found.json"
-ok 'the line that is given mends it' lacks_finding max-ttl
+ok 'the line that is given fixes it' lacks_finding max-ttl
 
 # ---- TLS
 ec='ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'

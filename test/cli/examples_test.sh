@@ -85,6 +85,11 @@ wait "${started_pids[@]}"
 ok 'two of them have their turns' has "$(cat "$work/fair1" "$work/fair2" | sort)" 'our turn after'
 ok 'the second knew of the first' has "$(<"$work/fair2")" '1 before us'
 
+# ---- redisson
+example redisson
+is 'redisson takes a lock in that format' "$code" 0
+is 'as a reader, then alone' "$out" $'read, together with other readers\nchanged, alone'
+
 # ---- renew
 example renew
 is 'renew outlives its TTL' "$code" 0
@@ -264,6 +269,47 @@ example metrics
 is 'metrics prints them' "$code" 0
 ok 'with the lock that it holds' has "$out" 'redlock_held{client="example"} 1'
 
+# ---- elect, once, barrier
+example elect 3
+is 'elect leads for its steps' "$code" 0
+ok 'with a term' matches "$out" 'leads, term [0-9]+'
+ok 'and gives the lock back' until_true copies_are leader 0
+example once
+is 'once does its job' "$code:$out" 0:done
+example once
+ok 'once' matches "$code:$out" '0:was done [0-9]+ s ago'
+for party in 1 2; do
+    "$BUILD/examples/example-barrier" >"$work/party$party" 2>&1 </dev/null &
+    started_pids+=("$!")
+done
+ok 'two wait at the barrier' until_true grep -q '2 have come' "$work/party1" "$work/party2"
+example barrier
+is 'and go on with the third' "$code" 0
+ok 'indeed' until_true grep -q '3 parties have come' "$work/party1"
+example legacy "unix://$work/n1.sock"
+is 'legacy takes its lock' "$code" 0
+ok 'and gives it back' has "$out" 'the node released it'
+node 1 SET lock.foo 9999999999999 >/dev/null
+example legacy "unix://$work/n1.sock"
+is 'one that is held is busy' "$code" 1
+node 1 DEL lock.foo >/dev/null
+script elect echo leads
+is 'elect.sh leads' "$code:$out" 0:leads
+script once report echo ran
+is 'once.sh runs its job' "$code:$out" 0:ran
+script once report echo ran
+is 'once' "$code:$out$err" 0:
+for party in 1 2; do
+    "$SOURCE/examples/shell/barrier.sh" "echo ready" "echo switched" >"$work/switch$party" 2>&1 </dev/null &
+    started_pids+=("$!")
+    ok 'it prepares' until_true grep -q ready "$work/switch$party"
+done
+script barrier 'echo ready' 'echo switched'
+is 'barrier.sh goes on with the others' "$code:$(tail -n 1 <<<"$out")" 0:switched
+ok 'both of them' until_true grep -q switched "$work/switch1"
+script legacy "unix://$work/n1.sock" lock.foo echo ran
+is 'legacy.sh runs its job' "$code:$out" 0:ran
+
 # ---- update
 example update visits
 is 'update makes a number' "$code:$out" '0:visits is 1 after 1 tries'
@@ -318,8 +364,8 @@ ok 'and gives the lock back all the same' until_true copies_are import 0
 # A reader of docs/failures.md sources it.
 tested="$tested five-nodes"
 mkdir "$work/five"
-out=$(cd "$work/five" && . "$SOURCE/examples/shell/five-nodes.sh" 2>"$work/err" && kill_node 1 && freeze_node 2 && unset REDLOCK_NODES &&
-    redlock run five -- echo works; stop_nodes)
+out=$(cd "$work/five" && . "$SOURCE/examples/shell/five-nodes.sh" 2>"$work/err" && kill_node 1 && freeze_node 2 &&
+    redlock run five --wait 30s -- echo works; stop_nodes)
 is 'five-nodes starts nodes that can be broken' "$out" works
 
 # ---- too few nodes, last because they stay down

@@ -83,7 +83,7 @@ ok 'a live line counts the others' has "$out" '· 1 waiting'
 ok 'and not itself, however long it waits' lacks "$out" '2 waiting'
 vacate a
 until_true everywhere no_waiters
-ok 'nobody is shown who does not wait any more' everywhere no_waiters
+ok 'a caller that does not wait any more is not shown' everywhere no_waiters
 
 # ---- who gives up, or is killed
 occupy a
@@ -97,7 +97,7 @@ ok 'and leaves the line' everywhere no_waiters
 exits 'one whose time is over' 75 run --kind fair -w 2s a -- touch "$work/ran"
 until_true everywhere no_waiters
 ok 'leaves it too' everywhere no_waiters
-exits 'who does not wait is told that it is busy' 75 run --kind fair -n a -- touch "$work/ran"
+exits 'a non-blocking caller is told that it is busy' 75 run --kind fair -n a -- touch "$work/ran"
 until_true everywhere no_waiters
 ok 'and is in no line' everywhere no_waiters
 ok 'none of them ran' test ! -e "$work/ran"

@@ -238,6 +238,22 @@ admit
 examine
 finds 'fences that a wrong clock put ahead' fences
 ok 'are noted, and nothing is to be done' matches "$fix" '^nothing'
+# Bit 6 of what the kernel says of its clock: nobody keeps it in step.
+is_unsynchronised() {
+    python3 -c 'import ctypes, struct, sys
+timex = ctypes.create_string_buffer(512)
+state = ctypes.CDLL(None).adjtimex(timex)
+sys.exit(not (state >= 0 and struct.unpack_from("i", timex, 40)[0] & 64))'
+}
+if is_unsynchronised; then
+    finds 'a clock that nobody keeps in step is noted' ntp
+else
+    ok 'a clock that is kept in step is not noted' lacks_finding ntp
+fi
+finds 'so are local nodes that would be used without a configuration' local-fallback
+printf '%s\n' "nodes = $REDLOCK_NODES" "${fix%%,*}" >"$work/required.conf"
+env -u REDLOCK_NODES "$REDLOCK" doctor --json --config "$work/required.conf" >"$work/found.json"
+ok 'and refused by the line that is given' lacks_finding local-fallback
 exits 'locks can be had' 0 run a -n -- sh -c 'echo $REDLOCK_FENCE'
 ok 'and fences go on rising' test "$out" -gt "$fence"
 done_testing

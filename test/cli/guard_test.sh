@@ -29,7 +29,7 @@ start_new_nodes
 exits 'without nodes that may vote there is no lock: 69' 69 run -n a -- touch "$work/ran"
 ok 'and CMD did not run' test ! -e "$work/ran"
 says 'it says how many are needed' 'redlock: a: too few nodes may vote: 3 are needed'
-is 'which sit out, why and for how long, all of them' "$(sitting_out)" 5
+is 'which are quarantined, why and for how long, all of them' "$(sitting_out)" 5
 ok 'which is a little longer than the longest lock' matches "$err" 'another 6[0-9] s'
 ok 'and what to do' matches "$err" '  fix     wait [0-9ms]+; or, .*new fleet.*: redlock init'
 is 'nothing was taken' "$(copies a)" 0
@@ -92,9 +92,9 @@ says 'and says so' '--yes'
 exits 'in JSON too' 64 init --json
 ok 'as an object' has "$err" '"exit_code":64'
 exits 'nothing was changed by that' 69 run -qn a -- true
-asks_init '?on these 5 nodes' '?[y/N]' '!n\n' '?nothing was changed' '?code-64'
+asks_init '?on these 5 nodes' '?[y/N]' '!n\n' '?nothing was changed' '?code-1'
 is 'on a terminal it asks' "$code" 0
-asks_init '?[y/N]' '!\n' '?nothing was changed' '?code-64'
+asks_init '?[y/N]' '!\n' '?nothing was changed' '?code-1'
 is 'without an answer it is no' "$code" 0
 exits 'nothing was changed by these' 69 run -qn a -- true
 start run --status-fd 3 a -- echo ran
@@ -291,7 +291,7 @@ start_durable
 exits 'a durable node votes at once after a restart' 0 run -qn --nodes "unix://$work/n7.sock?durable=yes" a -- true
 kill_nodes 7
 start_durable
-exits 'one that is not said to be durable sits out' 69 run -qn --nodes "unix://$work/n7.sock" a -- true
+exits 'one that is not declared durable is quarantined' 69 run -qn --nodes "unix://$work/n7.sock" a -- true
 exits 'durable=no is no such word' 78 run -qn --nodes "unix://$work/n7.sock?durable=no" a -- true
 
 # ---- local nodes admit themselves

@@ -88,7 +88,7 @@ ok 'and are in another session' test "$(ps -o sid= -p "$pid")" -ne "$(ps -o sid=
 mapfile -t pids < <(servers)
 kill -9 "${pids[0]}"
 until_true is_dead "${pids[0]}"
-exits 'with a quorum left nothing is started: a new server has forgotten everything' 0 run a -- true
+exits 'with a quorum left nothing is started: a new server has no data' 0 run a -- true
 is 'so there are four' "$(count_servers)" 4
 exits 'local start starts the missing one' 0 local start
 says 'and says so' 'started 1 of five'
@@ -98,7 +98,7 @@ kill -9 "${pids[@]:0:4}"
 for pid in "${pids[@]:0:4}"; do
     until_true is_dead "$pid"
 done
-exits 'without a quorum the missing ones are started on demand, but do not vote: they forgot what was locked' 69 run -n a -- true
+exits 'without a quorum the missing ones are started on demand, but do not vote: they lost what was locked' 69 run -n a -- true
 says 'as is said' 'started 4 of five'
 says 'with the reason' 'restarted or wiped'
 is 'and there are five again' "$(count_servers)" 5
@@ -173,7 +173,7 @@ rm -f "$work/pid"
 start run --status-fd 3 --ttl 10s held -- sh -c 'echo $$ >"$0"; exec sleep 60' "$work/pid"
 until_true has_content "$work/pid"
 exits 'nodes can be stopped while a lock is held' 0 local stop
-exits 'whoever comes next gets it' 0 run -n held -- sh -c 'kill -0 "$0"; echo $?' "$(<"$work/pid")"
+exits 'the next caller gets it' 0 run -n held -- sh -c 'kill -0 "$0"; echo $?' "$(<"$work/pid")"
 is 'when the last holder has ended' "$(tail -n 1 "$work/out")" 1
 says 'after waiting for that' 'locks were held when the local nodes were stopped'
 finish

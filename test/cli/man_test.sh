@@ -108,6 +108,8 @@ redlock_listed redlock_list.3
 redlock_list_spec redlock_list.3
 redlock_event redlock_list.3
 redlock_break_spec redlock_break.3
+redlock_barrier_spec redlock_barrier.3
+redlock_legacy_spec redlock_legacy_acquire.3
 END
 
 # ---- the command

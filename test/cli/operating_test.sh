@@ -82,7 +82,7 @@ exits 'with the exit code one wants' 3 wait nightly -n -E 3
 "$REDLOCK" wait nightly --nodes redis://127.0.0.1:1 >"$work/blind" 2>&1 </dev/null &
 blind=$!
 started_pids+=("$blind")
-ok 'whoever cannot see whether it is free is told so' until_true grep -q 'cannot be seen' "$work/blind"
+ok 'a caller that cannot see whether it is free is told so' until_true grep -q 'cannot be seen' "$work/blind"
 kill "$blind"
 (
     unset REDLOCK_NODES REDLOCK_CONFIG
@@ -121,7 +121,7 @@ waiter=$!
 exits 'the holder is broken' 0 break victim --id "$victim_id" --yes
 says 'which is said' "victim is not held by $victim_id any more"
 wait "$waiter"
-is 'whoever waits for it hears of it' "$?" 0
+is 'a waiter is notified' "$?" 0
 wait "$victim"
 is 'its command was stopped' "$?" 79
 ok 'and the holder knows why' has "$(<"$work/run.victim")" 'an operator has broken it'
@@ -139,7 +139,7 @@ quiet_id=$(id_of quiet)
 "$REDLOCK" break quiet --id "$quiet_id" --grace 50s --yes >"$work/breaking" 2>&1 </dev/null &
 breaking=$!
 is_said_to_be_broken() { "$REDLOCK" run quiet -n -- true 2>&1 | grep -q 'broken  by an operator'; }
-ok 'is said to be broken to whoever finds it busy meanwhile' until_true is_said_to_be_broken
+ok 'is said to be broken to a caller that finds it busy meanwhile' until_true is_said_to_be_broken
 exits 'what is broken can be broken at once' 0 break quiet --id "$quiet_id" --now --yes
 wait "$breaking"
 is 'which the first break hears of' "$?" 0

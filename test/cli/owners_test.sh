@@ -37,7 +37,7 @@ exits 'five owners on five nodes: status succeeds' 0 status five
 is 'and says that nobody holds it' "$(head -n 1 <<<"$out")" 'five is held by nobody at the moment: its votes are split'
 ok 'nobody was granted it' lacks "$out" 'granted by'
 is 'all five are told' "$(grep -c '^  owner   owner[1-5]-[a-e], on node [1-5], [0-9]*m[0-9]*s left$' <<<"$out")" 5
-ok 'and until when they are in the way' matches "$out" '  free    when those keys end, in (9m|10m)[0-9]+s at the latest'
+ok 'and until when they are in the way' matches "$out" '  free    when those keys expire, in (9m|10m)[0-9]+s at the latest'
 is 'each node says whose key it has' "$(holders)" 'owner1-a owner2-b owner3-c owner4-d owner5-e'
 exits 'in JSON' 0 status five --json
 is 'nobody is the holder' "$(json "$out" 'j["holder"], j["ttl_left_ms"], j["granted_by"]')" '(None, None, 0)'
@@ -49,7 +49,7 @@ is 'with the time it takes' "$(json "$out" '500000 < j["free_in_ms"] <= 600000 a
 exits 'it is busy for others' 75 run -n five -- touch "$work/ran"
 says 'who are told the same' '  holder  nobody at the moment: its votes are split'
 says 'with the owners' '  owner   owner3-c, on node 3, '
-says 'the time' '  free    when those keys end, in '
+says 'the time' '  free    when those keys expire, in '
 says 'and where to see more' '  see     redlock status five'
 ok 'but not of a lease' lacks "$err" '  lease '
 exits 'acquire says it too' 75 acquire -n --ttl 5s five
@@ -59,8 +59,8 @@ is 'the error has the same truth' "$(json "$err" 'j["state"], j.get("holder"), l
     "('split', None, 5, 'owner2-b')"
 exits '-q says it in one line' 75 run -qn five -- true
 is 'and no more' "$err" 'redlock: five is busy'
-exits 'who waits is told too' 75 run -w 2s five -- true
-ok 'that nobody holds it' matches "$err" 'redlock: five is held by nobody at the moment: its votes are split, free when those keys end, in [0-9]+m[0-9]+s at the latest; waiting'
+exits 'a waiter is told too' 75 run -w 2s five -- true
+ok 'that nobody holds it' matches "$err" 'redlock: five is held by nobody at the moment: its votes are split, free when those keys expire, in [0-9]+m[0-9]+s at the latest; waiting'
 ok 'and nothing ran' test ! -e "$work/ran"
 is 'nothing of it was touched' "$(node 4 GET five)" owner4-d
 
@@ -141,13 +141,13 @@ done
 exits 'split ones' 0 status times
 shows 'tell each their times' '  owner   owner-1, on nodes 1 and 3, 1d00h to 3d00h left'
 shows 'also those without an end' '  owner   somebody, on node 5, without an end'
-shows 'and are out of the way when a quorum is free' '  free    when those keys end, in 3d00h at the latest'
+shows 'and are out of the way when a quorum is free' '  free    when those keys expire, in 3d00h at the latest'
 for number in 3 4; do
     node "$number" PERSIST times >/dev/null
 done
 exits 'when too many have no end' 0 status times
 shows 'there is some time left of others' '  owner   owner-1, on nodes 1 and 3, 1d00h or more left'
-shows 'but it ends not by itself' '  free    not by itself: keys without an end are in the way'
+shows 'but it ends not by itself' '  free    not by itself: keys that never expire are in the way'
 exits 'in JSON' 0 status times --json
 is 'no time is told' "$(json "$out" 'j["state"], j["free_in_ms"], j["owners"][0]["ttl_left_ms"]')" "('split', None, None)"
 
@@ -190,15 +190,15 @@ shows 'is in nobodys way' 'left, granted by 3 of 5'
 plant down somebody somebody - somebody another1
 kill_nodes 4
 exits 'a holder whose third node is down' 0 status down
-is 'may hold it or not' "$(head -n 1 <<<"$out")" 'whether down is held is not known: 1 of 5 nodes could not tell'
+is 'may hold it or not' "$(head -n 1 <<<"$out")" 'whether down is held is not known: 1 of 5 nodes gave no answer'
 shows 'what is seen is told' '  owner   somebody, on nodes 1 and 2, '
-ok 'and nothing is promised' lacks "$out" 'when those keys end'
+ok 'and nothing is promised' lacks "$out" 'when those keys expire'
 exits 'in JSON' 0 status down --json
 is 'nobody is named' "$(json "$out" 'j["state"], j["holder"], j["granted_by"], j["free_in_ms"]')" "('unknown', None, 0, None)"
 exits 'a quorum beside a node that is down' 0 status three
 shows 'is none any more' 'whether three is held is not known'
 exits 'it is busy' 75 run -n down -- true
-says 'without a holder that is known' '  holder  not known: 1 of 5 nodes could not tell'
+says 'without a holder that is known' '  holder  not known: 1 of 5 nodes gave no answer'
 says 'but with what is seen' '  owner   somebody, on nodes 1 and 2, '
 exits 'five owners of which one is away' 0 status five
 shows 'are split as before' 'five is held by nobody at the moment: its votes are split'
@@ -209,7 +209,7 @@ shows 'by what is seen' 'granted by 3 of 5'
 kill_nodes 1 5
 exits 'too few nodes: status' 69 status down
 shows 'tells what is seen' '  owner   somebody, on node 2, '
-shows 'and no more' 'whether down is held is not known: 3 of 5 nodes could not tell'
+shows 'and no more' 'whether down is held is not known: 3 of 5 nodes gave no answer'
 exits 'a lock that is seen nowhere' 69 status nowhere
 ok 'is not called free' lacks "$out" 'nowhere is'
 

@@ -95,7 +95,7 @@ kill -9 "$started"
 wait "$started" 2>/dev/null
 orphaned() { "$REDLOCK" status -q orphan | grep -qE 'TTL 2s, (taken|renewed) (6|7|8|9)[0-9]{2}ms ago|TTL 2s, (taken|renewed) 1s ago|^orphan is free$'; }
 ok 'is it an orphan: status says that it was due for a renewal, and was not renewed' until_true orphaned
-exits 'is it an orphan: whoever waits has it when its TTL is over' 0 run -w 30s orphan -- true
+exits 'is it an orphan: a waiter has it when its TTL is over' 0 run -w 30s orphan -- true
 
 # ---- released by somebody else
 exits 'released by somebody else: a lock' 0 acquire mine --ttl 60s
@@ -205,7 +205,7 @@ second=$("$REDLOCK" run -q fenced -- sh -c 'echo "$REDLOCK_FENCE"')
 ok 'the fencing token: every holder has a higher one' test "$second" -gt "$first"
 exits 'the fencing token: status knows the highest' 0 acquire fenced --ttl 30s
 third=$(value fence)
-exits 'the fencing token: as whoever stores something has to' 0 status fenced
+exits 'the fencing token: as a store has to' 0 status fenced
 ok 'the fencing token: it is shown' has "$out" "  fence   $third"
 
 # ---- order: many wait, and nobody is to be passed over
@@ -223,7 +223,7 @@ touch "$work/queue-go"
 wait "$last" "$holder"
 all_had_their_turn() { [ "$(grep -c . "$work/turns")" -eq 3 ]; }
 until_true all_had_their_turn
-is 'order: whoever asked first comes first' "$(paste -sd' ' "$work/turns")" '1 2 3'
+is 'order: the first to ask comes first' "$(paste -sd' ' "$work/turns")" '1 2 3'
 
 # ---- waiting for oneself and for several names
 exits 'waiting for oneself: a lock inside itself' 64 run self -- "$REDLOCK" run self -- true

@@ -65,7 +65,7 @@ is_renewed() { [ -n "$(event renewed validity_ms)" ] || has_event renewed; }
 until_true is_renewed
 was_renewed() { "$REDLOCK" status held | grep -qE 'TTL 3s, renewed [0-9ms]+ ago'; }
 ok 'after a renewal it is said to be renewed' until_true was_renewed
-exits 'whoever wants it' 75 run -n held -- true
+exits 'a second caller' 75 run -n held -- true
 ok 'is told the same' matches "$err" '  lease   TTL 3s, (taken|renewed) [0-9ms]+ ago, [0-9ms]+ left, granted by 5 of 5'
 kill "$started"
 finish

@@ -105,11 +105,11 @@ for kind in read write semaphore:3 '' Fair; do
     says 'with those there are' "--kind \"$kind\" is not one of exclusive|fair"
 done
 exits '-s likewise' 64 run -s a -- true
-says 'as such' 'this version has only exclusive and fair locks'
+says 'outside of Redisson'\''s format' 'shared locks in Redisson'\''s format only'
 for command in 'run a -- true' 'acquire a --ttl 5s'; do
     # shellcheck disable=SC2086 # several words
     exits "a fair lock needs the guarded mode: ${command%% *}" 64 ${command%% *} --plain --kind fair ${command#* }
-    says 'for a reason' '--kind fair: plain nodes keep no line of those who wait'
+    says 'for a reason' '--kind fair: plain nodes keep no queue of waiters'
     says 'and with a remedy' 'leave out --kind fair, or --plain'
 done
 printf 'mode = plain\n' >"$work/plain.conf"
@@ -121,7 +121,7 @@ exits 'extend needs an owner' 64 extend a
 exits 'release needs an owner' 64 release a
 says 'and says where from' 'REDLOCK_OWNER'
 exits 'a name that is too long is refused' 64 run "$(printf 'x%.0s' {1..1025})" -- true
-for name in redlock-guard:x redlock-fence:a redlock-line:a; do
+for name in redlock-guard:x redlock-fence:a redlock-line:a redlock-mark:a; do
     for command in status 'run -n' 'acquire -n --ttl 5s' 'release --owner-token x' 'extend --owner-token x'; do
         # shellcheck disable=SC2046,SC2086 # several words, or none
         exits "a reserved name is refused by ${command%% *}" 64 $command "$name" $([ "$command" != "run -n" ] || echo true)

@@ -76,5 +76,5 @@ finds() {
     grep -q "\"$2" "$work/log"
 }
 ok 'its search finds a function' finds redlock_extend 'man/redlock_extend.3.html'
-ok 'and two words' finds 'restarted%20node' failures.html
+ok 'and answers a question' finds 'how%20many%20nodes%3F' choosing.html
 finish

@@ -20,7 +20,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Letters, so that a person can write seeds; any other byte chooses too. */
-static const char choices[] = "aprekwRmlPLhtsfng";
+static const char choices[] = "aprekwRmlPLhtsfngS";
 
 static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kind, uint64_t proposal,
                        const char *bytes, size_t length)
@@ -42,9 +42,10 @@ static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kin
     CHECK(kind != RL_COMMAND_ACQUIRE || reply.answer.verdict != RL_GRANTED ||
           (reply.answer.fence != 0) == (proposal != 0));
     /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array or a set, which is read
-     * as one. Of no lock an error is what is expected. */
+     * as one. Of no lock an error is what is expected; to a reader nothing at all says that only readers are there. */
     CHECK(command.nameless || reply.answer.verdict != RL_GRANTED ||
-          rl_resp_skip(bytes, length, &end) != RL_RESP_OK || memchr(":+$=*~|", bytes[0], 7) != NULL);
+          rl_resp_skip(bytes, length, &end) != RL_RESP_OK || memchr(":+$=*~|", bytes[0], 7) != NULL ||
+          (lock_kind == &rl_kind_redisson_shared && bytes[0] == '_'));
 }
 
 static void check_waiters(const struct rl_waiter *waiters, uint32_t count, const char *bytes, size_t length)
@@ -161,6 +162,8 @@ static void read_any(char choice, const char *bytes, size_t length)
         read_reply(RL_COMMAND_ACQUIRE, &rl_kind_exclusive, 0, bytes, length);
     if (choice == 'f')
         read_reply(RL_COMMAND_ACQUIRE, &rl_kind_fair, 77, bytes, length);
+    if (choice == 'S')
+        read_reply(RL_COMMAND_WATCH, &rl_kind_redisson_shared, 0, bytes, length);
     if (choice == 'n')
         read_reply(RL_COMMAND_PEEK, NULL, 77, bytes, length);
     if (choice == 'g')

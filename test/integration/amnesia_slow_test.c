@@ -56,7 +56,7 @@ static struct history *run(struct fleet *fleet, redlock_mode mode, int wanted)
     return history;
 }
 
-static void guarded_nodes_never_let_two_in_however_often_they_forget(void **state)
+static void guarded_nodes_never_let_two_in_however_often_they_lose_data(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_admitted(fleet_urls(fleet), TTL_MS);
@@ -71,7 +71,7 @@ static void guarded_nodes_never_let_two_in_however_often_they_forget(void **stat
 }
 
 /* A few kills are enough, most of the time. */
-static void plain_nodes_let_two_in_when_they_forget(void **state)
+static void plain_nodes_let_two_in_when_they_lose_data(void **state)
 {
     uint32_t overlaps = 0;
 
@@ -95,8 +95,8 @@ static int start_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_GUARDED(guarded_nodes_never_let_two_in_however_often_they_forget, start_many),
-        ON_GUARDED(plain_nodes_let_two_in_when_they_forget, start_many),
+        ON_GUARDED(guarded_nodes_never_let_two_in_however_often_they_lose_data, start_many),
+        ON_GUARDED(plain_nodes_let_two_in_when_they_lose_data, start_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/proxy.h"
 #include "support/steps.h"
 
 #define NAME "stuck"
@@ -79,7 +80,7 @@ static void holder_is_told_before_anybody_else_can_have_it(void **state)
     uint64_t fence = redlock_lock_fence(lock);
 
     assert_result(REDLOCK_OK, redlock_break(other, &spec, &report), &report);
-    assert_int_equal(report.holder_ttl_left_ms, LONG_TTL_MS);
+    assert_in_range(report.holder_ttl_left_ms, 1, LONG_TTL_MS);
     assert_memory_equal(report.holder.id, redlock_lock_owner(lock, NULL), 8);
     await(atomic_load(&told.lost) == 1);
     assert_int_equal(told.broken, 1);
@@ -201,6 +202,152 @@ static void release_and_extension_say_that_it_was_broken(void **state)
     }
     redlock_client_close(client);
     redlock_client_close(other);
+}
+
+/* ---- votes that are under way ---------------------------------------------------------------------------- */
+
+enum { PROXIES = 3 };
+
+/* A client behind a bad network, and the lock that it asks for; NULL: where fences have to be agreed on first, it finds out before it wins. */
+struct asking {
+    struct proxy *proxies[PROXIES];
+    redlock_client *client;
+    struct told told;
+    atomic_int called;
+    redlock_lock *lock;
+};
+
+static void take_answer(void *context, redlock_result result, redlock_lock *lock,
+                        const redlock_report *report)
+{
+    struct asking *asking = context;
+
+    assert_int_equal(result == REDLOCK_OK, lock != NULL);
+    if (result != REDLOCK_OK)
+        assert_result(REDLOCK_TOO_SLOW, result, report);
+    asking->lock = lock;
+    atomic_store(&asking->called, 1);
+}
+
+static void connect_by_proxies(struct asking *asking, struct fleet *fleet)
+{
+    char urls[512] = "";
+
+    for (int node = 0; node < PROXIES; node++) {
+        asking->proxies[node] = proxy_start(fleet, node);
+        assert_non_null(asking->proxies[node]);
+        strcat(strcat(urls, node > 0 ? "," : ""), proxy_url(asking->proxies[node]));
+    }
+    asking->client = open_warm_client(urls);
+    give_back(take_lock(asking->client, "another", LONG_TTL_MS)); /* admitted, and every script is there */
+}
+
+static void ask(struct asking *asking)
+{
+    redlock_spec spec = spec_for(NAME, LONG_TTL_MS);
+
+    spec.auto_extend = 1;
+    spec.renew_ms = 100;
+    spec.unbound = 1;
+    spec.on_lost = on_lost;
+    spec.context = &asking->told;
+    assert_result(REDLOCK_OK, redlock_acquire_async(asking->client, &spec, 0, take_answer, asking, NULL),
+                  NULL);
+}
+
+static bool is_there(struct fleet *fleet, int node)
+{
+    return fleet_command(fleet, node, "GET", NAME, NULL)[0] != '\0';
+}
+
+static void break_by_value_at(redlock_client *breaker, struct fleet *fleet, int node)
+{
+    redlock_break_spec spec = REDLOCK_BREAK_SPEC_INIT;
+    redlock_report report = detailed_report();
+    char owner[REDLOCK_OWNER_MAX + 1];
+
+    snprintf(owner, sizeof owner, "%s", fleet_command(fleet, node, "GET", NAME, NULL));
+    spec.name = NAME;
+    spec.id = owner;
+    spec.grace_ms = LONG_TTL_MS;
+    assert_result(REDLOCK_OK, redlock_break(breaker, &spec, &report), &report);
+}
+
+/* Nobody gets in before it is told; and then with a higher fence. */
+static void expect_to_be_told(struct asking *asking, redlock_client *breaker)
+{
+    uint64_t fence = asking->lock != NULL ? redlock_lock_fence(asking->lock) : 0;
+    redlock_lock *next;
+
+    if (asking->lock != NULL) {
+        await(atomic_load(&asking->told.lost) == 1);
+        assert_int_equal(asking->told.broken, 1);
+        assert_not_had(REDLOCK_BUSY, breaker, NAME, NULL);
+        atomic_store(&asking->told.let_go, true);
+    }
+    next = await_lock(breaker, NAME);
+    if (is_guarded())
+        assert_true(redlock_lock_fence(next) > fence);
+    give_back(next);
+    redlock_lock_free(asking->lock);
+}
+
+static void disconnect(struct asking *asking)
+{
+    redlock_client_close(asking->client);
+    for (int node = 0; node < PROXIES; node++)
+        proxy_stop(asking->proxies[node]);
+}
+
+/* Every node has voted, and no vote has arrived. The caller wins a lock that is broken, and hears of it when it renews; others are kept out
+ * until then. */
+static void lock_that_is_broken_before_it_is_won_is_lost_at_its_first_renewal(void **state)
+{
+    struct fleet *fleet = *state;
+    struct asking asking = {0};
+
+    connect_by_proxies(&asking, fleet);
+    redlock_client *breaker = open_warm_client(fleet_urls(fleet));
+    for (int node = 0; node < PROXIES; node++)
+        proxy_mute(asking.proxies[node], true);
+    ask(&asking);
+    for (int node = 0; node < PROXIES; node++)
+        await(is_there(fleet, node));
+    break_by_value_at(breaker, fleet, 0);
+    assert_not_had(REDLOCK_BUSY, breaker, NAME, NULL);
+    for (int node = 0; node < PROXIES; node++)
+        proxy_mute(asking.proxies[node], false);
+    await(atomic_load(&asking.called) == 1);
+    expect_to_be_told(&asking, breaker);
+    disconnect(&asking);
+    redlock_client_close(breaker);
+}
+
+/* One node has voted when the break comes, and the other votes arrive after it: a quorum has given the lock to this caller after all, and
+ * nobody else has it. It is a hold like any other, and ends when it is broken. */
+static void votes_that_come_after_a_break_are_a_hold_that_can_be_broken(void **state)
+{
+    struct fleet *fleet = *state;
+    struct asking asking = {0};
+
+    connect_by_proxies(&asking, fleet);
+    redlock_client *breaker = open_warm_client(fleet_urls(fleet));
+    for (int node = 1; node < PROXIES; node++)
+        proxy_hold(asking.proxies[node], true);
+    ask(&asking);
+    await(is_there(fleet, 0));
+    break_by_value_at(breaker, fleet, 0);
+    for (int node = 1; node < PROXIES; node++)
+        proxy_hold(asking.proxies[node], false);
+    await(atomic_load(&asking.called) == 1);
+    if (asking.lock != NULL) {
+        assert_not_had(REDLOCK_BUSY, breaker, NAME, NULL);
+        assert_int_equal(atomic_load(&asking.told.lost), 0);
+        break_by_value_at(breaker, fleet, 1);
+    }
+    expect_to_be_told(&asking, breaker);
+    disconnect(&asking);
+    redlock_client_close(breaker);
 }
 
 /* A lock that three of five nodes have is broken there; nodes that are away hear of it when they are back. */
@@ -348,6 +495,8 @@ int main(void)
         ON_NODES(marks_end_by_themselves, start_three_nodes),
         ON_NODES(successor_is_never_hit, start_three_nodes),
         ON_NODES(release_and_extension_say_that_it_was_broken, start_three_nodes),
+        ON_NODES(lock_that_is_broken_before_it_is_won_is_lost_at_its_first_renewal, start_three_nodes),
+        ON_NODES(votes_that_come_after_a_break_are_a_hold_that_can_be_broken, start_three_nodes),
         ON_NODES(nodes_that_were_away_are_told_when_they_are_back, start_five_nodes),
         ON_NODES(holder_keeps_it_where_too_few_nodes_can_be_told, start_five_nodes),
         ON_NODES(another_program_s_lock_is_broken_by_its_value, start_three_nodes),

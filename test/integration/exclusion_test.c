@@ -132,7 +132,7 @@ static void anonymous_owner_says_nothing_about_its_holder(void **state)
 
 /* ---- two clients --------------------------------------------------------------------------------------- */
 
-static void second_client_is_told_who_holds_it(void **state)
+static void second_client_learns_the_holder(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
@@ -812,7 +812,7 @@ int main(void)
         ON_NODES(release_twice_says_not_held, start_three_nodes),
         ON_NODES(every_attempt_has_its_own_secret, start_three_nodes),
         ON_NODES(anonymous_owner_says_nothing_about_its_holder, start_one_node),
-        ON_1_3_5_NODES(second_client_is_told_who_holds_it),
+        ON_1_3_5_NODES(second_client_learns_the_holder),
         ON_NODES(report_never_shows_enough_to_forge_a_release, start_three_nodes),
         ON_1_3_5_NODES(same_client_excludes_itself),
         ON_1_3_5_NODES(waiting_gets_the_lock_after_its_release),

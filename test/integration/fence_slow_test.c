@@ -148,7 +148,7 @@ static void fences_rise_while_nodes_are_killed(void **state)
     expect_rising_fences(*state, &config, 30);
 }
 
-static void fences_rise_while_nodes_forget(void **state)
+static void fences_rise_while_nodes_lose_data(void **state)
 {
     struct holders_config config = usual_holders();
 
@@ -326,12 +326,12 @@ static void expect_step_noticed(struct fleet *fleet, int64_t step_s)
     redlock_client_close(client);
 }
 
-static void a_step_of_30_seconds_is_noticed_said_and_sat_out(void **state)
+static void a_step_of_30_seconds_is_noticed_reported_and_quarantined(void **state)
 {
     expect_step_noticed(*state, 30);
 }
 
-static void a_step_back_of_60_seconds_is_noticed_said_and_sat_out(void **state)
+static void a_step_back_of_60_seconds_is_noticed_reported_and_quarantined(void **state)
 {
     expect_step_noticed(*state, -60);
 }
@@ -487,12 +487,12 @@ int main(void)
         ON_GUARDED(fences_rise_when_clients_are_an_hour_off, start_three_guarded),
         ON_GUARDED(the_clients_own_clocks_are_no_fences, start_three_guarded),
         ON_GUARDED(fences_rise_while_nodes_are_killed, start_five_guarded),
-        ON_GUARDED(fences_rise_while_nodes_forget, start_five_guarded),
+        ON_GUARDED(fences_rise_while_nodes_lose_data, start_five_guarded),
         ON_GUARDED(fences_rise_while_node_clocks_jump, start_with_clocks),
         ON_GUARDED(a_name_goes_on_where_an_earlier_client_left_it, start_three_guarded),
         ON_GUARDED(fences_rise_after_a_catastrophe, start_three_guarded),
-        ON_GUARDED(a_step_of_30_seconds_is_noticed_said_and_sat_out, start_with_clocks),
-        ON_GUARDED(a_step_back_of_60_seconds_is_noticed_said_and_sat_out, start_with_clocks),
+        ON_GUARDED(a_step_of_30_seconds_is_noticed_reported_and_quarantined, start_with_clocks),
+        ON_GUARDED(a_step_back_of_60_seconds_is_noticed_reported_and_quarantined, start_with_clocks),
         ON_GUARDED(a_step_is_held_against_a_node_that_is_away_when_it_is_judged, start_with_clocks),
         ON_GUARDED(a_slewing_node_is_noticed_and_does_not_count, start_with_clocks),
         ON_GUARDED(a_node_within_the_drift_setting_counts, start_with_clocks),

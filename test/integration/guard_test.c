@@ -20,7 +20,7 @@ enum {
 
 /* ---- a new fleet --------------------------------------------------------------------------------------- */
 
-static void a_new_fleet_sits_out_and_says_who_and_how_long(void **state)
+static void a_new_fleet_is_quarantined_and_says_which_nodes_and_how_long(void **state)
 {
     struct fleet *fleet = *state;
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
@@ -83,7 +83,7 @@ static void the_operators_word_ends_the_quarantine(void **state)
 }
 
 /* A node that answers NOSCRIPT has not refused: the word is said again, and its answer is what counts. */
-static void the_operators_word_reaches_a_node_that_forgot_its_scripts(void **state)
+static void an_init_reaches_a_node_that_lost_its_scripts(void **state)
 {
     struct fleet *fleet = *state;
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
@@ -523,7 +523,7 @@ static void a_database_that_was_swapped_there_and_back_does_not_give_a_lock_away
 }
 
 /* Its keys as they were before it was flushed, put back by a helpful hand. */
-static void a_record_that_was_restored_by_hand_is_not_believed_by_who_saw_it_end(void **state)
+static void a_record_restored_by_hand_is_not_believed_by_a_client_that_saw_it_end(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
@@ -656,7 +656,7 @@ static void too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason(void 
         fleet_wipe(fleet, i);
     }
     assert_true(fleet_restart(fleet, 2));
-    await(!node_votes(client, 2, detail) && strstr(detail, "forgot its fences") != NULL);
+    await(!node_votes(client, 2, detail) && strstr(detail, "lost its fencing tokens") != NULL);
     /* All but one are enough. */
     assert_true(fleet_restart(fleet, 3));
     await(node_votes(client, 2, NULL) && node_votes(client, 3, NULL));
@@ -720,7 +720,7 @@ static void a_node_declared_durable_goes_on_after_a_restart(void **state)
 }
 
 /* Settings read after a crash prove nothing: without the operator's word it sits out though it has everything. */
-static void without_that_word_the_same_node_sits_out(void **state)
+static void undeclared_the_same_node_is_quarantined(void **state)
 {
     (void)state;
     assert_int_equal(result_after_restart(""), REDLOCK_QUARANTINE);
@@ -854,7 +854,7 @@ static void clients_with_longer_locks_cost_no_node_its_vote(void **state)
 
 /* A lock of somebody with a longer max_ttl, who is not there when the node forgets. All that is left of him is what the other
  * nodes know. */
-static void a_node_that_forgot_learns_from_the_others_how_long_locks_may_last(void **state)
+static void a_restarted_node_learns_from_the_others_how_long_locks_may_last(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *brief = open_admitted(fleet_urls(fleet), SHORT_MAX_TTL_MS);
@@ -929,7 +929,7 @@ static void a_term_that_faded_keeps_no_node_from_voting(void **state)
 }
 
 /* A client that only extends tells the nodes how long its locks may be, too. */
-static void whoever_adopts_a_lock_announces_its_term(void **state)
+static void adopting_a_lock_announces_its_term(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *brief = open_admitted(fleet_urls(fleet), 10000);
@@ -1115,10 +1115,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_GUARDED(a_minority_that_lost_the_lock_is_given_it_again, start_three_guarded),
         ON_GUARDED(a_lock_that_a_quorum_lost_is_lost_though_nobody_has_it, start_three_guarded),
-        ON_GUARDED(a_new_fleet_sits_out_and_says_who_and_how_long, start_three_guarded),
+        ON_GUARDED(a_new_fleet_is_quarantined_and_says_which_nodes_and_how_long, start_three_guarded),
         ON_GUARDED(a_plain_client_does_not_know_that_a_fleet_is_new, start_three_guarded),
         ON_GUARDED(the_operators_word_ends_the_quarantine, start_three_guarded),
-        ON_GUARDED(the_operators_word_reaches_a_node_that_forgot_its_scripts, start_three_guarded),
+        ON_GUARDED(an_init_reaches_a_node_that_lost_its_scripts, start_three_guarded),
         ON_GUARDED(the_operators_word_is_no_business_of_a_plain_client, start_three_guarded),
         ON_GUARDED(a_new_fleet_admits_itself_after_the_quarantine_and_not_before, start_three_guarded),
         ON_GUARDED(a_fleet_lost_at_once_comes_back_by_itself_after_the_quarantine, start_five_guarded),
@@ -1139,7 +1139,7 @@ int main(void)
         ON_GUARDED(a_flushed_node_votes_again_when_its_quarantine_is_over, start_three_guarded),
         ON_GUARDED(too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason, start_five_guarded),
         cmocka_unit_test(a_node_declared_durable_goes_on_after_a_restart),
-        cmocka_unit_test(without_that_word_the_same_node_sits_out),
+        cmocka_unit_test(undeclared_the_same_node_is_quarantined),
         cmocka_unit_test(a_node_that_may_evict_locks_is_refused_with_the_setting_to_change),
         cmocka_unit_test(limited_memory_without_eviction_is_fine),
         cmocka_unit_test(a_missing_right_to_info_is_named),
@@ -1147,13 +1147,14 @@ int main(void)
         cmocka_unit_test(a_missing_right_to_scripts_is_named),
         ON_GUARDED(a_database_that_was_swapped_there_and_back_does_not_give_a_lock_away_twice,
                    start_three_guarded),
-        ON_GUARDED(a_record_that_was_restored_by_hand_is_not_believed_by_who_saw_it_end, start_three_guarded),
+        ON_GUARDED(a_record_restored_by_hand_is_not_believed_by_a_client_that_saw_it_end,
+                   start_three_guarded),
         ON_GUARDED(a_floor_that_falls_is_noticed, start_three_guarded),
         ON_GUARDED(clients_with_longer_locks_cost_no_node_its_vote, start_three_guarded),
-        ON_GUARDED(a_node_that_forgot_learns_from_the_others_how_long_locks_may_last, start_three_guarded),
+        ON_GUARDED(a_restarted_node_learns_from_the_others_how_long_locks_may_last, start_three_guarded),
         ON_GUARDED(a_client_remembers_how_long_locks_may_last_when_all_nodes_forgot, start_three_guarded),
         ON_GUARDED(a_term_that_faded_keeps_no_node_from_voting, start_three_guarded),
-        ON_GUARDED(whoever_adopts_a_lock_announces_its_term, start_three_guarded),
+        ON_GUARDED(adopting_a_lock_announces_its_term, start_three_guarded),
         ON_GUARDED(a_lock_longer_than_max_ttl_is_refused, start_three_guarded),
         ON_GUARDED(a_short_max_ttl_needs_no_ttl_to_be_named, start_three_guarded),
         ON_GUARDED(names_that_the_guard_needs_are_refused, start_three_guarded),

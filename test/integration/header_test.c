@@ -22,7 +22,7 @@ static void assert_tag(const redlock_holder *holder, const unsigned char *tag, s
     assert_string_equal(holder->why, "with the longest why");
 }
 
-static void a_tag_of_any_bytes_is_read_by_whoever_sees_the_owner_value(void **state)
+static void a_tag_of_any_bytes_is_read_from_the_owner_value(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
@@ -253,7 +253,7 @@ static void statistics_say_how_things_are_now(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_NODES(a_tag_of_any_bytes_is_read_by_whoever_sees_the_owner_value, start_three_nodes),
+        ON_NODES(a_tag_of_any_bytes_is_read_from_the_owner_value, start_three_nodes),
         ON_NODES(an_anonymous_owner_value_says_its_tag_and_nothing_else, start_one_node),
         ON_NODES(a_tag_that_is_too_long_or_not_there_is_refused, start_one_node),
         cmocka_unit_test(nothing_crashes_on_null),

@@ -368,7 +368,7 @@ static void node_without_the_script_is_told_again(void **state)
     stop_fakes(fakes);
 }
 
-static void real_node_that_forgot_its_scripts_is_told_again(void **state)
+static void a_real_node_that_lost_its_scripts_is_sent_them_again(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
@@ -476,7 +476,7 @@ int main(void)
         ON_NODES(hostile_minority_costs_nothing, start_three_nodes),
         ON_NODES(node_that_answers_byte_by_byte_votes, start_three_nodes),
         cmocka_unit_test(node_without_the_script_is_told_again),
-        ON_NODES(real_node_that_forgot_its_scripts_is_told_again, start_three_nodes),
+        ON_NODES(a_real_node_that_lost_its_scripts_is_sent_them_again, start_three_nodes),
         cmocka_unit_test(unasked_pushes_are_passed_over),
         cmocka_unit_test(unasked_answer_is_not_taken_for_the_next_one),
         cmocka_unit_test(an_answer_too_many_meets_nothing_that_was_not_sent),

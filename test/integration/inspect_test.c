@@ -80,7 +80,7 @@ static void inspect_shows_the_holder_and_takes_nothing(void **state)
     redlock_client_close(other);
 }
 
-static void holder_is_whoever_has_a_quorum_of_all_nodes(void **state)
+static void the_holder_is_the_owner_on_a_quorum_of_all_nodes(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
@@ -252,7 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_1_3_5_NODES(inspect_shows_the_holder_and_takes_nothing),
-        ON_NODES(holder_is_whoever_has_a_quorum_of_all_nodes, start_five_nodes),
+        ON_NODES(the_holder_is_the_owner_on_a_quorum_of_all_nodes, start_five_nodes),
         ON_NODES(nodes_that_do_not_answer_are_nobodys, start_five_nodes),
         ON_NODES(owner_values_are_compared_whole, start_three_nodes),
         ON_NODES(lease_lasts_as_long_as_a_quorum_has_it, start_five_nodes),

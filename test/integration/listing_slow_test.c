@@ -90,6 +90,21 @@ static void empty_slow_logs(struct fleet *fleet)
     for (int node = 0; node < fleet_size(fleet); node++) {
         fleet_command(fleet, node, "CONFIG", "SET", "slowlog-log-slower-than", limit, NULL);
         fleet_command(fleet, node, "SLOWLOG", "RESET", NULL);
+        fleet_command(fleet, node, "CONFIG", "RESETSTAT", NULL);
+    }
+}
+
+/* How long the scripts took, by the nodes that tell (Redis from 7.0, Valkey); for people to read. */
+static void show_latencies(struct fleet *fleet)
+{
+    static const char field[] = "latency_percentiles_usec_evalsha:";
+
+    for (int node = 0; node < fleet_size(fleet); node++) {
+        const char *found = strstr(fleet_command(fleet, node, "INFO", "latencystats", NULL), field);
+
+        if (found != NULL)
+            print_message("# node %d: %.*s us\n", node + 1, (int)strcspn(found + sizeof field - 1, "\r\n"),
+                          found + sizeof field - 1);
     }
 }
 
@@ -153,6 +168,7 @@ static void no_command_of_a_list_keeps_a_node_for_5_ms(void **state)
     fill_nodes(fleet);
     empty_slow_logs(fleet);
     list_all(client);
+    show_latencies(fleet);
     assert_nothing_is_slow(fleet);
     redlock_client_close(client);
 }
@@ -190,6 +206,7 @@ static void watch_begins_with_all_of_them_and_keeps_no_node_either(void **state)
 
     empty_slow_logs(fleet);
     assert_result(REDLOCK_CANCELED, redlock_watch(client, NULL, count_held, &count, &report), &report);
+    show_latencies(fleet);
     assert_nothing_is_slow(fleet);
     redlock_client_close(client);
 }

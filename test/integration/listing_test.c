@@ -280,7 +280,7 @@ static void list_without_a_quorum_says_so(void **state)
     redlock_client_close(client);
 }
 
-static void list_goes_on_though_the_nodes_forget_the_script(void **state)
+static void list_goes_on_though_the_nodes_lose_the_script(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
@@ -536,7 +536,7 @@ int main(void)
         ON_NODES(callback_stops_the_list, start_three_nodes),
         ON_NODES(list_is_whole_though_a_node_is_killed_or_wiped, start_five_nodes),
         ON_NODES(list_without_a_quorum_says_so, start_five_nodes),
-        ON_NODES(list_goes_on_though_the_nodes_forget_the_script, start_three_nodes),
+        ON_NODES(list_goes_on_though_the_nodes_lose_the_script, start_three_nodes),
         ON_NODES(list_of_many_long_names_comes_in_smaller_pages, start_three_nodes),
         ON_NODES(list_without_the_right_to_walk_names_the_right, start_three_nodes),
         ON_1_3_5_NODES(wait_ends_when_it_is_free_and_takes_nothing),

@@ -321,7 +321,7 @@ static void forget_scripts(struct loop *loop)
     assert_string_equal(fleet_command(loop->scene, 0, "SCRIPT", "FLUSH", NULL), "OK");
 }
 
-static void nodes_that_forgot_their_scripts_are_told_again(void **state)
+static void nodes_that_lost_their_scripts_are_sent_them_again(void **state)
 {
     struct loop loop;
 
@@ -583,7 +583,7 @@ int main(void)
         ON_GUARDED(locks_of_many_callers_go_in_few_calls, start_three_guarded),
         ON_GUARDED(so_do_their_releases_in_plain_mode, start_three_guarded),
         ON_GUARDED(one_that_is_held_and_one_of_another_type_are_told_so_and_no_other, start_one_guarded),
-        ON_GUARDED(nodes_that_forgot_their_scripts_are_told_again, start_three_guarded),
+        ON_GUARDED(nodes_that_lost_their_scripts_are_sent_them_again, start_three_guarded),
         cmocka_unit_test(without_the_right_to_mget_plain_releases_go_one_by_one),
         cmocka_unit_test(a_name_that_is_forbidden_is_denied_and_harms_no_other),
         cmocka_unit_test(a_busy_node_does_not_part_them),

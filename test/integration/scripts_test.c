@@ -113,7 +113,7 @@ static void a_proposal_that_is_not_above_what_is_stored_is_numbered_one_above_it
     expect_fence(fleet, now, 5, now - 1, now + 1);
 }
 
-static void the_floor_stands_for_a_fence_that_was_forgotten(void **state)
+static void the_floor_stands_for_a_fence_that_was_lost(void **state)
 {
     struct fleet *fleet = *state;
     int64_t now;
@@ -513,7 +513,7 @@ static void repair_in_plain_mode_plants_the_lock_again(void **state)
 }
 
 /* It keeps what it has for as long as its holder wants, but counts for nothing. */
-static void a_node_that_sits_out_extends_without_a_vote(void **state)
+static void a_quarantined_node_extends_without_a_vote(void **state)
 {
     struct fleet *fleet = *state;
     char record[128];
@@ -530,7 +530,7 @@ static void a_node_that_sits_out_extends_without_a_vote(void **state)
 }
 
 /* A snapshot brought back what was given back: whoever still knows its owner value must not keep it alive until the node votes. */
-static void a_node_that_sits_out_keeps_no_key_alive_for_whoever_would_adopt_it(void **state)
+static void a_quarantined_node_keeps_no_key_alive_for_an_adopter(void **state)
 {
     struct fleet *fleet = *state;
     char record[128];
@@ -650,7 +650,7 @@ static int64_t changes(struct fleet *fleet)
     return strtoll(found + sizeof field - 1, NULL, 10);
 }
 
-static void a_node_without_a_record_sits_out(void **state)
+static void a_node_without_a_record_is_quarantined(void **state)
 {
     struct admitted admitted = admit(*state, (struct asks){.q_ms = 5000});
 
@@ -722,7 +722,7 @@ static void waiting_again_writes_nothing_either(void **state)
     assert_int_equal(changes(fleet), before);
 }
 
-static void another_run_forgot_and_sits_out(void **state)
+static void another_run_lost_its_data_and_is_quarantined(void **state)
 {
     struct fleet *fleet = *state;
     struct admitted admitted;
@@ -758,7 +758,7 @@ static void a_durable_node_that_was_waiting_goes_on_waiting(void **state)
     assert_int_equal(second.until_ms, first.until_ms);
 }
 
-static void a_new_history_of_the_same_run_forgot_nothing(void **state)
+static void a_new_history_of_the_same_run_lost_nothing(void **state)
 {
     struct fleet *fleet = *state;
     struct admitted admitted;
@@ -772,7 +772,7 @@ static void a_new_history_of_the_same_run_forgot_nothing(void **state)
 }
 
 /* Not even where the operator declared it durable: it remembers, but perhaps not what it was told itself. */
-static void a_node_that_was_a_replica_sits_out_in_full(void **state)
+static void a_node_that_was_a_replica_is_quarantined_in_full(void **state)
 {
     struct fleet *fleet = *state;
     struct admitted admitted;
@@ -876,7 +876,7 @@ static void a_longer_term_refuses_nobody_elses_question(void **state)
     assert_int_equal(number_at(call_script(fleet, &rl_script_acquire, "4", words, 9), 0), -3);
 }
 
-static void a_node_that_is_told_a_longer_term_sits_it_out_from_when_it_forgot(void **state)
+static void a_longer_term_is_counted_from_when_the_node_lost_its_data(void **state)
 {
     struct fleet *fleet = *state;
     struct admitted first, told;
@@ -1182,7 +1182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_A_FLUSHED_NODE(a_free_lock_is_granted_with_the_proposed_fence),
         ON_A_FLUSHED_NODE(a_proposal_that_is_not_above_what_is_stored_is_numbered_one_above_it),
-        ON_A_FLUSHED_NODE(the_floor_stands_for_a_fence_that_was_forgotten),
+        ON_A_FLUSHED_NODE(the_floor_stands_for_a_fence_that_was_lost),
         ON_A_FLUSHED_NODE(a_floor_above_the_stored_fence_counts),
         ON_A_FLUSHED_NODE(a_proposal_far_from_the_clock_gives_way_to_the_clock),
         ON_A_FLUSHED_NODE(a_number_ahead_of_the_clock_is_kept_in_the_floor),
@@ -1207,28 +1207,28 @@ int main(void)
         ON_A_FLUSHED_NODE(an_extension_that_comes_too_late_is_not_carried_out),
         ON_A_FLUSHED_NODE(extending_in_plain_mode_knows_no_epoch_and_no_lateness),
         ON_A_FLUSHED_NODE(repair_in_plain_mode_plants_the_lock_again),
-        ON_A_FLUSHED_NODE(a_node_that_sits_out_extends_without_a_vote),
-        ON_A_FLUSHED_NODE(a_node_that_sits_out_keeps_no_key_alive_for_whoever_would_adopt_it),
+        ON_A_FLUSHED_NODE(a_quarantined_node_extends_without_a_vote),
+        ON_A_FLUSHED_NODE(a_quarantined_node_keeps_no_key_alive_for_an_adopter),
         ON_A_FLUSHED_NODE(a_node_with_another_memory_extends_without_a_vote),
         ON_A_FLUSHED_NODE(extending_a_key_of_another_type_is_an_error),
         ON_A_FLUSHED_NODE(releasing_deletes_what_is_ours_and_nothing_else),
-        ON_A_FLUSHED_NODE(a_node_without_a_record_sits_out),
+        ON_A_FLUSHED_NODE(a_node_without_a_record_is_quarantined),
         ON_A_FLUSHED_NODE(a_node_without_a_record_gets_no_credit),
         ON_A_FLUSHED_NODE(an_unreadable_record_counts_as_none),
         ON_A_FLUSHED_NODE(the_same_run_stays_fit_and_nothing_is_written),
         ON_A_FLUSHED_NODE(waiting_again_writes_nothing_either),
-        ON_A_FLUSHED_NODE(another_run_forgot_and_sits_out),
+        ON_A_FLUSHED_NODE(another_run_lost_its_data_and_is_quarantined),
         ON_A_FLUSHED_NODE(another_run_of_a_durable_node_goes_on),
         ON_A_FLUSHED_NODE(a_durable_node_that_was_waiting_goes_on_waiting),
-        ON_A_FLUSHED_NODE(a_new_history_of_the_same_run_forgot_nothing),
-        ON_A_FLUSHED_NODE(a_node_that_was_a_replica_sits_out_in_full),
+        ON_A_FLUSHED_NODE(a_new_history_of_the_same_run_lost_nothing),
+        ON_A_FLUSHED_NODE(a_node_that_was_a_replica_is_quarantined_in_full),
         ON_A_FLUSHED_NODE(a_node_that_is_another_master_than_was_greeted_is_not_admitted),
         ON_A_FLUSHED_NODE(time_since_the_restart_is_credited),
         ON_A_FLUSHED_NODE(a_node_that_has_been_up_long_enough_lacks_only_its_floor),
         ON_A_FLUSHED_NODE(a_quarantine_that_was_longer_is_not_cut_by_a_restart),
         ON_A_FLUSHED_NODE(a_longer_term_costs_a_node_that_remembers_nothing),
         ON_A_FLUSHED_NODE(a_longer_term_refuses_nobody_elses_question),
-        ON_A_FLUSHED_NODE(a_node_that_is_told_a_longer_term_sits_it_out_from_when_it_forgot),
+        ON_A_FLUSHED_NODE(a_longer_term_is_counted_from_when_the_node_lost_its_data),
         ON_A_FLUSHED_NODE(a_term_for_another_record_is_not_taken),
         ON_A_FLUSHED_NODE(a_term_that_nobody_announces_any_more_fades),
         ON_A_FLUSHED_NODE(a_term_is_remembered_for_so_long_and_no_longer),

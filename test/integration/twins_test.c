@@ -100,7 +100,7 @@ static void nobody_adopts_what_another_owner_has(void **state)
     redlock_client_close(client);
 }
 
-static void a_lock_is_released_by_whoever_knows_its_owner_value(void **state)
+static void a_lock_is_released_by_its_owner_value(void **state)
 {
     static struct outcome wrong, right;
     struct fleet *fleet = *state;
@@ -308,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_1_3_5_NODES(a_lock_is_adopted_by_a_client_that_is_just_connecting),
         ON_NODES(nobody_adopts_what_another_owner_has, start_three_nodes),
-        ON_NODES(a_lock_is_released_by_whoever_knows_its_owner_value, start_three_nodes),
+        ON_NODES(a_lock_is_released_by_its_owner_value, start_three_nodes),
         ON_NODES(an_owner_value_may_have_any_bytes, start_three_nodes),
         ON_NODES(a_look_shows_the_holder_and_every_node, start_five_nodes),
         ON_GUARDED(new_nodes_are_admitted, start_five_guarded),

@@ -75,7 +75,7 @@ def a_prefix_is_the_end_of_a_tokens_world():
 
 
 @test
-def a_session_belongs_to_whoever_opened_it():
+def a_session_belongs_to_the_principal_that_opened_it():
     session = guarded.ask("POST", "/v1/sessions", {}, **bearer("billing"))[2]["id"]
     equal(guarded.ask("POST", f"/v1/sessions/{session}/keepalive", {}, **bearer("admin"))[0], 404)
     equal(guarded.ask("POST", f"/v1/sessions/{session}/keepalive", {"locks": []}, **bearer("admin"))[0], 404)

@@ -57,7 +57,7 @@ def a_lease_is_lengthened_and_only_by_its_owner():
 
 
 @test
-def whoever_ran_unlocked_is_told():
+def a_client_that_ran_unlocked_is_told():
     lease = service.take("expired", ttl_ms=100)
     until(lambda: fleet.copies("expired") == 0, "a lease that has ended")
     status, _, problem = service.ask("DELETE", "/v1/locks/expired", Redlock_Token=lease["token"])

@@ -57,7 +57,7 @@ def exactly_the_holder_that_was_named_is_broken():
     equal(problem["holder"]["id"], holder)
     status, _, answer = service.ask("POST", "/v1/locks/broken/break", {"id": holder, "reason": "stuck", "grace_ms": 60000})
     equal(status, 200, answer)
-    assert answer["holder"]["id"] == holder and answer["broken_on"] >= 3 and answer["free_in_ms"] == 60000, answer
+    assert answer["holder"]["id"] == holder and answer["broken_on"] >= 3 and 0 < answer["free_in_ms"] <= 60000, answer
     status, _, problem = service.ask("POST", "/v1/locks/broken", {})
     equal((status, problem["holder"]["broken"]), (423, True), problem)
     equal([lock["state"] for lock in service.ask("GET", "/v1/locks?state=broken")[2]["locks"]], ["broken"])

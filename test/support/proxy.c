@@ -70,6 +70,11 @@ void proxy_hold(struct proxy *proxy, bool hold)
     atomic_store(&proxy->orders->hold, hold);
 }
 
+void proxy_mute(struct proxy *proxy, bool mute)
+{
+    atomic_store(&proxy->orders->mute, mute);
+}
+
 void proxy_cut_after_next(struct proxy *proxy)
 {
     atomic_store(&proxy->orders->cut, RELAY_CUT_AFTER);

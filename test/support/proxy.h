@@ -20,6 +20,9 @@ const char *proxy_url(const struct proxy *proxy);
 /* Keeps back what is sent to the node, and lets it go again, in order, even of clients that are gone by then. */
 void proxy_hold(struct proxy *proxy, bool hold);
 
+/* The same for what the node answers. */
+void proxy_mute(struct proxy *proxy, bool mute);
+
 /* The next bytes of a client are the last of its connection: they reach the node, but its answer reaches nobody. */
 void proxy_cut_after_next(struct proxy *proxy);
 

@@ -116,6 +116,16 @@ static void hex_is_read_back_as_it_was_written(void **state)
     assert_memory_equal(again, bytes, sizeof bytes);
 }
 
+static void numbers_have_their_lowest_byte_first_on_every_machine(void **state)
+{
+    uint8_t bytes[8];
+
+    (void)state;
+    rl_number_to_bytes(bytes, UINT64_C(0x8877665544332211));
+    assert_memory_equal(bytes, "\x11\x22\x33\x44\x55\x66\x77\x88", 8);
+    assert_true(rl_number_from_bytes(bytes) == UINT64_C(0x8877665544332211));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +136,7 @@ int main(void)
         cmocka_unit_test(a_copy_is_cut_to_fit),
         cmocka_unit_test(hex_is_lower_case_and_has_no_nul),
         cmocka_unit_test(hex_is_read_back_as_it_was_written),
+        cmocka_unit_test(numbers_have_their_lowest_byte_first_on_every_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static int64_t longest_after(const struct rl_term *each, size_t count, int64_t a
 }
 
 /* A list of everything is the dumb twin: at no time may less be remembered, and not more while there is room for all. */
-static void no_term_is_forgotten_before_its_time(void **state)
+static void no_term_is_dropped_before_its_time(void **state)
 {
     struct rl_prng prng = rl_prng_seed(11);
 
@@ -280,6 +280,7 @@ static void reserved_keys_are_told_from_others(void **state)
     assert_true(rl_key_reserved(RL_KEY_FLOOR, strlen(RL_KEY_FLOOR)));
     assert_true(rl_key_reserved("redlock-fence:", 14));
     assert_true(rl_key_reserved("redlock-line:{lock}:line", 24));
+    assert_true(rl_key_reserved("redlock-mark:once:job", 21));
     assert_false(rl_key_reserved("redlock-fence", 13));
     assert_false(rl_key_reserved("app:redlock-guard:", 18));
     assert_false(rl_key_reserved("", 0));
@@ -394,7 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quarantine_outlasts_the_longest_lock_on_the_slowest_clock),
-        cmocka_unit_test(no_term_is_forgotten_before_its_time),
+        cmocka_unit_test(no_term_is_dropped_before_its_time),
         cmocka_unit_test(terms_fade),
         cmocka_unit_test(the_operators_floor_is_above_all_that_nodes_know_and_no_clock_leads_it_astray),
         cmocka_unit_test(the_part_of_a_record_that_stays_is_told_from_the_rest),

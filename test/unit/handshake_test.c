@@ -189,7 +189,7 @@ static struct rl_node_info info_of(const char *text)
     return handshake.info;
 }
 
-static void info_tells_who_the_node_is(void **state)
+static void info_identifies_the_node(void **state)
 {
     struct rl_node_info info = info_of("# Server\r\nredis_version:7.2.4\r\nrun_id:" RUN
                                        "\r\nuptime_in_seconds:86399\r\n# Replication\r\nrole:master\r\n");
@@ -286,7 +286,7 @@ int main(void)
         cmocka_unit_test(each_refusal_has_its_cause),
         cmocka_unit_test(what_is_not_a_node_is_told),
         cmocka_unit_test(without_the_right_to_info_the_connection_is_ready_but_anonymous),
-        cmocka_unit_test(info_tells_who_the_node_is),
+        cmocka_unit_test(info_identifies_the_node),
         cmocka_unit_test(a_field_is_found_only_at_the_start_of_a_line),
         cmocka_unit_test(only_limited_memory_with_an_evicting_policy_evicts),
         cmocka_unit_test(a_second_replication_id_tells_a_promoted_replica),

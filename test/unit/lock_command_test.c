@@ -18,9 +18,23 @@
 
 static const char *script_name(const struct rl_resp *item)
 {
-    static const struct rl_script *const scripts[] = {
-        &rl_script_acquire, &rl_script_raise, &rl_script_extend,  &rl_script_release,      &rl_script_admit,
-        &rl_script_line,    &rl_script_leave, &rl_script_present, &rl_script_acquire_fair, &rl_script_search};
+    static const struct rl_script *const scripts[] = {&rl_script_acquire,
+                                                      &rl_script_raise,
+                                                      &rl_script_extend,
+                                                      &rl_script_release,
+                                                      &rl_script_admit,
+                                                      &rl_script_line,
+                                                      &rl_script_leave,
+                                                      &rl_script_present,
+                                                      &rl_script_acquire_fair,
+                                                      &rl_script_search,
+                                                      &rl_script_redisson_acquire,
+                                                      &rl_script_redisson_share,
+                                                      &rl_script_redisson_extend,
+                                                      &rl_script_redisson_extend_shared,
+                                                      &rl_script_redisson_release,
+                                                      &rl_script_redisson_look,
+                                                      &rl_script_redisson_break};
 
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         if ((item->text_length == 40 && memcmp(item->text, scripts[i]->digest, 40) == 0) ||
@@ -98,6 +112,42 @@ static void what_is_watched_is_the_last_thing_asked(void **state)
     (void)state;
     assert_string_equal(words_of(&watch, 0, false), "GETRANGE lock 0 517 ; CLIENT CACHING YES ; PTTL lock");
     assert_int_equal(rl_lock_command_replies(&watch), 3);
+}
+
+static const char *redisson_words(enum rl_command_kind kind, const struct rl_kind *lock_kind, const char *key)
+{
+    struct rl_lock_command command = plain(kind);
+
+    command.lock_kind = lock_kind;
+    command.key = key;
+    command.key_length = strlen(key);
+    return words_of(&command, RL_FEATURE_DELEX, false);
+}
+
+static void redissons_format_has_scripts_and_names_of_its_own(void **state)
+{
+    const struct rl_kind *alone = &rl_kind_redisson, *shared = &rl_kind_redisson_shared;
+
+    (void)state;
+    assert_string_equal(redisson_words(RL_COMMAND_ACQUIRE, alone, "lock"),
+                        "EVALSHA <redisson_acquire> 1 lock me 5000");
+    assert_string_equal(redisson_words(RL_COMMAND_ACQUIRE, shared, "lock"),
+                        "EVALSHA <redisson_share> 1 lock me 5000");
+    assert_string_equal(redisson_words(RL_COMMAND_EXTEND, shared, "lock"),
+                        "EVALSHA <redisson_extend_shared> 1 lock me 5000 0");
+    assert_string_equal(redisson_words(RL_COMMAND_RELEASE, alone, "lock"),
+                        "EVALSHA <redisson_release> 3 lock redisson_lock_queue:{lock} "
+                        "redisson_lock_timeout:{lock} me");
+    assert_string_equal(redisson_words(RL_COMMAND_RELEASE, shared, "a{b}"),
+                        "EVALSHA <redisson_release> 3 a{b} redisson_lock_queue:a{b} "
+                        "redisson_lock_timeout:a{b} me");
+    assert_string_equal(redisson_words(RL_COMMAND_PEEK, alone, "lock"),
+                        "EVAL <redisson_look> 1 lock 0 ; PTTL lock");
+    assert_string_equal(redisson_words(RL_COMMAND_WATCH, shared, "lock"),
+                        "EVAL <redisson_look> 1 lock 1 ; CLIENT CACHING YES ; PTTL lock");
+    assert_string_equal(redisson_words(RL_COMMAND_BREAK, alone, "lock"),
+                        "EVALSHA <redisson_break> 3 lock redisson_lock_queue:{lock} "
+                        "redisson_lock_timeout:{lock} me 5000");
 }
 
 static void native_releases_are_used_where_a_node_has_them(void **state)
@@ -432,6 +482,22 @@ static void a_node_is_armed_when_it_said_so_and_not_else(void **state)
     assert_false(watched("$3\r\nyou\r\n:1\r\n:4200\r\n").armed);
 }
 
+/* Other readers are not in a reader's way; to everybody else nothing at all is no answer. */
+static void a_node_that_only_readers_have_is_free_to_a_reader(void **state)
+{
+    struct rl_lock_command look = {.kind = RL_COMMAND_PEEK, .lock_kind = &rl_kind_redisson_shared};
+    struct rl_lock_reply reply;
+
+    (void)state;
+    rl_lock_reply_read(&look, "$-1\r\n:4200\r\n", 12, &reply);
+    assert_int_equal(reply.answer.verdict, RL_GRANTED);
+    rl_lock_reply_read(&look, "$3\r\nyou\r\n:4200\r\n", 16, &reply);
+    assert_int_equal(reply.answer.verdict, RL_DENIED);
+    look.lock_kind = &rl_kind_redisson;
+    rl_lock_reply_read(&look, "$-1\r\n:4200\r\n", 12, &reply);
+    assert_int_equal(reply.answer.cause, RL_CAUSE_PROTOCOL);
+}
+
 static void holders_are_told_apart_by_their_owner_values(void **state)
 {
     uint64_t you = watched("$3\r\nyou\r\n+OK\r\n:4200\r\n").holder;
@@ -531,6 +597,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_commands_are_what_every_client_sends),
         cmocka_unit_test(what_is_watched_is_the_last_thing_asked),
+        cmocka_unit_test(redissons_format_has_scripts_and_names_of_its_own),
+        cmocka_unit_test(a_node_that_only_readers_have_is_free_to_a_reader),
         cmocka_unit_test(native_releases_are_used_where_a_node_has_them),
         cmocka_unit_test(guarded_commands_carry_fence_epoch_and_not_after),
         cmocka_unit_test(a_fair_acquire_carries_the_place_as_well),

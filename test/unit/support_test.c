@@ -76,7 +76,7 @@ static void frozen_node_is_silent_until_it_thaws(void **state)
     fleet_stop(fleet);
 }
 
-static void killed_node_forgets_unless_it_is_durable(void **state)
+static void killed_node_loses_its_data_unless_it_is_durable(void **state)
 {
     (void)state;
     for (int durable = 0; durable < 2; durable++) {
@@ -325,7 +325,7 @@ int main(void)
         cmocka_unit_test(fleet_answers_and_leaves_nothing_behind),
         cmocka_unit_test(leftovers_are_named),
         cmocka_unit_test(frozen_node_is_silent_until_it_thaws),
-        cmocka_unit_test(killed_node_forgets_unless_it_is_durable),
+        cmocka_unit_test(killed_node_loses_its_data_unless_it_is_durable),
         cmocka_unit_test(extra_lines_reach_one_node_only),
         cmocka_unit_test(tls_nodes_have_certificates),
         cmocka_unit_test(fake_node_answers_like_a_free_one),

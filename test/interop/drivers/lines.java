@@ -16,10 +16,15 @@ abstract class Lines {
 
     abstract boolean release() throws Exception;
 
-    /** Adds to the number in a file, under the lock; waits for it by asking again. */
+    /** Waits for the lock, by asking again unless the library can do better. */
+    void await(long ttlMs, String name) throws Exception {
+        while (!acquire(ttlMs, name)) Thread.sleep(ThreadLocalRandom.current().nextInt(2, 20));
+    }
+
+    /** Adds to the number in a file, under the lock. */
     void add(int times, String name, Path path) throws Exception {
         for (int i = 0; i < times; i++) {
-            while (!acquire(COUNTING_TTL_MS, name)) Thread.sleep(ThreadLocalRandom.current().nextInt(2, 20));
+            await(COUNTING_TTL_MS, name);
             Files.writeString(path, String.valueOf(Integer.parseInt(Files.readString(path).trim()) + 1));
             release();
         }
@@ -28,6 +33,7 @@ abstract class Lines {
     String answer(String[] words) throws Exception {
         switch (words[0]) {
             case "acquire": return acquire(Long.parseLong(words[1]), words[2]) ? "held" : "refused";
+            case "await": await(Long.parseLong(words[1]), words[2]); return "held";
             case "extend": return extend(Long.parseLong(words[1])) ? "extended" : "lost";
             case "release": return release() ? "released" : "lost";
             case "add": add(Integer.parseInt(words[1]), words[2], Path.of(words[3])); return "added";

@@ -1,5 +1,6 @@
 // Redisson: its kinds of lock are rlock, fair, read and write (halves of a read/write lock) on one node, and redlock, which is an rlock on
-// each of several. Its key is a hash, so it meets a plain-string lock of ours as WRONGTYPE: that is a refusal.
+// each of several. Its key is a hash, so it meets a plain-string lock of ours as WRONGTYPE: that is a refusal. It cannot wait for such a
+// lock by its own means, but for one in its own format it does.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -51,6 +52,17 @@ class Driver extends Lines {
         }
         lock = made;
         return true;
+    }
+
+    @Override void await(long ttlMs, String name) throws Exception {
+        RLock made = make(name);
+        try {
+            made.lock(ttlMs, TimeUnit.MILLISECONDS);
+            lock = made;
+        } catch (RedisException error) {
+            if (!isWrongType(error)) throw error;
+            super.await(ttlMs, name);
+        }
     }
 
     @Override boolean extend(long ttlMs) {

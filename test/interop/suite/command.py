@@ -9,7 +9,8 @@ import subprocess
 from suite.checks import Failed, expect, until
 
 FINISH_S = 120
-MODES = {"plain": ["--plain"], "guarded": [], "fair": ["--kind", "fair"]}  # fair is a kind of lock, in guarded mode
+MODES = {"plain": ["--plain"], "guarded": [], "fair": ["--kind", "fair"],  # fair is a kind of lock, in guarded mode
+         "redisson": ["--format", "redisson"]}  # a format of locks, in plain mode
 
 
 class Running:
@@ -79,7 +80,7 @@ class Redlock:
 
     def words(self, verb, *words):
         """The command line; extend, release and status know no kind."""
-        options = MODES[self.mode] if verb in ("run", "acquire") or self.mode == "plain" else []
+        options = MODES[self.mode] if verb in ("run", "acquire") or self.mode != "fair" else []
         return [self.program, verb, *options, *(["--prefix", self.prefix] if self.prefix else []), *words]
 
     def run(self, verb, *words, owner=None):

@@ -72,6 +72,54 @@ class Node:
             self.process.wait()
 
 
+class Heard:
+    """What nodes did while somebody listened, with the time of each command by their own clocks."""
+
+    def __init__(self, nodes):
+        self.links = []
+        for node in nodes:
+            link = socket.socket(socket.AF_UNIX)
+            link.settimeout(30)
+            link.connect(node.path)
+            link.sendall(b"MONITOR\r\n")
+            stream = link.makefile("rb")
+            stream.readline()
+            self.links.append((link, stream))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for link, stream in self.links:
+            stream.close()
+            link.close()
+
+    def lines(self, link, stream):
+        """All that there is; a node has written it before it answered anything that we know of."""
+        link.settimeout(0.2)
+        found = []
+        with contextlib.suppress(OSError):
+            while line := stream.readline():
+                found.append(line.decode(errors="replace"))
+        return found
+
+    def from_release_to_entry(self, key):
+        """Milliseconds from the first DEL of a key to the first entry into it behind that; of several nodes the longest."""
+        longest = 0.0
+        for link, stream in self.links:
+            gone = entered = None
+            for line in self.lines(link, stream):
+                time, command = line[1:].split(" ", 1)
+                words = command.lower().replace('"', "").split()[2:]
+                if words[:2] == ["del", key.lower()]:
+                    gone = gone or float(time)
+                elif words[:2] in (["hset", key.lower()], ["hincrby", key.lower()]) and gone and not entered:
+                    entered = float(time)
+            if gone and entered:
+                longest = max(longest, 1000 * (entered - gone))
+        return round(longest, 1)
+
+
 class Fleet:
     """So many nodes; of several servers when they take turns."""
 
@@ -98,6 +146,13 @@ class Fleet:
     def values(self, key):
         """What every node has under a key."""
         return [node.value(key) for node in self.nodes]
+
+    def subscribers(self):
+        """How many subscriptions there are to channels of any node."""
+        return sum(len(node.ask("PUBSUB", "CHANNELS", "*")) for node in self.nodes)
+
+    def listen(self):
+        return Heard(self.nodes)
 
     def copies(self, key):
         return sum(node.ask("EXISTS", key) for node in self.nodes)

@@ -29,10 +29,13 @@ class Peer:
     renews: bool = False  # by itself, when it is asked for a lease of 0
     has_several: bool = False
     is_exclusive: bool = True  # a read lock is not
+    modes: tuple = ("plain", "guarded")  # of ours
+    waits: bool = False  # by itself, and is told of our releases, since we speak its own format
 
     @property
     def name(self):
-        return self.folder if self.kind == "-" else f"{self.folder}-{self.kind}"
+        name = self.folder if self.kind == "-" else f"{self.folder}-{self.kind}"
+        return f"{name}-own" if self.waits else name
 
     def version(self):
         for manifest in sorted((SCRIPT.parent / self.folder).glob("*.*")):
@@ -57,8 +60,7 @@ PEERS = [
     Peer("rueidislock", "rueidislock (Go)", "rueidis v", nodes=1, prefix="rueidislock:0:", can_extend=False, renews=True),
     Peer("rslock", "rslock (Rust)", "rslock"),
     Peer("jedis", "Jedis, the recipe by hand (Java)", "artifactId>jedis<"),
-    # Redisson's key is a hash: either side respects what the other holds. Rows in its own format belong here, when redlock speaks it
-    # (--format redisson).
+    # Redisson's key is a hash: either side respects what the other holds. With --format redisson it is our format, too: below.
     Peer("redisson", "Redisson RedLock (Java)", "artifactId>redisson<", "redlock", can_extend=False, renews=True),
     Peer("redisson", "Redisson RLock (Java)", "artifactId>redisson<", "rlock", nodes=1, can_extend=False, renews=True),
     Peer("redisson", "Redisson fair (Java)", "artifactId>redisson<", "fair", nodes=1, can_extend=False, renews=True),
@@ -66,12 +68,14 @@ PEERS = [
          is_exclusive=False),
     Peer("redisson", "Redisson write (Java)", "artifactId>redisson<", "write", nodes=1, can_extend=False, renews=True),
 ]
+PEERS += [dataclasses.replace(peer, title=f"{peer.title}, `--format redisson`", modes=("redisson",), waits=True)
+          for peer in PEERS if peer.folder == "redisson"]
 RECIPE = Peer("recipe", "the recipe by hand", "-")  # without a library, for the test of this suite
 
 
 def chosen(word):
-    """Those whose name begins with a word; all without one."""
-    found = [peer for peer in PEERS if peer.name.startswith(word or "")]
+    """The one of that name, or those whose name begins with a word; all without one."""
+    found = [peer for peer in PEERS if peer.name == word] or [peer for peer in PEERS if peer.name.startswith(word or "")]
     if not found:
         sys.exit(f"interop: unknown peer {word}; there are: {', '.join(peer.name for peer in PEERS)}")
     return found
@@ -120,10 +124,14 @@ class Driver:
             raise Failed(f"the driver did not start: {line}")
         self.expects_ready = False
 
-    def tell(self, *words):
-        """Sends a command and returns the answer."""
+    def begin(self, *words):
+        """Sends a command whose answer is asked for later."""
         self.be_ready()
         print(*words, file=self.process.stdin, flush=True)
+
+    def tell(self, *words):
+        """Sends a command and returns the answer."""
+        self.begin(*words)
         return self.answer()
 
     def signal(self, number):

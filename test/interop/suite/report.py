@@ -1,6 +1,9 @@
-"""The tables of a run, as aligned text and as Markdown, from the document that run keeps as JSON."""
+"""The tables of a run, as aligned text and as Markdown, from the document that run keeps as JSON. In a Markdown document, rows that no run
+here has tried stay as they were, each with its own date."""
 
-from suite import servers, sharing
+import re
+
+from suite import peers, servers, sharing
 
 BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
 LEGEND = {"yes": "yes", "no": "NO", "none": "–", "": "?"}
@@ -19,12 +22,25 @@ def peer_rows(document):
             LEGEND[joint([row["modes"][mode].get(function.__name__) for mode in row["modes"] for function in functions])]
             for functions in sharing.COLUMNS.values()]
         name = row["title"] + (f", keys `{row['prefix']}NAME`" if row["prefix"] else "")
-        rows.append([name, row["version"], str(row["nodes"]), *cells])
+        cells += [""] * (len(sharing.COLUMNS) - len(cells))
+        rows.append([name, row["version"], str(row["nodes"]), *cells, row["date"]])
     return rows
 
 
 def peer_table(document):
-    return ["library", "version", "nodes", *sharing.COLUMNS], peer_rows(document)
+    return ["library", "version", "nodes", *sharing.COLUMNS, "tried"], peer_rows(document)
+
+
+def wakes(document):
+    """How long the two sides took to come in after the other's release, where that was seen."""
+    found = []
+    for row in document["peers"]:
+        for cells in row.get("modes", {}).values():
+            for cell in cells.values():
+                if "took" in cell:
+                    found.append(f"{row['title']}: ours {cell['took']['ours_ms']} ms after its release, its own "
+                                 f"{cell['took']['theirs_ms']} ms after ours")
+    return found
 
 
 def count(row, mode):
@@ -45,8 +61,9 @@ def server_table(document):
     for row in document["servers"]:
         cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
             *(count(row, mode) for mode in ("plain", "guarded", "fair")), tests_cell(row)]
-        rows.append([row["name"], row["version"], *cells])
-    return ["server", "version", "plain", "guarded", "fair", "integration and cli tests"], rows
+        cells += [""] * (4 - len(cells))
+        rows.append([row["name"], row["version"], *cells, row["date"]])
+    return ["server", "version", "plain", "guarded", "fair", "integration and cli tests", "tried"], rows
 
 
 def problems(document):
@@ -93,16 +110,43 @@ def document_text(document):
         parts += ["Libraries", as_text(peer_table(document)), ""]
     if document["servers"]:
         parts += ["Servers", as_text(server_table(document)), ""]
-    return "\n".join(parts + problems(document))
+    return "\n".join(parts + wakes(document) + problems(document))
 
 
 def served_by(document):
     return ", ".join(sorted({row["server"] for row in document["peers"]}))
 
 
-def document_markdown(document):
-    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}, libraries on {served_by(document)}.", "",
-             "### Libraries", "", as_markdown(peer_table(document)), "", "### Servers", "", as_markdown(server_table(document)), ""]
+def tables_before(text):
+    """The rows of each table in the document as it is, by heading: what each column says."""
+    found = {}
+    date = re.search(r"^redlock \S+, (\d{4}-\d\d-\d\d)", text, re.M)
+    for heading in ("Libraries", "Servers"):
+        part = re.search(rf"### {heading}\n\n((?:\|.*\n)+)", text)
+        lines = [[cell.strip() for cell in line.strip("|\n ").split("|")] for line in part[1].splitlines()] if part else [[], []]
+        found[heading] = [{"tried": date[1] if date else ""} | dict(zip(lines[0], cells)) for cells in lines[2:]]
+    return found
+
+
+def with_earlier(table, earlier, order):
+    """The table with those rows of the document that it has none for; a column that they lack is about what they cannot do."""
+    headers, rows = table
+    names = {row[0] for row in rows}
+    kept = [[row.get(header, "–") for header in headers] for row in earlier if row.get(headers[0]) not in names]
+    places = {name: place for place, name in enumerate(order)}
+    return headers, sorted(rows + kept, key=lambda row: places.get(row[0].split(", keys")[0], len(places)))
+
+
+def document_markdown(document, before=""):
+    earlier = tables_before(before)
+    libraries = with_earlier(peer_table(document), earlier["Libraries"], [peer.title for peer in peers.PEERS])
+    tried = with_earlier(server_table(document), earlier["Servers"], [*(server.name for server in servers.SERVERS), "mixed"])
+    on = f", libraries on {served_by(document)}" if document["peers"] else ""
+    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}{on}. Rows with an earlier date are of the version of that day.", "",
+             "### Libraries", "", as_markdown(libraries), "", "### Servers", "", as_markdown(tried), ""]
+    if told := wakes(document):
+        parts += ["From a release to the entry of the other side's waiter, by the clock of the node that was last, in this one run:", "",
+                  *(f"- {line}" for line in told), ""]
     parts += [f"mixed: one node each of {', '.join(servers.MIXED)}.", ""]
     notes = problems(document)
     parts += ["What failed:", "", *(f"- {line}" for line in notes), ""] if notes else []
@@ -113,4 +157,5 @@ def write_into(path, document):
     """Replaces the tables of a Markdown document."""
     text = path.read_text()
     before, rest = text.split(BEGIN)
-    path.write_text(before + document_markdown(document) + rest.split(END)[1])
+    tables, behind = rest.split(END)
+    path.write_text(before + document_markdown(document, tables) + behind)

@@ -166,7 +166,7 @@ def two_dead_nodes_of_five_do_not_matter_and_three_do(stage):
         stage.redlock.admit_nodes()
 
 
-def a_node_that_forgot_sits_out(stage):
+def a_restarted_node_is_quarantined(stage):
     """Restarted empty, or flushed."""
     restarted, flushed = stage.fleet.nodes[:2]
     try:
@@ -194,5 +194,5 @@ BEHAVIOURS = {  # and the modes that promise it
     fences_rise: GUARDED,
     the_fair_kind_keeps_the_order: ("fair",),
     two_dead_nodes_of_five_do_not_matter_and_three_do: EVERY,
-    a_node_that_forgot_sits_out: GUARDED,
+    a_restarted_node_is_quarantined: GUARDED,
 }

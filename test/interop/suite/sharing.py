@@ -44,9 +44,10 @@ class Stage:
             raise Failed(f"their lock was touched: {before} became {now}")
 
     def is_ours(self, owner):
-        """On a quorum; a node that was slow to grant it has nothing."""
-        marks = self.marks()
-        return marks.count(owner) >= self.fleet.quorum() and set(marks) <= {owner, None}
+        """On a quorum; a node that was slow to grant it has nothing. In a hash our owner value is one of the fields."""
+        marks = ["" if mark is None else mark for mark in self.marks()]
+        ours = [mark == owner or mark.startswith("[") and owner in mark for mark in marks]
+        return sum(ours) >= self.fleet.quorum() and all(own or mark == "" for own, mark in zip(ours, marks))
 
 
 def we_are_refused_while_they_hold_it(stage):
@@ -177,6 +178,64 @@ def each_of_several_names_excludes_us(stage):
     until("the other name is free", stage.is_gone)
 
 
+# ---- in the format of a library that waits and counts entries
+
+def our_release_wakes_their_waiter(stage):
+    """Told by our publish: a waiter of theirs that heard nothing would sleep until our lease has ended. Returns how long both wakes
+    took, ours by their release and theirs by ours, by the clock of the node that has it last."""
+    key = stage.key()
+    expect("they take it once, to be warm", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    expect("they let go", stage.peer.tell("release"), "released")
+    with stage.fleet.listen() as heard:
+        owner = stage.redlock.acquire(stage.name, "60s")
+        stage.peer.begin("await", LONG_MS, stage.name)
+        until("they wait", lambda: stage.fleet.subscribers() > 0)
+        expect("exit code of our release", stage.redlock.run("release", stage.name, owner=owner)[0], 0)
+        expect("their waiter", stage.peer.answer(), "held")
+        theirs = heard.from_release_to_entry(key)
+    with stage.fleet.listen() as heard:
+        waiter = stage.redlock.wait_for(stage.name)
+        expect("they let go", stage.peer.tell("release"), "released")
+        expect("our waiter", waiter.finish(), (0, "ran"))
+        ours = heard.from_release_to_entry(key)
+    return {"theirs_ms": theirs, "ours_ms": ours}
+
+
+def a_second_entry_of_theirs_counts(stage):
+    for _ in range(2):
+        expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    expect("they let go once", stage.peer.tell("release"), "released")
+    expect("exit code of redlock run -n", stage.redlock.run("run", "-n", stage.name, "--", "true")[0], 75)
+    expect("they let go for good", stage.peer.tell("release"), "released")
+    expect("exit code of redlock run", stage.redlock.run("run", "--wait", "30s", stage.name, "--", "true")[0], 0)
+
+
+def readers_of_both_sides_share_it(stage):
+    expect("they read", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    expect("exit code of redlock run -s", stage.redlock.run("run", "-n", "-s", stage.name, "--", "true")[0], 0)
+    expect("exit code of redlock run", stage.redlock.run("run", "-n", stage.name, "--", "true")[0], 75)
+    reader = stage.redlock.hold(stage.name, "-s")
+    expect("they leave", stage.peer.tell("release"), "released")
+    expect("they read again", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    expect("they leave again", stage.peer.tell("release"), "released")
+    expect_true("our reader is not there any more", "lost" not in reader.events() and not stage.is_gone())
+    expect("exit code of redlock run", stage.redlock.run("run", "-n", stage.name, "--", "true")[0], 75)
+    reader.stop()
+    until("nothing is left", stage.is_gone)
+
+
+def our_readers_and_their_writer_exclude_each_other(stage):
+    expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    expect("exit code of redlock run -s", stage.redlock.run("run", "-n", "-s", stage.name, "--", "true")[0], 75)
+    expect("they let go", stage.peer.tell("release"), "released")
+    readers = [stage.redlock.hold(stage.name, "-s") for _ in range(2)]
+    for reader in readers:
+        expect("they ask while we read", stage.peer.tell("acquire", LONG_MS, stage.name), "refused")
+        reader.stop()
+    until("they have it", lambda: stage.peer.tell("acquire", LONG_MS, stage.name) == "held")
+    expect("they let go", stage.peer.tell("release"), "released")
+
+
 COLUMNS = {  # of the table: the behaviours that stand in it
     "refused while the other holds": [we_are_refused_while_they_hold_it, they_are_refused_while_we_hold_it],
     "theirs after our release": [they_get_it_after_our_release],
@@ -186,4 +245,7 @@ COLUMNS = {  # of the table: the behaviours that stand in it
     "late release": [their_late_release_leaves_ours_alone, our_late_release_leaves_theirs_alone],
     "counter, 8 + 8": [eight_and_eight_processes_lose_no_increment],
     "several names": [each_of_several_names_excludes_us],
+    "woken by our release": [our_release_wakes_their_waiter],
+    "entered twice": [a_second_entry_of_theirs_counts],
+    "readers": [readers_of_both_sides_share_it, our_readers_and_their_writer_exclude_each_other],
 }

@@ -8,10 +8,10 @@ import tempfile
 
 from suite import peers, servers, serving, sharing
 from suite.checks import Failed, Unavailable
-from suite.command import MODES, Redlock
+from suite.command import Redlock
 from suite.nodes import Fleet
 
-SHARED_MODES = ("plain", "guarded")
+SERVED_MODES = ("plain", "guarded", "fair")
 TESTS_S = 1800
 NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "integration/idle_guarded",
             "integration/wrong_server", "cli/config"}
@@ -20,8 +20,8 @@ NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "i
 def attempt(function, stage):
     """One cell: what came of it, and why."""
     try:
-        function(stage)
-        return {"outcome": "yes", "why": ""}
+        took = function(stage)
+        return {"outcome": "yes", "why": "", **({"took": took} if took else {})}
     except Failed as why:
         return {"outcome": "no", "why": str(why)}
     except Exception as why:  # an answer that is not as documented must not end the whole run
@@ -91,7 +91,11 @@ def fits(peer, function):
     """Whether the library has what a behaviour is about."""
     needs = {sharing.their_extension_keeps_our_waiter_out: peer.can_extend or peer.renews,
              sharing.each_of_several_names_excludes_us: peer.has_several,
-             sharing.eight_and_eight_processes_lose_no_increment: peer.is_exclusive}
+             sharing.eight_and_eight_processes_lose_no_increment: peer.is_exclusive,
+             sharing.our_release_wakes_their_waiter: peer.waits,
+             sharing.a_second_entry_of_theirs_counts: peer.waits,
+             sharing.readers_of_both_sides_share_it: peer.waits and not peer.is_exclusive,
+             sharing.our_readers_and_their_writer_exclude_each_other: peer.waits and peer.is_exclusive}
     return needs.get(function, True)
 
 
@@ -126,7 +130,7 @@ def share(peer, server, program, folder, say, behaviours=None):
             Redlock(program, place.fleet, "guarded", place.folder).admit_nodes()
             crew = Crew(peer, folder, place.fleet.first(peer.nodes).addresses())
             try:
-                row["modes"] = {mode: share_in_mode(peer, mode, place, program, crew, say, behaviours) for mode in SHARED_MODES}
+                row["modes"] = {mode: share_in_mode(peer, mode, place, program, crew, say, behaviours) for mode in peer.modes}
             finally:
                 crew.stop()
     except (Unavailable, Failed) as why:
@@ -157,7 +161,7 @@ def serve(name, used, program, say):
     try:
         with Place(used) as place:
             Redlock(program, place.fleet, "guarded", place.folder).admit_nodes()
-            row["modes"] = {mode: serve_in_mode(name, mode, place, program, say) for mode in MODES}
+            row["modes"] = {mode: serve_in_mode(name, mode, place, program, say) for mode in SERVED_MODES}
     except Failed as why:
         row["skipped"] = str(why)
         say(name, "all of it", {"outcome": "no", "why": str(why)})
