@@ -281,7 +281,8 @@ static void expect_polling(const char *config, int deaf_count)
             await(traffic_tracked_keys(fleet, node) == 1);
     }
     if (deaf_count == 3)
-        await(listener_count(&heard, is_guarded() ? "ask again" : "round 3") > 0); /* it is asked now and then */
+        await(listener_count(&heard, is_guarded() ? "ask again" : "round 3") >
+              0); /* it is asked now and then */
     else
         assert_false(listener_heard(&heard, deaf_count == 1 ? "round 2" : "never said"));
     vacate(fleet);

@@ -135,9 +135,10 @@ static bool asked_when_told(struct fleet *fleet)
 
 void assert_woken_by_nodes(struct fleet *fleet)
 {
-    bool well = is_guarded() ? asked_when_told(fleet)
-                             : listener_count_before(&heard, "changed", "round 2") >= quorum_of(fleet) &&
-                                   !listener_heard(&heard, "look again") && !listener_heard(&heard, "round 3");
+    bool well = is_guarded()
+                    ? asked_when_told(fleet)
+                    : listener_count_before(&heard, "changed", "round 2") >= quorum_of(fleet) &&
+                          !listener_heard(&heard, "look again") && !listener_heard(&heard, "round 3");
 
     if (!well)
         listener_show(&heard);
