@@ -203,7 +203,7 @@ wrong() {
     exits "\"$1\" is wrong configuration" 78 status --config "$work/redlock.conf"
     says 'with the reason' "redlock.conf:2: $2"
 }
-wrong 'mode = fancy' 'mode "fancy" is neither guarded nor plain'
+wrong 'mode = fancy' 'mode "fancy" is none of guarded, plain, legacy and legacy-seconds'
 wrong 'mode =' 'mode'
 wrong 'max_ttl = soon' 'max_ttl "soon"'
 wrong 'max_ttl = 0' 'max_ttl "0" is too short'
