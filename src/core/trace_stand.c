@@ -64,6 +64,11 @@ static void add_event(struct rl_text *text, const struct rl_stand *after, const 
         add_node(text, after, event, event->eligible ? "handed over" : "handed over, to be confirmed");
         rl_line_add_fence(text, event->answer.fence);
         break;
+    case RL_EVENT_WATCHED:
+        rl_line_add_stamp(text, event->now, after->started);
+        rl_line_add_answer(text, event, &rl_peek_words);
+        rl_line_add_time_left(text, &event->answer);
+        break;
     case RL_EVENT_UP:
         add_node(text, after, event, "back");
         break;

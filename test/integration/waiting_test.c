@@ -274,7 +274,7 @@ static void expect_polling(const char *config, int deaf_count)
     occupy(fleet);
     start_waiting(&waiter, client);
     for (int node = 0; node < 3; node++) {
-        snprintf(words, sizeof words, "node %d %s does not tell", node + 1, fleet_url(fleet, node));
+        snprintf(words, sizeof words, "node %d %s does not notify", node + 1, fleet_url(fleet, node));
         if (node < deaf_count)
             await(listener_heard(&heard, words));
         else
@@ -287,7 +287,7 @@ static void expect_polling(const char *config, int deaf_count)
         assert_false(listener_heard(&heard, deaf_count == 1 ? "round 2" : "never said"));
     vacate(fleet);
     have_it_and_close(&waiter);
-    assert_int_equal(listener_count(&heard, "does not tell"), deaf_count); /* once each */
+    assert_int_equal(listener_count(&heard, "does not notify"), deaf_count); /* once each */
     assert_string_equal(lock_leftovers(fleet, 5000), "");
     fleet_stop(fleet);
 }

@@ -4,7 +4,9 @@
 #include "support/holders.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@ struct holder {
     const struct holders_config *config;
     struct history *history;
     redlock_client *client;
+    const atomic_bool *over; /* shared by all processes */
     struct rl_prng prng;
     int number;
 };
@@ -49,7 +52,7 @@ static void live(struct holder *holder, int64_t until_ms)
 {
     redlock_spec spec = spec_for("held", holder->config->ttl_ms);
 
-    while (now_ms() < until_ms) {
+    while (now_ms() < until_ms && !atomic_load(holder->over)) {
         redlock_lock *lock = NULL;
         int64_t asked_us = history_now_us();
 
@@ -86,12 +89,14 @@ struct history *holders_run(struct fleet *fleet, const struct holders_config *co
     int64_t until_ms = now_ms() + config->duration_ms;
     pid_t children[PROCESSES_MAX], parent = getpid();
     int crashes = 0, status;
+    atomic_bool *over = mmap(NULL, sizeof *over, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     assert_non_null(history);
+    assert_ptr_not_equal(over, MAP_FAILED);
     assert_in_range(config->processes, 1, PROCESSES_MAX);
     fflush(NULL);
     for (int i = 0; i < config->processes; i++) {
-        struct holder holder = {.config = config, .history = history, .number = i};
+        struct holder holder = {.config = config, .history = history, .over = over, .number = i};
 
         children[i] = fork();
         if (children[i] == 0) {
@@ -99,11 +104,14 @@ struct history *holders_run(struct fleet *fleet, const struct holders_config *co
             _exit(run_holder(fleet, &holder, until_ms, parent));
         }
     }
-    for (int turn = 0; config->disturb != NULL && now_ms() < until_ms; turn++)
+    for (int turn = 0; config->disturb != NULL && now_ms() < until_ms && !atomic_load(over); turn++) {
         config->disturb(fleet, turn);
+        atomic_store(over, config->enough != NULL && config->enough());
+    }
     for (int i = 0; i < config->processes; i++)
         crashes +=
             waitpid(children[i], &status, 0) != children[i] || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    munmap(over, sizeof *over);
     assert_int_equal(crashes, 0);
     assert_false(history_full(history));
     return history;

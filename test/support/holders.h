@@ -11,7 +11,7 @@
 
 struct holders_config {
     int processes;
-    int duration_ms;
+    int duration_ms; /* at most */
     redlock_mode mode;
     uint32_t ttl_ms;       /* and max_ttl_ms */
     uint32_t keep_percent; /* of the holds are kept to the end and left to expire; the others last a moment */
@@ -22,6 +22,8 @@ struct holders_config {
     uint64_t (*number)(const redlock_lock *lock);
     /* Again and again in the parent, with a number that rises; NULL: nothing happens. */
     void (*disturb)(struct fleet *fleet, int turn);
+    /* Asked after each of these: it is over before its time; NULL: never. */
+    bool (*enough)(void);
 };
 
 /* Runs them on all nodes of the fleet and returns what they wrote down; to be freed. Fails the test when a process did not
