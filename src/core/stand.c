@@ -563,8 +563,12 @@ static struct rl_time deadline(const struct rl_stand *stand)
 static void give_up(struct rl_stand *stand, struct rl_effects *effects)
 {
     struct rl_tally tally = rl_stand_tally(stand);
-    enum rl_outcome outcome = stand->phase == RL_STAND_RESTING ? stand->outcome : rl_tally_reason(&tally);
+    enum rl_outcome outcome;
 
+    /* Who gave way and has just asked anew has heard from these nodes before: that they have not answered yet says nothing of them. */
+    if (stand->attempts > 1)
+        tally.denied |= rl_stand_nodes(stand, RL_STAND_ASKED) & ~rl_tally_answered(&tally);
+    outcome = stand->phase == RL_STAND_RESTING ? stand->outcome : rl_tally_reason(&tally);
     give_back(stand, effects);
     end(stand, outcome == RL_OUTCOME_BUSY ? RL_OUTCOME_TIMEOUT : outcome, effects);
 }
