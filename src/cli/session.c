@@ -148,8 +148,10 @@ int cli_session_connect(struct cli_session *session, const struct cli_options *o
     if (options->verbose)
         settings.trace = cli_output_trace;
     redlock_result result = redlock_client_open(&settings, &session->client, &report);
-    session->details = redlock_details_new(NULL);
-    session->more_details = redlock_details_new(NULL);
+    if (session->details == NULL)
+        session->details = redlock_details_new(NULL);
+    if (session->more_details == NULL)
+        session->more_details = redlock_details_new(NULL);
     if (result == REDLOCK_OK) {
         warn_of_fleet(session);
         return 0;
