@@ -1,5 +1,5 @@
 /*
- * Adds one to a number that a key of the first node has, without a lock: whoever changes it meanwhile makes it try again.
+ * Adds one to a number that a key of the first node has, without a lock: another writer makes it try again.
  * Usage: update KEY [NODES], by default REDLOCK_NODES
  */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Adds to a number that a key has, without a lock: whoever changes it meanwhile makes it try again.
+# Adds to a number that a key has, without a lock: another writer makes it try again.
 # Usage: counter.sh KEY NUMBER; with several nodes configured, on the first.
 # shellcheck disable=SC2016 # the dollars are for the inner shell
 set -eu

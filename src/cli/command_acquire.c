@@ -78,8 +78,8 @@ static int take(const struct cli_session *session, const struct cli_options *opt
     return CLI_EXIT_OK;
 }
 
-/* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take connect_timeout: whoever reads the
- * lease when this process has ended is told what is left of it then. */
+/* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take connect_timeout: a caller reads
+ * the lease when this process has ended, and is told what is left of it then. */
 static int close_and_print(struct cli_session *session, const struct cli_options *options,
                            const redlock_lock *lock, uint32_t ttl_ms)
 {

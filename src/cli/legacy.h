@@ -17,7 +17,7 @@ struct cli_legacy {
     bool taken;              /* it is held; without, CMD is not wanted */
     int64_t end_ms;          /* of the lock, in the node's time; its owner value, as it were */
     int64_t valid_until_ms;  /* by cli_clock_now() */
-    struct cli_lease *lease; /* who is told of renewals */
+    struct cli_lease *lease; /* told of renewals */
     uint32_t renew_ms;
     pthread_mutex_t mutex;
     pthread_cond_t wake;

@@ -184,7 +184,7 @@ static redlock_result try_once(struct update *update)
     return store(update);
 }
 
-/* Whoever was quicker may be at it again: the rest is random, and longer each time. */
+/* The writer that was quicker may be at it again: the rest is random, and longer each time. */
 static bool rest(struct update *update, uint32_t tries)
 {
     int64_t most = REST_FIRST_US;
