@@ -137,7 +137,7 @@ static void losses_and_cancellations_are_counted(void **state)
     static atomic_int lost, called;
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
-    redlock_spec spec = spec_for("lost", 300);
+    redlock_spec spec = spec_for("lost", 1000);
     redlock_request request = 0;
 
     atomic_store(&lost, 0);
