@@ -260,7 +260,7 @@ static void ask(struct asking *asking)
 
 static bool is_there(struct fleet *fleet, int node)
 {
-    return fleet_command(fleet, node, "GET", NAME, NULL)[0] != '\0';
+    return strcmp(fleet_command(fleet, node, "EXISTS", NAME, NULL), "1") == 0;
 }
 
 static void break_by_value_at(redlock_client *breaker, struct fleet *fleet, int node)

@@ -180,7 +180,8 @@ static void renewals_of_many_leases_travel_together(void **state)
     if (!COUNTING)
         skip();
     redlock_options options = options_for(fleet_urls(fleet));
-    options.node_timeout_ms = 1000; /* renewals are put off to meet only where the lease leaves time for two questions more */
+    options.node_timeout_ms =
+        1000; /* renewals are put off to meet only where the lease leaves time for two questions more */
     redlock_client *client = open_with(&options);
     await_all_nodes(client);
     redlock_spec spec = spec_for(name, TTL_MS);
