@@ -8,7 +8,7 @@
     const entries = window.redlockIndex.map(([place, title, heading, text]) => ({
         place, title, heading, text, head: `${title} ${heading}`.toLowerCase(), body: text.toLowerCase(),
     }));
-    const guides = /^(choosing|failures|operating|deploying|sharing|coming-from|beside)\.html/;
+    const guides = /^(choosing|failures|jobs|operating|deploying|sharing|coming-from|beside)\.html/;
     const small = new Set('a an and are as at by can do does for from how i in is it many much my of on or should the to what when which why with'.split(' '));
     let chosen = -1;
 
