@@ -78,6 +78,7 @@ finds() {
 }
 ok 'its search finds a function' finds redlock_extend 'man/redlock_extend.3.html'
 ok 'and answers a question' finds 'how%20many%20nodes%3F' choosing.html
+ok 'with a word that no page has, it goes by the others' finds 'barrier%20xyzzy' jobs.html
 ok 'it knows exit codes' finds 'exit%20codes' 'jobs.html#exit-codes'
 ok 'also in the manual' finds 'exit%20codes' 'man/redlock.1.html#EXIT_STATUS'
 finish
