@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-LANES = max(2, (os.cpu_count() or 1) // 2)
+LANES = max(2, os.cpu_count() or 1)
 LOOK_S = 0.1
 
 
