@@ -145,14 +145,14 @@ port=$(free_port)
 redis-server --port "$port" --bind 127.0.0.1 --cluster-enabled yes --cluster-config-file "$work/nodes.conf" --save '' --dir "$work" \
     --logfile "$work/n6.log" </dev/null >/dev/null 2>&1 &
 node_pids[6]=$!
-until_true redis-cli -p "$port" PING
+until_true redis-cli -p "$port" PING >/dev/null
 exits 'cluster and sentinel: a cluster is refused' 69 run -n a --nodes "redis://127.0.0.1:$port" -- true
 says 'cluster and sentinel: with what to name instead' 'name masters that stand alone'
 kill_nodes 6
 : >"$work/sentinel.conf"
 redis-server "$work/sentinel.conf" --sentinel --port "$port" --bind 127.0.0.1 --dir "$work" --logfile "$work/n6.log" </dev/null >/dev/null 2>&1 &
 node_pids[6]=$!
-until_true redis-cli -p "$port" PING
+until_true redis-cli -p "$port" PING >/dev/null
 exits 'cluster and sentinel: so is a sentinel' 69 run -n a --nodes "redis://127.0.0.1:$port" -- true
 says 'cluster and sentinel: with what to name instead' 'name the masters that it watches'
 kill_nodes 6

@@ -103,7 +103,8 @@ is 'those of the other are not' "$(node 1 GET part)$(node 2 GET part)$(node 3 GE
 exits 'one that gives up leaves nothing either' 75 run -w 2s part -- true
 is 'on no node' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
 start acquire --ttl 60s part
-until_true grep -q 'waiting for part' "$work/err"
+is_watched() { [ "$(info 1 clients tracking_clients)" != 0 ]; }
+until_true is_watched
 kill -TERM "$started"
 finish
 is 'acquire can be interrupted too' "$code" 143
