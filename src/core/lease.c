@@ -403,6 +403,7 @@ static void take_event(struct rl_lease *lease, const struct rl_event *event, str
     case RL_EVENT_TURN:
     case RL_EVENT_CHANGED:
     case RL_EVENT_DOWN:
+    case RL_EVENT_WATCHED:
     case RL_EVENT_HANDED:
         return;
     case RL_EVENT_UP:

@@ -76,6 +76,7 @@ static struct rl_answer lined(uint32_t rank, uint64_t holder, uint64_t holder_ti
 {
     return (struct rl_answer){.verdict = RL_DENIED,
                               .ttl_left_ms = TTL_MS,
+                              .armed = true,
                               .rank = rank,
                               .ticket = TICKET,
                               .holder = holder,
@@ -344,7 +345,7 @@ static void the_earlier_ticket_keeps_what_it_has(void **state)
     assert_won(&story, 200);
 }
 
-static void everybody_gives_way_to_one_that_has_a_quorum(void **state)
+static void one_that_has_a_quorum_needs_nobody_to_give_way(void **state)
 {
     struct story story;
 
@@ -354,9 +355,9 @@ static void everybody_gives_way_to_one_that_has_a_quorum(void **state)
     timer(&story);
     granted(&story, 0, 510, 200);
     for (uint32_t node = 1; node < 5; node++)
-        answer(&story, node, 510, lined(1, node == 4 ? 99 : 88, 0));
-    assert_int_equal(story.effects.release, 31);
-    assert_true(story.effects.fresh);
+        answer(&story, node, 510, lined(1, node == 4 ? 99 : 88, TICKET - 1));
+    assert_int_equal(story.effects.release, 0);
+    assert_int_equal(story.effects.acquire, 0);
 }
 
 /* ---- keeping the place ---- */
@@ -386,9 +387,143 @@ static void those_near_the_front_ask_when_the_lock_expires(void **state)
     answer(&story, 1, 1, soon);
     soon.rank = 3;
     answer(&story, 2, 1, soon);
+    timer(&story); /* to watch */
+    assert_int_equal(story.effects.acquire, 0);
     assert_int_equal(story.stand.wake_at.us, at(1 + 201).us);
     timer(&story);
     assert_int_equal(story.effects.acquire, 3);
+}
+
+static void told(struct story *story, enum rl_event_kind kind, uint32_t node, int64_t ms,
+                 enum rl_verdict verdict)
+{
+    step(story, (struct rl_event){.kind = kind,
+                                  .now = at(ms),
+                                  .node = node,
+                                  .answer = {.verdict = verdict, .ttl_left_ms = -2, .armed = true}});
+}
+
+static void those_near_the_front_watch_a_lock_that_is_held_for_long(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(1, 77, 0));
+    answer(&story, 1, 1, lined(2, 77, 0));
+    answer(&story, 2, 1, lined(3, 77, 0));
+    assert_int_equal(story.stand.wake_at.us, at(101).us);
+    timer(&story);
+    assert_int_equal(story.effects.watch, 3);
+    assert_int_equal(story.effects.acquire, 0);
+    told(&story, RL_EVENT_WATCHED, 0, 102, RL_DENIED);
+    assert_int_equal(story.effects.acquire, 0);
+    told(&story, RL_EVENT_WATCHED, 1, 102, RL_GRANTED); /* free: nobody has handed it on */
+    assert_int_equal(story.effects.acquire, 2);
+    told(&story, RL_EVENT_CHANGED, 0, 500, RL_SILENT);
+    assert_int_equal(story.effects.acquire, 1);
+}
+
+/* It is no vote: only the node's answer to the question is. */
+static void that_a_lock_seems_to_be_free_everywhere_is_no_grant(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    for (uint32_t node = 0; node < 3; node++)
+        answer(&story, node, 1, lined(1, 77, 0));
+    timer(&story);
+    for (uint32_t node = 0; node < 3; node++)
+        told(&story, RL_EVENT_WATCHED, node, 102, RL_GRANTED);
+    assert_false(story.effects.done);
+    assert_int_equal(rl_node_set_count(rl_stand_nodes(&story.stand, RL_STAND_HAS)), 0);
+}
+
+static void a_node_that_cannot_tell_is_asked_now_and_then(void **state)
+{
+    struct rl_answer deaf = lined(5, 77, 0);
+    struct story story;
+
+    (void)state;
+    deaf.armed = false;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(5, 77, 0));
+    answer(&story, 1, 1, lined(5, 77, 0));
+    answer(&story, 2, 1, deaf);
+    assert_true(rl_time_before(story.stand.wake_at, at(1 + 201)));
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 4);
+}
+
+/* Its clock jumped ahead: by it the lock would have been given later than we heard of it. */
+static void a_hand_over_is_not_dated_after_it_was_heard_of(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, 5000, 200);
+    handed(&story, 1, 500, 5000, 200);
+    assert_won(&story, 200);
+    assert_int_equal(story.stand.valid_until.us, rl_validity_end(at(500), rl_span_ms(TTL_MS), DRIFT_PPM).us);
+}
+
+static void a_hand_over_of_a_node_that_had_not_answered_is_confirmed(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(1, 77, 0));
+    answer(&story, 1, 1, lined(1, 77, 0));
+    timer(&story); /* the third has not answered in time */
+    assert_int_equal(story.stand.nodes[2].state, RL_STAND_OUT);
+    handed(&story, 2, 60, 59, 200);
+    assert_int_equal(story.effects.acquire, 4);
+    granted(&story, 2, 61, 200);
+    handed(&story, 0, 62, 61, 200);
+    assert_won(&story, 200);
+}
+
+/* One that waits for less than a question takes gets an answer to that one. */
+static void a_short_wait_lasts_for_one_question(void **state)
+{
+    struct rl_stand_config config = {.node_count = 3,
+                                     .ttl = rl_span_ms(TTL_MS),
+                                     .drift_ppm = DRIFT_PPM,
+                                     .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                     .give_up_at = at(1),
+                                     .retry_min = rl_span_ms(10),
+                                     .retry_max = rl_span_ms(100),
+                                     .ticket = TICKET};
+    struct story story = {.prng = rl_prng_seed(7)};
+
+    (void)state;
+    rl_stand_init(&story.stand, &config, &story.prng);
+    step(&story, (struct rl_event){.kind = RL_EVENT_START, .now = at(0)});
+    assert_int_equal(story.stand.wake_at.us, at(TIMEOUT_MS).us);
+    answer(&story, 0, 10, lined(1, 77, 0));
+    answer(&story, 1, 10, lined(1, 77, 0));
+    answer(&story, 2, 10, lined(1, 77, 0));
+    timer(&story);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+    assert_int_equal(story.effects.release, 7);
+}
+
+/* What nodes said of the lock decides, not that a question is just under way. */
+static void time_that_runs_out_while_it_asks_again_is_still_a_busy_lock(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 7);
+    step(&story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = at(GIVE_UP_MS)});
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
 }
 
 static void a_connection_that_is_back_is_asked_at_once(void **state)
@@ -504,9 +639,16 @@ int main(void)
         cmocka_unit_test(the_later_ticket_gives_way_and_stays_in_line),
         cmocka_unit_test(what_was_given_back_counts_no_more),
         cmocka_unit_test(the_earlier_ticket_keeps_what_it_has),
-        cmocka_unit_test(everybody_gives_way_to_one_that_has_a_quorum),
+        cmocka_unit_test(one_that_has_a_quorum_needs_nobody_to_give_way),
         cmocka_unit_test(asking_again_keeps_the_place),
         cmocka_unit_test(those_near_the_front_ask_when_the_lock_expires),
+        cmocka_unit_test(those_near_the_front_watch_a_lock_that_is_held_for_long),
+        cmocka_unit_test(that_a_lock_seems_to_be_free_everywhere_is_no_grant),
+        cmocka_unit_test(a_node_that_cannot_tell_is_asked_now_and_then),
+        cmocka_unit_test(a_hand_over_is_not_dated_after_it_was_heard_of),
+        cmocka_unit_test(a_hand_over_of_a_node_that_had_not_answered_is_confirmed),
+        cmocka_unit_test(a_short_wait_lasts_for_one_question),
+        cmocka_unit_test(time_that_runs_out_while_it_asks_again_is_still_a_busy_lock),
         cmocka_unit_test(a_connection_that_is_back_is_asked_at_once),
         cmocka_unit_test(the_highest_ticket_counts_once_a_quorum_has_it_in_line),
         cmocka_unit_test(giving_up_leaves_every_line),

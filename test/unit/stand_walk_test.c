@@ -231,6 +231,7 @@ static struct rl_answer ask(struct world *world, uint32_t number, uint32_t calle
         return answer;
     answer.verdict = RL_DENIED;
     answer.rank = (uint32_t)find(node, message->owner) + 1;
+    answer.armed = true;
     answer.ticket = waiter.ticket;
     answer.holder = node->holder;
     answer.holder_ticket = node->holder == node->order_owner ? node->order_ticket : 0;
