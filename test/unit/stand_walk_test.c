@@ -386,7 +386,8 @@ static void begin_call(struct world *world, uint32_t number)
                                : RL_TIME_NEVER,
         .retry_min = rl_span_ms(2),
         .retry_max = rl_span_ms(50),
-        .ticket = (uint64_t)(world->now + skew)};
+        .ticket = (uint64_t)(world->now + skew),
+        .renews = chance(world, 2)};
 
     rl_stand_init(&caller->stand, &config, &world->prng);
     caller->running = true;
