@@ -290,19 +290,6 @@ static void aim(struct sim_plan *plan)
         plan->wall_skew_us = 50;
         plan->plain = plan->beyond = plan->mixed = false;
         return;
-    } else if (plan->bug == SIM_BUG_UNWANTED_KEPT) {
-        /* Questions of those who gave up arrive late, behind the release that was to end them. */
-        plan->faults = 1U << SIM_FAULT_BREAK | 1U << SIM_FAULT_STRAY | 1U << SIM_FAULT_SUSPEND;
-        plan->node_count = 3;
-        plan->client_count = 2;
-        plan->worker_count = SIM_WORKERS_MAX;
-        plan->name_count = 1;
-        plan->ttl_ms = plan->max_ttl_ms = 2000;
-        plan->think_max_us = 20000;
-        plan->hold_max_us = 75000;
-        plan->fault_every_us = 100000;
-        plan->plain = plan->beyond = plan->mixed = false;
-        return;
     } else if (plan->bug == SIM_BUG_NOT_REARMED) {
         plan->faults = 1U << SIM_FAULT_BREAK;
         plan->fault_every_us = 100000;
