@@ -86,9 +86,55 @@ static void legacy_lock_that_has_ended_is_taken_over_whatever_its_unit(void **st
     redlock_client_close(client);
 }
 
+static void lock_of_another_program_is_not_touched(void **state)
+{
+    redlock_options options = options_for(fleet_urls(*state));
+    redlock_legacy_spec spec = legacy_for(LONG_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    int64_t end_ms = 0;
+    char theirs[24];
+
+    options.mode = REDLOCK_PLAIN;
+    redlock_client *client = open_with(&options);
+    for (int i = 0; i < 2; i++) {
+        fleet_command(*state, 0, "DEL", "old", NULL);
+        spec.seconds = i;
+        assert_result(REDLOCK_OK, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
+        const int64_t later_ms = wall_ms() + 10 * LONG_TTL_MS, kept_ms = end_ms;
+        snprintf(theirs, sizeof theirs, "%lld", (long long)(i == 0 ? later_ms : later_ms / 1000));
+        fleet_command(*state, 0, "SET", "old", theirs, NULL);
+        assert_result(REDLOCK_LOST, redlock_legacy_extend(client, &spec, &end_ms, &report), &report);
+        assert_int_equal(end_ms, kept_ms);
+        assert_string_equal(fleet_command(*state, 0, "GET", "old", NULL), theirs);
+        assert_result(REDLOCK_LOST, redlock_legacy_release(client, &spec, end_ms, &report), &report);
+        assert_string_equal(fleet_command(*state, 0, "GET", "old", NULL), theirs);
+    }
+    fleet_command(*state, 0, "DEL", "old", NULL);
+    redlock_client_close(client);
+}
+
+static void extending_never_shortens(void **state)
+{
+    redlock_options options = options_for(fleet_urls(*state));
+    redlock_legacy_spec spec = legacy_for(10 * LONG_TTL_MS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+    int64_t end_ms = 0;
+
+    options.mode = REDLOCK_PLAIN;
+    redlock_client *client = open_with(&options);
+    assert_result(REDLOCK_OK, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
+    const int64_t before_ms = end_ms;
+    spec.ttl_ms = REDLOCK_TTL_MIN_MS;
+    assert_result(REDLOCK_OK, redlock_legacy_extend(client, &spec, &end_ms, &report), &report);
+    assert_int_equal(end_ms, before_ms);
+    assert_true(report.validity_ms > LONG_TTL_MS);
+    assert_result(REDLOCK_OK, redlock_legacy_release(client, &spec, end_ms, &report), &report);
+    redlock_client_close(client);
+}
+
 static void legacy_lock_needs_exactly_one_node(void **state)
 {
-    redlock_client *client = open_guarded(fleet_urls(*state));
+    redlock_client *client = open_client(fleet_urls(*state));
     redlock_legacy_spec spec = legacy_for(LONG_TTL_MS);
     redlock_report report = REDLOCK_REPORT_INIT;
     int64_t end_ms;
@@ -104,6 +150,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_NODES(legacy_lock_is_the_time_of_its_end, start_one_node),
         ON_NODES(legacy_lock_that_has_ended_is_taken_over_whatever_its_unit, start_one_node),
+        ON_NODES(lock_of_another_program_is_not_touched, start_one_node),
+        ON_NODES(extending_never_shortens, start_one_node),
         ON_NODES(legacy_lock_needs_exactly_one_node, start_three_nodes),
     };
 
