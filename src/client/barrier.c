@@ -81,9 +81,10 @@ static void hear(struct barrier *barrier, uint32_t node)
     struct rl_resp item, status, opening, waiting;
     size_t offset = 0;
 
-    if (one->sent && barrier->own.at[node] == RL_AT_NEVER)
-        barrier->own.at[node] = RL_AT_MAYBE; /* unless it says more */
-    if (!rl_ask_all_read(&barrier->ask, node, &offset, &item) || item.type != RL_RESP_ARRAY ||
+    bool refused = rl_talk_answered(one) && !rl_ask_all_read(&barrier->ask, node, &offset, &item);
+    if (one->sent && barrier->own.at[node] == RL_AT_NEVER && !refused)
+        barrier->own.at[node] = RL_AT_MAYBE; /* unless it says more; a script that fails writes nothing down */
+    if (refused || !rl_talk_answered(one) || item.type != RL_RESP_ARRAY ||
         !rl_talk_item(one, &offset, &status) || status.type != RL_RESP_INTEGER)
         return;
     if (status.integer == 0) {

@@ -34,7 +34,6 @@ if not (own and fresh and most == 0) then
     end
     if not own then
         opening = '0'
-        redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f 0 %s', ends, parties))
         ids[#ids + 1] = ARGV[1]
     end
     waiting = #ids
@@ -43,6 +42,10 @@ end
 local longest = 2 * tonumber(ARGV[2]) + 60000
 if redis.call('PTTL', KEYS[1]) < longest then
     redis.call('PEXPIRE', KEYS[1], longest)
+end
+-- Last: where it fails for want of a right, it is not written down.
+if not own then
+    redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f 0 %s', ends, parties))
 end
 local answer = {1, opening, tonumber(waiting)}
 if most > 0 then
