@@ -111,8 +111,8 @@ static void say_failure(const struct rl_ask_all *ask, redlock_result result, uin
     const char *url = worst == NULL ? "" : worst->connection.url->display;
 
     if (result == REDLOCK_FORBIDDEN && worst->cause == RL_CAUSE_RIGHTS)
-        rl_report_error(ask->report, result, "%u of %u nodes %s; %s: %s; its user needs ~%.*s* %s", done, count,
-                        words, url, worst->error, (int)ask->pattern_length, ask->key, ask->rights);
+        rl_report_error(ask->report, result, "%u of %u nodes %s; %s: %s; its user needs ~%.*s* %s", done,
+                        count, words, url, worst->error, (int)ask->pattern_length, ask->key, ask->rights);
     else
         rl_report_error(ask->report, result, "%u of %u nodes %s, %u are needed%s%s%s%s", done, count, words,
                         rl_quorum(count), worst == NULL ? "" : "; ", url, worst == NULL ? "" : ": ",

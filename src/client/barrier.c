@@ -35,8 +35,8 @@ struct barrier {
     rl_node_set not_let_in; /* of these: where others wait for another number of parties, */
     uint32_t others_want;   /* this one */
     uint32_t counts[RL_NODES_MAX];
-    struct rl_time put_in; /* when it was first seen in an opening that has no quorum yet */
-    bool leaving;          /* it has begun to leave, so as to come again */
+    struct rl_time put_in;   /* when it was first seen in an opening that has no quorum yet */
+    bool leaving;            /* it has begun to leave, so as to come again */
     redlock_result obstacle; /* why it could not be opened when all were there; REDLOCK_OK nothing is known */
     char obstacle_line[320];
     struct rl_gathering gathering;
@@ -83,7 +83,8 @@ static void hear(struct barrier *barrier, uint32_t node)
 
     bool refused = rl_talk_answered(one) && !rl_ask_all_read(&barrier->ask, node, &offset, &item);
     if (one->sent && barrier->own.at[node] == RL_AT_NEVER && !refused)
-        barrier->own.at[node] = RL_AT_MAYBE; /* unless it says more; a script that fails writes nothing down */
+        barrier->own.at[node] =
+            RL_AT_MAYBE; /* unless it says more; a script that fails writes nothing down */
     if (refused || !rl_talk_answered(one) || item.type != RL_RESP_ARRAY ||
         !rl_talk_item(one, &offset, &status) || status.type != RL_RESP_INTEGER)
         return;
@@ -248,11 +249,12 @@ static redlock_result remain_unknown(const struct barrier *barrier)
     uint32_t left = rl_attendance_count(&barrier->own, RL_AT_LEFT);
 
     if (!rl_attendance_lost(&barrier->own))
-        return rl_ask_all_result(
-            &barrier->ask, left, "were left, and it is not known whether the barrier counts on this party");
-    rl_report_error(barrier->ask.report, REDLOCK_LOST,
-                    "nodes have lost this party (it was stopped or cut off for longer than its lease, or they were "
-                    "emptied); the others may have gone on and counted it");
+        return rl_ask_all_result(&barrier->ask, left,
+                                 "were left, and it is not known whether the barrier counts on this party");
+    rl_report_error(
+        barrier->ask.report, REDLOCK_LOST,
+        "nodes have lost this party (it was stopped or cut off for longer than its lease, or they were "
+        "emptied); the others may have gone on and counted it");
     return REDLOCK_LOST;
 }
 
@@ -301,9 +303,10 @@ static redlock_result come_again(struct barrier *barrier)
 
 static redlock_result refuse_number(const struct barrier *barrier)
 {
-    rl_report_error(barrier->ask.report, REDLOCK_INVALID,
-                    "this party waits for %u parties, and others wait for %u at this barrier; the number must be the same for all",
-                    barrier->spec.parties, barrier->others_want);
+    rl_report_error(
+        barrier->ask.report, REDLOCK_INVALID,
+        "this party waits for %u parties, and others wait for %u at this barrier; the number must be the same for all",
+        barrier->spec.parties, barrier->others_want);
     return REDLOCK_INVALID;
 }
 
@@ -317,8 +320,7 @@ static redlock_result find_refusal(const struct barrier *barrier)
     for (uint32_t i = 0; i < count; i++) {
         const struct rl_talk_node *node = &barrier->ask.talk->nodes[i];
 
-        refusals += node->failed &&
-                    (rl_cause_forbids(node->cause) || node->cause == RL_CAUSE_FOREIGN_TYPE);
+        refusals += node->failed && (rl_cause_forbids(node->cause) || node->cause == RL_CAUSE_FOREIGN_TYPE);
     }
     if (count - refusals < rl_quorum(count))
         return rl_ask_all_result(&barrier->ask, rl_node_set_count(barrier->heard), "have answered");

@@ -275,7 +275,8 @@ static redlock_result take(struct legacy *legacy, int64_t wait_ms, int64_t *end_
 /* ---- what a holder does ---- */
 
 /* A holder may change the key as long as its end has not come, and as long as it is its own. */
-static redlock_result change_own(struct legacy *legacy, int64_t end_ms, const char *command, const char *value)
+static redlock_result change_own(struct legacy *legacy, int64_t end_ms, const char *command,
+                                 const char *value)
 {
     char own[VALUE_SIZE];
 
@@ -286,8 +287,9 @@ static redlock_result change_own(struct legacy *legacy, int64_t end_ms, const ch
     if (result == REDLOCK_NOT_HELD)
         return refuse(legacy, result, "the key is gone: somebody has deleted it");
     if (result == REDLOCK_LOST)
-        return refuse(legacy, result,
-                      "the key holds another end: another program has it, or came too late and moved its end; it was left alone");
+        return refuse(
+            legacy, result,
+            "the key holds another end: another program has it, or came too late and moved its end; it was left alone");
     return result;
 }
 
@@ -366,7 +368,9 @@ static redlock_result call(redlock_client *client, const redlock_legacy_spec *gi
         return rl_begin_misuse(report);
     pthread_mutex_unlock(&client->mutex);
     if (given != NULL && rl_sized_read(&spec, sizeof spec, given))
-        wrong = wait_ms < REDLOCK_WAIT_FOREVER ? "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end" : check(client, &spec);
+        wrong = wait_ms < REDLOCK_WAIT_FOREVER
+                    ? "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end"
+                    : check(client, &spec);
     if (wrong != NULL)
         rl_report_error(report, result, "%s", wrong);
     else {

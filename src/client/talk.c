@@ -167,8 +167,8 @@ static void refuse_input(struct rl_talk_node *node)
 {
     size_t size = 0, start;
 
-    node->too_long = read_head(node->in.bytes, node->in.length, node->read, &size, &start) &&
-                     size > REDLOCK_VALUE_MAX;
+    node->too_long =
+        read_head(node->in.bytes, node->in.length, node->read, &size, &start) && size > REDLOCK_VALUE_MAX;
     fail(node, RL_CAUSE_PROTOCOL,
          node->too_long ? "its answer is too long" : "it does not speak the Redis protocol");
 }

@@ -142,10 +142,12 @@ static const char *at_node(struct fleet *fleet, int node, const char *script)
 
 static bool is_alone_at(struct fleet *fleet, int node)
 {
-    return strcmp(at_node(fleet, node,
-                          "local n = 0 for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do n = n + (#id == 24 and 1 or 0) end "
-                          "return n"),
-                  "1") == 0;
+    return strcmp(
+               at_node(
+                   fleet, node,
+                   "local n = 0 for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do n = n + (#id == 24 and 1 or 0) end "
+                   "return n"),
+               "1") == 0;
 }
 
 static bool is_alone(struct fleet *fleet)
@@ -160,10 +162,12 @@ static bool is_alone(struct fleet *fleet)
 static bool leases_are_over(struct fleet *fleet)
 {
     for (int i = 0; i < fleet_size(fleet); i++)
-        if (strcmp(at_node(fleet, i,
-                           "local now = redis.call('TIME')[1] * 1000 for _, value in ipairs(redis.call('HVALS', KEYS[1])) do "
-                           "if tonumber(string.match(value, '^%d+')) >= now then return 0 end end return 1"),
-                   "1") != 0)
+        if (strcmp(
+                at_node(
+                    fleet, i,
+                    "local now = redis.call('TIME')[1] * 1000 for _, value in ipairs(redis.call('HVALS', KEYS[1])) do "
+                    "if tonumber(string.match(value, '^%d+')) >= now then return 0 end end return 1"),
+                "1") != 0)
             return false;
     return true;
 }
@@ -389,9 +393,10 @@ static void more_may_wait_than_one_answer_names(void **state)
     admit(*state);
     client = open_guarded(fleet_urls(*state));
     for (int i = 0; i < fleet_size(*state); i++)
-        at_node(*state, i,
-                "local ends = (redis.call('TIME')[1] + 600) * 1000 for i = 1, 1500 do redis.call('HSET', KEYS[1], "
-                "string.format('f%023d', i), string.format('%.0f 0 500', ends)) end");
+        at_node(
+            *state, i,
+            "local ends = (redis.call('TIME')[1] + 600) * 1000 for i = 1, 1500 do redis.call('HSET', KEYS[1], "
+            "string.format('f%023d', i), string.format('%.0f 0 500', ends)) end");
     assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
     spec.waiting = give_up;
     uint32_t arrived = 0;

@@ -86,8 +86,9 @@ static struct rl_attendance attendance_of(uint32_t number, uint32_t count)
     static const struct {
         enum rl_at_node at;
         uint64_t opening;
-    } sayings[SAYINGS] = {{RL_AT_NEVER, 0}, {RL_AT_MAYBE, 0}, {RL_AT_THERE, 0}, {RL_AT_THERE, 7}, {RL_AT_THERE, 8},
-                          {RL_AT_GONE, 0},  {RL_AT_GONE, 7},  {RL_AT_LEFT, 0},  {RL_AT_MAYBE, 8}};
+    } sayings[SAYINGS] = {{RL_AT_NEVER, 0}, {RL_AT_MAYBE, 0}, {RL_AT_THERE, 0},
+                          {RL_AT_THERE, 7}, {RL_AT_THERE, 8}, {RL_AT_GONE, 0},
+                          {RL_AT_GONE, 7},  {RL_AT_LEFT, 0},  {RL_AT_MAYBE, 8}};
     struct rl_attendance attendance = {.node_count = count};
 
     for (uint32_t i = 0; i < count; i++, number /= SAYINGS) {
@@ -126,7 +127,8 @@ static void nobody_goes_on_or_is_out_unless_that_is_certain(void **state)
                                           most_for(&attendance, 8, true) >= quorum);
             /* An opening that was never seen may be where nothing is known. */
             if (out)
-                assert_true(most_for(&attendance, 7, false) < quorum && most_for(&attendance, 8, false) < quorum &&
+                assert_true(most_for(&attendance, 7, false) < quorum &&
+                            most_for(&attendance, 8, false) < quorum &&
                             most_for(&attendance, 9, false) < quorum);
             assert_false(through && out);
             if (rl_attendance_lost(&attendance))
