@@ -24,6 +24,7 @@ struct barrier {
     redlock_barrier_spec spec;
     char id[RL_PARTY_ID + 1];
     struct rl_time arrived; /* when it last said that it is there */
+    bool counted;           /* a node may count on it: it has answered an arrival */
     char lock_name[REDLOCK_NAME_MAX + 16];
     size_t lock_name_length;
     uint64_t own[RL_NODES_MAX];     /* the opening that each node has us in, by the last look */
@@ -61,6 +62,7 @@ static void hear(struct barrier *barrier, uint32_t node)
         return;
     memcpy(barrier->highest[node], item.text, item.text_length);
     barrier->highest[node][item.text_length] = '\0';
+    barrier->counted = true;
     rl_gathering_hear(&barrier->gathering, node);
     for (; left > 0 && rl_talk_item(one, &offset, &id) && rl_talk_item(one, &offset, &item); left--) {
         if (id.type != RL_RESP_STRING || id.text_length != RL_PARTY_ID)
@@ -177,20 +179,41 @@ static void open_as_holder(struct barrier *barrier, const redlock_lock *lock)
         rl_talk_exchange(barrier->ask.talk);
 }
 
-/* Somebody else may be about to; then the next look tells. */
-static void try_to_open(struct barrier *barrier)
+/* What time does not mend: a caller that waits for it would wait for ever. */
+static bool is_hopeless(redlock_result result)
+{
+    return result == REDLOCK_FORBIDDEN || result == REDLOCK_FOREIGN_TYPE || result == REDLOCK_INVALID;
+}
+
+/* Somebody else may be about to; then the next look tells. Not OK: nobody like us will ever open it. */
+static redlock_result try_to_open(struct barrier *barrier)
 {
     redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_lock *lock = NULL;
+    redlock_result result;
 
     spec.name = barrier->lock_name;
     spec.name_length = barrier->lock_name_length;
     spec.why = "opens the barrier";
-    if (redlock_try_acquire(barrier->ask.client, &spec, &lock, NULL) != REDLOCK_OK)
-        return;
+    result = redlock_try_acquire(barrier->ask.client, &spec, &lock, barrier->ask.report);
+    if (result != REDLOCK_OK)
+        return is_hopeless(result) ? result : REDLOCK_OK;
     open_as_holder(barrier, lock);
     redlock_release(lock, NULL);
     redlock_lock_free(lock);
+    return REDLOCK_OK;
+}
+
+/* Why no node has ever said who is there; OK while they may come back. */
+static redlock_result find_obstacle(const struct barrier *barrier)
+{
+    uint32_t heard = rl_node_set_count(barrier->gathering.heard);
+    redlock_result result;
+
+    if (heard >= rl_quorum(barrier->ask.talk->node_count) || barrier->counted)
+        return REDLOCK_OK;
+    result = rl_ask_all_result(&barrier->ask, heard, "have answered");
+    return is_hopeless(result) ? result : REDLOCK_OK;
 }
 
 /* ---- waiting ---- */
@@ -241,8 +264,9 @@ static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
         if (is_late(barrier))
             return give_up(barrier, REDLOCK_LOST);
         arrive(barrier);
+        redlock_result obstacle = find_obstacle(barrier);
         if (!is_through(barrier) && rl_gathering_waiting(&barrier->gathering) >= barrier->spec.parties) {
-            try_to_open(barrier);
+            obstacle = try_to_open(barrier);
             if (is_late(barrier))
                 return give_up(barrier, REDLOCK_LOST);
             arrive(barrier);
@@ -251,6 +275,8 @@ static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
             leave(barrier, true);
             return REDLOCK_OK;
         }
+        if (obstacle != REDLOCK_OK)
+            return barrier->counted ? give_up(barrier, obstacle) : obstacle;
         uint32_t heard = rl_node_set_count(barrier->gathering.heard);
         if (barrier->spec.waiting != NULL &&
             barrier->spec.waiting(barrier->spec.context, rl_gathering_waiting(&barrier->gathering)) != 0)
