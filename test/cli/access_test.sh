@@ -106,7 +106,7 @@ port=$(free_port)
 redis-server --port 0 --tls-port "$port" --tls-cert-file "$work/cert.pem" --tls-key-file "$work/key.pem" --tls-auth-clients no \
     --tls-ca-cert-file "$work/ca.pem" --bind 127.0.0.1 --save '' --dir "$work" --logfile "$work/n7.log" </dev/null >/dev/null 2>&1 &
 node_pids[7]=$!
-until_true redis-cli --tls --cacert "$work/ca.pem" -p "$port" PING
+until_true redis-cli --tls --cacert "$work/ca.pem" -p "$port" PING >/dev/null
 printf 'node = rediss://127.0.0.1:%s\ntls_ca = ca.pem\n' "$port" >"$work/tls.conf"
 examine_tls() { env -u REDLOCK_NODES "$REDLOCK" doctor --json --config "$work/tls.conf" >"$work/found.json" 2>"$work/err"; }
 examine_tls
@@ -130,7 +130,7 @@ ok 'and spoken to as it is said' lacks_finding tls
 plain_port=$(free_port)
 redis-server --port "$plain_port" --bind 127.0.0.1 --save '' --dir "$work" --logfile "$work/n8.log" </dev/null >/dev/null 2>&1 &
 node_pids[8]=$!
-until_true redis-cli -p "$plain_port" PING
+until_true redis-cli -p "$plain_port" PING >/dev/null
 REDLOCK_NODES=rediss://127.0.0.1:$plain_port
 examine
 finds 'so is one that does not speak it' tls 1

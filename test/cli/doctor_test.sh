@@ -103,7 +103,7 @@ port=$(free_port)
 redis-server --port "$port" --bind 127.0.0.1 --cluster-enabled yes --cluster-config-file "$work/nodes.conf" --save '' --dir "$work" \
     --logfile "$work/n6.log" </dev/null >/dev/null 2>&1 &
 node_pids[6]=$!
-until_true redis-cli -p "$port" PING
+until_true redis-cli -p "$port" PING >/dev/null
 REDLOCK_NODES="$REDLOCK_NODES redis://127.0.0.1:$port" examine
 finds 'a node of a cluster' cluster 6
 ok 'is told what to name instead' has "$fix" 'cluster-enabled no'
@@ -112,7 +112,7 @@ kill_nodes 6
 : >"$work/sentinel.conf"
 redis-server "$work/sentinel.conf" --sentinel --port "$port" --bind 127.0.0.1 --dir "$work" --logfile "$work/n6.log" </dev/null >/dev/null 2>&1 &
 node_pids[6]=$!
-until_true redis-cli -p "$port" PING
+until_true redis-cli -p "$port" PING >/dev/null
 REDLOCK_NODES="$REDLOCK_NODES redis://127.0.0.1:$port" examine
 finds 'a sentinel' sentinel 6
 fix=${fix#*: } fix=${fix% lists*}
