@@ -159,6 +159,24 @@ type_it
 examine
 finds 'once a lock was asked for' quarantine 1
 ok 'it has to wait' matches "$fix" '^wait [0-9ms]+$'
+# One of five that was restarted, and answers only when the others have granted the lock that begins its quarantine.
+fresh_nodes
+kill_nodes 5
+rm -f "$work/n5.sock"
+start_node 5
+until_true is_up 5
+examine
+finds 'one of five that was restarted' quarantine 5
+kill -STOP "${node_pids[5]}"
+PATH=$(dirname "$REDLOCK"):$PATH bash -c "$fix" >"$work/typed" 2>&1 </dev/null &
+started=$!
+lock_is_there() { [ "$(node 1 EXISTS doctor)" = 1 ]; }
+until_true lock_is_there
+kill -CONT "${node_pids[5]}"
+wait "$started"
+examine
+finds 'is reached by the command that is said, though it is slow' quarantine 5
+ok 'and its quarantine has begun' matches "$fix" '^wait [0-9ms]+$'
 
 # ---- the guard's own keys
 node 5 DEL redlock-guard:floor >/dev/null
