@@ -492,7 +492,9 @@ typedef enum redlock_change {
     REDLOCK_CHANGE_EXPIRED = 6,   /* its lease ended; `before` had it */
     REDLOCK_CHANGE_LOST = 7,      /* some nodes still have its holder's key, but no quorum any more */
     REDLOCK_CHANGE_BROKEN = 8,    /* an operator has broken it */
-    REDLOCK_CHANGE_UNKNOWN = 9    /* too few nodes answer: what happens now is not seen */
+    REDLOCK_CHANGE_UNKNOWN = 9,   /* too few nodes answer: what happens now is not seen */
+    REDLOCK_CHANGE_SEEN =
+        10 /* of all locks, after UNKNOWN: enough nodes answer again; what changed meanwhile was told before it */
 } redlock_change;
 
 typedef struct redlock_event {
@@ -796,6 +798,7 @@ typedef struct redlock_node_facts {
     char missing_rights[640];
     char advisable_rights[80]; /* likewise, but locks work without it: notifications, and init's search */
     char foreign_keys[80];     /* keys of the guard that hold something else, with blanks between them */
+    char mark_rights[320]; /* as missing_rights, but only redlock_mark() and redlock_barrier() need them */
 } redlock_node_facts;
 
 #define REDLOCK_NODE_FACTS_INIT REDLOCK_INIT_(redlock_node_facts)

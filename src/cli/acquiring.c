@@ -11,6 +11,7 @@
 #include "cli/clock.h"
 #include "cli/exits.h"
 #include "cli/output.h"
+#include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/waiting.h"
 
@@ -18,8 +19,10 @@ int cli_acquiring_check(const struct cli_options *options)
 {
     if (options->also != NULL) {
         cli_output_fail(CLI_EXIT_USAGE, "--also: this version takes one name at a time");
-        cli_output_hint("fix", "redlock run %s -- redlock run %s -- CMD, in the same order everywhere",
-                        options->words[0], options->also);
+        cli_output_hint(
+            "fix", "%s, in the same order everywhere",
+            cli_suggest("run", options->words[0], NULL, cli_suggest("run", options->also, NULL, "CMD").text)
+                .text);
         return CLI_EXIT_USAGE;
     }
     if (options->nonblock && options->wait_ms != CLI_NOT_GIVEN)
@@ -149,8 +152,11 @@ void cli_acquiring_run(struct cli_acquiring *acquiring)
                                               take_result, &attempt, &attempt.request);
     if (result != REDLOCK_OK) {
         acquiring->report.result = result;
-        /* Everything else that can be wrong with a lock is checked before. */
-        if (result == REDLOCK_INVALID && acquiring->spec->auto_extend)
+        /* A server that is named twice, or what was asked for; all else that can be wrong with a lock is checked before. */
+        bool twice = result == REDLOCK_INVALID &&
+                     redlock_inspect(acquiring->session->client, NULL, 0, &acquiring->report) == result;
+        acquiring->report.result = result;
+        if (result == REDLOCK_INVALID && !twice && acquiring->spec->auto_extend)
             snprintf(acquiring->report.line, sizeof acquiring->report.line,
                      "--renew is too close to the TTL: the lock would be lost before it is renewed");
         return;

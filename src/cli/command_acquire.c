@@ -14,6 +14,7 @@
 #include "cli/legacy.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
 
@@ -92,8 +93,8 @@ static int close_and_print(struct cli_session *session, const struct cli_options
     if (left <= 0) {
         cli_output_fail(CLI_EXIT_LOST, "the lease of %s ended while nodes that do not answer were waited for",
                         name);
-        cli_output_hint("fix", "choose a longer --ttl than %s, or mend the nodes: redlock doctor",
-                        cli_text_span(ttl_ms).text);
+        cli_output_hint("fix", "choose a longer --ttl than %s, or mend the nodes: %s",
+                        cli_text_span(ttl_ms).text, cli_suggest("doctor", NULL, NULL, NULL).text);
         return CLI_EXIT_LOST;
     }
     if (print_lease(name, lock, ttl_ms, left))

@@ -7,8 +7,10 @@
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/output.h"
+#include "cli/rights.h"
 #include "cli/session.h"
 #include "cli/signals.h"
+#include "cli/suggest.h"
 #include "cli/terminal.h"
 
 struct waiting {
@@ -38,8 +40,10 @@ static int look(void *context, uint32_t arrived)
     return waiting->signal;
 }
 
-static int say_result(const struct waiting *waiting, const redlock_report *report)
+static int say_result(const struct waiting *waiting, const struct cli_session *session,
+                      const redlock_report *report)
 {
+    char fix[CLI_COMMAND_MAX];
     const struct cli_options *options = waiting->options;
     const char *name = options->words[0];
 
@@ -51,10 +55,13 @@ static int say_result(const struct waiting *waiting, const redlock_report *repor
     }
     if (report->result == REDLOCK_CANCELED && waiting->signal != 0)
         return CLI_EXIT_SIGNAL + waiting->signal;
-    int code = cli_failure_code(report->result);
+    int code = cli_failure_report_code(report);
     if (report->result == REDLOCK_TIMEOUT && options->conflict_exit_code != CLI_NOT_GIVEN)
         code = (int)options->conflict_exit_code;
-    return cli_output_fail(code, "%s: %s", name, report->line);
+    cli_output_fail(code, "%s: %s", name, report->line);
+    if (report->result == REDLOCK_FORBIDDEN && cli_rights_find(session, fix, sizeof fix))
+        cli_output_hint("fix", "on each node: %s", fix);
+    return code;
 }
 
 static int wait_for_all(struct waiting *waiting, const struct cli_session *session)
@@ -69,14 +76,14 @@ static int wait_for_all(struct waiting *waiting, const struct cli_session *sessi
     spec.waiting = look;
     spec.context = waiting;
     report.result = redlock_barrier(session->client, &spec, options->wait_ms, &report);
-    return say_result(waiting, &report);
+    return say_result(waiting, session, &report);
 }
 
 static int check(const struct cli_options *options)
 {
     if (options->parties == CLI_NOT_GIVEN) {
-        cli_output_fail(CLI_EXIT_USAGE, "barrier needs --parties, as in: redlock barrier %s --parties 3",
-                        options->words[0]);
+        cli_output_fail(CLI_EXIT_USAGE, "barrier needs --parties, as in: %s",
+                        cli_suggest("barrier", options->words[0], "--parties 3", NULL).text);
         cli_output_hint("see", "redlock help barrier");
         return CLI_EXIT_USAGE;
     }

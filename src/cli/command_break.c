@@ -15,6 +15,7 @@
 #include "cli/listed.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 
 enum { LOOK_EVERY_MS = 100, SLACK_MS = 2000 };
@@ -27,7 +28,7 @@ static bool is_holder(const redlock_report *report, const char *id)
 /* The hold is not there. It never was, it ended, or somebody else has the lock. */
 static int refuse_unheld(const char *name, const char *id, const redlock_report *report)
 {
-    char holder[400], line[CLI_COMMAND_MAX];
+    char holder[400];
 
     cli_output_fail_with(json_pack("{s:o, s:o}", "name", cli_output_string(name), "holder",
                                    cli_output_holder(&report->holder)),
@@ -36,8 +37,7 @@ static int refuse_unheld(const char *name, const char *id, const redlock_report 
         cli_holder_describe_since(&report->holder, holder, sizeof holder);
         cli_output_hint("holder", "%s, id %s", holder, report->holder.id);
     }
-    cli_text_command("status", name, NULL, line, sizeof line);
-    cli_output_hint("see", "%s", line);
+    cli_output_hint("see", "%s", cli_suggest("status", name, NULL, NULL).text);
     return CLI_EXIT_LOST;
 }
 
@@ -129,7 +129,7 @@ static int break_hold(const struct cli_session *session, const struct cli_option
     report.result = redlock_break(session->client, &spec, &report);
     if (report.result == REDLOCK_NOT_HELD)
         return refuse_unheld(spec.name, spec.id, &report);
-    if (report.result == REDLOCK_INVALID)
+    if (report.result == REDLOCK_INVALID && cli_failure_report_code(&report) == CLI_EXIT_USAGE)
         return cli_output_fail(CLI_EXIT_USAGE,
                                "more than one owner has the id %s: give its whole owner value", spec.id);
     if (report.result != REDLOCK_OK)
@@ -152,12 +152,10 @@ static int look_and_ask(const struct cli_session *session, const struct cli_opti
 
 static int check(const struct cli_options *options)
 {
-    char line[CLI_COMMAND_MAX];
-
     if (options->id == NULL || options->id[0] == '\0') {
         cli_output_fail(CLI_EXIT_USAGE, "break needs --id ID, so that it cannot hit a successor");
-        cli_text_command("status", options->words[0], NULL, line, sizeof line);
-        cli_output_hint("see", "%s, which says who holds it and its id", line);
+        cli_output_hint("see", "%s # says who holds it, and its id",
+                        cli_suggest("status", options->words[0], NULL, NULL).text);
         return CLI_EXIT_USAGE;
     }
     if (options->now && options->grace_ms != CLI_NOT_GIVEN)

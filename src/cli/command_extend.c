@@ -1,6 +1,7 @@
 /*
  * redlock extend: lengthens a lease that redlock acquire took. It never takes back a lock that has ended.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/owner.h"
 #include "cli/session.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 
 /* What holds now. */
@@ -32,7 +34,8 @@ static int print_lease(const struct holding *holding)
     if (validity_ms <= 0) {
         cli_output_fail(CLI_EXIT_LOST, "the lease of %s ended while nodes that do not answer were waited for",
                         holding->name);
-        cli_output_hint("fix", "choose a longer --ttl, or mend the nodes: redlock doctor");
+        cli_output_hint("fix", "choose a longer --ttl, or mend the nodes: %s",
+                        cli_suggest("doctor", NULL, NULL, NULL).text);
         return CLI_EXIT_LOST;
     }
     if (cli_output_is_json()) {
@@ -51,6 +54,46 @@ static int print_lease(const struct holding *holding)
                               : cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed");
 }
 
+/* One question to the nodes, which is not to take longer than the lease can spare. */
+struct look {
+    redlock_report *report;
+    bool done;
+};
+
+static void take_look(void *context, redlock_result result, const redlock_report *report)
+{
+    struct look *look = context;
+
+    if (redlock_report_copy(look->report, report) != REDLOCK_OK)
+        result = REDLOCK_NOMEM;
+    look->report->result = result;
+    look->done = true;
+}
+
+/* Nodes that do not answer are not waited for beyond a quarter of the TTL: then what they know is not told. */
+static bool look_at(const struct cli_session *session, const char *name, uint32_t ttl_ms,
+                    redlock_report *report)
+{
+    struct look look = {.report = report};
+    struct pollfd polled = {.fd = redlock_client_fd(session->client), .events = POLLIN};
+    int64_t until = cli_clock_now() + ttl_ms / 4;
+    redlock_request request;
+    bool canceled = false;
+
+    if (polled.fd < 0 ||
+        redlock_inspect_async(session->client, name, 0, take_look, &look, &request) != REDLOCK_OK)
+        return false;
+    while (!look.done) {
+        (void)!poll(&polled, 1, canceled ? -1 : cli_clock_timeout(until, cli_clock_now()));
+        redlock_client_process(session->client);
+        if (!look.done && !canceled && cli_clock_now() >= until) {
+            redlock_cancel(session->client, request);
+            canceled = true;
+        }
+    }
+    return report->result == REDLOCK_OK;
+}
+
 /* An extension never shortens: a lease that lasted longer still does, and the nodes are asked for how long. */
 static struct holding find_holding(const struct cli_session *session, const char *name, uint32_t ttl_ms,
                                    const redlock_lock *lock)
@@ -59,8 +102,7 @@ static struct holding find_holding(const struct cli_session *session, const char
     struct holding holding = {.name = name, .ttl_ms = ttl_ms};
     const char *owner = redlock_lock_owner(lock, NULL);
 
-    if (redlock_inspect(session->client, name, 0, &now) == REDLOCK_OK &&
-        strncmp(now.holder.id, owner, strlen(now.holder.id)) == 0) {
+    if (look_at(session, name, ttl_ms, &now) && strncmp(now.holder.id, owner, strlen(now.holder.id)) == 0) {
         holding.fence = now.fence;
         if (now.holder_ttl_left_ms > holding.ttl_ms) {
             holding.ttl_ms = now.holder_ttl_left_ms;

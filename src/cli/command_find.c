@@ -54,21 +54,22 @@ static const char *find_near(const struct cli_commands *commands, const char *na
 static void add_words(char *line, size_t size, char **words)
 {
     for (; *words != NULL && strlen(line) + 8 < size; words++) {
-        bool bare = **words != '\0' && (*words)[strcspn(*words, " \t\n'\"\\$&|;<>()*?[]#~`")] == '\0';
         size_t length = strlen(line);
 
-        snprintf(line + length, size - length, bare ? " %s" : " '%s'", *words);
+        line[length++] = ' ';
+        cli_text_quote(*words, line + length, size - length);
     }
 }
 
 /* A name and CMD where a command should be: people who know flock(1) write that. */
 static void suggest_run(const char *name, char **next)
 {
-    char line[200] = "";
+    char line[CLI_COMMAND_MAX] = "", quoted[CLI_COMMAND_MAX];
     bool dashes = strcmp(next[0], "--") == 0;
 
     add_words(line, sizeof line, next + dashes);
-    cli_output_hint("fix", "redlock run %s --%s, to hold %s while %s runs", name, line, name, next[dashes]);
+    cli_text_quote(name, quoted, sizeof quoted);
+    cli_output_hint("fix", "redlock run %s --%s # holds %s while %s runs", quoted, line, name, next[dashes]);
 }
 
 int cli_command_unknown(const struct cli_commands *commands, const char *name, char **next)
@@ -110,7 +111,7 @@ static bool is_option_of_run(const char *word)
 
 int cli_command_missing(char **options)
 {
-    char line[200] = "";
+    char line[CLI_COMMAND_MAX] = "";
 
     if (options[1] != NULL && is_option_of_run(options[0])) {
         add_words(line, sizeof line, options);

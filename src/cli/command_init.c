@@ -12,6 +12,25 @@
 #include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/suggest.h"
+
+static const char *words_of(const redlock_node_report *node)
+{
+    return node->detail[0] != '\0' ? node->detail : redlock_verdict_name(node->verdict);
+}
+
+/* Nodes that do not answer are named before anybody says yes: what is locked on them is not seen. */
+static void name_unheard(const struct cli_session *session)
+{
+    redlock_report report = cli_session_second_report(session);
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    redlock_inspect(session->client, NULL, 0, &report);
+    for (uint32_t i = 0; redlock_report_node(&report, i, &node); i++)
+        if (node.verdict != REDLOCK_VERDICT_FREE && node.verdict != REDLOCK_VERDICT_HELD)
+            cli_output_warn("node %u %s does not answer, so that locks on it are not seen: %s", i + 1,
+                            node.url, words_of(&node));
+}
 
 /* Only a person at a terminal can be asked. 0, or an exit code after having said why not. */
 static int confirm(const struct cli_session *session)
@@ -20,6 +39,7 @@ static int confirm(const struct cli_session *session)
 
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return cli_output_fail(CLI_EXIT_USAGE, "init needs --yes when nobody can be asked");
+    name_unheard(session);
     fprintf(stderr, "redlock: only safe if nobody holds a lock on these %u nodes. Continue? [y/N] ",
             redlock_client_node_count(session->client));
     if (fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
@@ -53,6 +73,28 @@ static int refuse_held(const redlock_report *report)
     return CLI_EXIT_BUSY;
 }
 
+/* A quorum votes: what is left to do is said of each other node. */
+static void name_left(const redlock_report *report)
+{
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        if (node.verdict != REDLOCK_VERDICT_GRANTED)
+            cli_output_warn("node %u %s was not admitted: %s", i + 1, node.url, words_of(&node));
+    if (report->granted < report->node_count)
+        cli_output_hint("fix", "repair it; then, if nobody holds a lock by then: %s",
+                        cli_suggest("init", NULL, NULL, NULL).text);
+}
+
+/* Too few can be admitted for a lock to be had, so none was. */
+static int refuse_few(const struct cli_session *session, const redlock_report *report)
+{
+    int code = cli_failure_asking(session, NULL, report);
+
+    cli_output_hint("done", "no node was admitted");
+    return code;
+}
+
 static int admit(const struct cli_session *session, bool force)
 {
     redlock_report report = cli_session_report(session);
@@ -61,12 +103,13 @@ static int admit(const struct cli_session *session, bool force)
     if (report.result == REDLOCK_BUSY)
         return refuse_held(&report);
     if (report.result != REDLOCK_OK)
-        return cli_failure_asking(session, NULL, &report);
+        return refuse_few(session, &report);
     if (cli_output_is_json())
         cli_output_answer(json_pack("{s:s, s:i, s:o}", "result", "ok", "admitted", (int)report.granted,
                                     "nodes", cli_output_nodes(&report)));
     else
         cli_output_note("%u of %u nodes may vote", report.granted, report.node_count);
+    name_left(&report);
     return CLI_EXIT_OK;
 }
 

@@ -47,8 +47,9 @@ static void print_line(const redlock_listed *lock)
     cli_listed_holder(&lock->holder, holder, sizeof holder);
     if (lock->fence != 0)
         snprintf(fence, sizeof fence, "%llu", (unsigned long long)lock->fence);
-    printf("%-*s %7s %6s  %u/%-2u %4u  %-16s  %s\n", NAME_COLUMNS, name, held_for(&lock->holder).text,
-           time_left(lock).text, lock->votes, lock->node_count, lock->waiting, fence, holder);
+    printf("%-*s %7s %6s  %u/%-2u %4u  %-16s  %s%s\n", NAME_COLUMNS, name, held_for(&lock->holder).text,
+           time_left(lock).text, lock->votes, lock->node_count, lock->waiting, fence, holder,
+           lock->kind == REDLOCK_SHARED ? ", shared" : "");
 }
 
 static int take_lock(void *context, const redlock_listed *lock)

@@ -8,6 +8,7 @@
 #include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 
 enum { EVERY_MIN_MS = 1000, EARLY_MAX_MS = 1000, KEPT_LONGER_MS = 60000 };
@@ -84,8 +85,8 @@ static int check_period(const struct cli_options *options)
     int64_t every_ms = options->every_ms;
 
     if (every_ms == CLI_NOT_GIVEN) {
-        cli_output_fail(CLI_EXIT_USAGE, "once needs --every, as in: redlock once %s --every 1h -- CMD",
-                        options->words[0]);
+        cli_output_fail(CLI_EXIT_USAGE, "once needs --every, as in: %s",
+                        cli_suggest("once", options->words[0], "--every 1h", "CMD").text);
         cli_output_hint("see", "redlock help once");
         return CLI_EXIT_USAGE;
     }

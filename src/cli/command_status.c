@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/busy.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/exits.h"
@@ -14,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/owners.h"
 #include "cli/session.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
 
@@ -124,7 +126,7 @@ static void print_holder(const char *name, const char *shown, const redlock_repo
                          const struct cli_owners *owners)
 {
     const redlock_holder *holder = &report->holder;
-    char words[512], clean[512], command[CLI_COMMAND_MAX];
+    char words[512], clean[512], option[520];
     int64_t now = cli_clock_wall();
 
     cli_holder_describe(holder, words, sizeof words);
@@ -133,7 +135,7 @@ static void print_holder(const char *name, const char *shown, const redlock_repo
     if (holder->since_ms > 0)
         printf("  since   %s (%s)\n", cli_text_since(holder->since_ms, now).text,
                cli_text_span(now - holder->since_ms).text);
-    cli_failure_describe_lease(report, owners->owners[0].node_count, words, sizeof words);
+    cli_busy_describe_lease(report, owners->owners[0].node_count, words, sizeof words);
     printf("  lease   %s\n", words);
     if (report->fence != 0)
         printf("  fence   %llu\n", (unsigned long long)report->fence);
@@ -143,8 +145,9 @@ static void print_holder(const char *name, const char *shown, const redlock_repo
     if (holder->broken)
         printf("  broken  %s\n", CLI_HOLDER_BROKEN);
     else if (clean[0] != '\0') {
-        cli_text_command("break", name, clean, command, sizeof command);
-        printf("  force   %s\n", command);
+        cli_text_quote(clean, words, sizeof words);
+        snprintf(option, sizeof option, "--id %.500s", words);
+        printf("  force   %s\n", cli_suggest("break", name, option, NULL).text);
     }
     print_owners(owners, 1);
 }

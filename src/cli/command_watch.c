@@ -42,9 +42,11 @@ static void print_event(const redlock_event *event)
         cli_listed_holder(&lock->holder, holder, sizeof holder);
     else if (event->before.id[0] != '\0')
         cli_listed_holder(&event->before, holder, sizeof holder);
-    printf("%s  %-9s  %s", cli_text_since(event->at_ms, event->at_ms).text,
-           redlock_change_name(event->change),
-           lock->name_length > 0 ? name : "too few nodes answer: changes are not seen at the moment");
+    printf(
+        "%s  %-9s  %s", cli_text_since(event->at_ms, event->at_ms).text, redlock_change_name(event->change),
+        lock->name_length > 0                  ? name
+        : event->change == REDLOCK_CHANGE_SEEN ? "enough nodes answer again: changes are seen"
+                                               : "too few nodes answer: changes are not seen at the moment");
     if (holder[0] != '\0')
         printf("  %s", holder);
     if (lock->holder.id[0] != '\0' && lock->ttl_left_ms >= 0)

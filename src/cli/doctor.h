@@ -5,6 +5,7 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
+#include <limits.h>
 #include <redlock.h>
 
 #include "cli/findings.h"
@@ -16,7 +17,7 @@ struct cli_doctor_node {
     int64_t median_us,
         slow_us;      /* half of its answers came within, 99 in 100 came within; -1 there were none */
     int64_t rate_ppm; /* by so much its clock runs faster than ours; INT64_MIN not known */
-    char client[300]; /* how a person talks to it: "redis-cli -u redis://c:6379" */
+    char client[PATH_MAX + 1024]; /* for a shell: how a person talks to it: "redis-cli -u redis://c:6379" */
 };
 
 struct cli_doctor {
@@ -28,9 +29,14 @@ struct cli_doctor {
     struct cli_findings findings;
 };
 
+void cli_doctor_check_vote(struct cli_doctor *doctor, uint32_t node);
 void cli_doctor_check_node(struct cli_doctor *doctor, uint32_t node);
 void cli_doctor_check_fleet(struct cli_doctor *doctor);
 void cli_doctor_check_host(struct cli_doctor *doctor);
+
+/* A finding about a node, or NULL when there are too many. The caller fills in what and fix. */
+struct cli_finding *cli_doctor_add(struct cli_doctor *doctor, uint32_t node, enum cli_weight weight,
+                                   const char *id, const char *why);
 
 /* "redis-cli -u redis://c:6379", "redis-cli -s /run/redis.sock" */
 void cli_doctor_client(const struct cli_session *session, const redlock_node_facts *facts, const char *url,

@@ -9,6 +9,7 @@
 #include "cli/clock.h"
 #include "cli/doctor.h"
 #include "cli/margin.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 
 #define FENCE_AHEAD_US INT64_C(3600000000)
@@ -81,7 +82,8 @@ static void check_versions(struct cli_doctor *doctor)
     snprintf(finding->what, sizeof finding->what, "nodes are of different versions: %s %s, %s %s",
              first->server, first->version, other->server, other->version);
     snprintf(finding->fix, sizeof finding->fix,
-             "upgrade one after the other; wait for each to vote again (redlock status)");
+             "upgrade one after the other; wait for each to vote again: %s",
+             cli_suggest("status", NULL, NULL, NULL).text);
 }
 
 /* A floor that is far ahead of the clocks was put there by a clock that was. */

@@ -5,23 +5,15 @@
 #include "cli/failure.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/clock.h"
+#include "cli/busy.h"
 #include "cli/exits.h"
-#include "cli/holder.h"
 #include "cli/output.h"
-#include "cli/owners.h"
+#include "cli/rights.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
-
-#define RENEWED_MS 1000 /* what clocks and round trips may differ by */
-
-const char *cli_failure_user(const struct cli_session *session, const redlock_node_facts *facts)
-{
-    if (facts->user[0] != '\0')
-        return facts->user;
-    return session->config.user != NULL ? session->config.user : "default";
-}
 
 int cli_failure_code(redlock_result result)
 {
@@ -53,95 +45,6 @@ int cli_failure_code(redlock_result result)
     return CLI_EXIT_INTERNAL;
 }
 
-/* " (waited 30s)", or nothing when we did not. */
-static struct cli_span waited(const redlock_report *report)
-{
-    struct cli_span span = {""};
-
-    if (report->waited_ms >= 1000)
-        snprintf(span.text, sizeof span.text, " (waited %.20s)", cli_text_span(report->waited_ms).text);
-    return span;
-}
-
-static void say_command(const char *label, const char *verb, const char *name, const char *id)
-{
-    char line[CLI_COMMAND_MAX];
-
-    cli_text_command(verb, name, id, line, sizeof line);
-    cli_output_hint(label, "%s", line);
-}
-
-static void say_holder(const redlock_holder *holder)
-{
-    char text[512];
-
-    if (holder->id[0] == '\0')
-        return;
-    cli_holder_describe_since(holder, text, sizeof text);
-    cli_output_hint("holder", "%s, id %s", text, holder->id);
-}
-
-/* "15s TTL, taken 4s ago, ", "15s TTL, renewed 4s ago, ": as far as the owner value tells which TTL it has. */
-static void describe_renewal(const redlock_report *report, char *text, size_t size)
-{
-    const redlock_holder *holder = &report->holder;
-    int64_t ago_ms = holder->ttl_ms - report->holder_ttl_left_ms;
-    int64_t taken_ms = cli_clock_wall() - holder->since_ms;
-
-    text[0] = '\0';
-    if (holder->ttl_ms <= 0 || ago_ms < 0)
-        return;
-    /* A renewal moves the end; without one it is where the taking put it, but for what clocks differ by. */
-    bool renewed = taken_ms - ago_ms > RENEWED_MS;
-    snprintf(text, size, "TTL %s, %s %s ago, ", cli_text_span(holder->ttl_ms).text,
-             renewed ? "renewed" : "taken", cli_text_span(ago_ms).text);
-}
-
-void cli_failure_describe_lease(const redlock_report *report, uint32_t node_count, char *text, size_t size)
-{
-    bool endless = report->holder_ttl_left_ms == -1;
-    size_t used;
-
-    text[0] = '\0';
-    if (endless)
-        snprintf(text, size, "never expires");
-    else if (report->holder_ttl_left_ms >= 0) {
-        describe_renewal(report, text, size);
-        used = strlen(text);
-        snprintf(text + used, size - used, "%s left", cli_text_span(report->holder_ttl_left_ms).text);
-    }
-    used = strlen(text);
-    if (node_count > 0 && used > 0)
-        snprintf(text + used, size - used, ", %s %u of %u%s", endless ? "on" : "granted by", node_count,
-                 report->node_count, endless ? " nodes" : "");
-}
-
-/* node_count: how many nodes have its key; 0 not known, for the round that was lost stopped at the first that said no. */
-static void say_lease(const redlock_report *report, uint32_t node_count)
-{
-    char words[160];
-
-    cli_failure_describe_lease(report, node_count, words, sizeof words);
-    if (words[0] != '\0')
-        cli_output_hint("lease", "%s", words);
-}
-
-/* Nobody is known to hold it: whose keys are in the way. */
-static void say_owners(const struct cli_owners *owners)
-{
-    char text[800];
-
-    cli_owners_describe_nobody(owners, text, sizeof text);
-    cli_output_hint("holder", "%s", text);
-    for (uint32_t i = 0; i < owners->count; i++) {
-        cli_owners_describe(&owners->owners[i], text, sizeof text);
-        cli_output_hint("owner", "%s", text);
-    }
-    cli_owners_describe_end(owners, text, sizeof text);
-    if (owners->possession == CLI_POSSESSION_SPLIT)
-        cli_output_hint("free", "%s", text);
-}
-
 /* Whether it did what it was asked, or said why somebody has it. */
 static bool has_answered(const redlock_node_report *node)
 {
@@ -163,22 +66,6 @@ static void say_nodes(const redlock_report *report)
     }
 }
 
-static json_t *describe(const char *name, const redlock_report *report)
-{
-    json_t *object = json_pack("{s:s, s:I, s:o}", "result", redlock_result_name(report->result), "waited_ms",
-                               (json_int_t)report->waited_ms, "nodes", cli_output_nodes(report));
-
-    if (name != NULL)
-        json_object_set_new(object, "name", cli_output_string(name));
-    if (report->holder.id[0] != '\0') {
-        json_object_set_new(object, "holder", cli_output_holder(&report->holder));
-        json_object_set_new(object, "ttl_left_ms",
-                            report->holder_ttl_left_ms < 0 ? json_null()
-                                                           : json_integer(report->holder_ttl_left_ms));
-    }
-    return object;
-}
-
 /* Whether asking the nodes once more takes no longer than their answers: all of them are connected, or said why not. A caller that
  * has waited as long as it wanted is not to wait for the others on top of that. */
 static bool answers_soon(const redlock_report *report)
@@ -192,47 +79,6 @@ static bool answers_soon(const redlock_report *report)
              node.cause == REDLOCK_CAUSE_SILENT || node.cause == REDLOCK_CAUSE_RESOLVE))
             return false;
     return true;
-}
-
-/* The round that was lost stopped at the first nodes that said no; whose keys are where is asked anew. False when they cannot
- * be asked, or it is free by now: then all that is known is what the round came to. */
-static bool look_for_owners(const struct cli_session *session, const char *name, redlock_report *now,
-                            struct cli_owners *owners)
-{
-    if (cli_output_is_quiet() || redlock_inspect(session->client, name, 0, now) != REDLOCK_OK)
-        return false;
-    cli_owners_read(owners, now);
-    return owners->possession != CLI_POSSESSION_FREE;
-}
-
-static int say_busy(const struct cli_session *session, const char *name, const redlock_report *report,
-                    bool ask, int code)
-{
-    redlock_report now = cli_session_second_report(session);
-    struct cli_owners owners;
-    bool seen = ask && look_for_owners(session, name, &now, &owners);
-    bool held = seen && owners.possession == CLI_POSSESSION_HELD;
-
-    if (!seen)
-        now = *report;
-    now.result = report->result;
-    now.waited_ms = report->waited_ms;
-    json_t *more = describe(name, &now);
-    if (seen)
-        cli_owners_add_json(&owners, more);
-    cli_output_fail_with(more, code, "%s is busy%s", name, waited(report).text);
-    if (seen && !held) {
-        say_owners(&owners);
-    } else {
-        say_holder(&now.holder);
-        say_lease(&now, held ? owners.owners[0].node_count : 0);
-    }
-    say_command("see", "status", name, NULL);
-    if (now.holder.broken)
-        cli_output_hint("broken", CLI_HOLDER_BROKEN);
-    else if (now.holder.id[0] != '\0' && (!seen || held))
-        say_command("force", "break", name, now.holder.id);
-    return code;
 }
 
 static uint32_t count_answers(const redlock_report *report)
@@ -310,11 +156,11 @@ static void say_no_quorum(const struct failing *failing, json_t *more)
     cli_output_fail_with(more, CLI_EXIT_NODES, "%sno quorum: %u of %u nodes %s, %u are needed%s",
                          failing->subject, decided_early ? report->granted : count_answers(report),
                          report->node_count, decided_early ? "agreed" : "answered", report->quorum,
-                         waited(report).text);
+                         cli_busy_waited(report).text);
     list_nodes(failing);
     if (cli_failure_describe_full(report, full, sizeof full))
         cli_output_hint("fix", "%s", full);
-    cli_output_hint("see", "redlock doctor");
+    cli_output_hint("see", "%s", cli_suggest("doctor", NULL, NULL, NULL).text);
 }
 
 static void say_quarantine(const struct failing *failing, json_t *more)
@@ -322,51 +168,60 @@ static void say_quarantine(const struct failing *failing, json_t *more)
     int64_t end_ms = find_quarantine_end(failing->report);
 
     cli_output_fail_with(more, CLI_EXIT_NODES, "%stoo few nodes may vote: %u are needed%s", failing->subject,
-                         failing->report->quorum, waited(failing->report).text);
+                         failing->report->quorum, cli_busy_waited(failing->report).text);
     list_nodes(failing);
     if (cli_failure_is_new_fleet(failing->report))
-        cli_output_hint("fix",
-                        "wait %s; or, if this is a new fleet and nobody holds a lock yet: redlock init",
-                        cli_text_span(end_ms).text);
+        cli_output_hint("fix", "wait %s; or, if this is a new fleet and nobody holds a lock yet: %s",
+                        cli_text_span(end_ms).text, cli_suggest("init", NULL, NULL, NULL).text);
     else if (end_ms >= 0)
         cli_output_hint("fix", "wait %s, or bring back the nodes that are down", cli_text_span(end_ms).text);
-    cli_output_hint("see", "redlock doctor");
+    cli_output_hint("see", "%s", cli_suggest("doctor", NULL, NULL, NULL).text);
 }
 
-/* The rights that are missing, as the command that adds them; false when that cannot be found out. */
-static bool say_missing_rights(const struct cli_session *session)
+static bool has_cause(const redlock_report *report, redlock_cause cause)
 {
-    bool said = false;
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+    bool found = false;
 
-    redlock_examine(session->client, NULL);
-    for (uint32_t i = 0; i < redlock_client_node_count(session->client) && !said; i++) {
-        redlock_node_facts facts = REDLOCK_NODE_FACTS_INIT;
+    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
+        found = found || node.cause == cause;
+    return found;
+}
 
-        if (redlock_client_node_facts(session->client, i, &facts) != REDLOCK_OK ||
-            facts.missing_rights[0] == '\0')
-            continue;
-        cli_output_hint("fix", "on each node: ACL SETUSER %s %s", cli_failure_user(session, &facts),
-                        facts.missing_rights);
-        said = true;
-    }
-    return said;
+int cli_failure_report_code(const redlock_report *report)
+{
+    bool twice = report->result == REDLOCK_INVALID && has_cause(report, REDLOCK_CAUSE_DUPLICATE);
+
+    return twice ? CLI_EXIT_CONFIG : cli_failure_code(report->result);
 }
 
 static void say_forbidden(const struct failing *failing, json_t *more)
 {
-    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
-    bool rights = false;
+    bool rights = has_cause(failing->report, REDLOCK_CAUSE_RIGHTS);
+    char fix[CLI_COMMAND_MAX];
 
-    for (uint32_t i = 0; redlock_report_node(failing->report, i, &node); i++)
-        rights = rights || node.cause == REDLOCK_CAUSE_RIGHTS;
     cli_output_fail_with(more, CLI_EXIT_DENIED, "%sthe nodes refused the %s", failing->subject,
                          rights ? "rights" : "credentials");
     list_nodes(failing);
-    if (cli_output_is_quiet() || (rights && say_missing_rights(failing->session)))
+    if (cli_output_is_quiet())
         return;
-    cli_output_hint("fix", "set REDLOCK_PASSWORD, or user and password_file in the configuration");
+    if (rights && cli_rights_find(failing->session, fix, sizeof fix)) {
+        cli_output_hint("fix", "on each node: %s", fix);
+        return;
+    }
+    cli_rights_credentials(failing->session, failing->report, fix, sizeof fix);
+    cli_output_hint("fix", "%s", fix);
     if (getenv("REDLOCK_HELD") != NULL)
         cli_output_hint("or", "redlock run --pass-credentials, above this one");
+}
+
+/* Two votes of one server are no majority: nothing is asked of such a fleet. */
+static void say_duplicate(const struct failing *failing, json_t *more)
+{
+    cli_output_fail_with(more, CLI_EXIT_CONFIG, "%sone server is named twice among the nodes",
+                         failing->subject);
+    list_nodes(failing);
+    cli_output_hint("fix", "remove one of the two URLs");
 }
 
 /* The holder that has it instead, or nobody: the owner may have ended, or never have been this one. */
@@ -382,15 +237,15 @@ static void say_not_held(const struct failing *failing, json_t *more)
                          : other ? "another one has it"
                                  : "it ended, was released, or is another's value");
     if (other)
-        say_holder(&now.holder);
-    say_command("see", "status", failing->name, NULL);
+        cli_busy_say_holder(&now.holder);
+    cli_output_hint("see", "%s", cli_suggest("status", failing->name, NULL, NULL).text);
 }
 
 static int say_failure(struct failing *failing)
 {
     const redlock_report *report = failing->report;
-    int code = cli_failure_code(report->result);
-    json_t *more = describe(failing->name, report);
+    int code = cli_failure_report_code(report);
+    json_t *more = cli_busy_json(failing->name, report);
 
     if (failing->name != NULL)
         snprintf(failing->subject, sizeof failing->subject, "%.300s: ", failing->name);
@@ -414,6 +269,12 @@ static int say_failure(struct failing *failing)
     case REDLOCK_LOST:
         say_not_held(failing, more);
         break;
+    case REDLOCK_INVALID:
+        if (code == CLI_EXIT_CONFIG) {
+            say_duplicate(failing, more);
+            break;
+        }
+        /* fall through */
     default:
         cli_output_fail_with(more, code, "%s",
                              report->line[0] != '\0' ? report->line : redlock_result_name(report->result));
@@ -468,7 +329,7 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
         code = (int)options->conflict_exit_code;
     bool ask = options->wait_ms <= 0 || answers_soon(report); /* it waited: no longer than it wanted to */
     if (busy)
-        return say_busy(session, name, report, ask, code);
+        return cli_busy_say(session, name, report, ask, code);
     redlock_report now = ask ? look_again(session, name, report) : *report;
     int usual = cli_failure_asking(session, name, &now);
     return usual == CLI_EXIT_BUSY ? code : usual;

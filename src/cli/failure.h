@@ -13,15 +13,15 @@
 /* The exit code of a result, before --conflict-exit-code and --skip-ok. */
 int cli_failure_code(redlock_result result);
 
+/* The same by all that the nodes said: a server that is named twice is a wrong configuration, not a wrong usage. */
+int cli_failure_report_code(const redlock_report *report);
+
 /* Says why a lock was not taken and returns the exit code. Asks the nodes once more who holds it. */
 int cli_failure_taking(const struct cli_session *session, const struct cli_options *options, const char *name,
                        const redlock_report *report);
 
 /* Whether all that could be seen is a fleet that nobody has used yet: then, and only then, redlock init may be the remedy. */
 bool cli_failure_is_new_fleet(const redlock_report *report);
-
-/* Whom a node takes us for: by its own account, else by the configuration. */
-const char *cli_failure_user(const struct cli_session *session, const redlock_node_facts *facts);
 
 /* "nodes 1, 2 and 3 are out of memory: raise maxmemory there, or remove data"; false when none is. */
 bool cli_failure_describe_full(const redlock_report *report, char *text, size_t size);
@@ -31,9 +31,5 @@ int cli_failure_asking(const struct cli_session *session, const char *name, cons
 
 /* The same where each node has been shown already. */
 int cli_failure_shown(const struct cli_session *session, const char *name, const redlock_report *report);
-
-/* "TTL 15s, renewed 4s ago, 11s left, granted by 5 of 5", as far as it is known; empty when nothing is. node_count 0: on how many
- * nodes it is is not known. */
-void cli_failure_describe_lease(const redlock_report *report, uint32_t node_count, char *text, size_t size);
 
 #endif

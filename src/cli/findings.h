@@ -1,6 +1,6 @@
 /*
  * What redlock doctor has found: each finding with what it is, why it matters and the command or line that fixes it. It keeps and
- * prints them; what to look for is in doctor_node.c, doctor_fleet.c and doctor_host.c.
+ * prints them; what to look for is in doctor_vote.c, doctor_node.c and doctor_fleet.c.
  */
 #ifndef CLI_FINDINGS_H
 #define CLI_FINDINGS_H
@@ -10,13 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/text.h"
+
 enum cli_weight {
     CLI_WEIGHT_NOTE,    /* good to know */
     CLI_WEIGHT_WARNING, /* locks work, but less well or less safely than they could */
     CLI_WEIGHT_ERROR    /* no lock can be had because of it */
 };
 
-enum { CLI_FINDINGS_MAX = 256, CLI_WORDS_MAX = 900 };
+enum { CLI_FINDINGS_MAX = 256, CLI_WORDS_MAX = 3 * CLI_COMMAND_MAX };
 
 struct cli_finding {
     enum cli_weight weight;

@@ -53,7 +53,10 @@ json_t *cli_listed_json(const redlock_listed *lock)
     json_t *object = json_object();
 
     cli_listed_add_name(object, lock->name, lock->name_length);
-    json_object_set_new(object, "kind", json_string(lock->foreign ? "foreign" : "exclusive"));
+    json_object_set_new(object, "kind",
+                        json_string(lock->foreign                  ? "foreign"
+                                    : lock->kind == REDLOCK_SHARED ? "shared"
+                                                                   : "exclusive"));
     json_object_set_new(object, "holder", cli_output_holder(&lock->holder));
     json_object_set_new(object, "ttl_left_ms",
                         lock->ttl_left_ms < 0 ? json_null() : json_integer(lock->ttl_left_ms));

@@ -11,6 +11,7 @@
 #include "cli/exits.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/suggest.h"
 
 /* A descriptor that the caller closed must not be handed out again for one of ours: CMD would write into it.
  * The stand-ins are closed on exec, so that CMD finds what the caller left. What cannot be printed must fail, so the one
@@ -55,6 +56,7 @@ int main(int argc, char **argv)
     if (code != 0)
         return code;
     options.commands = &cli_command_table;
+    cli_suggest_configure(&options);
     cli_output_configure(options.quiet, options.verbose, options.json, options.no_color);
     if (options.help) {
         cli_help_print(command);

@@ -14,7 +14,7 @@
 
 #include "cli/text.h"
 
-#define LINE_MAX_BYTES 4608 /* has room for any name in quotes */
+#define LINE_MAX_BYTES (CLI_COMMAND_MAX + 512)
 
 /* How to speak, the same for the whole process; the mutex keeps lines of several threads apart. */
 static struct {

@@ -88,7 +88,7 @@ static int check_legacy(const struct cli_options *options)
 
 static int prepare(struct cli_session *session, const struct cli_options *options, bool start)
 {
-    *session = (struct cli_session){0};
+    *session = (struct cli_session){.command = options->command};
     int code = cli_config_load(options, &session->config);
 
     session->one_node = session->config.legacy;

@@ -19,8 +19,9 @@ struct cli_session {
     struct cli_local nodes; /* these */
     redlock_client *client; /* NULL until it is connected */
     redlock_details *details, *more_details;
-    bool one_node; /* what is done is about one node: how many there are is nothing to warn of */
-    uint32_t pid;  /* of whom a lock is said to be; 0: this process */
+    unsigned command; /* which one it is opened for: its bit */
+    bool one_node;    /* what is done is about one node: how many there are is nothing to warn of */
+    uint32_t pid;     /* of whom a lock is said to be; 0: this process */
 };
 
 /* Reads the configuration and starts local nodes if there is none. Starts no thread. 0, or an exit code after having

@@ -249,19 +249,12 @@ static void quote(const char *name, char *to, size_t size)
     snprintf(to + used, size - used, "'");
 }
 
-void cli_text_command(const char *verb, const char *name, const char *id, char *to, size_t size)
+void cli_text_quote(const char *word, char *to, size_t size)
 {
-    char quoted[4 * 1024 + 8];
-    const char *option = id != NULL ? " --id " : "";
-
-    if (is_harmless(name))
-        snprintf(quoted, sizeof quoted, "%s", name);
+    if (is_harmless(word))
+        snprintf(to, size, "%s", word);
     else
-        quote(name, quoted, sizeof quoted);
-    if (name[0] == '-')
-        snprintf(to, size, "redlock %s%s%s -- %s", verb, option, id != NULL ? id : "", quoted);
-    else
-        snprintf(to, size, "redlock %s %s%s%s", verb, quoted, option, id != NULL ? id : "");
+        quote(word, to, size);
 }
 
 uint64_t cli_text_hash(uint64_t seed, const char *text)

@@ -37,10 +37,12 @@ const char *cli_text_fit(const char *from, char *to, size_t size);
 /* Encodes all bytes but letters, digits and those in `keep` as %XX. The caller frees it; NULL without memory. */
 char *cli_text_percent_encode(const char *from, const char *keep);
 
-/* "redlock break NAME --id ID", or without an id (NULL) "redlock status NAME", as it can be pasted into a shell: a name that is not
- * harmless as it is stands in quotes, or in $'\\x1b' where it is not printable text. Cut to size. */
-#define CLI_COMMAND_MAX 4200
-void cli_text_command(const char *verb, const char *name, const char *id, char *to, size_t size);
+/* A word as it can be pasted into a shell: one that is not harmless as it is stands in quotes, or in $'\\x1b' where it is not printable text.
+ * Cut to size. */
+void cli_text_quote(const char *word, char *to, size_t size);
+
+/* A line for a shell: has room for any name in quotes, and for many nodes. */
+#define CLI_COMMAND_MAX 10240
 
 /* FNV-1a, from CLI_TEXT_HASH on or from the hash of what came before: tells things apart that a person uses side by side. */
 #define CLI_TEXT_HASH UINT64_C(0xcbf29ce484222325)

@@ -13,8 +13,11 @@
 #include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/owners.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
+
+enum { INIT_MAX = 300 }; /* of a command in a line that is read while waiting */
 
 #define PATIENCE_MS 250  /* a lock that is free is taken by then, and nobody has to be told */
 #define ASK_LIVE_MS 1000 /* between questions for the live line */
@@ -60,15 +63,26 @@ static void add(char *text, size_t size, const char *words)
     snprintf(text + used, size - used, "%s", words);
 }
 
+/* " (a new fleet: redlock init)"; a command that does not fit is left out, for a part of it would be another one. */
+static void describe_init(char *text, size_t size)
+{
+    struct cli_suggested init = cli_suggest("init", NULL, NULL, NULL);
+    bool fits = strlen(init.text) <= INIT_MAX;
+
+    snprintf(text, size, " (a new fleet: %.*s)", INIT_MAX, fits ? init.text : "see man redlock, INIT");
+}
+
 /* "nightly-backup: 1 of 5 nodes may vote, 3 are needed; node 2 …: restarted or wiped …"; false when enough may. */
 static bool describe_ineligible(const struct cli_waiting *waiting, char *text, size_t size)
 {
     const redlock_report *report = &waiting->report;
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
-    char full[240];
+    char full[240], new_fleet[INIT_MAX + 32] = "";
 
     if (report->eligible >= report->quorum)
         return false;
+    if (cli_failure_is_new_fleet(report))
+        describe_init(new_fleet, sizeof new_fleet);
     if (cli_failure_describe_full(report, full, sizeof full)) {
         snprintf(text, size, "%s: %s", waiting->name, full);
         return true;
@@ -78,7 +92,7 @@ static bool describe_ineligible(const struct cli_waiting *waiting, char *text, s
             continue;
         snprintf(text, size, "%s: %u of %u nodes may vote, %u are needed; node %u %s: %s%s", waiting->name,
                  report->eligible, report->node_count, report->quorum, i + 1, node.url, node.detail,
-                 cli_failure_is_new_fleet(report) ? " (a new fleet: redlock init)" : "");
+                 new_fleet);
         return true;
     }
     return false;

@@ -74,11 +74,13 @@ static void drain(redlock_client *client)
 static void bring_up(redlock_client *client)
 {
     struct rl_time began = rl_client_now(client);
-    struct rl_span look_every = client->engine.config.node_timeout;
 
     rl_engine_bring_up(&client->engine);
-    while (rl_lagging_worth(&client->engine, rl_time_since(client->engine.now, began)))
-        rl_driver_turn(client, rl_time_add(client->engine.now, look_every));
+    while (rl_lagging_worth(&client->engine, rl_time_since(client->engine.now, began))) {
+        int64_t look_us = rl_lagging_patience(&client->engine).us / 4;
+
+        rl_driver_turn(client, rl_time_add(client->engine.now, rl_span_us(look_us)));
+    }
 }
 
 static void close_ours(redlock_client *client)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/format.h"
 #include "core/validity.h"
 #include "engine/acquisition.h"
 #include "engine/dispatch.h"
@@ -218,6 +219,21 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
     rl_acquisition_start(operation, &config);
 }
 
+/* With each node, so that the caller can tell it from other things that are invalid. */
+static void refuse_duplicate(const struct rl_engine *engine, uint32_t node, redlock_report *report)
+{
+    const struct rl_session *session = &engine->sessions[node];
+    struct rl_text line;
+
+    if (report == NULL)
+        return;
+    rl_report_open(report, engine);
+    report->result = REDLOCK_INVALID;
+    line = rl_text_on(report->line, sizeof report->line);
+    rl_text_format(&line, "node %u %s is %s: name each node once", node + 1, session->url.display,
+                   session->error);
+}
+
 /* A fleet in which one server stands twice tolerates less than its operator thinks: say so instead of going on. */
 static bool has_duplicate(const struct rl_engine *engine, redlock_report *report)
 {
@@ -226,8 +242,7 @@ static bool has_duplicate(const struct rl_engine *engine, redlock_report *report
 
         if (session->ineligible != RL_CAUSE_DUPLICATE)
             continue;
-        rl_report_error(report, REDLOCK_INVALID, "node %u %s is %s: name each node once", node + 1,
-                        session->url.display, session->error);
+        refuse_duplicate(engine, node, report);
         return true;
     }
     return false;

@@ -48,6 +48,7 @@ static void take_examination(redlock_node_facts *facts, const struct rl_node_fac
         rl_text_copy(facts->user, sizeof facts->user, ours->user);
     rl_text_copy(facts->missing_rights, sizeof facts->missing_rights, ours->missing);
     rl_text_copy(facts->advisable_rights, sizeof facts->advisable_rights, ours->advisable);
+    rl_text_copy(facts->mark_rights, sizeof facts->mark_rights, ours->beside);
     rl_text_copy(facts->foreign_keys, sizeof facts->foreign_keys, ours->foreign_keys);
 }
 

@@ -45,7 +45,7 @@ static void describe(const struct rl_listing *listing, const struct rl_operation
     *listed = (redlock_listed){.size = sizeof *listed,
                                .name = lock->text + prefix,
                                .name_length = lock->key_length - prefix,
-                               .kind = REDLOCK_EXCLUSIVE,
+                               .kind = picture.shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE,
                                .foreign = look->foreign,
                                .votes = picture.votes,
                                .node_count = engine->node_count,
@@ -64,11 +64,11 @@ static bool is_listed(const struct rl_listing *listing, const redlock_listed *li
     return listed->votes >= listed->quorum || (listing->partial && listed->votes > 0);
 }
 
-/* That a walk failed concerns no lock in particular. */
-static void describe_blindness(struct rl_listing *listing, redlock_event *event)
+/* That a walk failed, or that one came to its end again, concerns no lock in particular. */
+static void describe_sight(struct rl_listing *listing, redlock_event *event)
 {
-    listing->blind_due = false;
-    event->change = REDLOCK_CHANGE_UNKNOWN;
+    listing->sight_due = false;
+    event->change = listing->blind ? REDLOCK_CHANGE_UNKNOWN : REDLOCK_CHANGE_SEEN;
     event->lock = (redlock_listed){.size = sizeof event->lock,
                                    .name = "",
                                    .node_count = rl_listing_engine(listing)->node_count,
@@ -86,8 +86,8 @@ bool rl_finds_next(struct rl_operation *operation, redlock_event *event)
     rl_finds_put_away(listing);
     if (listing->stopped || listing->stage == RL_LISTING_OVER)
         return false;
-    if (listing->blind_due) {
-        describe_blindness(listing, event);
+    if (listing->sight_due) {
+        describe_sight(listing, event);
         return true;
     }
     while ((link = rl_list_first(&listing->operation->looks)) != NULL) {

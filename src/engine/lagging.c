@@ -46,9 +46,23 @@ bool rl_lagging_any(const struct rl_engine *engine)
     return false;
 }
 
-bool rl_lagging_worth(const struct rl_engine *engine, struct rl_span waited)
+struct rl_span rl_lagging_patience(struct rl_engine *engine)
 {
-    int64_t patience_us = engine->config.connect_timeout.us;
+    struct rl_span patience = engine->config.connect_timeout;
+
+    for (struct rl_link *link = rl_list_first(&engine->lagging); link != NULL;
+         link = rl_list_next(&engine->lagging, link)) {
+        int64_t quarter_us = RL_CONTAINER(link, redlock_lock, lagging)->lease.config.ttl.us / 4;
+
+        if (quarter_us < patience.us)
+            patience = rl_span_us(quarter_us);
+    }
+    return patience;
+}
+
+bool rl_lagging_worth(struct rl_engine *engine, struct rl_span waited)
+{
+    int64_t patience_us = rl_lagging_patience(engine).us;
 
     for (uint32_t node = 0; node < engine->node_count; node++) {
         bool answers = engine->sessions[node].state >= RL_SESSION_GREETING;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/tally.h"
 #include "engine/finds.h"
 #include "engine/guard.h"
 #include "engine/looks.h"
@@ -86,18 +87,53 @@ void rl_listing_free(struct rl_operation *operation)
 
 /* ---- the end, for good or for now ---- */
 
-/* For the report: which nodes were gone through, and why others were not. */
+/* Whether the node cannot be asked now, for a reason that is to be told when that was one node too few. */
+static bool is_out_of_reach(const struct rl_engine *engine, uint32_t node)
+{
+    const struct rl_session *session = &engine->sessions[node];
+
+    return session->state != RL_SESSION_READY || session->ineligible == RL_CAUSE_DUPLICATE ||
+           rl_session_silent(session, engine->now);
+}
+
+/* For the report: which nodes were gone through, and why others were not; those that there was no need to ask are left out. */
 static void record_walk(struct rl_listing *listing)
 {
     struct rl_operation *operation = listing->operation;
     struct rl_engine *engine = rl_listing_engine(listing);
 
     for (uint32_t node = 0; node < engine->node_count && !listing->alone; node++) {
-        if (rl_node_set_has(listing->walked, node))
-            operation->record.nodes[node].answer.verdict = RL_GRANTED;
-        else if (engine->sessions[node].state != RL_SESSION_READY)
+        struct rl_node_record *record = &operation->record.nodes[node];
+
+        if (rl_node_set_has(listing->walked, node)) {
+            record->answer = (struct rl_answer){.verdict = RL_GRANTED, .ttl_left_ms = -2};
+            record->detail[0] = '\0';
+        } else if (engine->sessions[node].state != RL_SESSION_READY ||
+                   (listing->failed && listing->tries[node] == 0 && is_out_of_reach(engine, node))) {
             rl_record_refusal(operation->lock, node);
+        }
     }
+}
+
+/* By the rule of every other question: credentials and rights, a server that is named twice, or too few that answer. */
+static redlock_result why_failed(struct rl_listing *listing)
+{
+    uint32_t node_count = rl_listing_engine(listing)->node_count;
+    struct rl_tally tally = rl_tally_start(node_count);
+    enum rl_outcome reason;
+
+    record_walk(listing);
+    for (uint32_t node = 0; node < node_count; node++)
+        rl_tally_add(&tally, node, &listing->operation->record.nodes[node].answer);
+    reason = rl_tally_reason(&tally);
+    return reason == RL_OUTCOME_FORBIDDEN || reason == RL_OUTCOME_INVALID ? (redlock_result)reason
+                                                                          : REDLOCK_NO_QUORUM;
+}
+
+/* What time does not mend: acquisitions do not wait for it either. */
+static bool is_hopeless(redlock_result result)
+{
+    return result == REDLOCK_FORBIDDEN || result == REDLOCK_INVALID;
 }
 
 static void end_listing(struct rl_listing *listing, redlock_result result)
@@ -132,17 +168,20 @@ static void rest(struct rl_listing *listing, struct rl_span pause)
                   rl_time_min(rl_time_add(engine->now, pause), listing->give_up_at));
 }
 
-/* Too few nodes could be gone through. A watch goes on, and says so once. */
+/* Too few nodes could be gone through. A watch goes on, and says so once, unless it will never see anything. */
 static void fail_walk(struct rl_listing *listing)
 {
-    if (listing->operation->kind != RL_OPERATION_WATCH) {
-        end_listing(listing, rl_cause_forbids(listing->cause) ? REDLOCK_FORBIDDEN : REDLOCK_NO_QUORUM);
+    redlock_result result;
+
+    listing->failed = true;
+    result = why_failed(listing);
+    if (listing->operation->kind != RL_OPERATION_WATCH || (is_hopeless(result) && !listing->seen_once)) {
+        end_listing(listing, result);
         return;
     }
-    listing->failed = true;
-    listing->blind_due = !listing->blind;
+    listing->sight_due = !listing->blind;
     listing->blind = true;
-    if (listing->blind_due)
+    if (listing->sight_due)
         tell(listing);
     else
         rest(listing, listing->every);
@@ -158,8 +197,14 @@ static void end_walk(struct rl_listing *listing)
         end_listing(listing, REDLOCK_OK);
         return;
     }
+    listing->sight_due = listing->blind;
     listing->blind = false;
-    rest(listing, pause.us > listing->every.us ? pause : listing->every);
+    listing->seen_once = listing->walk_over = true;
+    listing->pause = pause.us > listing->every.us ? pause : listing->every;
+    if (listing->sight_due)
+        tell(listing);
+    else
+        rest(listing, listing->pause);
 }
 
 static void go_on(struct rl_listing *listing, enum rl_walk walk)
@@ -194,9 +239,10 @@ static void go_on(struct rl_listing *listing, enum rl_walk walk)
 
 static void begin_walk(struct rl_listing *listing)
 {
-    listing->rechecking = listing->failed = false;
+    listing->rechecking = listing->failed = listing->walk_over = false;
     rl_knowns_sweep(rl_listing_engine(listing), &listing->knowns);
-    go_on(listing, rl_walk_begin(listing));
+    /* With a server that is named twice nobody can say what a quorum has. */
+    go_on(listing, rl_listing_engine(listing)->duplicates == 0 ? rl_walk_begin(listing) : RL_WALK_FAILED);
 }
 
 /* What was found has been told of: the next page of this node, or the next node. */
@@ -281,6 +327,8 @@ static void take_wait(struct rl_listing *listing)
     listing->latest = look;
     if (picture.known && picture.free)
         end_listing(listing, REDLOCK_OK);
+    else if (is_hopeless(look->result))
+        end_listing(listing, look->result);
     else if (!rl_time_before(rl_listing_engine(listing)->now, listing->give_up_at))
         end_listing(listing, why_not_free(listing, look));
     else
@@ -307,6 +355,25 @@ static void compare_found(struct rl_listing *listing)
     }
 }
 
+/* WATCH of a single name: true when it has ended, for it was never seen and will not be. */
+static bool sees_nothing_ever(struct rl_listing *listing)
+{
+    struct rl_link *link = listing->alone ? rl_list_first(&listing->operation->looks) : NULL;
+    struct rl_operation *look;
+
+    if (link == NULL)
+        return false;
+    look = RL_CONTAINER(link, struct rl_operation, link);
+    listing->seen_once = listing->seen_once || look->result == REDLOCK_OK;
+    if (listing->seen_once || !is_hopeless(look->result))
+        return false;
+    rl_list_remove(link);
+    rl_finds_drop(rl_listing_engine(listing), listing->latest);
+    listing->latest = look;
+    end_listing(listing, look->result);
+    return true;
+}
+
 static void rest_alone(struct rl_listing *listing)
 {
     rest(listing, listing->latest != NULL ? pause_after(listing, listing->latest) : rl_span_us(0));
@@ -321,6 +388,8 @@ static void take_found(struct rl_listing *listing)
         take_wait(listing);
         return;
     }
+    if (listing->operation->kind == RL_OPERATION_WATCH && sees_nothing_ever(listing))
+        return;
     if (listing->operation->kind == RL_OPERATION_WATCH)
         compare_found(listing);
     if (!rl_list_empty(&listing->operation->looks))
@@ -369,17 +438,18 @@ void rl_listing_start(struct rl_operation *operation)
 
 void rl_listing_event(struct rl_operation *operation, const struct rl_event *event)
 {
+    static const char lost[] = "its connection was lost", late[] = "it has not answered within node_timeout";
     struct rl_listing *listing = operation->listing;
 
     if (event->kind == RL_EVENT_CANCEL) {
         end_listing(listing, REDLOCK_CANCELED);
     } else if (event->kind == RL_EVENT_ANSWER) {
         if (listing->stage == RL_LISTING_WALKING && event->question == listing->question)
-            go_on(listing, rl_walk_leave(listing, event->answer.cause));
+            go_on(listing, rl_walk_leave(listing, event->answer.cause, lost, strlen(lost)));
     } else if (event->kind == RL_EVENT_TIMER && !rl_time_before(event->now, operation->timer.at)) {
         rl_timers_set(&rl_listing_engine(listing)->timers, &operation->timer, RL_TIME_NEVER);
         if (listing->stage == RL_LISTING_WALKING)
-            go_on(listing, rl_walk_leave(listing, RL_CAUSE_TIMED_OUT));
+            go_on(listing, rl_walk_leave(listing, RL_CAUSE_TIMED_OUT, late, strlen(late)));
         else if (listing->stage == RL_LISTING_RESTING && listing->alone)
             look_again(listing);
         else if (listing->stage == RL_LISTING_RESTING)
@@ -425,6 +495,8 @@ bool rl_listing_resume(struct rl_operation *operation)
         rest_alone(listing);
     else if (listing->failed)
         rest(listing, listing->every);
+    else if (listing->walk_over)
+        rest(listing, listing->pause);
     else
         turn_page(listing);
     return true;
@@ -446,8 +518,7 @@ bool rl_listing_stop(struct rl_engine *engine, redlock_request request)
 
 void rl_listing_report(redlock_report *report, const struct rl_operation *operation)
 {
-    if (operation->listing != NULL && operation->kind == RL_OPERATION_WAIT &&
-        operation->listing->latest != NULL)
+    if (operation->listing != NULL && operation->listing->alone && operation->listing->latest != NULL)
         rl_report_look(report, operation, operation->listing->latest);
     else
         rl_report_operation(report, operation);

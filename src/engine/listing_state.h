@@ -35,13 +35,16 @@ struct rl_listing {
     /* The walk. */
     struct rl_page page;
     struct rl_time walk_began;
+    struct rl_span pause; /* WATCH: until the next one */
     uint32_t walk, node, question;
     uint64_t disconnects; /* of that node when its walk began: a cursor is worth nothing afterwards */
     rl_node_set walked;
     uint8_t tries[RL_NODES_MAX];
-    enum rl_cause cause; /* why the latest node could not be walked through */
-    bool blind;          /* WATCH: the latest walk failed, which is to be told, or was */
-    bool blind_due, failed;
+    bool blind;      /* WATCH: the latest walk failed, which is to be told, or was */
+    bool sight_due;  /* WATCH: that it is blind, or sees again, is to be told */
+    bool failed;     /* WATCH: the latest walk did */
+    bool walk_over;  /* WATCH: the latest walk is, and it rests for `pause` */
+    bool seen_once;  /* WATCH: something was seen, so that what keeps it from seeing now may pass */
     bool rechecking; /* WATCH: what the walk did not meet is looked at */
     char *reply;     /* the page under way; reply_length bytes */
     size_t reply_length;

@@ -63,6 +63,21 @@ void rl_record_refusal(redlock_lock *lock, uint32_t node)
                  refusal_words(engine, &engine->sessions[node]));
 }
 
+void rl_record_failure(redlock_lock *lock, uint32_t node, enum rl_cause cause, const char *words,
+                       size_t length)
+{
+    struct rl_record *record = find_record(lock);
+    struct rl_text detail;
+
+    assert(node < lock->engine->node_count);
+    if (record == NULL)
+        return;
+    record->nodes[node].answer = (struct rl_answer){.verdict = RL_FAILED, .cause = cause, .ttl_left_ms = -2};
+    record->nodes[node].latency_us = -1;
+    detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
+    rl_text_add_printable(&detail, words, length);
+}
+
 /* How many nodes named this owner. */
 static uint32_t count_named(const struct rl_record *record, uint32_t node_count, uint64_t owner)
 {

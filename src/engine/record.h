@@ -14,6 +14,10 @@ void rl_record_refusal(redlock_lock *lock, uint32_t node);
 void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
                      const struct rl_lock_reply *reply);
 
+/* The node did not do what a list or a watch asked it; `words` is what it said, if anything. */
+void rl_record_failure(redlock_lock *lock, uint32_t node, enum rl_cause cause, const char *words,
+                       size_t length);
+
 /* A node that cannot write, for want of memory or of a disk, is known as such until it grants or denies a lock again:
  * a waiter has no other way to learn why. */
 void rl_record_inability(struct rl_engine *engine, uint32_t node, const struct rl_lock_reply *reply);

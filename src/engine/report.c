@@ -390,7 +390,7 @@ static void write_line(redlock_report *report, const redlock_lock *lock, const s
         add_enough(&text, report, views, granted_words(kind));
     else
         add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,
-                   granted_words(kind));
+                   kind == RL_OPERATION_INIT ? "answered" : granted_words(kind));
     add_trouble(&text, views);
 }
 
@@ -535,8 +535,10 @@ struct rl_picture rl_report_picture(const struct rl_operation *look)
     struct rl_picture picture = {.now = engine->now, .ttl_left_ms = -2, .known = look->result == REDLOCK_OK};
     uint32_t free = 0;
 
-    for (uint32_t node = 0; node < engine->node_count; node++)
+    for (uint32_t node = 0; node < engine->node_count; node++) {
         free += record->nodes[node].answer.verdict == RL_GRANTED;
+        picture.shared = picture.shared || record->nodes[node].answer.shared;
+    }
     picture.free = free >= rl_quorum(engine->node_count);
     picture.fence = agreed_fence(look);
     if (record->named == 0)

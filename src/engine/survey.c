@@ -4,6 +4,7 @@
  */
 #include "engine/survey.h"
 
+#include "engine/admission.h"
 #include "engine/breaking.h"
 #include "engine/dispatch.h"
 #include "engine/record.h"
@@ -53,6 +54,31 @@ static void begin_break(struct rl_operation *operation)
         end_survey(operation, result);
 }
 
+/* Whether the operator's word can make a quorum of those that answered: a node that drops locks, or that cannot be told from another
+ * one, is not admitted by it. When it cannot, nobody is admitted: a minority is of no use. */
+static bool is_worth_the_word(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_tally *tally = &operation->tally;
+    rl_node_set able = tally->granted | tally->denied, ruled_out = 0;
+    const char *why;
+
+    for (rl_node_set left = able; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+
+        if (rl_admission_ruled_out(&engine->sessions[node].handshake.info, &why) != RL_CAUSE_NONE)
+            ruled_out |= rl_node_set_one(node);
+    }
+    if (rl_node_set_count(able & ~ruled_out) >= rl_quorum(tally->node_count))
+        return true;
+    for (rl_node_set left = ruled_out; left != 0; left &= left - 1)
+        rl_record_refusal(operation->lock, rl_node_set_first(left));
+    tally->granted &= ~ruled_out;
+    tally->denied &= ~ruled_out;
+    tally->ineligible |= ruled_out;
+    return false;
+}
+
 static void step(struct rl_operation *operation, const struct rl_event *event)
 {
     struct rl_tally *tally = &operation->tally;
@@ -77,17 +103,19 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
     }
     if (operation->kind == RL_OPERATION_BREAK)
         rl_breaking_end(operation, able >= rl_quorum(tally->node_count));
-    if (operation->searching && event->kind != RL_EVENT_CANCEL && tally->duplicate == 0 &&
-        (operation->force || tally->denied == 0)) {
-        give_the_word(operation);
+    if (operation->searching && event->kind != RL_EVENT_CANCEL && tally->duplicate == 0) {
+        if (!is_worth_the_word(operation))
+            end_survey(operation, (redlock_result)rl_tally_reason(tally));
+        else if (operation->force || tally->denied == 0)
+            give_the_word(operation);
+        else
+            end_survey(operation, REDLOCK_BUSY);
         return;
     }
     if (event->kind == RL_EVENT_CANCEL)
         end_survey(operation, REDLOCK_CANCELED);
     else if (tally->duplicate != 0)
         end_survey(operation, REDLOCK_INVALID);
-    else if (operation->searching)
-        end_survey(operation, REDLOCK_BUSY);
     else if (able >= rl_quorum(tally->node_count))
         end_survey(operation, REDLOCK_OK);
     else

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "engine/record.h"
 #include "engine/send.h"
 #include "wire/error_reply.h"
 
@@ -80,10 +81,15 @@ enum rl_walk rl_walk_on(struct rl_listing *listing)
     return next_node(listing);
 }
 
-enum rl_walk rl_walk_leave(struct rl_listing *listing, enum rl_cause cause)
+enum rl_walk rl_walk_leave(struct rl_listing *listing, enum rl_cause cause, const char *words, size_t length)
 {
-    listing->cause = cause;
+    rl_record_failure(listing->operation->lock, listing->node, cause, words, length);
     return next_node(listing);
+}
+
+static enum rl_walk leave(struct rl_listing *listing, enum rl_cause cause, const char *words)
+{
+    return rl_walk_leave(listing, cause, words, strlen(words));
 }
 
 static enum rl_walk keep_page(struct rl_listing *listing, const char *bytes, size_t length)
@@ -118,16 +124,17 @@ enum rl_walk rl_walk_take(struct rl_listing *listing, const struct rl_pending *p
         rl_listing_engine(listing)->sessions[listing->node].carried = 0;
         if (!pending->full && ask_page(listing, true))
             return RL_WALK_ASKED;
-        return rl_walk_leave(listing, RL_CAUSE_ERROR);
+        return leave(listing, RL_CAUSE_ERROR, "it does not keep scripts");
     case RL_PAGE_TOO_MUCH:
         listing->page.count /= 4;
         if (listing->page.count >= COUNT_MIN && ask_page(listing, false))
             return RL_WALK_ASKED;
-        return rl_walk_leave(listing, RL_CAUSE_MEMORY);
+        return leave(listing, RL_CAUSE_MEMORY, "its keys are too long for an answer");
     case RL_PAGE_ERROR:
-        return rl_walk_leave(listing, rl_error_cause(answer.error, answer.error_length));
+        return rl_walk_leave(listing, rl_error_cause(answer.error, answer.error_length), answer.error,
+                             answer.error_length);
     case RL_PAGE_NONSENSE:
         break;
     }
-    return rl_walk_leave(listing, RL_CAUSE_PROTOCOL);
+    return leave(listing, RL_CAUSE_PROTOCOL, "its answer makes no sense");
 }

@@ -11,7 +11,7 @@ enum rl_walk {
     RL_WALK_ASKED,  /* a node was asked for a page */
     RL_WALK_PAGE,   /* there is one: listing->answer */
     RL_WALK_DONE,   /* enough nodes were gone through */
-    RL_WALK_FAILED, /* too few can be; listing->cause has one reason */
+    RL_WALK_FAILED, /* too few can be; the record has why */
     RL_WALK_NO_MEMORY
 };
 
@@ -26,6 +26,6 @@ void rl_walk_drop_page(struct rl_listing *listing);
 enum rl_walk rl_walk_on(struct rl_listing *listing);
 
 /* The node cannot be gone through: on to another one. */
-enum rl_walk rl_walk_leave(struct rl_listing *listing, enum rl_cause cause);
+enum rl_walk rl_walk_leave(struct rl_listing *listing, enum rl_cause cause, const char *words, size_t length);
 
 #endif

@@ -126,6 +126,7 @@ const char *redlock_change_name(redlock_change change)
         [REDLOCK_CHANGE_HANDED_ON] = "handed on", [REDLOCK_CHANGE_RELEASED] = "released",
         [REDLOCK_CHANGE_EXPIRED] = "expired",     [REDLOCK_CHANGE_LOST] = "lost",
         [REDLOCK_CHANGE_BROKEN] = "broken",       [REDLOCK_CHANGE_UNKNOWN] = "unknown",
+        [REDLOCK_CHANGE_SEEN] = "seen",
     };
     size_t number = (size_t)change;
 

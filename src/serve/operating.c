@@ -53,9 +53,10 @@ static json_t *json_listed(const redlock_listed *lock)
 {
     json_t *object = json_pack(
         "{s:o, s:s, s:s, s:o, s:i, s:i, s:i, s:i}", "name", serve_json_text(lock->name, lock->name_length),
-        "kind", "exclusive", "state", lock->holder.broken ? "broken" : "held", "holder",
-        serve_json_holder(&lock->holder), "votes", (int)lock->votes, "nodes", (int)lock->node_count, "quorum",
-        (int)lock->quorum, "waiting", (int)lock->waiting);
+        "kind", lock->kind == REDLOCK_SHARED ? "shared" : "exclusive", "state",
+        lock->holder.broken ? "broken" : "held", "holder", serve_json_holder(&lock->holder), "votes",
+        (int)lock->votes, "nodes", (int)lock->node_count, "quorum", (int)lock->quorum, "waiting",
+        (int)lock->waiting);
 
     if (object != NULL && lock->ttl_left_ms >= 0)
         json_object_set_new(object, "holder_ttl_left_ms", json_integer(lock->ttl_left_ms));

@@ -29,7 +29,7 @@ static const char *const questions[QUESTIONS][WORDS_MAX] = {
 
 static const char a_key[] = "a key that is not there";
 
-enum need { ALWAYS, IF_GUARDED, ADVISABLE };
+enum need { ALWAYS, IF_GUARDED, ADVISABLE, BESIDE };
 
 static const struct probe {
     const char *right;
@@ -60,12 +60,14 @@ static const struct probe {
     {"+client|tracking", ADVISABLE, {"CLIENT", "TRACKING", "x"}},
     {"+client|caching", ADVISABLE, {"CLIENT", "CACHING", "x"}},
     {"+scan", ADVISABLE, {"SCAN", "x"}},
+    {"+hget", BESIDE, {"HGET", a_key, "x"}},
+    {"+hgetall", BESIDE, {"HGETALL", a_key}},
 };
 
 enum { PROBES = sizeof probes / sizeof probes[0] };
 
 /* The keys that locks live by: each is asked to be read and to be written, and lets nobody write it. */
-enum { LOCK_KEY, EPOCH, FLOOR, TERMS, FENCE, TAGGED_FENCE, LINE, TAGGED_LINE, KEYS };
+enum { LOCK_KEY, EPOCH, FLOOR, TERMS, FENCE, TAGGED_FENCE, LINE, TAGGED_LINE, MARK, BARRIER, KEYS };
 enum { KEY_PROBES = 2, TAGGED_ROOM = 4 };
 
 struct key {
@@ -89,6 +91,17 @@ static size_t add_tag(char *bytes, const struct rl_examine_command *command)
     memcpy(bytes, command->key, command->key_length);
     memcpy(bytes + command->key_length, "{x}", 3);
     return command->key_length + 3;
+}
+
+/* What is kept beside locks: notes and barriers. */
+static struct key beside_key(const struct rl_examine_command *command, const char *kind)
+{
+    struct key key = fixed_key(kind);
+
+    key.common = key.length + command->prefix_length;
+    memcpy(key.bytes + key.length, command->key, command->key_length);
+    key.length += command->key_length;
+    return key;
 }
 
 static struct key make_key(const struct rl_examine_command *command, int which)
@@ -120,6 +133,10 @@ static struct key make_key(const struct rl_examine_command *command, int which)
         key.length = rl_key_line(key.bytes, tagged, add_tag(tagged, command), "line");
         key.common = strlen(RL_KEY_LINE) + 1 + command->prefix_length;
         return key;
+    case MARK:
+        return beside_key(command, RL_KEY_MARK "once:");
+    case BARRIER:
+        return beside_key(command, RL_KEY_MARK "barrier:");
     default:
         memcpy(key.bytes, command->key, command->key_length);
         key.length = command->key_length;
@@ -331,14 +348,32 @@ static void add_word(char *list, size_t capacity, const char *word, size_t lengt
     rl_text_add(&text, ending);
 }
 
-/* The pattern that would allow a key: all that begins as locks of this client do. */
+static void add_right(struct rl_node_facts *facts, const struct probe *probe)
+{
+    size_t length = strlen(probe->right);
+
+    if (probe->need == ADVISABLE)
+        add_word(facts->advisable, sizeof facts->advisable, probe->right, length, "");
+    else if (probe->need == BESIDE)
+        add_word(facts->beside, sizeof facts->beside, probe->right, length, "");
+    else
+        add_word(facts->missing, sizeof facts->missing, probe->right, length, "");
+}
+
+/* The pattern that would allow a key: all that begins as locks of this client do. Without a prefix that is every key, and a node refuses any
+ * pattern after "~*". */
 static void add_pattern(struct rl_node_facts *facts, const struct key *key, int which)
 {
+    bool beside = which == MARK || which == BARRIER;
     char pattern[sizeof key->bytes + 1] = "~";
     size_t length = which == EPOCH || which == FLOOR || which == TERMS ? key->length : key->common;
+    size_t used = strlen(facts->missing);
 
+    if (used >= 2 && memcmp(facts->missing + used - 2, "~*", 2) == 0)
+        return;
     memcpy(pattern + 1, key->bytes, length);
-    add_word(facts->missing, sizeof facts->missing, pattern, length + 1, length == key->length ? "" : "*");
+    add_word(beside ? facts->beside : facts->missing, beside ? sizeof facts->beside : sizeof facts->missing,
+             pattern, length + 1, length == key->length ? "" : "*");
 }
 
 /* A node that cannot write refuses the attempt before it looks at what is wrong with it. */
@@ -383,15 +418,11 @@ void rl_examine_read(const struct rl_examine_command *command, const char *bytes
             add_word(facts->missing, sizeof facts->missing, "+info", 5, "");
     }
     for (size_t i = 0; i < PROBES; i++) {
-        bool advisable = probes[i].need == ADVISABLE;
-
         if (!is_asked(command, &probes[i]))
             continue;
         item = next_reply(&cursor, &inside);
         if (refusal_of(&item) == COMMAND_REFUSED)
-            add_word(advisable ? facts->advisable : facts->missing,
-                     advisable ? sizeof facts->advisable : sizeof facts->missing, probes[i].right,
-                     strlen(probes[i].right), "");
+            add_right(facts, &probes[i]);
     }
     for (int i = 0; i < key_count(command); i++) {
         item = next_reply(&cursor, &inside);

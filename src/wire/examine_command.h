@@ -34,6 +34,7 @@ struct rl_node_facts {
     char user[64];         /* whom it takes us for; empty not known */
     char missing[640];     /* rights that locks need and its user lacks, as in ACL SETUSER: "+get ~lock:*" */
     char advisable[80];    /* likewise, but locks work without them */
+    char beside[320];      /* likewise, for notes and barriers, which are no locks */
     char foreign_keys[80]; /* keys of the guard that hold something else, with blanks between them */
     enum rl_cause refused; /* why it can store nothing: no memory, no disk; else none */
     char refusal[128];     /* likewise, in its own words */

@@ -283,6 +283,9 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
 
     assert((kind != RL_COMMAND_ACQUIRE && !looks) || command->nameless || command->lock_kind != NULL);
     *reply = (struct rl_lock_reply){.answer = {.verdict = RL_FAILED, .ttl_left_ms = -2}};
+    bool shared = looks && first.type == RL_RESP_ARRAY && first.element_count == 1;
+    if (shared)
+        first = next_item(bytes, length, &offset);
     if (kind == RL_COMMAND_WATCH)
         reply->answer.armed =
             next_item(bytes, length, &offset).type == RL_RESP_STRING; /* OK, and not an error */
@@ -295,6 +298,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
             read_attempt(&first, &second, reply);
         else
             read_peek(command->lock_kind, &first, &second, reply);
+        reply->answer.shared = shared && reply->answer.verdict == RL_DENIED;
         return RL_READING_ANSWER;
     }
     if (first.type == RL_RESP_ERROR) {

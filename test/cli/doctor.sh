@@ -4,8 +4,10 @@
 # shellcheck disable=SC2034,SC2154,SC2317 # variables and functions of those that read this
 
 # examine: runs doctor for programs and keeps what it found.
-examine() {
-    try doctor --json
+examine() { examine_with -q; }
+# examine_with OPTION...: the same, with options.
+examine_with() {
+    try doctor --json "$@"
     printf '%s' "$out" >"$work/found.json"
 }
 # found ID [NODE]: the fix of such a finding; fails when there is none.
@@ -29,6 +31,15 @@ finds() {
 }
 # type_it: does what the last remedy says, as a person would.
 type_it() { PATH=$(dirname "$REDLOCK"):$PATH bash -c "$fix" >"$work/typed" 2>&1 </dev/null; }
+# rewrite: does what a remedy says that begins with "write X in place of Y", or "write Y?durable=yes", to the nodes.
+rewrite() {
+    local url=${fix#*write }
+    url=${url%%[ ,]*}
+    case $fix in
+    *' in place of '*) REDLOCK_NODES=${REDLOCK_NODES/"$(sed -E 's/.* in place of ([^ ;]+).*/\1/' <<<"$fix")"/"$url"} ;;
+    *) REDLOCK_NODES=${REDLOCK_NODES/"${url%[?&]durable=yes}"/"$url"} ;;
+    esac
+}
 # mended NAME ID [NODE]: after a new look the finding is gone.
 mended() {
     examine

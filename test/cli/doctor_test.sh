@@ -4,6 +4,7 @@
 # shellcheck disable=SC2016,SC2317 # single quotes are for other programs; checks are called by name
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/doctor.sh"
+shopt -s extglob
 
 # ---- nothing is wrong
 start_new_nodes
@@ -12,7 +13,20 @@ is 'a new fleet can lock nothing' "$code" 69
 finds 'and is quarantined' quarantine 1
 ok 'until it is admitted' has "$fix" 'redlock init'
 finds 'which leaves no margin' margin
-admit
+# The same fleet, for clients whose locks are short: a quarantine is then, too.
+printf '%s\n' "nodes = $REDLOCK_NODES" 'max_ttl = 500ms' >"$work/short.conf"
+fleet=$REDLOCK_NODES
+unset REDLOCK_NODES
+examine_with --config "$work/short.conf"
+finds 'waiting alone does not end it' quarantine 1
+ok 'as it has not begun' has "$out" 'from when a lock is next asked for'
+fix=${fix##*: }
+ok 'so the command that begins it is said, for these nodes' matches "$fix" "^redlock run doctor -w [0-9]+s --config $work/short.conf -- sleep 2$"
+ok 'typed, it waits for the end of it' type_it
+examine_with --config "$work/short.conf"
+is 'then all nodes may vote' "$code" 0
+export REDLOCK_NODES=$fleet
+fresh_nodes
 examine
 is 'a fleet that is well' "$code" 0
 ok 'in short' has "$out" '"summary":"5 nodes, 3 needed, 5 eligible: two more may fail"'
@@ -28,17 +42,40 @@ unset_nodes
 ok 'looking starts no nodes where none are configured' test ! -e "$REDLOCK_LOCAL_DIR"
 
 # ---- memory and persistence
+# start_keeping_node: node 1, which has a folder of its own, as its redis.conf says after the remedy (with options), or before.
+start_keeping_node() {
+    mkdir -p "$work/one"
+    redis-server --port 0 --unixsocket "$work/n1.sock" --save '' --dir "$work/one" --logfile "$work/n1.log" "$@" </dev/null >/dev/null 2>&1 &
+    node_pids[1]=$!
+    until_true is_up 1
+}
+kill_nodes 1
+start_keeping_node
+admit
+examine
 finds 'a node that keeps nothing' persistence 1
 type_it
-mended 'keeps something once that was typed' persistence 1
-ok 'the others still do not' test -n "$(found persistence 2)"
+examine
+finds 'loses nothing once that was typed, but that is not known' persistence 1
+ok 'until its URL says so' has "$fix" "write unix://$work/n1.sock?durable=yes"
 export REDLOCK_NODES_BEFORE=$REDLOCK_NODES
+rewrite
+mended 'as it is said' persistence 1
+ok 'the others still do not' test -n "$(found persistence 2)"
+exits 'it takes part in a lock' 0 run -q a -- true
+kill_nodes 1
+start_keeping_node --appendonly yes --appendfsync always
+examine
+ok 'and is not quarantined after a restart' lacks_finding quarantine 1
+is 'all of them may vote' "$code" 0
+REDLOCK_NODES=$REDLOCK_NODES_BEFORE
 REDLOCK_NODES=${REDLOCK_NODES/n2.sock/n2.sock?durable=yes}
 examine
 is 'one that is declared durable, and is not' "$code" 1
 finds 'is found' persistence 2
 type_it
 mended 'until every command is written' persistence 2
+fresh_nodes
 REDLOCK_NODES=$REDLOCK_NODES_BEFORE
 node 3 CONFIG SET maxmemory 100mb >/dev/null
 node 3 CONFIG SET maxmemory-policy allkeys-lru >/dev/null
@@ -116,67 +153,30 @@ until_true is_up 1
 examine
 finds 'a node that was restarted' quarantine 1
 ok 'has to be told so' has "$out" 'from when a lock is next asked for'
+ok 'with the command that begins it' matches "$fix" '^redlock run doctor -w [0-9]+s -- sleep 2 # any lock'
+fix=${fix/-w +([0-9])s/-w 1s}
 type_it
 examine
 finds 'once a lock was asked for' quarantine 1
 ok 'it has to wait' matches "$fix" '^wait [0-9ms]+$'
-
-# ---- rights
+# One of five that was restarted, and answers only when the others have granted the lock that begins its quarantine.
 fresh_nodes
-rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/security.md")
-for number in 1 2 3 4 5; do
-    # shellcheck disable=SC2086 # the words of the rule
-    node "$number" ACL SETUSER ${rule#user } >/dev/null
-done
-printf '%s\n' "nodes = $REDLOCK_NODES" 'prefix = lock:' 'user = locks' 'password_file = password' >"$work/acl.conf"
-(umask 077 && sed -nE 's/.* >([^ ]+) .*/\1/p' <<<"$rule" >"$work/password")
-as_locks() { env -u REDLOCK_NODES "$REDLOCK" "$@" --config "$work/acl.conf"; }
-examine_acl() {
-    as_locks doctor --json >"$work/found.json" 2>"$work/err"
-    code=$?
-    out=$(<"$work/found.json")
-}
-examine_acl
-is 'the documented rule is enough' "$code" 0
-finds 'notifications are advised' advisable-rights 1
-type_it
-examine_acl
-ok 'and can be allowed' lacks_finding advisable-rights 1
-node 2 ACL SETUSER locks -zadd -evalsha -get >/dev/null
-node 3 ACL SETUSER locks resetkeys '~lock:*' '~redlock-guard:*' >/dev/null
-node 4 ACL SETUSER locks -info >/dev/null
-examine_acl
-is 'missing rights are warnings' "$code" 1
-finds 'commands are named' rights 2
-ok 'each of them' matches "$fix" 'ACL SETUSER locks \+evalsha \+get \+zadd$'
-type_it
-finds 'patterns of keys are named' rights 3
-ok 'each of them' has "$fix" "'~redlock-fence:{lock:*' '~redlock-fence:lock:*' '~redlock-line:{lock:*' '~redlock-line::lock:*'"
-type_it
-finds 'INFO is named' rights 4
-type_it
-examine_acl
-ok 'typed, all of them are there' lacks_finding rights
-is 'and doctor is content' "$code" 0
-# words_of TEXT SIGN: the words that begin with it, in their order.
-words_of() { grep -oE "[$2][^ ']+" <<<"$1" | sort | paste -sd' '; }
-node 5 ACL SETUSER locks -@all >/dev/null
-examine_acl
-finds 'a user that may say nothing' rights 5
-is 'lacks each command of the documented rule, and no other' "$(words_of "$fix" +)" "$(words_of "$rule" +)"
-type_it
-node 5 ACL SETUSER locks resetkeys >/dev/null
-examine_acl
-finds 'one that may touch nothing' rights 5
-is 'lacks each pattern of it, and no other' "$(words_of "$fix" '~')" "$(words_of "$rule" '~')"
-type_it
-examine_acl
-is 'typed, doctor is content again' "$code" 0
-echo wrong >"$work/password"
-examine_acl
-finds 'wrong credentials' credentials 1
-ok 'are told where to set them' has "$fix" REDLOCK_PASSWORD
-is 'nothing can be locked' "$code" 69
+kill_nodes 5
+rm -f "$work/n5.sock"
+start_node 5
+until_true is_up 5
+examine
+finds 'one of five that was restarted' quarantine 5
+kill -STOP "${node_pids[5]}"
+PATH=$(dirname "$REDLOCK"):$PATH bash -c "$fix" >"$work/typed" 2>&1 </dev/null &
+started=$!
+lock_is_there() { [ "$(node 1 EXISTS doctor)" = 1 ]; }
+until_true lock_is_there
+kill -CONT "${node_pids[5]}"
+wait "$started"
+examine
+finds 'is reached by the command that is said, though it is slow' quarantine 5
+ok 'and its quarantine has begun' matches "$fix" '^wait [0-9ms]+$'
 
 # ---- the guard's own keys
 node 5 DEL redlock-guard:floor >/dev/null
@@ -222,40 +222,6 @@ finds 'are found' max-ttl
 printf '%s\n' "nodes = $REDLOCK_NODES" "${fix%,*}" >"$work/same.conf"
 env -u REDLOCK_NODES "$REDLOCK" doctor --json --config "$work/same.conf" >"$work/found.json"
 ok 'the line that is given fixes it' lacks_finding max-ttl
-
-# ---- TLS
-ec='ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
-# shellcheck disable=SC2086 # several options
-openssl req -x509 -newkey $ec -keyout "$work/ca.key" -out "$work/ca.pem" -days 400 -subj /CN=authority 2>/dev/null
-# shellcheck disable=SC2086
-openssl req -new -newkey $ec -keyout "$work/key.pem" -out "$work/node.csr" -subj /CN=node 2>/dev/null
-echo subjectAltName=IP:127.0.0.1 >"$work/extensions"
-# sign DAYS: the node's certificate, for so long.
-sign() {
-    openssl x509 -req -in "$work/node.csr" -CA "$work/ca.pem" -CAkey "$work/ca.key" -CAcreateserial -days "$1" \
-        -extfile "$work/extensions" -out "$work/cert.pem" 2>/dev/null
-}
-sign 5
-port=$(free_port)
-redis-server --port 0 --tls-port "$port" --tls-cert-file "$work/cert.pem" --tls-key-file "$work/key.pem" --tls-auth-clients no \
-    --tls-ca-cert-file "$work/ca.pem" --bind 127.0.0.1 --save '' --dir "$work" --logfile "$work/n7.log" </dev/null >/dev/null 2>&1 &
-node_pids[7]=$!
-until_true redis-cli --tls --cacert "$work/ca.pem" -p "$port" PING >/dev/null
-printf 'node = rediss://127.0.0.1:%s\ntls_ca = ca.pem\n' "$port" >"$work/tls.conf"
-examine_tls() { env -u REDLOCK_NODES "$REDLOCK" doctor --json --config "$work/tls.conf" >"$work/found.json" 2>"$work/err"; }
-examine_tls
-finds 'a certificate that ends soon' certificate 1
-sign 365
-fix=${fix#*: } fix=${fix/FILE/$work/cert.pem}
-type_it
-examine_tls
-ok 'is renewed as it is said' lacks_finding certificate || sed 's/^/# /' "$work/found.json" "$work/typed"
-printf 'node = rediss://127.0.0.1:%s\n' "$port" >"$work/tls.conf"
-examine_tls
-finds 'an authority that is not known' tls 1
-printf 'node = redis://127.0.0.1:%s\n' "$port" >"$work/tls.conf"
-examine_tls
-ok 'a node that wants TLS is found out' has "$(<"$work/found.json")" 'if it speaks TLS, write rediss://'
 
 # ---- local nodes
 unset REDLOCK_NODES

@@ -276,4 +276,7 @@ kill -TERM "$started"
 finish
 is 'signals: CMD is told, and its exit code is passed on' "$code/$out" 5/told
 ok 'signals: the lock is free' is_free signals
+# ---- all of them
+pains=$(grep -c '^# ---- ' "$0")
+is 'each of the 25 has its place here' "$((pains - 1))" 25
 done_testing

@@ -53,6 +53,10 @@ until_true has_event acquired
 exits 'two read at once' 0 run -n --format redisson --shared book -- true
 exits 'nobody writes meanwhile' 75 run -n --format redisson book -- true
 is 'the mode is that of readers' "$(node 1 HGET book mode)" read
+exits 'it is listed' 0 list --format redisson --json
+ok 'as shared' has "$out" '"kind":"shared"'
+exits 'and for people' 0 list --format redisson
+ok 'in words' has "$out" ', shared'
 is 'the reader has its lease' "$(node 1 KEYS '{book}:*:rwlock_timeout:1' | grep -c .)" 1
 touch "$work/go"
 finish

@@ -63,19 +63,18 @@ node 1 ACL SETUSER locks resetkeys '~lock:*' '~redlock-guard:*' '~redlock-fence:
 exits 'rights that are missing' 77 run -n --config "$work/acl.conf" a -- true
 says 'are called that' 'the nodes refused the rights'
 ok 'and named, with the patterns of keys, in the words that mend it' matches "$err" \
-    '  fix     on each node: ACL SETUSER locks \+eval \+pexpire .*~redlock-line:\{lock:\*'
+    "  fix     on each node: ACL SETUSER locks \\+eval \\+pexpire .*'~redlock-line:\\{lock:\\*'"
 ok 'nothing else is asked for' lacks "$err" '~redlock-guard'
 remedy=$(sed -n 's/^  fix     on each node: //p' "$work/err")
-# shellcheck disable=SC2086 # words of a command
-node 1 $remedy >/dev/null
+bash -c "redis-cli -s '$work/n1.sock' $remedy" >/dev/null
 exits 'typed, it works' 0 run -qn --config "$work/acl.conf" a -- true
 node 1 ACL SETUSER locks resetkeys '~other:*' >/dev/null
 exits 'keys that are not allowed' 77 run -n --config "$work/acl.conf" a -- true
-ok 'are named with the prefix' matches "$err" 'ACL SETUSER locks ~lock:\* ~redlock-guard:epoch ~redlock-guard:floor ~redlock-guard:terms'
+ok 'are named with the prefix' has "$err" "ACL SETUSER locks '~lock:*' '~redlock-guard:epoch' '~redlock-guard:floor' '~redlock-guard:terms'"
 echo wrong >"$work/password"
 exits 'wrong credentials' 77 run -n --config "$work/acl.conf" a -- true
 says 'are called that' 'the nodes refused the credentials'
-ok 'with what to set' matches "$err" '  fix     set REDLOCK_PASSWORD'
+ok 'with what to correct' has "$err" "  fix     correct the password in $work/password"
 
 # ---- the configuration
 for typo in nodez:node prefx:prefix max-ttl:max_ttl passwordfile:password_file require_node:require_nodes; do

@@ -1,6 +1,7 @@
 -- Who holds a lock in Redisson's format. What is there may be anybody's hash, of any size.
 -- KEYS[1] lock   ARGV[1] 1: for a reader, whom other readers are not in the way of
 -- Answers the owner; '' nobody, or too many to name one; nothing: only readers have it, and a reader asks
+--         {the owner}   readers share it, and this is one of them
 local mode = redis.pcall('HGET', KEYS[1], 'mode')
 if type(mode) == 'table' then
     return mode
@@ -20,4 +21,5 @@ end
 if mode == 'write' then
     first = string.gsub(first, ':write$', '')
 end
-return string.sub(first, 1, 511)
+first = string.sub(first, 1, 511)
+return mode == 'read' and {first} or first
