@@ -73,7 +73,8 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
     return command;
 }
 
-/* Native compare-and-delete, unless the lock was broken: the mark that is there now is taken away by the script only. */
+/* Native compare-and-delete, unless the lock was broken: the mark that is there now is taken away by the script only. Nor for what is
+ * sent again in full: the native command was tried before. */
 static unsigned release_features(const struct rl_session *session, const redlock_lock *lock)
 {
     return lock->broken_on != 0 ? 0 : session->handshake.info.features;
@@ -85,7 +86,7 @@ static void write_alone(struct rl_session *session, struct rl_pending *pending, 
     char owner[RL_OWNER_MAX + 1];
     struct rl_lock_command command = make_command(pending, session->node, owner);
     const struct rl_script *script = rl_lock_command_script(&command);
-    unsigned features = release_features(session, pending->subject);
+    unsigned features = pending->full ? 0 : release_features(session, pending->subject);
 
     command.prove = prove;
     if (script != NULL && rl_script_first_use(&session->carried, script))
