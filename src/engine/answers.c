@@ -97,6 +97,13 @@ static bool needs_another_form(struct rl_session *session, const struct rl_pendi
     return true;
 }
 
+/* A native release knows nothing of the mark that a break leaves in place of the owner: the script looks at what it did not find. That
+ * is rare: nodes that denied a round are not asked to undo it. */
+static bool may_be_broken(const struct rl_pending *pending, enum rl_verdict verdict)
+{
+    return pending->native != 0 && verdict == RL_DENIED;
+}
+
 /* The guard takes what it says; whoever asked for it is told whether the node is fit. */
 static void on_admission(struct rl_engine *engine, struct rl_session *session,
                          const struct rl_pending *pending, const char *bytes, size_t length)
@@ -286,6 +293,8 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     voted = reply.answer.verdict != RL_FAILED;
     if (proof == RL_PROOF_SAME && needs_another_form(session, pending, reading, reply.answer.cause)) {
         send_again(lock, session->node, pending, reading != RL_READING_ANSWER);
+    } else if (may_be_broken(pending, reply.answer.verdict)) {
+        send_again(lock, session->node, pending, true);
     } else {
         if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
             rl_lock_reply_refuse(&reply);

@@ -77,7 +77,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
 }
 
 /* Native compare-and-delete, unless somebody may stand in line, or the lock was broken: the mark that is there now is taken away by the
- * script only. */
+ * script only. Nor for what is sent again in full: the native command was tried before. */
 static unsigned release_features(const struct rl_session *session, const redlock_lock *lock)
 {
     return lock->broken_on != 0 || lock->kind->stands_in_line ? 0 : session->handshake.info.features;
@@ -89,7 +89,7 @@ static void write_alone(struct rl_session *session, struct rl_pending *pending, 
     char owner[RL_OWNER_MAX + 1];
     struct rl_lock_command command = make_command(pending, session->node, owner);
     const struct rl_script *script = rl_lock_command_script(&command);
-    unsigned features = release_features(session, pending->subject);
+    unsigned features = pending->full ? 0 : release_features(session, pending->subject);
 
     command.prove = prove;
     if (script != NULL && rl_script_first_use(&session->carried, script))

@@ -230,7 +230,7 @@ static void close_insists_while_a_node_is_loading(void **state)
 
 /* ---- commands that a user may not say --------------------------------------------------------------------- */
 
-/* A server that has a command for it, and a user who may not use that. */
+/* A server that has a command for it, and what it says to a user who may not use that; NULL: everybody may. */
 struct native {
     const char *info, *command, *refusal;
 };
@@ -242,7 +242,8 @@ static void pretend_to_be(struct fake_node *fake, const struct native *native, i
     snprintf(text, sizeof text, "%srun_id:%040d\r\nrole:master\r\n", native->info, number);
     snprintf(reply, sizeof reply, "$%zu\r\n%s\r\n", strlen(text), text);
     fake_node_reply(fake, "INFO", reply);
-    fake_node_fail(fake, native->command, native->refusal);
+    if (native->refusal != NULL)
+        fake_node_fail(fake, native->command, native->refusal);
 }
 
 /* The documented rights do not name the commands of the latest servers: the script does the same. */
@@ -283,6 +284,36 @@ static void a_delifeq_that_is_not_allowed_gives_way_to_the_script(void **state)
                          "NOPERM User locker has no permissions to run the 'delifeq' command"});
 }
 
+/* The native commands know nothing of the mark that a break leaves: without the script it would keep others out until it ends. */
+static void a_native_release_that_finds_another_value_is_followed_by_the_script(void **state)
+{
+    static const struct native natives[] = {
+        {"redis_version:8.4.0\r\n", "DELEX", NULL},
+        {"redis_version:7.2.4\r\nvalkey_version:9.0.0\r\n", "DELIFEQ", NULL}};
+
+    (void)state;
+    for (size_t n = 0; n < 2; n++) {
+        struct fake_node *fakes[FAKES];
+        redlock_report report = detailed_report();
+
+        start_fakes(fakes);
+        for (int i = 0; i < FAKES; i++) {
+            pretend_to_be(fakes[i], &natives[n], i + 1);
+            fake_node_reply(fakes[i], natives[n].command, ":0\r\n");
+            fake_node_reply(fakes[i], "EVAL", ":-5\r\n");
+        }
+        redlock_client *client = open_warm_client(fake_urls(fakes));
+        redlock_lock *lock = take_lock(client, "native", LONG_TTL_MS);
+        assert_result(REDLOCK_NOT_HELD, redlock_release(lock, &report), &report);
+        assert_int_equal(report.broken, 1);
+        redlock_lock_free(lock);
+        redlock_client_close(client);
+        for (int i = 0; i < FAKES; i++)
+            assert_int_equal(fake_node_received(fakes[i], natives[n].command), 1);
+        stop_fakes(fakes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +326,7 @@ int main(void)
         cmocka_unit_test(close_insists_while_a_node_is_loading),
         cmocka_unit_test(a_delex_that_is_not_allowed_gives_way_to_the_script),
         cmocka_unit_test(a_delifeq_that_is_not_allowed_gives_way_to_the_script),
+        cmocka_unit_test(a_native_release_that_finds_another_value_is_followed_by_the_script),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
