@@ -1188,6 +1188,49 @@ template <class Item, class Each> struct visit {
     }
 };
 
+/* One call of redlock_update(): what the callable makes stays until that has returned. */
+template <class Change> struct updating {
+    Change &change;
+    std::optional<std::string> made{};
+    std::exception_ptr thrown{};
+
+    static int run(void *context, const void *value, std::size_t length, const void **next,
+                   std::size_t *next_length) noexcept
+    {
+        auto *own = static_cast<updating *>(context);
+
+        try {
+            own->made =
+                own->change(value == nullptr ? std::optional<std::string_view>()
+                                             : std::string_view(static_cast<const char *>(value), length));
+        } catch (...) {
+            own->thrown = std::current_exception();
+            return 1;
+        }
+        *next = own->made ? own->made->data() : nullptr;
+        *next_length = own->made ? own->made->size() : 0;
+        return 0;
+    }
+};
+
+/* One call of redlock_barrier(). */
+template <class Waiting> struct meeting {
+    Waiting &waiting;
+    std::exception_ptr thrown{};
+
+    static int look(void *context, std::uint32_t arrived) noexcept
+    {
+        auto *own = static_cast<meeting *>(context);
+
+        try {
+            return go_on(own->waiting, arrived) ? 0 : 1;
+        } catch (...) {
+            own->thrown = std::current_exception();
+            return 1;
+        }
+    }
+};
+
 /* begin(context, id) makes the C call. The id is there before the callback can run. */
 template <class Done, class Begin>
 redlock_result launch(const std::shared_ptr<core> &core, std::unique_ptr<holding> *kept, Done done,
@@ -1606,6 +1649,79 @@ class client
         redlock_break_spec raw = detail::to_break(name, id, grace);
 
         return static_cast<result>(redlock_break(native_handle(), &raw, why.prepare()));
+    }
+    /* Changes one key of one node without a lock, by WATCH, MULTI and EXEC. change(std::optional<std::string_view>) gets the value, none when there is
+     * no such key, and returns a std::optional<std::string>: the new one, or none to delete the key. It runs anew when somebody else was
+     * quicker; what it throws leaves the key alone, and is thrown here. */
+    template <class Change>
+    void update(std::string_view key, Change change, std::uint32_t node = 0, std::uint32_t tries = 0)
+    {
+        detail::or_throw(
+            [&](redlock::report &why) { return update(key, std::move(change), node, tries, why); });
+    }
+    template <class Change>
+    result update(std::string_view key, Change change, std::uint32_t node, std::uint32_t tries,
+                  redlock::report &why)
+    {
+        detail::updating<Change> doing{change};
+        redlock_result made = redlock_update(native_handle(), node, key.data(), key.size(), doing.run, &doing,
+                                             tries, why.prepare());
+
+        if (doing.thrown != nullptr)
+            std::rethrow_exception(doing.thrown);
+        return static_cast<result>(made);
+    }
+    /* Notes at all nodes that something of this name was done, for as long as that is kept: see redlock_mark(). Meant for holders of a lock. */
+    void mark(std::string_view name, std::chrono::milliseconds age, std::chrono::milliseconds keep)
+    {
+        detail::or_throw([&](redlock::report &why) { return mark(name, age, keep, why); });
+    }
+    result mark(std::string_view name, std::chrono::milliseconds age, std::chrono::milliseconds keep,
+                redlock::report &why)
+    {
+        return static_cast<result>(redlock_mark(native_handle(), name.data(), name.size(), age.count(),
+                                                keep.count(), why.prepare()));
+    }
+    /* How long ago that was, by the nodes' clocks; none when it is not known to have been done. */
+    std::optional<std::chrono::milliseconds> marked(std::string_view name)
+    {
+        redlock::report why;
+        std::int64_t age_ms = 0;
+        auto made = static_cast<result>(
+            redlock_marked(native_handle(), name.data(), name.size(), &age_ms, why.prepare()));
+
+        if (made == result::ok)
+            return std::chrono::milliseconds(age_ms);
+        if (made != result::not_held)
+            throw_error(why);
+        return std::nullopt;
+    }
+    /* Waits until so many parties have come, and goes on with them: see redlock_barrier(). waiting(std::uint32_t) hears some times a second how many
+     * wait, and ends the wait by returning false. */
+    void barrier(std::string_view name, std::uint32_t parties)
+    {
+        detail::or_throw([&](redlock::report &why) {
+            return barrier(
+                name, parties, forever(), [](std::uint32_t) {}, why);
+        });
+    }
+    template <class Waiting>
+    result barrier(std::string_view name, std::uint32_t parties, std::chrono::milliseconds wait,
+                   Waiting waiting, redlock::report &why, std::chrono::milliseconds lease = {})
+    {
+        detail::meeting<Waiting> meeting{waiting};
+        redlock_barrier_spec raw = REDLOCK_BARRIER_SPEC_INIT;
+
+        raw.name = name.data();
+        raw.name_length = name.size();
+        raw.parties = parties;
+        raw.lease_ms = detail::to_ms32(lease);
+        raw.waiting = meeting.look;
+        raw.context = &meeting;
+        redlock_result made = redlock_barrier(native_handle(), &raw, to_wait(wait), why.prepare());
+        if (meeting.thrown != nullptr)
+            std::rethrow_exception(meeting.thrown);
+        return static_cast<result>(made);
     }
     /* The operator's word that no lock can be held anywhere: see redlock_init_nodes(). */
     void init_nodes(bool force = false)

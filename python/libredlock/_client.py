@@ -8,8 +8,9 @@ import os
 import threading
 import time
 import weakref
-from typing import Iterable, Optional, Union
+from typing import Callable, Iterable, Optional, Union
 
+from . import _beside
 from ._errors import Canceled, Result, error
 from ._library import Options, Stats, lib, sized
 from ._lock import Lock, milliseconds, reporter, to_bytes
@@ -170,6 +171,33 @@ class Client:
         if code != 0:
             raise error(code, reporter().raw)
         return {name: getattr(raw, name) for name, kind in Stats._fields_ if kind in (ctypes.c_uint64, ctypes.c_int64)}
+
+    # ---- without a lock ----
+
+    def update(self, key, change: "Callable[[Optional[bytes]], Union[bytes, str, None]]", *, node: int = 0,
+               tries: int = 100) -> Optional[bytes]:
+        """Changes one key of one node (from 0) by WATCH, MULTI and EXEC, and returns what was stored.
+
+        change gets the value, None when there is no such key, and returns the new one; None deletes the key. It runs anew when somebody else changed
+        the key meanwhile: Timeout when that was so in each of the tries. An exception in it leaves the key alone, and is raised here.
+        """
+        return _beside.update(self.opened(), key, change, node, tries)
+
+    def mark(self, name, *, keep: float, age: float = 0.0) -> None:
+        """Notes at the nodes that something was done `age` seconds ago, for `keep` seconds; meant for the holder of a lock. See redlock_mark(3)."""
+        _beside.mark(self.opened(), name, age, keep)
+
+    def marked(self, name) -> Optional[float]:
+        """How many seconds ago it was noted to be done, by the nodes' clocks; None: not, or longer ago than that is kept."""
+        return _beside.marked(self.opened(), name)
+
+    def barrier(self, name, parties: int, *, wait: Optional[float] = None, lease: float = 15.0,
+                waiting: "Optional[Callable[[int], object]]" = None) -> None:
+        """Waits until so many have come, wherever they are, and goes on with them; Timeout when `wait` seconds are over. See redlock_barrier(3).
+
+        waiting is called some times a second with how many wait; when it returns False this one gives up (Canceled).
+        """
+        _beside.barrier(self.opened(), name, parties, wait, lease, waiting)
 
     # ---- the end ----
 

@@ -64,6 +64,8 @@ class Options(Structure):
 LOCK_EVENT = CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Report))
 ACQUIRED = CFUNCTYPE(None, c_void_p, c_int, c_void_p, POINTER(Report))
 DONE = CFUNCTYPE(None, c_void_p, c_int, POINTER(Report))
+UPDATE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t))
+WAITING = CFUNCTYPE(c_int, c_void_p, c_uint32)
 
 
 class Spec(Structure):
@@ -72,6 +74,13 @@ class Spec(Structure):
         ("auto_extend", c_uint32), ("renew_ms", c_uint32), ("max_extensions", c_uint32), ("max_hold_ms", c_int64),
         ("unbound", c_uint32), ("why", c_char_p), ("on_lost", LOCK_EVENT), ("on_renewed", LOCK_EVENT), ("context", c_void_p),
         ("tag", c_char_p), ("tag_length", c_size_t),
+    ]
+
+
+class BarrierSpec(Structure):
+    _fields_ = [
+        ("size", c_size_t), ("name", c_char_p), ("name_length", c_size_t), ("parties", c_uint32), ("lease_ms", c_uint32),
+        ("waiting", WAITING), ("context", c_void_p),
     ]
 
 
@@ -107,6 +116,10 @@ FUNCTIONS = {
     "redlock_release": (c_int, [c_void_p, POINTER(Report)]),
     "redlock_release_owner": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(Report)]),
     "redlock_inspect": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(Report)]),
+    "redlock_update": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t, UPDATE, c_void_p, c_uint32, POINTER(Report)]),
+    "redlock_mark": (c_int, [c_void_p, c_char_p, c_size_t, c_int64, c_int64, POINTER(Report)]),
+    "redlock_marked": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_int64), POINTER(Report)]),
+    "redlock_barrier": (c_int, [c_void_p, POINTER(BarrierSpec), c_int64, POINTER(Report)]),
     "redlock_lock_free": (None, [c_void_p]),
     "redlock_lock_validity_ms": (c_int64, [c_void_p]),
     "redlock_lock_fence": (c_uint64, [c_void_p]),

@@ -3,6 +3,7 @@
  */
 #include <stdbool.h>
 
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
@@ -13,13 +14,39 @@
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 
+enum { PATIENCE_MS = 1000 }; /* once all have come, until somebody is told why it does not open */
+
 struct waiting {
     const struct cli_options *options;
+    const struct cli_session *session;
     struct cli_signals signals;
-    int signal;    /* that ended it */
-    bool told;     /* somebody was told how many have come: */
-    uint32_t last; /* so many */
+    int signal;        /* that ended it */
+    bool told;         /* somebody was told how many have come: */
+    uint32_t last;     /* so many */
+    int64_t all_at_ms; /* when all had come; 0 not yet */
+    bool explained;
 };
+
+/* All have come, and it does not open: it needs a lock for a moment, and so nodes that may vote. */
+static void explain(struct waiting *waiting, uint32_t arrived)
+{
+    redlock_report report = cli_session_report(waiting->session);
+    int64_t now = cli_clock_now();
+
+    if (arrived < waiting->options->parties)
+        waiting->all_at_ms = 0;
+    else if (waiting->all_at_ms == 0)
+        waiting->all_at_ms = now;
+    if (waiting->explained || waiting->all_at_ms == 0 || now - waiting->all_at_ms < PATIENCE_MS)
+        return;
+    waiting->explained = true;
+    (void)!redlock_inspect(waiting->session->client, NULL, 0, &report);
+    if (report.eligible < report.quorum) {
+        cli_output_note("%s: all have come, but %u of %u nodes may vote, and it takes %u to open it",
+                        waiting->options->words[0], report.eligible, report.node_count, report.quorum);
+        cli_output_hint("see", "redlock status");
+    }
+}
 
 static int look(void *context, uint32_t arrived)
 {
@@ -37,6 +64,8 @@ static int look(void *context, uint32_t arrived)
                         (long long)waiting->options->parties);
     waiting->told = true;
     waiting->last = arrived;
+    if (waiting->signal == 0)
+        explain(waiting, arrived);
     return waiting->signal;
 }
 
@@ -73,6 +102,7 @@ static int wait_for_all(struct waiting *waiting, const struct cli_session *sessi
     spec.name = options->words[0];
     spec.parties = (uint32_t)options->parties;
     spec.lease_ms = options->ttl_ms == CLI_NOT_GIVEN ? 0 : (uint32_t)options->ttl_ms;
+    waiting->session = session;
     spec.waiting = look;
     spec.context = waiting;
     report.result = redlock_barrier(session->client, &spec, options->wait_ms, &report);

@@ -295,6 +295,10 @@ static bool read_script_wish(const struct serve_asked *asked, const struct serve
         }
         wish->same_bytes = (size_t)same;
         return read_ms(asked, values[2], 1, &wish->ms);
+    case SERVE_MEANS_LOCK:
+        wish->action = serve_text_is(values[2], "yes") ? SERVE_EXTEND_OR_TAKE : SERVE_EXTEND;
+        wish->form = SERVE_FORM_OK_OR_NIL;
+        return read_ms(asked, values[1], 1, &wish->ms);
     case SERVE_MEANS_TAKE:
         wish->action = SERVE_TAKE;
         return read_ms(asked, values[1], 1, &wish->ms);

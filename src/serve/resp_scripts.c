@@ -1,6 +1,7 @@
 /*
  * The scripts of the Redis lock libraries that are known; see resp_scripts.h. The digests are those of redis-py 5 to 8,
- * redlock-py 1.0, pottery 3.0, node-redlock 4.2 and 5.0, redsync 4, bsm/redislock 0.9 and rslock 0.10.
+ * redlock-py 1.0, pottery 3.0, node-redlock 4.2 and 5.0, redsync 4, bsm/redislock 0.9, redlock-rb 2
+ * and rslock 0.10.
  */
 #include "serve/resp_scripts.h"
 
@@ -30,6 +31,8 @@ static const struct serve_script scripts[] = {
     {"cf0e94b2e9ffc7e04395cf88f7583fc309985910", "bsm/redislock", SERVE_MEANS_RELEASE, 1},
     {"6484da7d58920897fdc22b7f9afd1a3d47524ea8", "bsm/redislock", SERVE_MEANS_LEFT_OR_MINUS_3, 1},
     {"80a1b5f2cfccec3b7119ba7721d2127682b691a7", "bsm/redislock", SERVE_MEANS_OBTAIN, 3},
+    {"ceb2b2062e40c51a2b3963fd078bc71f11bdc65c", "redlock-rb", SERVE_MEANS_LOCK, 3},
+    {"8e4905cee18e7c3188d10f2b8b170e403baed34f", "redlock-rb", SERVE_MEANS_RELEASE, 1},
     {"daf86bbf8740dd3ca86733367a016364b2110627", "rslock", SERVE_MEANS_RELEASE, 1},
     {"17a49af0c4b1a9034503fa84f3570f5ca76c4cbf", "rslock", SERVE_MEANS_EXTEND, 2},
 };

@@ -15,6 +15,7 @@ enum serve_meaning {
     SERVE_MEANS_EXTEND_BY, /* value, ms, "0" adds to what is left, anything else replaces it: 1, else 0 */
     SERVE_MEANS_EXTEND_OR_TAKE, /* value, ms: 1, else 0 */
     SERVE_MEANS_TAKE,           /* value, ms: 1, else 0 */
+    SERVE_MEANS_LOCK,           /* value, ms, "yes" takes a free one too: OK, else nil */
     SERVE_MEANS_OBTAIN,         /* value, length of its random part, ms: OK, else nil */
     SERVE_MEANS_LEFT,           /* value: ms left, else 0 */
     SERVE_MEANS_LEFT_OR_MINUS_3 /* value: ms left, else -3 */

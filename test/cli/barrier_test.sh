@@ -69,6 +69,15 @@ exits 'nor without the right to open it' 77 barrier meet --parties 1
 says 'and that is said' 'the lock that opens it'
 for number in 1 2 3 4 5; do node "$number" ACL SETUSER default '~*' >/dev/null; done
 
+# ---- nodes that may not vote
+for number in 1 2 3 4 5; do node "$number" FLUSHALL >/dev/null; done
+start barrier quarantined --parties 1
+ok 'where nodes may not vote it says so' until_true grep -q 'all have come, but [0-2] of 5 nodes may vote, and it takes 3 to open it' "$work/err"
+kill -TERM "$started"
+finish
+is 'and can be ended' "$code" 143
+"$REDLOCK" init --yes -q
+
 # ---- signals and deaths
 nobody() { [ "$(parties 1 meet)" = 0 ]; }
 start barrier meet --parties 2

@@ -128,6 +128,49 @@ had = {int(line.split()[0]) for line in open(sys.argv[2])}
 assert had <= told, f"told {told}, and there were {had}"
 END
 
+# ---- a whole host that freezes: what runs there goes on for a moment when it thaws, before it is ended; the fence keeps that out
+cat >"$work/store.sh" <<'END'
+# store.sh FILE FENCE: writes, unless somebody with a higher fence has.
+exec 9>>"$1.lock"
+flock 9
+if [ "$2" -ge "$(tail -n 1 "$1")" ]; then echo "$2" >>"$1"; else echo "$2" >>"$1.refused"; fi
+END
+echo 0 >"$work/store"
+write='while :; do sh "$0" "$1" "$REDLOCK_FENCE"; sleep 0.02; done'
+above() { [ "$(tail -n 1 "$work/store")" -gt "$1" ]; }
+for host in 1 2; do
+    "$REDLOCK" elect frozen --ttl 2s -- sh -c "$write" "$work/store.sh" "$work/store" >>"$work/out" 2>>"$work/err.host$host" </dev/null &
+    pids[host$host]=$!
+    started_pids+=("$!")
+    until_true above 0
+done
+first=$(tail -n 1 "$work/store")
+tree() { # PID: it and all below
+    local child
+    echo "$1"
+    for child in $(pgrep -P "$1"); do tree "$child"; done
+}
+# The loop starts processes all the time: until nothing new is found, with everything that was found stopped.
+freeze() {
+    local -a found=()
+    frozen=()
+    mapfile -t found < <(tree "${pids[host1]}")
+    while [ "${#found[@]}" != "${#frozen[@]}" ]; do
+        frozen=("${found[@]}")
+        kill -STOP "${frozen[@]}" 2>/dev/null
+        mapfile -t found < <(tree "${pids[host1]}")
+    done
+}
+freeze
+ok 'a leader whose host freezes is followed by another' until_true above "$first"
+kill -CONT "${frozen[@]}" 2>/dev/null
+ok 'and is not the leader any more when it thaws' until_true grep -q 'no longer the leader' "$work/err.host1"
+ok 'what it still wrote was kept out by its fence' sort -nc "$work/store"
+for host in 1 2; do
+    kill -TERM "${pids[host$host]}" 2>/dev/null
+    wait "${pids[host$host]}" 2>/dev/null
+done
+
 # ---- ends, and what is refused
 exits 'when CMD ends by itself it ends too, with its code' 3 elect other -- sh -c 'exit 3'
 ok 'and gives the lock back' until_true copies_are other 0

@@ -49,7 +49,20 @@ END
 exits 'when the period is over it runs again' 0 once report --every 1h -- sh -c "echo next >>'$ran'"
 is 'once more' "$(paste -sd' ' "$ran")" next
 
-# ---- five hosts, one of them 30 s ahead and one 30 s behind, whose CMD fails at first
+# ---- five hosts (a name space each for network, host name and the clocks that count from the start of the machine), one of them 30 s ahead and one 30 s behind,
+# whose CMD fails at first
+on_host() { # HOST CMD...: with a clock of its own
+    local host=$1
+    shift
+    "${spaces[@]}" env "${preload[@]}" CLOCK_SHIM="$work/host$host/clock" "$@"
+}
+set_spaces() { # HOST
+    spaces=(unshare --map-root-user --net --uts --time --fork --boottime "$(($1 * 10000))" --monotonic "$(($1 * 20000))"
+        sh -c 'echo "host$0" >/proc/sys/kernel/hostname && exec "$@"' "$1")
+}
+set_spaces 1
+has_spaces=yes
+"${spaces[@]}" true 2>/dev/null || has_spaces=no
 : >"$ran"
 hosts=()
 for host in 1 2 3 4 5; do
@@ -62,7 +75,8 @@ for host in 1 2 3 4 5; do
 done
 preload=()
 is_sanitized || preload=("LD_PRELOAD=$BUILD/test/clock_shim.so")
-shown() { env "${preload[@]}" CLOCK_SHIM="$work/host$1/clock" date +%s; }
+spaces=()
+shown() { on_host "$1" date +%s; }
 if is_sanitized; then
     ok 'clocks of hosts differ # SKIP a sanitizer comes first' true
 else
@@ -70,16 +84,24 @@ else
 fi
 for host in 1 2 3 4 5; do
     (
+        [ "$has_spaces" = no ] || set_spaces "$host"
         for _ in 1 2 3; do
-            env "${preload[@]}" CLOCK_SHIM="$work/host$host/clock" "$REDLOCK" once -q nightly --every 1h -- \
-                sh -c "if mkdir '$work/tried' 2>/dev/null; then echo failed >>'$ran'; exit 1; fi; echo done >>'$ran'"
+            on_host "$host" "$REDLOCK" once -q nightly --every 1h -- sh -c \
+                "uname -n >>'$work/names'; cat /proc/uptime >>'$work/uptimes'
+                if mkdir '$work/tried' 2>/dev/null; then echo failed >>'$ran'; exit 1; fi; echo done >>'$ran'"
         done
-    ) </dev/null >/dev/null 2>&1 &
+    ) </dev/null >>"$work/hosts.out" 2>&1 &
     hosts+=("$!")
     started_pids+=("$!")
 done
 wait "${hosts[@]}"
 is 'five hosts do it once, after the failure of one' "$(paste -sd' ' "$ran")" 'failed done'
+if [ "$has_spaces" = yes ]; then
+    is 'each of which is a host of its own' "$(grep -cE '^host[1-5]$' "$work/names")" 2
+    ok 'that has been up for hours by its clock' awk '$1 < 10000 { exit 1 }' "$work/uptimes"
+else
+    ok 'each of which is a host of its own # SKIP no name spaces here' true
+fi
 
 # ---- what is refused
 exits 'a period is needed' 64 once report -- true

@@ -216,34 +216,56 @@ static void a_text_without_an_end_is_no_lock(void **state)
     redlock_client_close(client);
 }
 
+/* So many of ours wait, of a client that is listened to, until nodes are to tell them what Redisson does. */
+struct waiting {
+    redlock_client *client;
+    struct waiter waiters[2];
+    int count;
+};
+
+static struct waiting *wait_for_java(struct fleet *fleet, redlock_kind kind, int count)
+{
+    static struct waiting waiting;
+    redlock_options options = redisson_options(fleet);
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+
+    spec.kind = kind;
+    waiting = (struct waiting){.client = open_heard_with(&options), .count = count};
+    for (int i = 0; i < count; i++)
+        start_waiting_for(&waiting.waiters[i], waiting.client, &spec);
+    await_armed(fleet);
+    return &waiting;
+}
+
+/* All of them get it, and give it back. */
+static void end_waiting(struct waiting *waiting)
+{
+    for (int i = 0; i < waiting->count; i++)
+        await_end(&waiting->waiters[i], REDLOCK_OK);
+    for (int i = 0; i < waiting->count; i++)
+        give_back(waiting->waiters[i].lock);
+    redlock_client_close(waiting->client);
+}
+
 static void redissons_release_wakes_us(void **state)
 {
-    struct fleet *fleet = *state;
-    redlock_options options = redisson_options(fleet);
-    redlock_client *client;
-    struct waiter waiter;
+    struct waiting *waiting;
 
-    java_locks(fleet, "1");
-    client = open_heard_with(&options);
-    start_waiting(&waiter, client);
-    await_armed(fleet);
-    java_leaves(fleet);
-    await_end(&waiter, REDLOCK_OK);
-    assert_woken_by_nodes(fleet);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    java_locks(*state, "1");
+    waiting = wait_for_java(*state, REDLOCK_EXCLUSIVE, 1);
+    java_leaves(*state);
+    await(atomic_load(&waiting->waiters[0].done) != 0);
+    assert_woken_by_nodes(*state);
+    end_waiting(waiting);
 }
 
 static void redissons_renewal_keeps_us_out(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_options options = redisson_options(fleet);
-    redlock_client *client;
-    struct waiter waiter;
+    struct waiting *waiting;
 
     java_locks(fleet, "1");
-    client = open_heard_with(&options);
-    start_waiting(&waiter, client);
+    waiting = wait_for_java(fleet, REDLOCK_EXCLUSIVE, 1);
     for (int renewals = 1; renewals <= 3; renewals++) {
         await_armed(fleet);
         listener_forget(&heard);
@@ -251,11 +273,9 @@ static void redissons_renewal_keeps_us_out(void **state)
         await(listener_heard(&heard, "changed") && listener_heard(&heard, "held, "));
         assert_field(fleet, JAVA, "1");
     }
-    assert_int_equal(atomic_load(&waiter.done), 0);
+    assert_int_equal(atomic_load(&waiting->waiters[0].done), 0);
     java_leaves(fleet);
-    await_end(&waiter, REDLOCK_OK);
-    give_back(waiter.lock);
-    redlock_client_close(client);
+    end_waiting(waiting);
 }
 
 static void a_dead_holder_of_redissons_lets_us_in(void **state)
@@ -367,45 +387,29 @@ static void readers_of_one_client_share_and_keep_writers_out(void **state)
 
 static void readers_wait_for_a_writer_and_come_in_together(void **state)
 {
-    struct fleet *fleet = *state;
-    redlock_options options = redisson_options(fleet);
-    redlock_client *client = open_heard_with(&options);
-    redlock_spec spec = shared_spec(LONG_TTL_MS);
-    struct waiter readers[2];
+    struct waiting *waiting;
 
-    java_writes(fleet);
-    for (int i = 0; i < 2; i++)
-        start_waiting_for(&readers[i], client, &spec);
-    await_armed(fleet);
-    java_leaves(fleet);
-    for (int i = 0; i < 2; i++)
-        await_end(&readers[i], REDLOCK_OK);
-    for (int i = 0; i < 2; i++)
-        give_back(readers[i].lock);
-    redlock_client_close(client);
+    java_writes(*state);
+    waiting = wait_for_java(*state, REDLOCK_SHARED, 2);
+    java_leaves(*state);
+    end_waiting(waiting);
 }
 
 /* Redisson's writer may go on as a reader; then the key is still there, and readers may come in. */
 static void a_writer_that_becomes_a_reader_lets_readers_in(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_options options = redisson_options(fleet);
-    redlock_client *client = open_heard_with(&options);
-    redlock_spec spec = shared_spec(LONG_TTL_MS);
-    struct waiter reader;
+    struct waiting *waiting;
 
     java_writes(fleet);
-    start_waiting_for(&reader, client, &spec);
-    await_armed(fleet);
+    waiting = wait_for_java(fleet, REDLOCK_SHARED, 1);
     for (int i = 0; i < fleet_size(fleet); i++) {
         fleet_command(fleet, i, "HDEL", WANTED, JAVA ":write", NULL);
         fleet_command(fleet, i, "HSET", WANTED, "mode", "read", JAVA, "1", NULL);
     }
-    await_end(&reader, REDLOCK_OK);
-    give_back(reader.lock);
+    end_waiting(waiting);
     assert_field(fleet, JAVA, "1");
     java_leaves(fleet);
-    redlock_client_close(client);
 }
 
 static void a_reader_leaves_redissons_readers_their_time(void **state)

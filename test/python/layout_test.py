@@ -10,6 +10,7 @@ from libredlock import _library
 
 MIRRORED = {"redlock_holder": _library.Holder, "redlock_report": _library.Report, "redlock_node_report": _library.NodeReport,
             "redlock_waiter": _library.Waiter, "redlock_options": _library.Options, "redlock_spec": _library.Spec,
+            "redlock_barrier_spec": _library.BarrierSpec,
             "redlock_histogram": _library.Histogram, "redlock_stats": _library.Stats}
 
 

@@ -46,6 +46,7 @@ EXTEND_BY = "a4e8783852e6b949f9ef3a97212805108459a890"
 REACQUIRE = "1cac51482acf5858da00f6d685d68f886cd6b6b2"
 RELEASE_OR_GONE = "e950836ed1e694540c503ef9972b8de518044d3b"  # redsync
 EXTEND_OR_TAKE = "b6b55c439e02c6f52ffb8be7ec8c0d0ac816ea79"
+LOCK = "ceb2b2062e40c51a2b3963fd078bc71f11bdc65c"  # redlock-rb
 OBTAIN = "80a1b5f2cfccec3b7119ba7721d2127682b691a7"  # bsm/redislock
 PTTL = "6484da7d58920897fdc22b7f9afd1a3d47524ea8"
 LEFT = "f5f7bd3a3aa4a63c507c1155c5ea1219b350d992"  # pottery
@@ -120,6 +121,13 @@ def the_scripts_of_the_libraries_mean_what_they_say():
     equal(client.ask("EVALSHA", OBTAIN, 1, "meant", "tokenA-more", 6, "10000"), "+OK")
     equal(client.ask("EVALSHA", OBTAIN, 1, "meant", "tokenB-meta", 6, "10000"), None)
     equal(client.ask("EVALSHA", RELEASE, 1, "meant", "tokenA-meta"), 1)
+    until(lambda: fleet.copies("meant") == 0, "a lock that is gone")
+    equal(client.ask("EVALSHA", LOCK, 1, "meant", "v", "20000", "no"), None)
+    equal(client.ask("EVALSHA", LOCK, 1, "meant", "v", "20000", "yes"), "+OK")
+    equal(client.ask("EVALSHA", LOCK, 1, "meant", "w", "20000", "yes"), None)
+    equal(client.ask("EVALSHA", LOCK, 1, "meant", "v", "40000", "no"), "+OK")
+    assert 30000 < client.ask("PTTL", "meant") <= 40000
+    equal(client.ask("EVALSHA", RELEASE, 1, "meant", "v"), 1)
 
 
 @test
