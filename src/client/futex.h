@@ -1,6 +1,6 @@
 /*
- * Sleeping on a word of memory, and waking the threads that sleep there: what threads use where a condition variable would make each that is
- * woken wait for a mutex.
+ * Sleeping on a word of memory, and waking the threads that sleep there: what threads use where a condition variable
+ * would make each that is woken wait for a mutex.
  */
 #ifndef RL_CLIENT_FUTEX_H
 #define RL_CLIENT_FUTEX_H

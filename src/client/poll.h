@@ -15,7 +15,8 @@ struct rl_polled {
     struct rl_ready ready[RL_READY_MAX];
 };
 
-/* The one place where a thread is in the poller. A thread that waits there has counted itself among client->pollers, and let go of the mutex. */
+/* The one place where a thread is in the poller. A thread that waits there has counted itself among client->pollers,
+ * and let go of the mutex. */
 void rl_poll_enter(redlock_client *client, struct rl_span timeout, struct rl_polled *polled);
 
 /* Takes what the poller said, which nobody looked at for so long. */

@@ -19,8 +19,9 @@ bool rl_admission_ask(struct rl_engine *engine, uint32_t node, enum rl_word word
 bool rl_admission_give_floor(struct rl_engine *engine, uint32_t node, uint64_t floor,
                              const struct rl_terms *terms);
 
-/* Has the node told how long this client's locks may be (its term), ahead of what is sent to it next; nothing happens when it was told
- * within the last half an hour. A node that lost its data has to know for how long it is quarantined. false: no memory, or it cannot be admitted. */
+/* Has the node told how long this client's locks may be (its term), ahead of what is sent to it next; nothing
+ * happens when it was told within the last half an hour. A node that lost its data has to know for how long it is
+ * quarantined. false: no memory, or it cannot be admitted. */
 bool rl_admission_announce(struct rl_engine *engine, uint32_t node);
 
 /* How long a node that lost one of our locks is quarantined. */

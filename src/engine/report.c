@@ -1,5 +1,5 @@
 /*
- * Fills in the report a caller owns: each node's verdict, who holds it, and the result in one readable line.
+ * Fills in the report a caller owns: each node's verdict, and who holds the lock. The line for people is in report_line.c.
  */
 #include "engine/report.h"
 
@@ -7,20 +7,8 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "engine/report_line.h"
 #include "engine/vote.h"
-
-/* What there is to say of one node, before anybody decides where it goes. */
-struct view {
-    redlock_verdict verdict;
-    enum rl_cause cause;
-    const char *words; /* the cause in words; empty when there is nothing to say */
-};
-
-/* All nodes of a client. */
-struct views {
-    const struct rl_engine *engine;
-    struct view nodes[RL_NODES_MAX];
-};
 
 void rl_report_clear(redlock_report *report)
 {
@@ -117,13 +105,13 @@ static bool notifies(const struct rl_session *session)
            session->tracking != RL_TRACKING_REFUSED;
 }
 
-static struct view view_record(const struct rl_operation *operation, uint32_t node)
+static struct rl_report_view view_record(const struct rl_operation *operation, uint32_t node)
 {
     const struct rl_engine *engine = operation->lock->engine;
     const struct rl_node_record *record = &operation->record.nodes[node];
-    struct view view = {.verdict = rl_report_verdict(operation->kind, record->answer),
-                        .cause = record->answer.cause,
-                        .words = record->detail};
+    struct rl_report_view view = {.verdict = rl_report_verdict(operation->kind, record->answer),
+                                  .cause = record->answer.cause,
+                                  .words = record->detail};
 
     if (record->answer.verdict == RL_SILENT && !operation->record.timed_out)
         view.verdict = REDLOCK_VERDICT_PENDING;
@@ -140,11 +128,11 @@ static struct view view_record(const struct rl_operation *operation, uint32_t no
 }
 
 /* From the tally alone: nobody waits for a renewal, so nobody kept the nodes' words. */
-static struct view view_tally(const redlock_lock *lock, const struct rl_tally *tally, uint32_t node)
+static struct rl_report_view view_tally(const redlock_lock *lock, const struct rl_tally *tally, uint32_t node)
 {
     const struct rl_engine *engine = lock->engine;
     struct rl_answer answer = {.verdict = RL_SILENT};
-    struct view view = {.cause = obstacle(engine, node), .words = engine->sessions[node].error};
+    struct rl_report_view view = {.cause = obstacle(engine, node), .words = engine->sessions[node].error};
 
     if (rl_node_set_has(tally->granted, node))
         answer.verdict = RL_GRANTED;
@@ -169,7 +157,7 @@ static struct view view_tally(const redlock_lock *lock, const struct rl_tally *t
 /* ---- all nodes ---- */
 
 static void fill_detail(struct rl_node_detail *detail, const struct rl_engine *engine, uint32_t node,
-                        const struct view *view)
+                        const struct rl_report_view *view)
 {
     detail->verdict = view->verdict;
     detail->cause = (redlock_cause)view->cause;
@@ -183,7 +171,7 @@ static void fill_detail(struct rl_node_detail *detail, const struct rl_engine *e
     rl_text_copy(detail->words, sizeof detail->words, view->words);
 }
 
-static void fill_nodes(redlock_report *report, const struct views *views)
+static void fill_nodes(redlock_report *report, const struct rl_report_views *views)
 {
     const struct rl_engine *engine = views->engine;
 
@@ -219,192 +207,17 @@ static void fill_answers(redlock_details *details, const struct rl_operation *op
     }
 }
 
-/* ---- the line ---- */
-
-/* "1, 4 and 5": the nodes with this verdict, from 1. */
-static void list_nodes(struct rl_text *text, const struct views *views, redlock_verdict verdict,
-                       uint32_t total)
-{
-    uint32_t listed = 0;
-
-    for (uint32_t i = 0; i < views->engine->node_count; i++) {
-        if (views->nodes[i].verdict != verdict)
-            continue;
-        if (listed > 0)
-            rl_text_add(text, listed + 1 == total ? " and " : ", ");
-        rl_text_add_unsigned(text, i + 1);
-        listed++;
-    }
-}
-
-static uint32_t count_nodes(const struct views *views, redlock_verdict verdict)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < views->engine->node_count; i++)
-        count += views->nodes[i].verdict == verdict;
-    return count;
-}
-
-/* " (node 4 redis://d:6379: connection refused)": the first of them that has anything to say. */
-static void add_example(struct rl_text *text, const struct views *views, redlock_verdict verdict)
-{
-    for (uint32_t i = 0; i < views->engine->node_count; i++) {
-        if (views->nodes[i].verdict != verdict || views->nodes[i].words[0] == '\0')
-            continue;
-        rl_text_add(text, " (node ");
-        rl_text_add_unsigned(text, i + 1);
-        rl_text_add(text, " ");
-        rl_text_add(text, views->engine->sessions[i].url.display);
-        rl_text_add(text, ": ");
-        rl_text_add(text, views->nodes[i].words);
-        rl_text_add(text, ")");
-        return;
-    }
-}
-
-/* "; nodes 4 and 5 did not answer": what is wrong with the nodes, and the first one's own words. */
-static void add_trouble(struct rl_text *text, const struct views *views)
-{
-    static const struct {
-        redlock_verdict verdict;
-        const char *words;
-    } kinds[] = {{REDLOCK_VERDICT_FAILED, "cannot be used"},
-                 {REDLOCK_VERDICT_INELIGIBLE, "must not vote"},
-                 {REDLOCK_VERDICT_SILENT, "did not answer"}};
-
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        uint32_t count = count_nodes(views, kinds[i].verdict);
-
-        if (count == 0)
-            continue;
-        rl_text_add(text, count == 1 ? "; node " : "; nodes ");
-        list_nodes(text, views, kinds[i].verdict, count);
-        rl_text_add(text, " ");
-        rl_text_add(text, kinds[i].words);
-        add_example(text, views, kinds[i].verdict);
-    }
-}
-
-static void add_counts(struct rl_text *text, const redlock_report *report, uint32_t count, const char *words)
-{
-    rl_text_add_unsigned(text, count);
-    rl_text_add(text, " of ");
-    rl_text_add_unsigned(text, report->node_count);
-    rl_text_add(text, " nodes ");
-    rl_text_add(text, words);
-    rl_text_add(text, ", ");
-    rl_text_add_unsigned(text, report->quorum);
-    rl_text_add(text, " needed");
-}
-
-/* "3 of 5 nodes granted it, which is enough": nobody waits for the rest of them. */
-static void add_enough(struct rl_text *text, const redlock_report *report, const struct views *views,
-                       const char *words)
-{
-    bool all = report->granted == report->node_count;
-
-    if (all)
-        rl_text_add(text, "all ");
-    rl_text_add_unsigned(text, report->granted);
-    if (!all) {
-        rl_text_add(text, " of ");
-        rl_text_add_unsigned(text, report->node_count);
-    }
-    rl_text_add(text, report->node_count == 1 ? " node " : " nodes ");
-    rl_text_add(text, words);
-    if (!all && count_nodes(views, REDLOCK_VERDICT_PENDING) > 0)
-        rl_text_add(text, " so far, which is enough");
-}
-
-/* split: owners were seen, but none of them is known to be the holder. */
-static void add_holder(struct rl_text *text, const redlock_report *report, bool split)
-{
-    if (split)
-        rl_text_add(text, ", its votes are split");
-    if (report->holder.id[0] == '\0')
-        return;
-    rl_text_add(text, ", held by ");
-    rl_text_add(text, report->holder.host[0] != '\0' ? report->holder.host : report->holder.id);
-    if (report->holder.pid != 0) {
-        rl_text_add(text, " pid ");
-        rl_text_add_unsigned(text, report->holder.pid);
-    }
-}
-
-static const char *granted_words(enum rl_operation_kind kind)
-{
-    switch (kind) {
-    case RL_OPERATION_EXTEND:
-    case RL_OPERATION_ADOPT:
-        return "extended it";
-    case RL_OPERATION_RELEASE:
-        return "released it";
-    case RL_OPERATION_INSPECT:
-        return "say it is free";
-    case RL_OPERATION_EXAMINE:
-        return "answered";
-    case RL_OPERATION_INIT:
-        return "may vote";
-    case RL_OPERATION_BREAK:
-        return "broke it";
-    case RL_OPERATION_LIST:
-    case RL_OPERATION_WATCH:
-        return "were gone through";
-    case RL_OPERATION_WAIT:
-    case RL_OPERATION_ACQUIRE:
-        break;
-    }
-    return "granted it";
-}
-
-/* A lock that was lost by the clock alone: no node refused it or was silent, or enough of them answered too late. */
-static bool ended_by_time(const redlock_report *report, const redlock_lock *lock)
-{
-    return report->result == REDLOCK_LOST && (lock->lease.late || report->granted >= report->quorum);
-}
-
-static void write_line(redlock_report *report, const redlock_lock *lock, const struct views *views,
-                       enum rl_operation_kind kind, bool split)
-{
-    struct rl_text text = rl_text_on(report->line, sizeof report->line);
-    size_t prefix = lock->engine->config.key_prefix_length, length = lock->key_length - prefix;
-    size_t shown = length < 80 ? length : 80;
-
-    /* The name, as the caller has it: the prefix is the configuration's business. */
-    if (shown > 0 && kind != RL_OPERATION_EXAMINE) {
-        rl_text_add_printable(&text, lock->text + prefix, shown);
-        rl_text_add(&text, length > shown ? "…: " : ": ");
-    }
-    rl_text_add(&text, redlock_result_name(report->result));
-    if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
-        add_holder(&text, report, split);
-    rl_text_add(&text, ": ");
-    if (report->broken && kind != RL_OPERATION_INSPECT && kind != RL_OPERATION_ACQUIRE)
-        rl_text_add(&text, "an operator has broken it");
-    else if (ended_by_time(report, lock))
-        rl_text_add(&text, "it was not renewed in time, its validity has ended");
-    else if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
-        add_counts(&text, report, report->held, "have a lock that is held");
-    else if (report->result == REDLOCK_OK && kind != RL_OPERATION_INSPECT)
-        add_enough(&text, report, views, granted_words(kind));
-    else
-        add_counts(&text, report, kind == RL_OPERATION_INSPECT ? report->free : report->granted,
-                   kind == RL_OPERATION_INIT ? "answered" : granted_words(kind));
-    add_trouble(&text, views);
-}
-
 /* Nothing was asked yet: who they are, and that nobody has answered. */
 void rl_report_open(redlock_report *report, const struct rl_engine *engine)
 {
-    struct views views = {.engine = engine};
+    struct rl_report_views views = {.engine = engine};
     struct rl_text text;
 
     if (report == NULL)
         return;
     rl_report_clear(report);
     for (uint32_t i = 0; i < engine->node_count; i++)
-        views.nodes[i] = (struct view){REDLOCK_VERDICT_PENDING, obstacle(engine, i), ""};
+        views.nodes[i] = (struct rl_report_view){REDLOCK_VERDICT_PENDING, obstacle(engine, i), ""};
     rl_details_forget(report->details);
     fill_nodes(report, &views);
     text = rl_text_on(report->line, sizeof report->line);
@@ -578,7 +391,7 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
 {
     const redlock_lock *lock = operation->lock;
     struct rl_engine *engine = lock->engine;
-    struct views views;
+    struct rl_report_views views;
 
     rl_report_clear(report);
     views.engine = engine;
@@ -601,18 +414,18 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
         report->details->waiter_count = operation->record.waiter_count;
         report->waiter_count = operation->record.waiter_count;
     }
-    write_line(report, lock, &views, operation->kind, name_holder(report, operation));
+    rl_report_write_line(report, lock, &views, operation->kind, name_holder(report, operation));
 }
 
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
                        const struct rl_tally *tally)
 {
-    struct views views = {.engine = lock->engine};
+    struct rl_report_views views = {.engine = lock->engine};
     bool late = result == REDLOCK_LOST && lock->lease.late; /* then what nodes said is not the reason */
 
     rl_report_clear(report);
     for (uint32_t i = 0; i < lock->engine->node_count; i++)
-        views.nodes[i] = late ? (struct view){.verdict = REDLOCK_VERDICT_PENDING, .words = ""}
+        views.nodes[i] = late ? (struct rl_report_view){.verdict = REDLOCK_VERDICT_PENDING, .words = ""}
                               : view_tally(lock, tally, i);
     rl_details_forget(report->details);
     fill_nodes(report, &views);
@@ -621,5 +434,5 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
     report->validity_ms = validity_left_ms(lock);
     report->fence = lock->fence;
     report->broken = lock->broken_on != 0;
-    write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
+    rl_report_write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
 }
