@@ -282,7 +282,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     bool voted;
 
     if (pending->kind == RL_COMMAND_ACQUIRE && pending->replies == 2)
-        proof = rl_proof_read(engine, session->node, pending->sent, bytes, length);
+        proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_FAILED;
     if (proof == RL_PROOF_SAME && needs_another_form(session, pending, reading, reply.answer.cause)) {
         send_again(lock, session->node, pending, reading != RL_READING_ANSWER);
