@@ -36,7 +36,7 @@ help:
 	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C and C++ files by .clang-format'
-	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
+	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two; ONLY=contention,waiting for these tables alone'
 	@echo 'make bench-against REV=...  two versions in one table; about seven minutes. AGAINST=--markdown, --turns 3, --only "1 caller"'
 	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers; PEER=redsync,pottery for these alone'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
@@ -127,7 +127,7 @@ bench:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
-	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
+	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') $(PEERS)
 
 # What the library was before src/engine, unless another revision is named.
 REV ?= fb26b8f
