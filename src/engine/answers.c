@@ -209,6 +209,8 @@ static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_
     struct rl_span latency = rl_time_since(engine->now, pending->sent);
 
     rl_examine_read(&command, bytes, length, &engine->facts[node]);
+    if (engine->sessions[node].hearing_right != NULL)
+        rl_examine_advise(&engine->facts[node], engine->sessions[node].hearing_right);
     rl_record_inability(engine, node,
                         &(struct rl_lock_reply){.answer.cause = engine->facts[node].refused,
                                                 .error = engine->facts[node].refusal,
