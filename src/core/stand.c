@@ -18,7 +18,6 @@ enum {
     EXPIRY_MARGIN_MS = 1,
     UNTOLD_MS =
         200, /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
-    ENDS_SOON_MS = 50,
     SPLIT_MIN_MS = 2,
     SPLIT_MAX_MS = 250
 };
@@ -119,8 +118,10 @@ static void give_back(struct rl_stand *stand, struct rl_effects *effects)
     effects->question = 0;
 }
 
+/* Others want it, too: what it had did not become a lock. */
 static void begin_anew(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
+    stand->outcome = RL_OUTCOME_BUSY;
     give_back(stand, effects);
     begin_attempt(stand, now, effects);
 }
@@ -247,49 +248,84 @@ static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
     return holder != 0 ? count : 0;
 }
 
-static bool ends_soon(const struct rl_answer *answer)
+/* When the key that is in the way ends, by the node's own clock, to the ms; 0 not known. */
+static int64_t holder_ends_ms(const struct rl_answer *answer)
 {
-    return answer->ttl_left_ms >= 0 && answer->ttl_left_ms < ENDS_SOON_MS;
+    return answer->node_us != 0 && answer->ttl_left_ms >= 0 ? answer->node_us / 1000 + answer->ttl_left_ms
+                                                            : 0;
 }
 
-/* Rule: of a lock that is split the later ticket gives way. The same ticket as its own is an earlier attempt's of itself, or of somebody who
- * came in the same microsecond: both begin anew. One whose key is about to end does not contend: it had the lock before. One that has a quorum needs nobody to give way, and asking again would only be
- * granted the same. */
+/* Whether the one that has the lock at a node is after it, too. Contenders look at a split again and again, as we do, and each look lets
+ * their keys live longer; the keys of one that had the lock before, or that is dead, only end. */
+static bool contends(const struct rl_stand_node *node)
+{
+    return node->last.holder != 0 && node->last.holder == node->seen_holder && node->seen_ends_ms != 0 &&
+           holder_ends_ms(&node->last) > node->seen_ends_ms + 1;
+}
+
+/* What a look has shown, for the next one; of a split that is over nothing. */
+static void note_look(struct rl_stand *stand, rl_node_set nodes)
+{
+    for (uint32_t number = 0; number < stand->config.node_count; number++) {
+        struct rl_stand_node *node = &stand->nodes[number];
+        bool shown = rl_node_set_has(nodes, number);
+
+        node->seen_holder = shown ? node->last.holder : 0;
+        node->seen_ends_ms = shown ? holder_ends_ms(&node->last) : 0;
+    }
+}
+
+/* Rule: of a lock that is split the later ticket gives way to whoever contends for it. The same ticket as its own is somebody's who came in
+ * the same microsecond: both begin anew. One that has a quorum needs nobody to give way, and asking again would only be granted the
+ * same. */
 static bool must_give_way(const struct rl_stand *stand)
 {
     bool later = false;
 
     for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
-        uint32_t node = rl_node_set_first(left);
-        uint64_t theirs = stand->nodes[node].last.holder_ticket;
+        const struct rl_stand_node *node = &stand->nodes[rl_node_set_first(left)];
+        uint64_t theirs = node->last.holder_ticket;
 
-        if (count_held_alike(stand, node) >= quorum(stand))
+        if (count_held_alike(stand, rl_node_set_first(left)) >= quorum(stand))
             return false;
-        later = later || (theirs != 0 && theirs <= stand->ticket && !ends_soon(&stand->nodes[node].last));
+        later = later || (theirs != 0 && theirs <= stand->ticket && contends(node));
     }
     return later;
 }
 
-/* Some nodes are its own, and too few. What is under way may make them enough; then it looks who has the others. */
+/* When it looks at a split again: less and less often, but always in time for its own keys, which each look lets live longer. */
+static void plan_look(struct rl_stand *stand, struct rl_time now)
+{
+    struct rl_span most = rl_span_us(stand->config.ttl.us / 4);
+
+    stand->split_at = rl_time_add(now, stand->patience);
+    if (most.us > rl_span_ms(SPLIT_MAX_MS).us)
+        most = rl_span_ms(SPLIT_MAX_MS);
+    stand->patience.us = stand->patience.us < most.us / 2 ? 2 * stand->patience.us : most.us;
+}
+
+/* Some nodes are its own, and too few. What is under way may make them enough; then it looks who has the others. Other questions do not
+ * put that off: where they come again and again there would never be a look. */
 static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    bool open = rl_stand_nodes(stand, RL_STAND_ASKED) != 0;
-
-    if (rl_stand_nodes(stand, RL_STAND_HAS) == 0 || open) {
+    if (rl_stand_nodes(stand, RL_STAND_HAS) == 0) {
+        note_look(stand, 0);
+        stand->patience = rl_span_ms(SPLIT_MIN_MS);
         stand->split_at = RL_TIME_NEVER;
+        stand->looked = false;
         return;
     }
+    if (rl_stand_nodes(stand, RL_STAND_ASKED) != 0)
+        return;
     if (stand->looked && must_give_way(stand) && !RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY)) {
         begin_anew(stand, now, effects);
         return;
     }
+    if (stand->looked)
+        note_look(stand, rl_stand_nodes(stand, RL_STAND_LINED));
     stand->looked = false;
-    if (stand->split_at.us == RL_TIME_NEVER.us) {
-        stand->split_at = rl_time_add(now, stand->patience);
-        stand->patience.us *= 2;
-        if (stand->patience.us > rl_span_ms(SPLIT_MAX_MS).us)
-            stand->patience = rl_span_ms(SPLIT_MAX_MS);
-    }
+    if (stand->split_at.us == RL_TIME_NEVER.us)
+        plan_look(stand, now);
 }
 
 /* After anything that was learned while it waits. */
@@ -426,25 +462,36 @@ static struct rl_time handed_at(const struct rl_stand *stand, const struct rl_st
     return rl_time_min(rl_time_add(node->sent, rl_span_us(least_us)), event->now);
 }
 
+/* Whether a lock that was handed over lasts for as long as its caller needs. Nodes hand a long one over for a second, for its new owner may
+ * have been stopped; a lease that renews itself has that second to do so, unless too much of it is over. */
+static bool lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_time given, struct rl_time now)
+{
+    if (ttl.us >= stand->config.ttl.us)
+        return true;
+    return stand->config.renews && rl_time_since(now, given).us < ttl.us / 2;
+}
+
 /* While a question is under way there its answer will say the same: the connection keeps them in order. Where it cannot be known that
- * the node may vote, or for when the grant is, the lock is asked for: to its owner it is granted again, for the whole of its ttl. So it is
- * where the node was not known to have it in line. */
+ * the node may vote, or for when the grant is, or that is not for long enough, the lock is asked for: to its owner it is granted again, for
+ * the whole of its ttl. So it is where the node was not known to have it in line. */
 static void take_handed(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
+    bool dated = node->node_us != 0 && event->answer.node_us >= node->node_us;
+    struct rl_time given = dated ? handed_at(stand, node, event) : event->now;
 
     if (stand->phase != RL_STAND_WAITING || node->state == RL_STAND_ASKED || node->state == RL_STAND_HAS)
         return;
     stand->handed = true;
-    if (node->state != RL_STAND_LINED || !event->eligible || node->node_us == 0 ||
-        event->answer.node_us < node->node_us || event->ttl.us < stand->config.ttl.us) {
-        ask(stand, rl_node_set_one(event->node), event->now, effects);
-    } else {
+    if (node->state == RL_STAND_LINED && event->eligible && dated &&
+        lasts(stand, event->ttl, given, event->now)) {
         node->state = RL_STAND_HAS;
         node->fence = event->answer.fence;
-        node->given = handed_at(stand, node, event);
-        node->ends = rl_validity_end(node->given, event->ttl, stand->config.drift_ppm);
+        node->given = given;
+        node->ends = rl_validity_end(given, event->ttl, stand->config.drift_ppm);
         node->look_at = RL_TIME_NEVER;
+    } else {
+        ask(stand, rl_node_set_one(event->node), event->now, effects);
     }
     decide(stand, event->now, effects);
 }
@@ -560,15 +607,20 @@ static struct rl_time deadline(const struct rl_stand *stand)
     return first ? rl_time_max(stand->config.give_up_at, once) : stand->config.give_up_at;
 }
 
-static void give_up(struct rl_stand *stand, struct rl_effects *effects)
+/* While the nodes have not said enough in this attempt, what the one before came to says why. */
+static enum rl_outcome reason(const struct rl_stand *stand)
 {
     struct rl_tally tally = rl_stand_tally(stand);
-    enum rl_outcome outcome;
 
-    /* Who gave way and has just asked anew has heard from these nodes before: that they have not answered yet says nothing of them. */
-    if (stand->attempts > 1)
-        tally.denied |= rl_stand_nodes(stand, RL_STAND_ASKED) & ~rl_tally_answered(&tally);
-    outcome = stand->phase == RL_STAND_RESTING ? stand->outcome : rl_tally_reason(&tally);
+    if (stand->phase == RL_STAND_RESTING || (stand->attempts > 1 && is_reason_open(stand)))
+        return stand->outcome;
+    return rl_tally_reason(&tally);
+}
+
+static void give_up(struct rl_stand *stand, struct rl_effects *effects)
+{
+    enum rl_outcome outcome = reason(stand);
+
     give_back(stand, effects);
     end(stand, outcome == RL_OUTCOME_BUSY ? RL_OUTCOME_TIMEOUT : outcome, effects);
 }
@@ -579,14 +631,12 @@ static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_eff
         give_up(stand, effects);
         return;
     }
-    if (stand->phase == RL_STAND_RESTING && !rl_time_before(now, stand->keep_at)) {
-        stand->outcome = RL_OUTCOME_BUSY;
+    if (stand->phase == RL_STAND_RESTING && !rl_time_before(now, stand->keep_at))
         begin_attempt(stand, now, effects);
-    } else if (stand->phase == RL_STAND_RAISING && !rl_time_before(now, stand->asked_by)) {
+    else if (stand->phase == RL_STAND_RAISING && !rl_time_before(now, stand->asked_by))
         begin_anew(stand, now, effects);
-    } else if (stand->phase == RL_STAND_WAITING) {
+    else if (stand->phase == RL_STAND_WAITING)
         wait_on(stand, now, effects);
-    }
 }
 
 /* A connection came: its place may be gone, and what was handed over meanwhile was not heard. One that went takes nothing along that the

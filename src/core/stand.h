@@ -20,7 +20,8 @@ struct rl_stand_config {
     struct rl_time give_up_at;
     struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
     uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
-    enum rl_planted planted;             /* the simulator's */
+    bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
+    enum rl_planted planted; /* the simulator's */
 };
 
 /* What it knows of one node in the present attempt. */
@@ -40,6 +41,8 @@ struct rl_stand_node {
     struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
     uint64_t fence;         /* HAS */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
+    uint64_t seen_holder;   /* LINED: who had the lock there at the last look at a split; 0 there was none, */
+    int64_t seen_ends_ms;   /* and until when, by the node's clock */
     struct rl_answer last;
 };
 
@@ -74,7 +77,7 @@ struct rl_stand {
     struct rl_time watch_at; /* near the front: when to have the key watched where it is not */
     struct rl_time keep_at;  /* when to ask again, so that its places are kept */
     struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
-    enum rl_outcome outcome;
+    enum rl_outcome outcome; /* what it came to; before its end what the last attempt came to */
     struct rl_time valid_until; /* when outcome is OK */
 };
 

@@ -61,7 +61,9 @@ static void add_event(struct rl_text *text, const struct rl_stand *after, const 
         add_answer(text, after, event);
         break;
     case RL_EVENT_HANDED:
-        add_node(text, after, event, event->eligible ? "handed over" : "handed over, to be confirmed");
+        add_node(text, after, event,
+                 rl_node_set_has(effects->acquire, event->node) ? "handed over, to be confirmed"
+                                                                : "handed over");
         rl_line_add_fence(text, event->answer.fence);
         break;
     case RL_EVENT_WATCHED:

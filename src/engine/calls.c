@@ -194,6 +194,7 @@ static struct rl_stand_config stand_config(struct rl_engine *engine, const redlo
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
+        .renews = spec->auto_extend != 0,
         .planted = engine->planted,
     };
 }

@@ -280,9 +280,11 @@ static void take_standing(struct rl_operation *operation, uint32_t node, const s
 /* Won already, by others: now this node has it, too, if perhaps not for long. */
 static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_over *handed)
 {
-    struct rl_event event = {.kind = RL_EVENT_MISSED, .now = lock->engine->now, .node = node};
+    struct rl_time now = lock->engine->now;
+    struct rl_event event = {.kind = RL_EVENT_MISSED, .now = now, .node = node};
 
-    if (handed->ttl_ms >= lock->ttl_ms) {
+    if (rl_lease_held(&lock->lease, now) &&
+        handed->ttl_ms >= rl_span_ms_up(rl_lease_left(&lock->lease, now))) {
         event.kind = RL_EVENT_ANSWER;
         event.question = RL_QUESTION_MEND;
         event.answer.verdict = RL_GRANTED;

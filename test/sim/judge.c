@@ -175,7 +175,6 @@ void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
 {
     uint32_t attempt = holding_of(world, worker)->attempt;
 
-    world->expired[worker->name] = true;
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];

@@ -16,7 +16,7 @@ enum {
     BEHIND_US = 60000000,
     BRIEF_MS = 1000,
     FRESH_US = 250000,
-    LIVING_US = 400000,
+    LIVING_US = 1400000,
     FENCE_LIFE_MS = 4200000
 };
 #define TEN_MINUTES_US INT64_C(600000000)
@@ -247,12 +247,11 @@ static struct given hand_on(struct table *table)
 {
     struct sim_call *call = table->call;
     struct sim_standing *line = table->line;
-    int64_t now = call->now_us, since = line->given > 0 && line->given <= now ? line->given - LIVING_US : 0;
+    int64_t now = call->now_us, since = 0;
     struct sim_stander *first;
 
-    if (call->node->bug == SIM_BUG_STOPPED_NOT_PASSED)
-        since = 0;
-
+    if (line->given > 0 && line->given <= now && call->node->bug != SIM_BUG_STOPPED_NOT_PASSED)
+        since = line->given < now - LIVING_US ? line->given : now - LIVING_US;
     while ((first = first_of(line)) != NULL) {
         struct sim_stander stander = *first;
         bool self = strcmp(stander.id, table->random) == 0;

@@ -13,7 +13,7 @@ enum {
     KEEP_MS = 1300,
     BRIEF_MS = 1000,
     SLACK_MS = 100,
-    CALM_MS = 700,
+    CALM_MS = 400,
     CLOSE_US = 2000,
     SETTLING_US = 8000000
 };
@@ -257,9 +257,8 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
 void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker,
                            const struct rl_operation *operation)
 {
-    /* Nodes that cannot tell hand a lock to one that may not ask before it is over. One that expires does so at one node after the other,
-     * and whoever has the first of them may take what is left of it for somebody who comes before. */
-    if (!is_judged(world) || world->plan.plain || world->plan.untold != 0 || world->expired[worker->name])
+    /* Nodes that cannot tell hand a lock to one that may not ask before it is over. */
+    if (!is_judged(world) || world->plan.plain || world->plan.untold != 0)
         return;
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t j = 0; j < world->plan.worker_count; j++)

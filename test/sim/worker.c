@@ -234,6 +234,7 @@ static void hand_out(struct sim_world *world, struct sim_worker *worker)
         sim_judge_handed_out(world, worker, operation);
     } else {
         world->stats.too_slow++;
+        world->had_us[worker->name] = world->now_us; /* until it was over, its caller was about to run */
         become_idle(world, worker);
     }
     worker->operation = NULL;
@@ -337,7 +338,6 @@ static void give_back(struct sim_world *world, struct sim_worker *worker)
     redlock_result result;
 
     world->stats.releases++;
-    world->expired[worker->name] = false;
     sim_judge_ended(world, worker);
     operation = rl_call_release(worker->lock, 0, &result, NULL);
     worker->act_us = INT64_MAX;
@@ -505,7 +505,6 @@ static void lose(struct sim_world *world, struct sim_worker *worker)
     bool revives = world->plan.bug == SIM_BUG_EXTEND_RECREATES && !worker->revived && !world->stopping;
 
     world->stats.losses++;
-    world->expired[worker->name] = true;
     if (!worker->revived && !worker->alive)
         sim_judge_left(world, worker); /* it was abandoned, so nobody releases it */
     else if (!worker->revived)

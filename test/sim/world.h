@@ -194,7 +194,6 @@ struct sim_world {
     uint64_t hold_count;
     uint64_t highest[SIM_NAMES_MAX];   /* fence handed out */
     int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
-    bool expired[SIM_NAMES_MAX];       /* whoever had it last did not release it */
     int64_t had_us[SIM_NAMES_MAX];     /* when somebody was last known to have it */
     int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
     uint32_t held_by[SIM_NODES_MAX]

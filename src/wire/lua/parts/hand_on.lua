@@ -2,15 +2,15 @@
 -- begin with), order (what order.lua has read) and owner (of the caller; its random part is `random`).
 -- A waiter whose record ended is gone, and so is one that PUBLISH does not reach: it is passed over at once. A waiter that knows another
 -- epoch of this node must not be given anything by it. Any waiter may have been stopped: it gets the lock for a second, and has to ask for the
--- rest. When one that wants no more than that has been heard of just now, nothing else is remembered; else, when it lets its second pass, those
--- who have not been heard of since are passed over, too: however many were stopped, they cost about a second. (The living ask every 1.3 s
--- or sooner, so that some may have asked last a little before the second began.)
+-- rest. When one that wants no more than that has been heard of just now, nothing else is remembered; else, when it lets its time pass, those
+-- who have not been heard of since are passed over, too: however many were stopped, they cost about a second. The living ask every 1.3 s
+-- or sooner, so nobody is passed over who has been heard of within that.
 -- Answers the owner that the lock was given to, its number and the ms it was given for; nothing when there was nobody.
 local function hand_on()
     local waiters = base .. 'waiters'
     local since = 0
     if order.given > 0 and order.given <= now then
-        since = order.given - 400000
+        since = math.min(order.given, now - 1400000)
     end
     while true do
         local first = call('ZRANGE', waiters, 0, 0, 'WITHSCORES')
