@@ -12,6 +12,7 @@
 #include "engine/guard.h"
 #include "engine/holding.h"
 #include "engine/owned.h"
+#include "engine/queue.h"
 #include "engine/record.h"
 #include "engine/send.h"
 #include "engine/vote.h"
@@ -78,6 +79,8 @@ static void end_standing(struct rl_operation *operation)
         lock->stage = RL_LOCK_OVER;
     }
     rl_operation_finish(operation, (redlock_result)stand->outcome);
+    if (lock->stage == RL_LOCK_OVER)
+        rl_queue_leave(lock);
 }
 
 /* ---- asking ---- */
@@ -219,9 +222,10 @@ void rl_standing_event(struct rl_operation *operation, const struct rl_event *ev
     lock->refused_locally = 0;
 }
 
-void rl_standing_start(struct rl_operation *operation, const struct rl_stand_config *config)
+void rl_standing_start(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;
+    struct rl_stand_config config = operation->stand.config;
     struct rl_event event = {.kind = RL_EVENT_START, .now = engine->now};
 
     assert(operation->kind == RL_OPERATION_ACQUIRE);
@@ -231,8 +235,22 @@ void rl_standing_start(struct rl_operation *operation, const struct rl_stand_con
     operation->stands = true;
     operation->place.lease_ms = RECORD_MS;
     rl_list_append(&engine->standing, &operation->standing);
-    rl_stand_init(&operation->stand, config, &engine->prng);
+    rl_stand_init(&operation->stand, &config, &engine->prng);
     rl_standing_event(operation, &event);
+}
+
+/* It came long ago, but others of this client were before it: to those of other clients it comes now. */
+void rl_standing_turn(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    int64_t wall_us = rl_state_wall_us(engine);
+
+    assert(!operation->stands);
+    assert(operation->acquire.phase == RL_ACQUIRE_QUEUED);
+    rl_operation_stop_asking(operation);
+    operation->stand.config.first_wait = rl_span_us(0);
+    operation->stand.config.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
+    rl_standing_start(operation);
 }
 
 /* ---- what is handed over ---- */

@@ -48,6 +48,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "place-not-kept",
     "expiry-unseen",
     "unwanted-kept",
+    "queue-forgotten",
 };
 
 const char *sim_fault_name(enum sim_fault fault)

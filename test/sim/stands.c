@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/queue.h"
 #include "sim/world.h"
 
 /* How often a waiter asks again by itself, see core/stand.c; how long a waiter that may have been stopped has a lock. */
@@ -14,6 +15,7 @@ enum {
     BRIEF_MS = 1000,
     SLACK_MS = 100,
     CALM_MS = 400,
+    NEAR_FRONT = 2,
     CLOSE_US = 2000,
     SETTLING_US = 8000000
 };
@@ -92,10 +94,28 @@ static bool is_judged(const struct sim_world *world)
     return !world->plan.beyond && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) && !world->stopping;
 }
 
+/* The first two notice at once that a lock has expired, if they know that they are the first two: those who have moved up since they last asked
+ * find out when they ask again. */
+static bool knows_to_be_near(const struct sim_worker *worker)
+{
+    const struct rl_stand *stand = &worker->operation->stand;
+    uint32_t known = 0;
+
+    for (uint32_t node = 0; node < stand->config.node_count; node++) {
+        uint32_t rank = stand->nodes[node].last.rank;
+
+        if (rank > 0 && rank <= NEAR_FRONT)
+            return true;
+        known += rank > 0;
+    }
+    return known == 0;
+}
+
 static void check_free(struct sim_world *world, const struct sim_client *client,
                        const struct sim_worker *worker)
 {
-    bool calm = worker->stands_us > calm_since_us(world) && world->plan.untold == 0;
+    bool calm =
+        worker->stands_us > calm_since_us(world) && world->plan.untold == 0 && knows_to_be_near(worker);
     int64_t since_us[SIM_NODES_MAX], free_us,
         most_us = calm ? calm_bound_us(&world->plan) : bound_us(&world->plan);
 
@@ -158,9 +178,9 @@ static int64_t idle_bound_us(const struct sim_world *world, const struct sim_wor
     const struct sim_plan *plan = &world->plan;
 
     if (worker->stands_us > calm_since_us(world))
-        return calm_bound_us(plan) + (plan->untold != 0 ? bound_us(plan) : 0);
+        return calm_bound_us(plan) + (plan->untold != 0 || !knows_to_be_near(worker) ? bound_us(plan) : 0);
     if ((plan->faults & ~(uint32_t)KILLING) == 0 && plan->kills && plan->untold == 0)
-        return calm_bound_us(plan);
+        return calm_bound_us(plan) + (!knows_to_be_near(worker) ? bound_us(plan) : 0);
     if ((plan->faults & ~(uint32_t)STOPPING) == 0)
         return bound_us(plan) + 1000 * BRIEF_MS;
     return INT64_MAX;
@@ -196,10 +216,23 @@ static void note_split(struct sim_world *world, struct sim_worker *worker, const
     worker->attempts = stand->attempts;
 }
 
+/* Rule: whoever waits behind others of its client has somebody to follow. */
+static void check_queued(struct sim_world *world, struct sim_client *client, const struct sim_worker *worker)
+{
+    const redlock_lock *lock = worker->operation->lock;
+
+    if (rl_queue_holds(worker->operation) &&
+        rl_queue_leader(&client->engine, lock->text, lock->key_length) == NULL)
+        sim_fail(world, "forgotten: client %u.%u waits for %c behind nobody", client->index + 1,
+                 worker->index + 1, 'a' + (int)worker->name);
+}
+
 void sim_stands_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
 {
     const struct rl_stand *stand;
 
+    if (worker->stage == SIM_ASKING && !worker->adopts && worker->operation != NULL)
+        check_queued(world, client, worker);
     if (worker->stage != SIM_ASKING || worker->adopts || !worker->operation->stands)
         return;
     stand = &worker->operation->stand;
