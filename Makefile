@@ -51,6 +51,7 @@ help:
 	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
 	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
 	@echo 'make chaos-mixed           the same with clients of the previous version among them; PREVIOUS= a revision as you like'
+	@echo 'make chaos-rollback        the same in four parts: clients of the previous version, both, clients of this one, and the previous ones again'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
 	@echo 'make ... REDIS_SERVER=path  test, demo, bench, chaos, soak and interop on another server than the installed one'
 	@echo 'make clean                 remove build/'
@@ -159,12 +160,13 @@ chaos:
 	@ninja -C $(BUILD) $(CHAOS)
 	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
-chaos-mixed:
+chaos-mixed chaos-rollback:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS)
 	@previous=$$(tools/build-previous $(BUILD)/previous $(PREVIOUS)) && \
-		$(WITH_SERVER) test/chaos/run $(BUILD)/test --previous $$previous --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+		$(WITH_SERVER) test/chaos/run $(BUILD)/test --previous $$previous --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+		$(if $(filter chaos-rollback,$@),--roll-back --episode-seconds 30)
 
 soak:
 	@tools/setup test
@@ -212,4 +214,4 @@ dashboard-test: all
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all help test demo dashboard dashboard-test install uninstall dist docs wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop bench-against clean
+.PHONY: all help test demo dashboard dashboard-test install uninstall dist docs wheel sbom abi-report deb deb-test image kubernetes-check builds coverage lint format bench bench-peers fuzz sim chaos chaos-mixed chaos-rollback soak model interop interop-servers serve-contract serve-peers bench-serve all-for-interop bench-against clean

@@ -27,10 +27,13 @@ kill_node() { signal_node KILL "$@"; }
 freeze_node() { signal_node STOP "$@"; }
 thaw_node() { signal_node CONT "$@"; }
 
-# stop_nodes: all that still run.
+# stop_nodes: all that still run. It returns when they have ended and write nothing here any more.
 stop_nodes() {
     for file in "$nodes"/*.pid; do
-        kill -CONT "$(cat "$file")" 2>/dev/null && kill "$(cat "$file")"
+        [ -e "$file" ] || continue
+        pid=$(cat "$file")
+        kill -CONT "$pid" 2>/dev/null && kill "$pid"
+        while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
         rm -f "$file"
     done
 }

@@ -20,6 +20,7 @@ NODES, NAMES, OUTSIDE_NAMES, MAX_TTL_MS = 5, 12, 2, 600
 QUARANTINE_S = MAX_TTL_MS * 1.01 / 1000 + 1.5  # and half a second to be admitted again
 PATIENCE_S = 30
 HERE = pathlib.Path(__file__).resolve().parent
+ROLL_BACK = ("old", "mixed", "new", "old again")  # which clients there are, one after the other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Client:
 
     def __init__(self, number, program, episode):
         self.number, self.program, self.episode = number, program, episode
-        self.generation, self.process = 0, None
+        self.generation, self.process, self.is_old = 0, None, False
         self.start()
 
     def start(self):
@@ -70,12 +71,25 @@ class Client:
         self.process = processes.start(words, stdin=subprocess.DEVNULL)
 
     def programs(self):
-        """Beside a previous version every second client is of that one, and a client that is killed is followed by one of the other
-        version: an upgrade, or a roll-back, while others hold locks."""
-        if self.episode.previous is None or (self.number + self.generation) % 2 == 0:
-            return self.episode.programs
-        self.episode.counts_previous += 1
-        return self.episode.previous
+        """While versions are mixed every second client is of the previous one, and a client that is killed is followed by one of the
+        other version: an upgrade, or a roll-back, while others hold locks."""
+        self.is_old = self.would_be_old(self.generation)
+        self.episode.counts_previous += self.is_old
+        return self.episode.previous if self.is_old else self.episode.programs
+
+    def would_be_old(self, generation):
+        return {"mixed": (self.number + generation) % 2 == 1, "new": False}.get(self.episode.phase, True)
+
+    def follow_phase(self):
+        """Makes way for one of the version that is wanted now: half of them are killed with their locks in hand, the others end by themselves."""
+        if self.program == "foreign" or self.is_old == self.would_be_old(self.generation + 1):
+            return
+        if self.number % 2:
+            self.kill()
+        else:
+            self.ask_to_end()
+            self.await_end()
+        self.start()
 
     def __str__(self):
         return f"{self.program}{self.number}-{self.generation}"
@@ -109,8 +123,10 @@ class Client:
 
 
 class Episode:
-    def __init__(self, word, seed, folder, programs, isolated, previous=None):
+    def __init__(self, word, seed, folder, programs, isolated, previous=None, phases=()):
         self.kind, self.seed, self.programs, self.previous = KINDS[word], seed, programs, previous
+        self.phases = phases or ("new" if previous is None else "mixed",)
+        self.phase = self.phases[0]
         self.counts_previous = 0  # clients of the previous version that were started
         self.folder = folder / f"{word}-{seed}"
         self.folder.mkdir()
@@ -126,8 +142,11 @@ class Episode:
                 plan = faults.Plan(self.seed, self.nodes, self.clients, self.kind.faults, self.kind.quarantine_s, log)
                 self.counts = plan.counts
                 self.await_grants(0)
-                self.disturb(plan, time.monotonic() + seconds)
-                plan.heal()
+                for self.phase in self.phases:
+                    for client in self.clients if self.phase != self.phases[0] else []:
+                        client.follow_phase()
+                    self.disturb(plan, time.monotonic() + seconds / len(self.phases))
+                    plan.heal()
             self.await_grants(time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000)
             for client in self.clients:
                 client.ask_to_end()

@@ -131,6 +131,9 @@ each 'and no option that is not there' is_an_option < \
     <(grep -oE -- '\*(-[a-zA-Z], )?--[a-z-]+\*' "$manual" | grep -oE -- '--[a-z-]+' | sort -u)
 each 'redlock.1 explains every exit code' explains_code < \
     <(sed -nE '/SIGNAL/d; s/.*CLI_EXIT_[A-Z_]+ = ([0-9]+).*/\1/p' "$SOURCE/src/cli/exits.h")
+in_the_guide() { sed -n '/^## Exit codes/,$p' "$SOURCE/docs/jobs.md" | grep -qE "^\| ([0-9]+, )*$1[ ,]"; }
+each 'so does docs/jobs.md' in_the_guide < \
+    <(sed -nE '/SIGNAL/d; s/.*CLI_EXIT_[A-Z_]+ = ([0-9]+).*/\1/p' "$SOURCE/src/cli/exits.h")
 each 'redlock.1 explains every variable' explained_in redlock.1 < \
     <(grep -ohE '"(REDLOCK_[A-Z_]+|NO_COLOR)"' "$SOURCE"/src/cli/*.c | tr -d '"' | sort -u)
 

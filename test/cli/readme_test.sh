@@ -23,7 +23,7 @@ is_there() { [ -e "${1%%#*}" ]; }
 each 'files that are named are there' is_there \
     < <(grep -ohE '(^|[^A-Za-z0-9_./-])(src|test|tools|bench|examples|man|include|docs)/[A-Za-z0-9_./-]*[A-Za-z0-9_]' "${pages[@]}" |
         sed -E 's,^[^a-z],,' | grep -v NAME | sort -u)
-is_target() { grep -q "^$1:" Makefile; }
+is_target() { grep -qE "^([a-z-]+ )*$1( [a-z-]+)*:" Makefile; }
 each 'make targets that are named are there' is_target \
     < <(grep -ohE '(^|`)make [a-z-]+' "${pages[@]}" | sed 's/.*make //' | sort -u)
 # A name of a test is a sentence in backquotes: at least three words.

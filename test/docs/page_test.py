@@ -118,7 +118,8 @@ def main():
     wanted = [pathlib.Path(page).resolve() for page in sys.argv[1:]] or pages.all_pages()
     count = failed = 0
     for mine in filter(None, map(commands_of, wanted)):
-        with tempfile.TemporaryDirectory(prefix="p", dir=os.environ.get("TMPDIR")) as folder:
+        # What a page has left running may still write there; run-test ends it, and removes the rest.
+        with tempfile.TemporaryDirectory(prefix="p", dir=os.environ.get("TMPDIR"), ignore_cleanup_errors=True) as folder:
             shell = Shell(pathlib.Path(folder))
             for what, is_right, output, where in ((*turn, block.where) for block in mine for turn in run_block(shell, block)):
                 count += 1

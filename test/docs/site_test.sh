@@ -56,6 +56,7 @@ has_functions() {
 ok 'and every function of the header' has_functions
 loads_nothing() { ! grep -rnE '(src|srcset)="(https?:)?//|@import|url\((https?:)?//|<link[^>]*href="https?:' "$work/site" --include=*.html --include=*.css >"$work/log"; }
 ok 'nothing is loaded from elsewhere' loads_nothing
+ok 'manual pages that a guide names are links' grep -qF '<a href="man/redlock.1.html">redlock(1)</a>' "$work/site/jobs.html"
 mkdir "$work/other"
 touch "$work/other/mine"
 refuses() { ! "$SOURCE/tools/make-docs" "$work/other" >"$work/log" 2>&1 && [ -e "$work/other/mine" ]; }
@@ -77,4 +78,7 @@ finds() {
 }
 ok 'its search finds a function' finds redlock_extend 'man/redlock_extend.3.html'
 ok 'and answers a question' finds 'how%20many%20nodes%3F' choosing.html
+ok 'with a word that no page has, it goes by the others' finds 'barrier%20xyzzy' jobs.html
+ok 'it knows exit codes' finds 'exit%20codes' 'jobs.html#exit-codes'
+ok 'also in the manual' finds 'exit%20codes' 'man/redlock.1.html#EXIT_STATUS'
 finish

@@ -238,7 +238,10 @@ static void connect_by_proxies(struct asking *asking, struct fleet *fleet)
         assert_non_null(asking->proxies[node]);
         strcat(strcat(urls, node > 0 ? "," : ""), proxy_url(asking->proxies[node]));
     }
-    asking->client = open_warm_client(urls);
+    redlock_options options = options_for(urls);
+    options.node_timeout_ms = LONG_TTL_MS / 3; /* what is held up on the way is late, not lost */
+    asking->client = open_with(&options);
+    await_all_nodes(asking->client);
     give_back(take_lock(asking->client, "another", LONG_TTL_MS)); /* admitted, and every script is there */
 }
 
@@ -257,7 +260,7 @@ static void ask(struct asking *asking)
 
 static bool is_there(struct fleet *fleet, int node)
 {
-    return fleet_command(fleet, node, "GET", NAME, NULL)[0] != '\0';
+    return strcmp(fleet_command(fleet, node, "EXISTS", NAME, NULL), "1") == 0;
 }
 
 static void break_by_value_at(redlock_client *breaker, struct fleet *fleet, int node)

@@ -71,6 +71,8 @@ def check_server(name):
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended on the way out
     server = servers.installed()
+    missing = trials.SELECTION - trials.all_tests(BUILD).keys()
+    tell("the tests that make interop selects for each server are there", not missing, sorted(missing))
     with tempfile.TemporaryDirectory(prefix="redlock-interop.") as folder:
         folder = pathlib.Path(folder)
         check_planted(server, folder)

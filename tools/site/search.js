@@ -1,4 +1,4 @@
-// Search over index.js, in the page: every word has to occur, but for small ones; guides, and sections whose headings have the words, come
+// Search over index.js, in the page: every word has to occur, but for small ones, or else any of them; guides, and sections whose headings have the words, come
 // first. "/" goes to the field.
 'use strict';
 (() => {
@@ -8,7 +8,7 @@
     const entries = window.redlockIndex.map(([place, title, heading, text]) => ({
         place, title, heading, text, head: `${title} ${heading}`.toLowerCase(), body: text.toLowerCase(),
     }));
-    const guides = /^(choosing|failures|operating|deploying|sharing|coming-from|beside)\.html/;
+    const guides = /^(choosing|failures|jobs|operating|deploying|sharing|coming-from|beside)\.html/;
     const small = new Set('a an and are as at by can do does for from how i in is it many much my of on or should the to what when which why with'.split(' '));
     let chosen = -1;
 
@@ -19,12 +19,13 @@
         return (large.length > 0 ? large : all).map((word) => (word.length > 3 ? word.replace(/s$/, '') : word));
     };
 
-    const score = (entry, words) => words.reduce((sum, word) => {
-        if (sum === 0) return 0;
+    // 0 when a word does not occur, unless any of them is enough.
+    const score = (entry, words, any) => words.reduce((sum, word) => {
+        if (sum === 0 && !any) return 0;
         const inHead = entry.head.includes(word);
         const times = entry.body.split(word).length - 1;
-        return inHead || times ? sum + (inHead ? 40 : 0) + (entry.heading === '' && inHead ? 20 : 0) + Math.min(times, 6) : 0;
-    }, entry.place.startsWith('source/') ? 0.1 : 1) * (guides.test(entry.place) ? 1.5 : 1) * (entry.place.startsWith('source/') ? 0.3 : 1);
+        return inHead || times ? sum + (inHead ? 40 : 0) + (entry.heading === '' && inHead ? 20 : 0) + Math.min(times, 6) : any ? sum : 0;
+    }, any ? 0 : entry.place.startsWith('source/') ? 0.1 : 1) * (guides.test(entry.place) ? 1.5 : 1) * (entry.place.startsWith('source/') ? 0.3 : 1);
 
     const marked = (text, words) => {
         const span = document.createElement('span');
@@ -63,8 +64,9 @@
     const search = () => {
         const words = wordsOf(field.value);
         results.hidden = words.length === 0;
-        const found = words.length === 0 ? [] : entries.map((entry) => [score(entry, words), entry]).filter(([points]) => points > 0)
+        const best = (any) => entries.map((entry) => [score(entry, words, any), entry]).filter(([points]) => points > 0)
             .sort((a, b) => b[0] - a[0]).slice(0, 25);
+        const found = words.length === 0 ? [] : [best(false), best(true)].find((some) => some.length > 0) || [];
         results.replaceChildren(...found.map(([, entry]) => item(entry, words)));
         if (found.length === 0) {
             const nothing = document.createElement('p');

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 
+from suite import lanes
 from suite.checks import Failed, Unavailable
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
@@ -85,9 +86,8 @@ def install(peer, folder):
     if peer.folder == RECIPE.folder:
         return
     place = folder / peer.folder
-    place.mkdir(parents=True, exist_ok=True)
     log_path = place / "install.log"
-    with open(log_path, "w") as log:
+    with lanes.turn(place), open(log_path, "w") as log:
         try:
             code = subprocess.run([SCRIPT, "install", peer.folder, place], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                   timeout=INSTALL_S).returncode

@@ -6,7 +6,9 @@ import re
 from suite import peers, servers, sharing
 
 BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
-LEGEND = {"yes": "yes", "no": "NO", "none": "–", "": "?"}
+LEGEND = {"yes": "yes", "no": "NO", "none": "n/a", "": "not run"}
+OWN_FORMAT = "`--format redisson`"  # at the end of the titles of peers that we share a format of their own with
+HEADINGS = {"Libraries": False, "Redisson, in its own format": True}  # of the tables of peers
 
 
 def joint(cells):
@@ -15,20 +17,28 @@ def joint(cells):
     return next((word for word in ("no", "yes", "none") if word in outcomes), "")
 
 
-def peer_rows(document):
-    rows = []
-    for row in document["peers"]:
-        cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
-            LEGEND[joint([row["modes"][mode].get(function.__name__) for mode in row["modes"] for function in functions])]
-            for functions in sharing.COLUMNS.values()]
-        name = row["title"] + (f", keys `{row['prefix']}NAME`" if row["prefix"] else "")
-        cells += [""] * (len(sharing.COLUMNS) - len(cells))
-        rows.append([name, row["version"], str(row["nodes"]), *cells, row["date"]])
-    return rows
+def without_cells(row):
+    """What stands in place of the cells of a row that has none."""
+    return next((f"{word}: {row[word]}" for word in ("skipped", "broken") if word in row), "")
 
 
-def peer_table(document):
-    return ["library", "version", "nodes", *sharing.COLUMNS, "tried"], peer_rows(document)
+def is_in_own_format(title):
+    return title.endswith(OWN_FORMAT)
+
+
+def peer_row(row, columns):
+    cells = [words] if (words := without_cells(row)) else [
+        LEGEND[joint([row["modes"][mode].get(function.__name__) for mode in row["modes"] for function in columns[column]])]
+        for column in columns]
+    name = row["title"] + (f", keys `{row['prefix']}NAME`" if row["prefix"] else "")
+    return [name, row["version"], str(row["nodes"]), *cells, *[""] * (len(columns) - len(cells)), row["date"]]
+
+
+def peer_table(document, in_own_format):
+    """The libraries in the common format, or those with one of their own that we speak, too: each with what it can do."""
+    columns = sharing.columns(in_own_format)
+    rows = [peer_row(row, columns) for row in document["peers"] if is_in_own_format(row["title"]) == in_own_format]
+    return ["library", "version", "nodes", *columns, "tried"], rows
 
 
 def wakes(document):
@@ -52,14 +62,16 @@ def count(row, mode):
 def tests_cell(row):
     tests = row.get("tests")
     if not tests:
-        return ""
-    return f"{tests['total'] - len(tests['failed'])} of {tests['total']}" + ("" if tests["has_tls"] else ", built without TLS")
+        return "n/a" if row["name"] == "mixed" else "not run"
+    notes = [] if tests["has_tls"] else ["built without TLS"]
+    notes += ["a selection"] if tests.get("is_selection") else []
+    return ", ".join([f"{tests['total'] - len(tests['failed'])} of {tests['total']}", *notes])
 
 
 def server_table(document):
     rows = []
     for row in document["servers"]:
-        cells = [f"skipped: {row['skipped']}"] if "skipped" in row else [
+        cells = [words] if (words := without_cells(row)) else [
             *(count(row, mode) for mode in ("plain", "guarded", "fair")), tests_cell(row)]
         cells += [""] * (4 - len(cells))
         rows.append([row["name"], row["version"], *cells, row["date"]])
@@ -94,7 +106,7 @@ def in_words(name, modes):
 def as_text(table):
     headers, rows = table
     rows = [row + [""] * (len(headers) - len(row)) for row in [headers, *rows]]
-    widths = [max(len(row[i]) for row in rows if not row[i].startswith("skipped")) for i in range(len(headers))]
+    widths = [max(len(row[i]) for row in rows if not row[i].startswith(("skipped", "broken"))) for i in range(len(headers))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
@@ -106,46 +118,56 @@ def as_markdown(table):
 
 def document_text(document):
     parts = []
-    if document["peers"]:
-        parts += ["Libraries", as_text(peer_table(document)), ""]
+    for heading, in_own_format in HEADINGS.items():
+        if (table := peer_table(document, in_own_format))[1]:
+            parts += [heading, as_text(table), ""]
     if document["servers"]:
         parts += ["Servers", as_text(server_table(document)), ""]
     return "\n".join(parts + wakes(document) + problems(document))
 
 
 def served_by(document):
-    return ", ".join(sorted({row["server"] for row in document["peers"]}))
+    return ", ".join(sorted({row["server"] for row in document["peers"] if row["server"]}))
 
 
 def tables_before(text):
     """The rows of each table in the document as it is, by heading: what each column says."""
     found = {}
     date = re.search(r"^redlock \S+, (\d{4}-\d\d-\d\d)", text, re.M)
-    for heading in ("Libraries", "Servers"):
+    for heading in (*HEADINGS, "Servers"):
         part = re.search(rf"### {heading}\n\n((?:\|.*\n)+)", text)
         lines = [[cell.strip() for cell in line.strip("|\n ").split("|")] for line in part[1].splitlines()] if part else [[], []]
         found[heading] = [{"tried": date[1] if date else ""} | dict(zip(lines[0], cells)) for cells in lines[2:]]
     return found
 
 
+def wakes_with_earlier(document, before):
+    """How long wakes took, with the lines of the document about peers that were not tried again."""
+    now = wakes(document)
+    titles = {line.split(": ours ")[0] for line in now}
+    return now + [line for line in re.findall(r"^- (.*: ours .* ms after ours)$", before, re.M) if line.split(": ours ")[0] not in titles]
+
+
 def with_earlier(table, earlier, order):
     """The table with those rows of the document that it has none for; a column that they lack is about what they cannot do."""
     headers, rows = table
     names = {row[0] for row in rows}
-    kept = [[row.get(header, "–") for header in headers] for row in earlier if row.get(headers[0]) not in names]
+    kept = [[row.get(header, LEGEND["none"]) for header in headers] for row in earlier if row.get(headers[0]) not in names]
     places = {name: place for place, name in enumerate(order)}
     return headers, sorted(rows + kept, key=lambda row: places.get(row[0].split(", keys")[0], len(places)))
 
 
 def document_markdown(document, before=""):
     earlier = tables_before(before)
-    libraries = with_earlier(peer_table(document), earlier["Libraries"], [peer.title for peer in peers.PEERS])
     tried = with_earlier(server_table(document), earlier["Servers"], [*(server.name for server in servers.SERVERS), "mixed"])
     on = f", libraries on {served_by(document)}" if document["peers"] else ""
-    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}{on}. Rows with an earlier date are of the version of that day.", "",
-             "### Libraries", "", as_markdown(libraries), "", "### Servers", "", as_markdown(tried), ""]
-    if told := wakes(document):
-        parts += ["From a release to the entry of the other side's waiter, by the clock of the node that was last, in this one run:", "",
+    parts = [BEGIN, f"redlock {document['redlock']}, {document['date']}{on}. Rows with an earlier date are of the version of that day.", ""]
+    for heading, in_own_format in HEADINGS.items():
+        table = with_earlier(peer_table(document, in_own_format), earlier[heading], [peer.title for peer in peers.PEERS])
+        parts += [f"### {heading}", "", as_markdown(table), ""]
+    parts += ["### Servers", "", as_markdown(tried), ""]
+    if told := wakes_with_earlier(document, before):
+        parts += ["From a release to the entry of the other side's waiter, by the clock of the node that was last, in one run each:", "",
                   *(f"- {line}" for line in told), ""]
     parts += [f"mixed: one node each of {', '.join(servers.MIXED)}.", ""]
     notes = problems(document)

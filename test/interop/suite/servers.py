@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+from suite import lanes
 from suite.checks import Unavailable
 
 FETCH_S = 600
@@ -203,12 +204,13 @@ def fetch(server, folder):
         pass
     place = pathlib.Path(os.path.abspath(folder)) / server.name
     program, reasons = place / "redis-server", []
-    for source in server.sources:
-        if not program.exists():
-            try:
-                fetch_from(source, server, place)
-            except Unavailable as why:
-                reasons.append(str(why))
+    with lanes.turn(place.parent):
+        for source in server.sources:
+            if not program.exists():
+                try:
+                    fetch_from(source, server, place)
+                except Unavailable as why:
+                    reasons.append(str(why))
     if not program.exists():
         raise Unavailable("; ".join(reasons))
     return dataclasses.replace(server, program=str(program), version=version_of(program))

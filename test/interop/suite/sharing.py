@@ -236,7 +236,7 @@ def our_readers_and_their_writer_exclude_each_other(stage):
     expect("they let go", stage.peer.tell("release"), "released")
 
 
-COLUMNS = {  # of the table: the behaviours that stand in it
+COLUMNS = {  # of the tables: the behaviours that stand in each
     "refused while the other holds": [we_are_refused_while_they_hold_it, they_are_refused_while_we_hold_it],
     "theirs after our release": [they_get_it_after_our_release],
     "woken by their release": [their_release_wakes_our_waiter],
@@ -249,3 +249,11 @@ COLUMNS = {  # of the table: the behaviours that stand in it
     "entered twice": [a_second_entry_of_theirs_counts],
     "readers": [readers_of_both_sides_share_it, our_readers_and_their_writer_exclude_each_other],
 }
+COMMON_ALONE = {"several names"}
+OWN_FORMAT_ALONE = {"woken by our release", "entered twice", "readers"}
+
+
+def columns(in_own_format):
+    """Those of the table for libraries in the common format, or for one in a format of its own."""
+    left_out = COMMON_ALONE if in_own_format else OWN_FORMAT_ALONE
+    return {name: functions for name, functions in COLUMNS.items() if name not in left_out}

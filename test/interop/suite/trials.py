@@ -17,6 +17,19 @@ NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "i
             "integration/wrong_server", "cli/config"}
 
 
+# What depends on the server: its scripts, notifications, rights and words. All of them run when one server is named; with all servers after each
+# other that would take an hour.
+SELECTION = {
+    *(f"integration/{name}" for name in (
+        "barrier", "counter_guarded", "examine_guarded", "exclusion", "exclusion_guarded", "fair", "follow_guarded", "guard", "hand_on_scripts",
+        "init", "inspect_guarded", "line_scripts", "listing", "listing_guarded", "many", "many_scripts", "model_node", "model_tracking", "queue",
+        "queue_guarded", "redisson", "scripts", "tls", "unusable_node", "update", "waiting", "waiting_guarded", "waiting_scripts")),
+    *(f"cli/{name}" for name in (
+        "acl", "barrier", "doctor", "elect", "exit_codes", "fair", "findings", "guard", "legacy", "once", "owners", "redisson", "remedies",
+        "scripting", "status", "update", "waiting")),
+}
+
+
 def attempt(function, stage):
     """One cell: what came of it, and why."""
     try:
@@ -119,10 +132,13 @@ def share_in_mode(peer, mode, place, program, crew, say, behaviours):
     return cells
 
 
+def peer_traits(peer):
+    return {"name": peer.name, "title": peer.title, "version": peer.version(), "nodes": peer.nodes, "prefix": peer.prefix}
+
+
 def share(peer, server, program, folder, say, behaviours=None):
     """The row of a peer."""
-    row = {"name": peer.name, "title": peer.title, "version": peer.version(), "nodes": peer.nodes, "prefix": peer.prefix,
-           "server": server.version}
+    row = {**peer_traits(peer), "server": server.version}
     behaviours = behaviours or [function for column in sharing.COLUMNS.values() for function in column]
     try:
         peers.install(peer, folder)
@@ -168,25 +184,33 @@ def serve(name, used, program, say):
     return row
 
 
-def tests_for(server, build):
-    """The names of the integration and cli tests that the server can run, without the slow ones."""
+def all_tests(build):
+    """The suites of every test, by its name."""
     listed = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=True).stdout
-    suites = {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in json.loads(listed)}
-    wanted = [name for name, suite in suites.items() if suite & {"integration", "cli"} and "slow" not in suite]
+    return {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in json.loads(listed)}
+
+
+def tests_for(server, build, want_all):
+    """The names of the integration and cli tests that the server can run, without the slow ones: all, or the selection."""
+    suites = all_tests(build)
+    if unknown := SELECTION - suites.keys():
+        raise Failed(f"the selection names tests that there are not: {', '.join(sorted(unknown))}")
+    wanted = [name for name, suite in suites.items()
+              if suite & {"integration", "cli"} and "slow" not in suite and (want_all or name in SELECTION)]
     return wanted if servers.has_tls(server) else [name for name in wanted if name not in NEED_TLS]
 
 
-def run_tests(server, build, say):
-    """The integration and cli tests of this project with a server: how many programs passed, and which did not."""
+def run_tests(server, build, want_all, say):
+    """The integration and cli tests of this project with a server, or a selection: how many programs passed, and which did not."""
     what, label = "the integration and cli tests", f"interop-{server.name}"
     say(server.name, what, {"outcome": "", "why": ""})
     log = build / "meson-logs" / f"{label}.json"
     log.unlink(missing_ok=True)
-    names = tests_for(server, build)
+    names = tests_for(server, build, want_all)
     subprocess.run([peers.SOURCE / "tools" / "with-server", server.program, "meson", "test", "-C", build, "--no-rebuild",
                     "--logbase", label, "--num-processes", str(2 * os.cpu_count()), "--timeout-multiplier", "2", *names],
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=TESTS_S)
     tests = [json.loads(line) for line in log.read_text().splitlines()]
     failed = [test["name"].split(" / ")[-1] for test in tests if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")]
     say(server.name, what, {"outcome": "no" if failed else "yes", "why": ", ".join(failed)})
-    return {"total": len(tests), "failed": failed, "has_tls": servers.has_tls(server)}
+    return {"total": len(tests), "failed": failed, "has_tls": servers.has_tls(server), "is_selection": not want_all}
