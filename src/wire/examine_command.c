@@ -301,19 +301,24 @@ static void read_question(struct rl_node_facts *facts, size_t question, const st
         copy_text(facts->user, sizeof facts->user, head->text, head->text_length);
 }
 
+static bool has_word(const char *text, size_t length, const char *word)
+{
+    size_t word_length = strlen(word);
+
+    for (size_t i = 0; i + word_length <= length; i++)
+        if (memcmp(text + i, word, word_length) == 0)
+            return true;
+    return false;
+}
+
 enum refusal { ALLOWED, COMMAND_REFUSED, KEY_REFUSED };
 
 /* "… to access one of the keys used as arguments", "No permissions to access a key", or "a channel"; else it is the command. */
 static enum refusal refusal_of(const struct rl_resp *item)
 {
-    static const char word[] = "access";
-
     if (item->type != RL_RESP_ERROR || !rl_error_is(item->text, item->text_length, "NOPERM"))
         return ALLOWED;
-    for (size_t i = 0; i + sizeof word - 1 <= item->text_length; i++)
-        if (memcmp(item->text + i, word, sizeof word - 1) == 0)
-            return KEY_REFUSED;
-    return COMMAND_REFUSED;
+    return has_word(item->text, item->text_length, "access") ? KEY_REFUSED : COMMAND_REFUSED;
 }
 
 /* Adds a word to a list that has blanks between them. */
@@ -370,7 +375,7 @@ static void read_key(struct rl_node_facts *facts, const struct rl_examine_comman
 
 void rl_examine_advise(struct rl_node_facts *facts, const char *right)
 {
-    if (strstr(facts->advisable, right) == NULL)
+    if (!has_word(facts->advisable, strlen(facts->advisable), right))
         add_word(facts->advisable, sizeof facts->advisable, right, strlen(right), "");
 }
 
