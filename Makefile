@@ -49,7 +49,7 @@ help:
 	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'
 	@echo 'make dashboard-test        the dashboard in a real Chromium, with axe; fetches a driver, and renews the picture in docs; minutes'
 	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
-	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
+	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like; HANDOVERS=100000: until so many who waited had a lock'
 	@echo 'make chaos-mixed           the same with clients of the previous version among them; PREVIOUS= a revision as you like'
 	@echo 'make chaos-rollback        the same in four parts: clients of the previous version, both, clients of this one, and the previous ones again'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
@@ -158,7 +158,7 @@ chaos:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS)
-	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(HANDOVERS),--hand-overs $(HANDOVERS))
 
 chaos-mixed chaos-rollback:
 	@tools/setup test

@@ -114,6 +114,10 @@ def measure(fleets, run, seconds, folder):
             fleets.break_nodes(run.fleet, run.fault)
         nodes_s = 0 if run.fault else reset_statistics(nodes)
         lines = collect(run, processes, seconds)
+    except Skipped:
+        end(processes)
+        remove_locks(nodes)  # what those had who were ended
+        raise
     finally:
         end(processes)
         if broken:

@@ -66,7 +66,7 @@ port=$(free_port)
 redis-server --port "$port" --bind 127.0.0.1 --cluster-enabled yes --cluster-config-file "$work/nodes.conf" --save '' --dir "$work" \
     --logfile "$work/n6.log" </dev/null >/dev/null 2>&1 &
 node_pids[6]=$!
-until_true redis-cli -p "$port" PING
+until_true redis-cli -p "$port" PING >/dev/null
 REDLOCK_NODES="$REDLOCK_NODES redis://127.0.0.1:$port" examine
 finds 'a node of a cluster' cluster 6
 ok 'is told what to name instead' has "$fix" 'cluster-enabled no'
@@ -75,7 +75,7 @@ kill_nodes 6
 : >"$work/sentinel.conf"
 redis-server "$work/sentinel.conf" --sentinel --port "$port" --bind 127.0.0.1 --dir "$work" --logfile "$work/n6.log" </dev/null >/dev/null 2>&1 &
 node_pids[6]=$!
-until_true redis-cli -p "$port" PING
+until_true redis-cli -p "$port" PING >/dev/null
 REDLOCK_NODES="$REDLOCK_NODES redis://127.0.0.1:$port" examine
 finds 'a sentinel' sentinel 6
 fix=${fix#*: } fix=${fix% lists*}
@@ -256,7 +256,7 @@ port=$(free_port)
 redis-server --port 0 --tls-port "$port" --tls-cert-file "$work/cert.pem" --tls-key-file "$work/key.pem" --tls-auth-clients no \
     --tls-ca-cert-file "$work/ca.pem" --bind 127.0.0.1 --save '' --dir "$work" --logfile "$work/n7.log" </dev/null >/dev/null 2>&1 &
 node_pids[7]=$!
-until_true redis-cli --tls --cacert "$work/ca.pem" -p "$port" PING
+until_true redis-cli --tls --cacert "$work/ca.pem" -p "$port" PING >/dev/null
 printf 'node = rediss://127.0.0.1:%s\ntls_ca = ca.pem\n' "$port" >"$work/tls.conf"
 examine_tls() { env -u REDLOCK_NODES "$REDLOCK" doctor --json --config "$work/tls.conf" >"$work/found.json" 2>"$work/err"; }
 examine_tls

@@ -27,7 +27,7 @@ until_true has_event waiting
 vacate a
 finish
 is '-q says nothing' "$err" ''
-start run --status-fd 3 --ttl 3s --renew 200ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go"
+start run --status-fd 3 --ttl 30s --renew 200ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go"
 until_true has_event renewed
 touch "$work/go"
 finish
@@ -103,7 +103,8 @@ is 'those of the other are not' "$(node 1 GET part)$(node 2 GET part)$(node 3 GE
 exits 'one that gives up leaves nothing either' 75 run -w 2s part -- true
 is 'on no node' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
 start acquire --ttl 60s part
-sleep 0.3
+is_watched() { [ "$(info 1 clients tracking_clients)" != 0 ]; }
+until_true is_watched
 kill -TERM "$started"
 finish
 is 'acquire can be interrupted too' "$code" 143
