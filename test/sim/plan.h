@@ -11,7 +11,7 @@
 /* How long a caller waits at most. */
 enum { SIM_WAIT_MAX_MS = 15000 };
 
-enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4 };
+enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 6, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4 };
 
 /* What may go wrong; each seed switches a random part of it on. */
 enum sim_fault {
