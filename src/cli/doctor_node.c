@@ -29,7 +29,8 @@ static void check_rights(struct cli_doctor *doctor, uint32_t node)
         {no_info ? "+info" : one->facts.missing_rights, "rights",
          "locks need them: without, the node has no vote or fails half-way", CLI_WEIGHT_WARNING},
         {one->facts.advisable_rights, "advisable-rights",
-         "without them waiters are not notified of a release and ask again and again, and init and list see no locks",
+         "without them waiters are not told that they have the lock or that it is free and ask again and again, and init and list see no "
+         "locks",
          CLI_WEIGHT_NOTE},
         {one->facts.mark_rights, "mark-rights",
          "redlock once and redlock barrier need them; nothing else does", CLI_WEIGHT_NOTE},

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "wire/error_reply.h"
 #include "wire/guard_command.h"
+#include "wire/hand_over.h"
 #include "wire/handshake.h"
 #include "wire/resp_reader.h"
 
@@ -28,6 +29,8 @@ static const char *const questions[QUESTIONS][WORDS_MAX] = {
 };
 
 static const char a_key[] = "a key that is not there";
+static const char a_channel[] = RL_CHANNEL "nobody hears it";
+static const char all_channels[] = "&" RL_CHANNEL "*";
 
 enum need { ALWAYS, IF_GUARDED, ADVISABLE, BESIDE };
 
@@ -53,12 +56,9 @@ static const struct probe {
     {"+zscore", IF_GUARDED, {"ZSCORE", a_key, "x"}},
     {"+zcount", IF_GUARDED, {"ZCOUNT", a_key, "0", "0"}},
     {"+zrangebyscore", IF_GUARDED, {"ZRANGEBYSCORE", a_key, "0", "0"}},
-    {"+zremrangebyscore", IF_GUARDED, {"ZREMRANGEBYSCORE", a_key, "0", "0"}},
-    {"+hmget", IF_GUARDED, {"HMGET", a_key, "x"}},
-    {"+hset", IF_GUARDED, {"HSET", a_key, "x", "x", "x"}},
-    {"+hdel", IF_GUARDED, {"HDEL", a_key, "x"}},
     {"+client|tracking", ADVISABLE, {"CLIENT", "TRACKING", "x"}},
     {"+client|caching", ADVISABLE, {"CLIENT", "CACHING", "x"}},
+    {"+publish", ADVISABLE, {"PUBLISH", a_channel, ""}},
     {"+scan", ADVISABLE, {"SCAN", "x"}},
     {"+hget", BESIDE, {"HGET", a_key, "x"}},
     {"+hgetall", BESIDE, {"HGETALL", a_key}},
@@ -318,19 +318,24 @@ static void read_question(struct rl_node_facts *facts, size_t question, const st
         copy_text(facts->user, sizeof facts->user, head->text, head->text_length);
 }
 
+static bool has_word(const char *text, size_t length, const char *word)
+{
+    size_t word_length = strlen(word);
+
+    for (size_t i = 0; i + word_length <= length; i++)
+        if (memcmp(text + i, word, word_length) == 0)
+            return true;
+    return false;
+}
+
 enum refusal { ALLOWED, COMMAND_REFUSED, KEY_REFUSED };
 
-/* "… to access one of the keys used as arguments", "No permissions to access a key"; else it is the command. */
+/* "… to access one of the keys used as arguments", "No permissions to access a key", or "a channel"; else it is the command. */
 static enum refusal refusal_of(const struct rl_resp *item)
 {
-    static const char word[] = "access";
-
     if (item->type != RL_RESP_ERROR || !rl_error_is(item->text, item->text_length, "NOPERM"))
         return ALLOWED;
-    for (size_t i = 0; i + sizeof word - 1 <= item->text_length; i++)
-        if (memcmp(item->text + i, word, sizeof word - 1) == 0)
-            return KEY_REFUSED;
-    return COMMAND_REFUSED;
+    return has_word(item->text, item->text_length, "access") ? KEY_REFUSED : COMMAND_REFUSED;
 }
 
 /* Adds a word to a list that has blanks between them. */
@@ -403,6 +408,22 @@ static void read_key(struct rl_node_facts *facts, const struct rl_examine_comman
         facts->floor = (uint64_t)number;
 }
 
+void rl_examine_advise(struct rl_node_facts *facts, const char *right)
+{
+    if (!has_word(facts->advisable, strlen(facts->advisable), right))
+        add_word(facts->advisable, sizeof facts->advisable, right, strlen(right), "");
+}
+
+const char *rl_examine_subscribe_right(const char *bytes, size_t length)
+{
+    struct rl_resp item;
+    size_t offset = 0;
+
+    if (rl_resp_next(bytes, length, &offset, &item) != RL_RESP_OK || refusal_of(&item) == ALLOWED)
+        return NULL;
+    return refusal_of(&item) == KEY_REFUSED ? all_channels : "+subscribe";
+}
+
 void rl_examine_read(const struct rl_examine_command *command, const char *bytes, size_t length,
                      struct rl_node_facts *facts)
 {
@@ -421,6 +442,8 @@ void rl_examine_read(const struct rl_examine_command *command, const char *bytes
         if (!is_asked(command, &probes[i]))
             continue;
         item = next_reply(&cursor, &inside);
+        if (refusal_of(&item) == KEY_REFUSED && probes[i].words[1] == a_channel)
+            rl_examine_advise(facts, all_channels);
         if (refusal_of(&item) == COMMAND_REFUSED)
             add_right(facts, &probes[i]);
     }

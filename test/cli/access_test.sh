@@ -8,6 +8,9 @@
 # ---- rights
 start_nodes
 rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/security.md")
+case $(redis-server --version) in
+*v=6.0.*) rule=${rule/ resetchannels &redlock:\*/} ;; # it knows no rights for channels
+esac
 for number in 1 2 3 4 5; do
     # shellcheck disable=SC2086 # the words of the rule
     node "$number" ACL SETUSER ${rule#user } >/dev/null
@@ -51,7 +54,11 @@ words_of() { grep -oE "[$2][^ ']+" <<<"$1" | sort | paste -sd' '; }
 node 5 ACL SETUSER locks -@all >/dev/null
 examine_acl
 finds 'a user that may say nothing' rights 5
-is 'lacks each command of the documented rule, and no other' "$(words_of "$fix" +)" "$(words_of "$rule" +)"
+needed=$fix
+type_it
+finds 'and will not be told' advisable-rights 5
+ok 'that it has the lock' matches "$fix" '\+publish.*\+subscribe'
+is 'lacks each command of the documented rule, and no other' "$(words_of "$needed +publish +subscribe" +)" "$(words_of "$rule" +)"
 type_it
 node 5 ACL SETUSER locks resetkeys >/dev/null
 examine_acl

@@ -16,7 +16,7 @@ is 'the events are in order' "$(events)" 'waiting acquired child_exit released'
 ok 'the holder is among them' has "$(<"$work/events")" '"holder":{"id":"somebody","host":"web-3"'
 ok 'each has a name and a time' equals "$(grep -c '"name":"a","time_ms":[0-9]' "$work/events")" 4
 ok 'off a terminal one line says that we wait, and for whom' matches "$err" \
-    'redlock: a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h, [0-9]+m[0-9]+s left; waiting'
+    'redlock: a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h, [0-9]+m[0-9]+s left, 1st in line; waiting'
 ok 'and one that we have it' matches "$err" 'redlock: a acquired after [0-9]'
 is 'and no more' "$(grep -c . "$work/err")" 2
 exits 'one that does not wait' 0 run b -- true
