@@ -33,6 +33,15 @@ finds 'what notes and barriers need is advised' mark-rights 1
 type_it
 examine_acl
 ok 'and can be allowed, too' lacks_finding mark-rights 1
+if grep -q '&' <<<"$rule"; then
+    node 1 ACL SETUSER locks resetchannels >/dev/null
+    examine_acl
+    finds 'channels are named' advisable-rights 1
+    ok 'as they are allowed' matches "$fix" "ACL SETUSER locks '&redlock:\*'$"
+    type_it
+    examine_acl
+    ok 'and can be' lacks_finding advisable-rights 1
+fi
 node 2 ACL SETUSER locks -zadd -evalsha -get >/dev/null
 node 3 ACL SETUSER locks resetkeys '~lock:*' '~redlock-guard:*' >/dev/null
 node 4 ACL SETUSER locks -info >/dev/null
