@@ -90,10 +90,10 @@ static void greet(struct raw_node *node)
 }
 
 /* Sends the whole script once, so that EVALSHA will do. The epoch is no node's and the owner nobody: it changes nothing. */
-static void load_script(struct raw_node *node, enum rl_command_kind kind)
+static void load_script(struct raw_node *node, enum bench_mode mode, enum rl_command_kind kind)
 {
     struct rl_lock_command command = {.kind = kind,
-                                      .lock_kind = &rl_kind_exclusive,
+                                      .lock_kind = mode == BENCH_GUARDED ? &rl_kind_line : &rl_kind_exclusive,
                                       .key = "bench",
                                       .key_length = 5,
                                       .owner = "-",
@@ -131,9 +131,9 @@ static struct raw_node *open_node(const char *text, size_t length, enum bench_mo
         bench_die("node %.*s: %s", (int)length, text, wrong);
     node->fd = url.transport == RL_TRANSPORT_UNIX ? connect_unix(&url) : connect_tcp(&url);
     greet(node);
-    load_script(node, RL_COMMAND_RELEASE);
+    load_script(node, mode, RL_COMMAND_RELEASE);
     if (mode == BENCH_GUARDED) {
-        load_script(node, RL_COMMAND_ACQUIRE);
+        load_script(node, mode, RL_COMMAND_ACQUIRE);
         admit(node);
     }
     return node;

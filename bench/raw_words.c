@@ -79,7 +79,7 @@ struct raw_words raw_words_make(const struct raw_fleet *fleet, enum bench_mode m
                                 unsigned name, unsigned owner)
 {
     char key[BENCH_NAME_SIZE], value[RL_OWNER_MAX + 1];
-    struct rl_lock_command command = {.lock_kind = &rl_kind_exclusive,
+    struct rl_lock_command command = {.lock_kind = mode == BENCH_GUARDED ? &rl_kind_line : &rl_kind_exclusive,
                                       .key = key,
                                       .owner = value,
                                       .owner_length = make_owner(value, owner),

@@ -107,6 +107,24 @@ static void *contend(void *context)
     return NULL;
 }
 
+/* Waits for what another one has until the end, and does not get it. */
+static void *wait_in_vain(void *context)
+{
+    struct caller *caller = context;
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+    redlock_lock *lock;
+    int64_t asked_ns = bench_now_ns();
+    int64_t wait_ms = (caller->until_ns - asked_ns) / 1000000;
+    redlock_result result;
+
+    spec.name = caller->name;
+    result = redlock_acquire(caller->client, &spec, wait_ms > 0 ? wait_ms : 1, &lock, NULL);
+    if (result != REDLOCK_TIMEOUT)
+        bench_die("a waiter was to wait in vain: %s", redlock_result_name(result));
+    bench_add_cut_off(caller->samples, bench_now_ns() - asked_ns);
+    return NULL;
+}
+
 /* Every client is a thread. The first one is this thread: a lone caller is a program without threads. */
 static void run_callers(redlock_client *client, const struct bench *bench, int64_t until_ns,
                         struct bench_samples *samples, void *(*work)(void *))
@@ -118,7 +136,7 @@ static void run_callers(redlock_client *client, const struct bench *bench, int64
         callers[i].bench = bench;
         callers[i].until_ns = until_ns;
         callers[i].samples = &samples[i];
-        bench_name(callers[i].name, work == contend ? 0 : i);
+        bench_name(callers[i].name, work == call ? i : 0);
         if (i > 0 && pthread_create(&callers[i].thread, NULL, work, &callers[i]) != 0)
             bench_die("cannot start a thread");
     }
@@ -139,6 +157,38 @@ static void run_contention(void *subject, const struct bench *bench, int64_t unt
                            struct bench_samples *samples)
 {
     run_callers(subject, bench, until_ns, samples, contend);
+}
+
+static void on_lost(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    (void)context;
+    (void)lock;
+    bench_die("%s", report->line);
+}
+
+/* Another client has the lock all the time and renews it twice. */
+static void run_waiting(void *subject, const struct bench *bench, int64_t until_ns,
+                        struct bench_samples *samples)
+{
+    redlock_client *holder = open_client(bench);
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+    int64_t asked_ns = bench_now_ns();
+    uint32_t window_ms = (uint32_t)((until_ns - asked_ns) / 1000000) + REDLOCK_TTL_MIN_MS;
+    char name[BENCH_NAME_SIZE];
+    redlock_lock *lock;
+
+    bench_name(name, 0);
+    spec.name = name;
+    spec.ttl_ms = 2 * window_ms; /* no shorter than what is left when the last one gives up */
+    spec.auto_extend = 1;
+    spec.on_lost = on_lost;
+    spec.renew_ms = 2 * window_ms / 5;
+    must("acquire", redlock_acquire(holder, &spec, REDLOCK_WAIT_FOREVER, &lock, NULL));
+    bench_add(&samples[0], bench_now_ns() - asked_ns);
+    run_callers(subject, bench, until_ns, samples, wait_in_vain);
+    must("release", redlock_release(lock, NULL));
+    redlock_lock_free(lock);
+    redlock_client_close(holder);
 }
 
 /* ---- asynchronous calls from one thread with an event loop ---- */
@@ -215,8 +265,11 @@ static void run_async(void *subject, const struct bench *bench, int64_t until_ns
     free(requests);
 }
 
-static const struct bench_workload workloads[] = {
-    {"blocking", run_blocking}, {"async", run_async}, {"contend", run_contention}, {0}};
+static const struct bench_workload workloads[] = {{"blocking", run_blocking},
+                                                  {"async", run_async},
+                                                  {"contend", run_contention},
+                                                  {"wait", run_waiting},
+                                                  {0}};
 
 int main(int argc, char **argv)
 {

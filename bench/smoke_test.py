@@ -72,6 +72,16 @@ def check_held(fleets, folder):
     check("held locks have a size", figures["locks"] == 20 and figures["bytes_per_lock_beyond_name"] > 0)
 
 
+def check_waiting(fleets, folder):
+    run = cases.WAITING.but(fleet="tcp 3", clients=4, seconds=10 * SECONDS)
+    check("waiters cost a node some commands", measured(fleets, run, folder)["node_commands_per_waiter"] > 0)
+
+
+def check_stopped(fleets, folder):
+    run = cases.contend(3, "processes", fleet="tcp 3", mode="guarded", oddity="stopped")
+    check("contenders beside one that is stopped take locks", measured(fleets, run, folder)["pairs"] > 0)
+
+
 def check_tables(fleets, folder):
     rows = [cases.Row("limit", "1 caller", LONE, cases.raw(LONE), "bare loop"),
             cases.Row("contention", "4 threads", CONTEND, cases.fifo(CONTEND), "fifo")]
@@ -85,8 +95,8 @@ def check_tables(fleets, folder):
 def main():
     folder = tempfile.mkdtemp(prefix="redlock-bench-")
     fleets = None
-    checks = (check_runs, check_proxy, check_late_clock, check_held, check_tables)
-    print(f"1..{len(RUNS) + 5}")
+    checks = (check_runs, check_proxy, check_late_clock, check_held, check_waiting, check_stopped, check_tables)
+    print(f"1..{len(RUNS) + 7}")
     try:
         fleets = nodes.Fleets(pathlib.Path(sys.argv[1]), folder, nodes=3, spares=0)
         for each in checks:

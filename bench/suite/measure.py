@@ -4,6 +4,7 @@ measured (cases.py) nor how it is shown (report.py)."""
 import json
 import os
 import re
+import signal
 import statistics
 import struct
 import subprocess
@@ -59,15 +60,16 @@ def collect(run, processes, seconds):
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    victim = processes[0] if run.oddity == "killed" else None
-    if victim:
+    victim = processes[0] if run.oddity in ("killed", "stopped") else None
+    if run.oddity == "killed":
         time.sleep(seconds * run.length / 2)
         victim.kill()
+    if run.oddity == "stopped":
+        time.sleep(seconds * run.length / 4)
+        victim.send_signal(signal.SIGSTOP)
     lines = []
-    for process in processes:
+    for process in processes[1:] if victim else processes:
         output, errors = process.communicate(timeout=120)
-        if process is victim:
-            continue
         if process.returncode != 0:
             raise Skipped(f"it failed: {errors.strip().removeprefix('bench: ')}")
         lines.append(json.loads(output.strip().splitlines()[-1]))
@@ -118,7 +120,10 @@ def measure(fleets, run, seconds, folder):
     figures = derive(lines[0] if run.processes == 1 else combine(lines))
     if not run.fault and figures.get("pairs"):
         figures |= node_figures(run, nodes, nodes_s, figures["pairs"])
-    if run.fault:
+    if run.workload == "wait":
+        figures["node_commands_per_waiter"] = statistics.mean(node.commands(run.mode) for node in nodes) / run.clients
+        figures["cpu_percent"] = 100 * figures["cpu_s"] / figures["seconds"]
+    if run.fault or run.oddity == "stopped":
         remove_locks(nodes)
     check_clean(nodes, run)
     return figures

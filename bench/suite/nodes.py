@@ -11,6 +11,7 @@ import sys
 import time
 
 PORTS = iter(range(29000 + os.getpid() % 2000, 32768))  # below the ports of outgoing connections
+SENT = ("eval", "evalsha", "getrange", "subscribe", "client|tracking", "client|caching")  # never by a script
 SETTLED_S = 6  # fences of admitted nodes start 5 s ahead of the clock; until it has caught up a lock may take two rounds
 
 
@@ -67,6 +68,12 @@ class Node:
 
     def us_per_call(self, command):
         return float(re.search(r"usec_per_call=([\d.]+)", self.info("commandstats")[f"cmdstat_{command}"])[1])
+
+    def commands(self, mode):
+        """How many were sent to it since its statistics were reset. What scripts call is counted there, too: SET, but in plain mode."""
+        calls = {name.removeprefix("cmdstat_"): int(re.search(r"calls=(\d+)", text)[1])
+                 for name, text in self.info("commandstats").items() if name.startswith("cmdstat_")}
+        return sum(calls.get(name, 0) for name in SENT + ("set",) * (mode == "plain"))
 
     def stop(self):
         self.process.kill()  # works on a frozen one too

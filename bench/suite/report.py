@@ -12,7 +12,7 @@ N/2+1 answers; 1.00 is as good as that. The hiredis loop does the same on hiredi
 pair is an acquire and a release. Nodes, client and, with a 1 ms round trip, the proxy share the cores.
 Contention: all want one name, hold it for no time and ask again at once. fifo is a bare loop that knows the order and sends
 the next acquire right behind the release; naive asks again after a random 0 to 200 (or 10) ms. A bare
-hand-over stands in line at the nodes, where a release hands the lock on; the library does not do that yet. A wait that the end of
+hand-over stands in line at the nodes by the library's own scripts and does nothing else. A wait that the end of
 the run cut off counts as long as it was."""
 
 
@@ -90,14 +90,14 @@ def latency_and_rate(row):
 
 
 def contention_table(document):
-    headers = ["contenders", "nodes", "mode", "acquisitions/s, against fifo", "wait p50, ms", "p99, ms", "max, ms",
+    headers = ["contenders", "nodes", "mode", "against", "acquisitions/s", "wait p50, ms", "p99, ms", "max, ms",
                "least", "most"]
     rows = []
     for row in of_table(document, "contention"):
         cells = [cell(row["figures"].get("pairs_per_s"), 0),
                  *(alone(row, f"acquire_{key}_us", 2, 0.001) for key in ("p50", "p99", "max")),
                  alone(row, "least"), alone(row, "most")]
-        rows.append([row["label"], place(row), row["run"]["mode"], *(cells if "skipped" not in row else skip(row, cells))])
+        rows.append([row["label"], place(row), row["run"]["mode"], row["against"], *(cells if "skipped" not in row else skip(row, cells))])
     return "Contention: one name", headers, rows
 
 
@@ -111,6 +111,13 @@ def held_table(document):
                      alone(row, "bytes_per_lock_beyond_name") if many else "",
                      alone(row, "resident_bytes_per_lock") if many else "", alone(row, "client_kib"), alone(row, "lost")])
     return "Locks that are held: auto-extend at a TTL of 15 s, 5 nodes", headers, rows
+
+
+def waiting_table(document):
+    rows = [[row["label"], row["run"]["mode"], alone(row, "node_commands_per_waiter", 1), alone(row, "cpu_percent", 2)]
+            for row in of_table(document, "waiting")]
+    return ("Waiting for a lock that is held for 10 s and renewed twice, 5 nodes",
+            ["waiters", "mode", "commands at a node, each", "CPU, % of a core"], rows)
 
 
 def peer_table(document):
@@ -149,6 +156,7 @@ def target_table(document):
 def tables(document):
     made = [ratio_table(document, "limit", "Against the limit"), ratio_table(document, "itself", "Against itself"),
             cost_table(document), classic_table(document), contention_table(document), held_table(document),
+            waiting_table(document),
             *([peer_table(document)] if document["peers"] else []), target_table(document)]
     return [table for table in made if table[2]]
 

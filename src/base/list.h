@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct rl_link {
     struct rl_link *next, *previous; /* NULL while on no list */
@@ -69,10 +70,29 @@ static inline struct rl_link *rl_list_first(struct rl_list *list)
     return rl_list_empty(list) ? NULL : list->head.next;
 }
 
+/* The same of a list that is not empty; it goes behind all others. */
+static inline struct rl_link *rl_list_turn(struct rl_list *list)
+{
+    struct rl_link *link = list->head.next;
+
+    rl_list_remove(link);
+    rl_list_append(list, link);
+    return link;
+}
+
 /* The one after it, NULL at the end. */
 static inline struct rl_link *rl_list_next(struct rl_list *list, const struct rl_link *link)
 {
     return link->next == &list->head ? NULL : link->next;
+}
+
+static inline uint32_t rl_list_length(struct rl_list *list)
+{
+    uint32_t count = 0;
+
+    for (struct rl_link *link = rl_list_first(list); link != NULL; link = rl_list_next(list, link))
+        count++;
+    return count;
 }
 
 #endif

@@ -112,6 +112,30 @@ static void wait_for_result(struct attempt *attempt, struct cli_waiting *waiting
     heed_signals(attempt);
 }
 
+static void give_back(struct cli_acquiring *acquiring)
+{
+    redlock_release(acquiring->lock, NULL);
+    redlock_lock_free(acquiring->lock);
+    acquiring->lock = NULL;
+}
+
+/* A lock that renews itself may be valid for a second at first. What is to be started relies on it for longer, and is stopped long before
+ * validity ends: so it is had for its whole TTL first. */
+static void have_whole(struct cli_acquiring *acquiring)
+{
+    const redlock_spec *spec = acquiring->spec;
+    int64_t waited_ms = acquiring->report.waited_ms;
+    redlock_result result;
+
+    if (!spec->auto_extend || redlock_lock_validity_ms(acquiring->lock) >= (int64_t)spec->ttl_ms / 2)
+        return;
+    result = redlock_extend(acquiring->lock, spec->ttl_ms, &acquiring->report);
+    acquiring->report.result = result;
+    acquiring->report.waited_ms = waited_ms;
+    if (result != REDLOCK_OK)
+        give_back(acquiring);
+}
+
 void cli_acquiring_run(struct cli_acquiring *acquiring)
 {
     struct attempt attempt = {.acquiring = acquiring};
@@ -139,9 +163,8 @@ void cli_acquiring_run(struct cli_acquiring *acquiring)
     }
     wait_for_result(&attempt, &waiting, client_fd);
     cli_waiting_end(&waiting, acquiring->lock != NULL && acquiring->signal == 0);
-    if (acquiring->signal != 0 && acquiring->lock != NULL) {
-        redlock_release(acquiring->lock, NULL);
-        redlock_lock_free(acquiring->lock);
-        acquiring->lock = NULL;
-    }
+    if (acquiring->lock != NULL && acquiring->signal != 0)
+        give_back(acquiring);
+    if (acquiring->lock != NULL)
+        have_whole(acquiring);
 }

@@ -454,6 +454,7 @@ void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, s
             effects->release = all_nodes(acquire) & ~acquire->tally.denied;
         end(acquire, RL_OUTCOME_CANCELED, effects);
         return;
+    case RL_EVENT_WATCHED:
     case RL_EVENT_HANDED:
     case RL_EVENT_MISSED:
     case RL_EVENT_EXTEND:

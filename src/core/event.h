@@ -100,10 +100,11 @@ enum rl_event_kind {
     RL_EVENT_TIMER,   /* wake_at has come (coming early or twice is harmless) */
     RL_EVENT_CANCEL,  /* the caller wants no more */
     RL_EVENT_TURN,    /* acquire only: whoever was before it in this process is gone */
-    RL_EVENT_CHANGED, /* acquire only: the key changed on a node that was armed */
+    RL_EVENT_CHANGED, /* acquire and stand: the key changed on a node that was armed */
     RL_EVENT_UP,      /* a node can be asked again */
     RL_EVENT_MISSED,  /* lease only: a node does not have it, or not for as long as it is valid */
-    RL_EVENT_DOWN,    /* acquire only: a node is gone, and what was armed there with it */
+    RL_EVENT_DOWN,    /* acquire and stand: a node is gone, and what was armed there with it */
+    RL_EVENT_WATCHED, /* stand only: a node said who has the lock, and whether it will tell when that changes */
     RL_EVENT_HANDED,  /* stand only: a node handed it the lock, and says so without having been asked */
     RL_EVENT_EXTEND,  /* lease only: the caller wants ttl from now */
     RL_EVENT_RELEASE, /* lease only: the caller is done */
@@ -113,7 +114,7 @@ enum rl_event_kind {
 struct rl_event {
     enum rl_event_kind kind;
     struct rl_time now;
-    uint32_t node; /* RL_EVENT_ANSWER, CHANGED, UP, MISSED, DOWN, HANDED */
+    uint32_t node; /* RL_EVENT_ANSWER, CHANGED, UP, MISSED, DOWN, WATCHED, HANDED */
     /* RL_EVENT_ANSWER */
     uint32_t question; /* which question this answers: late answers to older ones are told apart by it */
     struct rl_answer answer; /* HANDED: fence, and node_us, the node's time when it gave the lock */
@@ -142,6 +143,7 @@ struct rl_effects {
     bool returned; /* acquire: it had stayed away, and looks again */
     bool present;  /* acquire: it has waited for a while: let people see that */
     bool lost;     /* acquire: a round was not won */
+    bool lined;    /* stand: a quorum has it in line now, for the first time */
     bool fresh;    /* stand: what is asked for is another attempt, with a fresh owner */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
     bool extended; /* lease: an extension round ended; look at the lease for its result */

@@ -10,7 +10,7 @@
 #include "core/backoff.h"
 #include "core/validity.h"
 
-enum { MENDS_MAX = 16 };
+enum { MENDS_MAX = 16, CONFIRM_MS = 10 };
 
 static struct rl_time hold_limit(const struct rl_lease *lease)
 {
@@ -49,6 +49,23 @@ static void set_timer(struct rl_lease *lease, struct rl_time now)
     lease->wake_at = lease->phase == RL_LEASE_ENDED ? RL_TIME_NEVER : rl_time_max(at, now);
 }
 
+/* A lock that was handed over lasts for a second at first, however long it was asked for. It is renewed soon, so that the holder does not lose
+ * by a short pause what was to survive a long one; but not at once, for many are given back sooner than that. */
+static void plan_first_renewal(struct rl_lease *lease)
+{
+    const struct rl_lease_config *config = &lease->config;
+    struct rl_time whole = rl_validity_end(lease->held_since, config->ttl, config->terms->drift_ppm);
+    struct rl_time soon = rl_time_add(lease->held_since, rl_span_ms(CONFIRM_MS));
+
+    lease->renew_at = RL_TIME_NEVER;
+    if (config->renew_every.us == 0)
+        return;
+    lease->renew_at = rl_time_add(lease->held_since, config->renew_every);
+    lease->brief = rl_time_before(lease->valid_until, rl_time_min(whole, hold_limit(lease)));
+    if (lease->brief)
+        lease->renew_at = rl_time_min(lease->renew_at, soon);
+}
+
 void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config, struct rl_time held_since,
                    struct rl_time valid_until)
 {
@@ -60,8 +77,7 @@ void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config,
     lease->mend_at = RL_TIME_NEVER;
     lease->held_since = held_since;
     lease->valid_until = rl_time_min(valid_until, hold_limit(lease));
-    lease->renew_at =
-        config->renew_every.us > 0 ? rl_time_add(held_since, config->renew_every) : RL_TIME_NEVER;
+    plan_first_renewal(lease);
     set_timer(lease, held_since);
 }
 
@@ -209,7 +225,10 @@ static void win_extension(struct rl_lease *lease, struct rl_effects *effects)
 
     lease->phase = RL_LEASE_IDLE;
     lease->valid_until = rl_time_min(rl_time_max(lease->valid_until, end), hold_limit(lease));
-    lease->extensions++;
+    /* That it lasts for what it was asked for is no extension of it. */
+    if (!lease->brief || lease->manual)
+        lease->extensions++;
+    lease->brief = lease->brief && lease->asked_ttl.us < lease->config.ttl.us;
     lease->last_retry = rl_span_us(0);
     plan_renewal(lease);
     report_extension(lease, RL_OUTCOME_OK, effects);
@@ -327,7 +346,7 @@ static void begin_wanted(struct rl_lease *lease, struct rl_time now, struct rl_e
 
 static void begin_renewal(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
-    if (may_extend(lease))
+    if (may_extend(lease) || lease->brief)
         begin_extension(lease, lease->config.ttl, false, now, effects);
     else
         lease->renew_at = RL_TIME_NEVER;
@@ -403,6 +422,7 @@ static void take_event(struct rl_lease *lease, const struct rl_event *event, str
     case RL_EVENT_TURN:
     case RL_EVENT_CHANGED:
     case RL_EVENT_DOWN:
+    case RL_EVENT_WATCHED:
     case RL_EVENT_HANDED:
         return;
     case RL_EVENT_UP:

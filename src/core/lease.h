@@ -61,6 +61,7 @@ struct rl_lease {
     bool ended_manual; /* the extension that ended last was asked for by a caller */
     bool manual;       /* the round under way was asked for by the caller */
     bool abandoned;    /* nobody owns it: not renewed, and left to others when it ends */
+    bool brief;        /* it renews itself, and has not been had for its whole ttl yet */
     bool lost;
     bool late; /* it was lost because nobody renewed it in time, not because nodes refused or were silent */
 };

@@ -11,11 +11,17 @@ enum rl_planted {
     RL_PLANTED_NONE,
     RL_PLANTED_NOT_REARMED,     /* waiters do not learn that a connection is there again */
     RL_PLANTED_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
-    RL_PLANTED_HALF_BATCH,      /* what a script that failed half-way may have granted is asked for again */
     RL_PLANTED_ADOPT_INELIGIBLE, /* adoptions and extensions count also what ineligible nodes say; those say it, too */
     RL_PLANTED_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's clock */
     RL_PLANTED_HIDDEN_LOSS, /* a renewal ends as soon as it cannot be won, before it is known whether the lock is gone */
-    RL_PLANTED_SILENT_NOT_ASKED, /* a change told by a node that owes an answer is not looked into */
+    RL_PLANTED_HANDED_ON_ARRIVAL, /* what is handed over is valid from when that is heard */
+    RL_PLANTED_HANDED_INELIGIBLE, /* it counts whoever hands it over */
+    RL_PLANTED_NEVER_GIVES_WAY,   /* of a split lock everybody keeps what it has */
+    RL_PLANTED_GIVEN_BACK_COUNTS, /* what an earlier attempt was given counts although it was given back */
+    RL_PLANTED_PLACE_NOT_KEPT,    /* waiters do not ask again by themselves */
+    RL_PLANTED_EXPIRY_UNSEEN,     /* nor when a lock in front of them ends, or is deleted */
+    RL_PLANTED_UNWANTED_KEPT,     /* what is handed to somebody who gave up is not given back */
+    RL_PLANTED_SILENT_NOT_ASKED,  /* a change told by a node that owes an answer is not looked into */
 };
 
 #ifdef RL_PLANTED_BUGS

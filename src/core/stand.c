@@ -14,7 +14,10 @@ enum {
     KEEP_MS = 1000,
     KEEP_SPREAD_MS = 300,
     NEAR_FRONT = 2,
+    WATCH_AFTER_MS = 100, /* a lock that changes hands sooner is not worth watching */
     EXPIRY_MARGIN_MS = 1,
+    UNTOLD_MS =
+        200, /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
     SPLIT_MIN_MS = 2,
     SPLIT_MAX_MS = 250
 };
@@ -30,10 +33,10 @@ void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config,
     stand->backoff = rl_backoff_between(config->retry_min, config->retry_max);
     stand->ticket = config->ticket;
     stand->outcome = RL_OUTCOME_BUSY;
-    stand->asked_by = stand->split_at = stand->keep_at = stand->wake_at = RL_TIME_NEVER;
+    stand->asked_by = stand->split_at = stand->watch_at = stand->keep_at = stand->wake_at = RL_TIME_NEVER;
 }
 
-static rl_node_set nodes_in(const struct rl_stand *stand, enum rl_stand_state state)
+rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state)
 {
     rl_node_set set = 0;
 
@@ -66,12 +69,16 @@ static void ask(struct rl_stand *stand, rl_node_set nodes, struct rl_time now, s
         node->look_at = RL_TIME_NEVER;
     }
     stand->asked_by = rl_time_add(now, stand->config.node_timeout);
+    if (stand->question == 1)
+        stand->asked_by = rl_time_add(stand->asked_by, stand->config.first_wait);
 }
 
 static struct rl_time next_keep(struct rl_stand *stand, struct rl_time now)
 {
     int64_t spread_us = rl_prng_between(stand->prng, 0, KEEP_SPREAD_MS * 1000);
 
+    if (RL_PLANTED(&stand->config, RL_PLANTED_PLACE_NOT_KEPT))
+        return RL_TIME_NEVER;
     return rl_time_add(now, rl_span_us(KEEP_MS * 1000 + spread_us));
 }
 
@@ -83,8 +90,9 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
         stand->nodes[node] = (struct rl_stand_node){.look_at = RL_TIME_NEVER};
     stand->raising = stand->raised = 0;
     stand->fence = 0;
-    stand->looked = false;
-    stand->split_at = RL_TIME_NEVER;
+    stand->looked = stand->handed = false;
+    stand->attempts++;
+    stand->split_at = stand->watch_at = RL_TIME_NEVER;
     stand->patience = rl_span_ms(SPLIT_MIN_MS);
     stand->keep_at = next_keep(stand, now);
     effects->fresh = true;
@@ -106,13 +114,14 @@ static void end(struct rl_stand *stand, enum rl_outcome outcome, struct rl_effec
 static void give_back(struct rl_stand *stand, struct rl_effects *effects)
 {
     effects->release = rl_node_set_all(stand->config.node_count);
-    effects->acquire = 0;
+    effects->acquire = effects->raise = effects->watch = 0;
     effects->question = 0;
-    effects->raise = 0;
 }
 
+/* Others want it, too: what it had did not become a lock. */
 static void begin_anew(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
+    stand->outcome = RL_OUTCOME_BUSY;
     give_back(stand, effects);
     begin_attempt(stand, now, effects);
 }
@@ -124,7 +133,7 @@ static struct rl_time valid_until(const struct rl_stand *stand)
     uint32_t count = 0;
 
     /* Insertion into falling order; there are at most 31 nodes. */
-    for (rl_node_set left = nodes_in(stand, RL_STAND_HAS); left != 0; left &= left - 1) {
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1) {
         struct rl_time ends = stand->nodes[rl_node_set_first(left)].ends;
         uint32_t place = count++;
 
@@ -151,16 +160,16 @@ static rl_node_set nodes_at_fence(const struct rl_stand *stand)
 {
     rl_node_set at = stand->raised;
 
-    for (rl_node_set left = nodes_in(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
             at |= rl_node_set_one(rl_node_set_first(left));
-    return at & nodes_in(stand, RL_STAND_HAS);
+    return at & rl_stand_nodes(stand, RL_STAND_HAS);
 }
 
 /* Fence rule, as in acquire.c: the highest number of the grants, once a quorum stores it while the lock is still ours there. */
 static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    rl_node_set has = nodes_in(stand, RL_STAND_HAS);
+    rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
 
     for (rl_node_set left = has; left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].fence > stand->fence)
@@ -182,16 +191,40 @@ static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl
 
 static bool has_quorum(const struct rl_stand *stand)
 {
-    return rl_node_set_count(nodes_in(stand, RL_STAND_HAS)) >= quorum(stand);
+    return rl_node_set_count(rl_stand_nodes(stand, RL_STAND_HAS)) >= quorum(stand);
+}
+
+struct rl_tally rl_stand_tally(const struct rl_stand *stand)
+{
+    struct rl_tally tally = rl_tally_start(stand->config.node_count);
+
+    for (uint32_t number = 0; number < stand->config.node_count; number++) {
+        const struct rl_stand_node *node = &stand->nodes[number];
+        struct rl_answer answer = node->last;
+
+        if (node->state == RL_STAND_HAS)
+            answer = (struct rl_answer){.verdict = RL_GRANTED};
+        else if (answer.verdict == RL_GRANTED || (node->state == RL_STAND_ASKED && answer.rank == 0))
+            answer.verdict = RL_SILENT; /* what it said before says nothing of now */
+        rl_tally_add(&tally, number, &answer);
+    }
+    return tally;
+}
+
+/* Whether the nodes that have not answered yet decide why it fails; as in acquire.c. */
+static bool is_reason_open(const struct rl_stand *stand)
+{
+    struct rl_tally tally = rl_stand_tally(stand), other = tally;
+
+    other.denied |= rl_stand_nodes(stand, RL_STAND_ASKED) & ~rl_tally_answered(&tally);
+    return rl_tally_reason(&other) != rl_tally_reason(&tally);
 }
 
 /* Too few nodes to ever make a quorum: it leaves the others' lines, for it would only be in the way there. */
 static void give_up_attempt(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    struct rl_tally tally = rl_tally_start(stand->config.node_count);
+    struct rl_tally tally = rl_stand_tally(stand);
 
-    for (uint32_t node = 0; node < stand->config.node_count; node++)
-        rl_tally_add(&tally, node, &stand->nodes[node].last);
     stand->outcome = rl_tally_reason(&tally);
     give_back(stand, effects);
     if (stand->outcome == RL_OUTCOME_INVALID || stand->outcome == RL_OUTCOME_FORBIDDEN ||
@@ -210,72 +243,120 @@ static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
     uint64_t holder = stand->nodes[number].last.holder;
     uint32_t count = 0;
 
-    for (rl_node_set left = nodes_in(stand, RL_STAND_LINED); left != 0; left &= left - 1)
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1)
         count += stand->nodes[rl_node_set_first(left)].last.holder == holder;
     return holder != 0 ? count : 0;
 }
 
-/* Rule: of a lock that is split the later ticket gives way; and everybody gives way to one that has a quorum, which then gets the rest, too. The
- * same ticket as its own is an earlier attempt's of itself, or of somebody who came in the same microsecond: both begin anew. */
-static bool must_give_way(const struct rl_stand *stand)
+/* When the key that is in the way ends, by the node's own clock, to the ms; 0 not known. */
+static int64_t holder_ends_ms(const struct rl_answer *answer)
 {
-    for (rl_node_set left = nodes_in(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
-        uint32_t node = rl_node_set_first(left);
-        uint64_t theirs = stand->nodes[node].last.holder_ticket;
-
-        if ((theirs != 0 && theirs <= stand->ticket) || count_held_alike(stand, node) >= quorum(stand))
-            return true;
-    }
-    return false;
+    return answer->node_us != 0 && answer->ttl_left_ms >= 0 ? answer->node_us / 1000 + answer->ttl_left_ms
+                                                            : 0;
 }
 
-/* Some nodes are its own, and too few. What is under way may make them enough; then it looks who has the others. */
+/* Whether the one that has the lock at a node is after it, too. Contenders look at a split again and again, as we do, and each look lets
+ * their keys live longer; the keys of one that had the lock before, or that is dead, only end. */
+static bool contends(const struct rl_stand_node *node)
+{
+    return node->last.holder != 0 && node->last.holder == node->seen_holder && node->seen_ends_ms != 0 &&
+           holder_ends_ms(&node->last) > node->seen_ends_ms + 1;
+}
+
+/* What a look has shown, for the next one; of a split that is over nothing. */
+static void note_look(struct rl_stand *stand, rl_node_set nodes)
+{
+    for (uint32_t number = 0; number < stand->config.node_count; number++) {
+        struct rl_stand_node *node = &stand->nodes[number];
+        bool shown = rl_node_set_has(nodes, number);
+
+        node->seen_holder = shown ? node->last.holder : 0;
+        node->seen_ends_ms = shown ? holder_ends_ms(&node->last) : 0;
+    }
+}
+
+/* Rule: of a lock that is split the later ticket gives way to whoever contends for it. The same ticket as its own is somebody's who came in
+ * the same microsecond: both begin anew. One that has a quorum needs nobody to give way, and asking again would only be granted the
+ * same. */
+static bool must_give_way(const struct rl_stand *stand)
+{
+    bool later = false;
+
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
+        const struct rl_stand_node *node = &stand->nodes[rl_node_set_first(left)];
+        uint64_t theirs = node->last.holder_ticket;
+
+        if (count_held_alike(stand, rl_node_set_first(left)) >= quorum(stand))
+            return false;
+        later = later || (theirs != 0 && theirs <= stand->ticket && contends(node));
+    }
+    return later;
+}
+
+/* When it looks at a split again: less and less often, but always in time for its own keys, which each look lets live longer. */
+static void plan_look(struct rl_stand *stand, struct rl_time now)
+{
+    struct rl_span most = rl_span_us(stand->config.ttl.us / 4);
+
+    stand->split_at = rl_time_add(now, stand->patience);
+    if (most.us > rl_span_ms(SPLIT_MAX_MS).us)
+        most = rl_span_ms(SPLIT_MAX_MS);
+    stand->patience.us = stand->patience.us < most.us / 2 ? 2 * stand->patience.us : most.us;
+}
+
+/* Some nodes are its own, and too few. What is under way may make them enough; then it looks who has the others. Other questions do not
+ * put that off: where they come again and again there would never be a look. */
 static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    bool open = nodes_in(stand, RL_STAND_ASKED) != 0;
-
-    if (nodes_in(stand, RL_STAND_HAS) == 0 || open) {
+    if (rl_stand_nodes(stand, RL_STAND_HAS) == 0) {
+        note_look(stand, 0);
+        stand->patience = rl_span_ms(SPLIT_MIN_MS);
         stand->split_at = RL_TIME_NEVER;
+        stand->looked = false;
         return;
     }
-    if (stand->looked && must_give_way(stand)) {
+    if (rl_stand_nodes(stand, RL_STAND_ASKED) != 0)
+        return;
+    if (stand->looked && must_give_way(stand) && !RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY)) {
         begin_anew(stand, now, effects);
         return;
     }
+    if (stand->looked)
+        note_look(stand, rl_stand_nodes(stand, RL_STAND_LINED));
     stand->looked = false;
-    if (stand->split_at.us == RL_TIME_NEVER.us) {
-        stand->split_at = rl_time_add(now, stand->patience);
-        stand->patience.us *= 2;
-        if (stand->patience.us > rl_span_ms(SPLIT_MAX_MS).us)
-            stand->patience = rl_span_ms(SPLIT_MAX_MS);
-    }
+    if (stand->split_at.us == RL_TIME_NEVER.us)
+        plan_look(stand, now);
 }
 
 /* After anything that was learned while it waits. */
 static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    rl_node_set out = nodes_in(stand, RL_STAND_OUT);
+    rl_node_set out = rl_stand_nodes(stand, RL_STAND_OUT);
+    bool in_vain = rl_node_set_count(out) > stand->config.node_count - quorum(stand);
 
     if (stand->phase != RL_STAND_WAITING)
         return;
-    if (nodes_in(stand, RL_STAND_ASKED) == 0)
+    if (rl_stand_nodes(stand, RL_STAND_ASKED) == 0)
         stand->asked_by = RL_TIME_NEVER;
-    if (has_quorum(stand))
-        agree_on_fence(stand, now, effects);
-    else if (rl_node_set_count(out) > stand->config.node_count - quorum(stand))
+    /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
+    if (rl_stand_tally(stand).duplicate != 0 || (in_vain && !is_reason_open(stand)))
         give_up_attempt(stand, now, effects);
-    else
+    else if (has_quorum(stand))
+        agree_on_fence(stand, now, effects);
+    else if (!in_vain)
         consider_split(stand, now, effects);
 }
 
 /* Rule: the ticket is the highest that a node gave; once a quorum has taken the caller in, all of them are to go by it. */
-static void take_place(struct rl_stand *stand, uint32_t number, const struct rl_answer *answer)
+static void take_place(struct rl_stand *stand, uint32_t number, const struct rl_answer *answer,
+                       struct rl_effects *effects)
 {
     stand->lined |= rl_node_set_one(number);
-    if (!stand->settled && answer->ticket > stand->ticket)
+    if (stand->settled)
+        return;
+    if (answer->ticket > stand->ticket)
         stand->ticket = answer->ticket;
-    if (rl_node_set_count(stand->lined) >= quorum(stand))
-        stand->settled = true;
+    stand->settled = effects->lined = rl_node_set_count(stand->lined) >= quorum(stand);
 }
 
 static void note_exchange(struct rl_stand_node *node, const struct rl_event *event)
@@ -286,7 +367,7 @@ static void note_exchange(struct rl_stand_node *node, const struct rl_event *eve
     node->look_at = RL_TIME_NEVER;
 }
 
-static void take_vote(struct rl_stand *stand, const struct rl_event *event)
+static void take_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     const struct rl_answer *answer = &event->answer;
@@ -295,6 +376,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event)
     if (answer->verdict == RL_GRANTED) {
         node->state = RL_STAND_HAS;
         node->fence = answer->fence;
+        node->given = event->sent;
         node->ends = rl_validity_end(event->sent, stand->config.ttl, stand->config.drift_ppm);
         return;
     }
@@ -302,21 +384,31 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event)
     if (answer->verdict != RL_DENIED || answer->rank == 0)
         return;
     node->state = RL_STAND_LINED;
-    take_place(stand, event->node, answer);
-    if (answer->rank <= NEAR_FRONT && answer->ttl_left_ms >= 0)
+    take_place(stand, event->node, answer, effects);
+    if (answer->rank <= NEAR_FRONT && answer->ttl_left_ms >= 0 &&
+        !RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
         node->look_at = rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS));
+    if (!answer->armed) {
+        struct rl_span pause = rl_span_ms(rl_prng_between(stand->prng, UNTOLD_MS / 2, UNTOLD_MS));
+
+        node->look_at = rl_time_min(node->look_at, rl_time_add(event->now, pause));
+    }
 }
 
-/* While the fence is raised: a late grant counts if its number is the very fence; a node that has it no more does not. */
-static void take_late_vote(struct rl_stand *stand, const struct rl_event *event)
+/* While the fence is raised: a late grant counts if its number is the very fence; a node that has it no more does not. One with another number
+ * than before was given anew: what it stored may have been handed out to somebody in between. */
+static void take_late_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     bool granted = event->answer.verdict == RL_GRANTED;
+    bool known = node->state == RL_STAND_HAS && event->answer.fence == node->fence;
 
-    if (granted && node->state != RL_STAND_HAS && event->answer.fence != stand->fence) {
+    if (granted && !known && event->answer.fence != stand->fence) {
         node->state = RL_STAND_OUT;
-    } else if (!granted || node->state != RL_STAND_HAS) {
-        take_vote(stand, event);
+        stand->raising &= ~rl_node_set_one(event->node);
+        stand->raised &= ~rl_node_set_one(event->node);
+    } else if (!granted || !known) {
+        take_vote(stand, event, effects);
         if (!granted)
             stand->raised &= ~rl_node_set_one(event->node);
     }
@@ -328,7 +420,7 @@ static void take_raise(struct rl_stand *stand, const struct rl_event *event, str
     rl_node_set open;
 
     if (event->question != stand->question) {
-        take_late_vote(stand, event);
+        take_late_vote(stand, event, effects);
     } else {
         stand->raising &= ~one;
         if (event->answer.verdict == RL_GRANTED)
@@ -336,7 +428,7 @@ static void take_raise(struct rl_stand *stand, const struct rl_event *event, str
         else
             stand->nodes[event->node].state = RL_STAND_OUT; /* it slipped away there, or the node did */
     }
-    open = stand->raising | nodes_in(stand, RL_STAND_ASKED);
+    open = stand->raising | rl_stand_nodes(stand, RL_STAND_ASKED);
     if (rl_node_set_count(nodes_at_fence(stand)) >= quorum(stand))
         win(stand, event->now, effects);
     else if (rl_node_set_count(nodes_at_fence(stand) | open) < quorum(stand))
@@ -345,46 +437,117 @@ static void take_raise(struct rl_stand *stand, const struct rl_event *event, str
 
 static void take_answer(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
-    if (event->question < stand->attempt)
+    if (event->question < stand->attempt && !RL_PLANTED(&stand->config, RL_PLANTED_GIVEN_BACK_COUNTS))
         return; /* of an earlier owner */
     if (stand->phase == RL_STAND_RAISING) {
         take_raise(stand, event, effects);
     } else if (stand->phase == RL_STAND_WAITING) {
-        take_vote(stand, event);
+        take_vote(stand, event, effects);
         decide(stand, event->now, effects);
     }
 }
 
 /* Rule: a grant that was handed over counts from when the node gave it. By the node's clock that was so long after the last exchange; by
  * ours it was no less than that, but for the drift. */
-static struct rl_time handed_until(const struct rl_stand *stand, const struct rl_stand_node *node,
-                                   const struct rl_event *event)
+static struct rl_time handed_at(const struct rl_stand *stand, const struct rl_stand_node *node,
+                                const struct rl_event *event)
 {
     int64_t passed_us = event->answer.node_us - node->node_us;
     int64_t drift_us = rl_validity_drift(rl_span_us(passed_us), stand->config.drift_ppm).us;
     int64_t least_us = passed_us > drift_us ? passed_us - drift_us : 0;
 
-    return rl_validity_end(rl_time_add(node->sent, rl_span_us(least_us)), event->ttl,
-                           stand->config.drift_ppm);
+    if (RL_PLANTED(&stand->config, RL_PLANTED_HANDED_ON_ARRIVAL))
+        return event->now;
+    /* Whatever its clock says, it was before we heard of it. */
+    return rl_time_min(rl_time_add(node->sent, rl_span_us(least_us)), event->now);
+}
+
+/* Whether a lock that was handed over lasts for as long as its caller needs. Nodes hand a long one over for a second, for its new owner may
+ * have been stopped; a lease that renews itself has that second to do so, unless too much of it is over. */
+static bool lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_time given, struct rl_time now)
+{
+    if (ttl.us >= stand->config.ttl.us)
+        return true;
+    return stand->config.renews && rl_time_since(now, given).us < ttl.us / 2;
 }
 
 /* While a question is under way there its answer will say the same: the connection keeps them in order. Where it cannot be known that
- * the node may vote, or for when the grant is, the lock is asked for: to its owner it is granted again, for the whole of its ttl. */
+ * the node may vote, or for when the grant is, or that is not for long enough, the lock is asked for: to its owner it is granted again, for
+ * the whole of its ttl. So it is where the node was not known to have it in line. */
 static void take_handed(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
+    bool dated = node->node_us != 0 && event->answer.node_us >= node->node_us;
+    struct rl_time given = dated ? handed_at(stand, node, event) : event->now;
+
+    if (stand->phase != RL_STAND_WAITING || node->state == RL_STAND_ASKED || node->state == RL_STAND_HAS)
+        return;
+    stand->handed = true;
+    if (node->state == RL_STAND_LINED && event->eligible && dated &&
+        lasts(stand, event->ttl, given, event->now)) {
+        node->state = RL_STAND_HAS;
+        node->fence = event->answer.fence;
+        node->given = given;
+        node->ends = rl_validity_end(given, event->ttl, stand->config.drift_ppm);
+        node->look_at = RL_TIME_NEVER;
+    } else {
+        ask(stand, rl_node_set_one(event->node), event->now, effects);
+    }
+    decide(stand, event->now, effects);
+}
+
+/* ---- watching ----
+ * Expiry, and releases by other programs and older versions, run no script that would hand the lock on: those near the front see to it. */
+
+static bool is_near(const struct rl_stand_node *node)
+{
+    return node->state == RL_STAND_LINED && node->last.rank <= NEAR_FRONT;
+}
+
+static rl_node_set nodes_to_watch(const struct rl_stand *stand)
+{
+    rl_node_set set = 0;
+
+    if (RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
+        return 0;
+    for (uint32_t number = 0; number < stand->config.node_count; number++)
+        if (is_near(&stand->nodes[number]) && !stand->nodes[number].watched)
+            set |= rl_node_set_one(number);
+    return set;
+}
+
+static void plan_watch(struct rl_stand *stand, struct rl_time now)
+{
+    if (stand->phase != RL_STAND_WAITING || nodes_to_watch(stand) == 0)
+        stand->watch_at = RL_TIME_NEVER;
+    else if (stand->watch_at.us == RL_TIME_NEVER.us)
+        stand->watch_at = rl_time_add(now, rl_span_ms(WATCH_AFTER_MS));
+}
+
+static void take_watched(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
+{
+    struct rl_stand_node *node = &stand->nodes[event->node];
+    const struct rl_answer *answer = &event->answer;
 
     if (stand->phase != RL_STAND_WAITING || node->state != RL_STAND_LINED)
         return;
-    if (!event->eligible || node->node_us == 0 || event->answer.node_us < node->node_us ||
-        event->ttl.us < stand->config.ttl.us) {
+    if (answer->verdict == RL_GRANTED) { /* free */
         ask(stand, rl_node_set_one(event->node), event->now, effects);
-    } else {
-        node->state = RL_STAND_HAS;
-        node->fence = event->answer.fence;
-        node->ends = handed_until(stand, node, event);
-        node->look_at = RL_TIME_NEVER;
+        decide(stand, event->now, effects);
+    } else if (answer->verdict == RL_DENIED && answer->ttl_left_ms >= 0) {
+        node->look_at = rl_time_min(
+            node->look_at, rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS)));
     }
+}
+
+static void take_changed(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
+{
+    struct rl_stand_node *node = &stand->nodes[event->node];
+
+    node->watched = false;
+    if (stand->phase != RL_STAND_WAITING || node->state != RL_STAND_LINED)
+        return;
+    ask(stand, rl_node_set_one(event->node), event->now, effects);
     decide(stand, event->now, effects);
 }
 
@@ -412,38 +575,68 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
     rl_node_set wanted = take_expired(stand, now);
 
     if (!rl_time_before(now, stand->asked_by)) {
-        for (rl_node_set left = nodes_in(stand, RL_STAND_ASKED); left != 0; left &= left - 1)
+        for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_ASKED); left != 0; left &= left - 1)
             stand->nodes[rl_node_set_first(left)].state = RL_STAND_OUT;
         stand->asked_by = RL_TIME_NEVER;
     }
     if (!rl_time_before(now, stand->split_at)) {
         stand->split_at = RL_TIME_NEVER;
         stand->looked = true;
-        wanted |= nodes_in(stand, RL_STAND_HAS) | nodes_in(stand, RL_STAND_LINED);
+        wanted |= rl_stand_nodes(stand, RL_STAND_HAS) | rl_stand_nodes(stand, RL_STAND_LINED);
     }
     if (!rl_time_before(now, stand->keep_at)) {
         stand->keep_at = next_keep(stand, now);
         wanted = rl_node_set_all(stand->config.node_count);
     }
+    if (!rl_time_before(now, stand->watch_at)) {
+        stand->watch_at = RL_TIME_NEVER;
+        effects->watch = nodes_to_watch(stand) & ~wanted;
+        for (rl_node_set left = effects->watch; left != 0; left &= left - 1)
+            stand->nodes[rl_node_set_first(left)].watched = true;
+    }
     ask(stand, wanted, now, effects);
     decide(stand, now, effects);
 }
 
+/* The caller's wait bounds every question, too. One that wants to wait for less than a single question takes gets that one. */
+static struct rl_time deadline(const struct rl_stand *stand)
+{
+    struct rl_time once = rl_time_add(stand->started, stand->config.node_timeout);
+    bool first = stand->question == 1 && stand->asked_by.us != RL_TIME_NEVER.us;
+
+    return first ? rl_time_max(stand->config.give_up_at, once) : stand->config.give_up_at;
+}
+
+/* While the nodes have not said enough in this attempt, what the one before came to says why. */
+static enum rl_outcome reason(const struct rl_stand *stand)
+{
+    struct rl_tally tally = rl_stand_tally(stand);
+
+    if (stand->phase == RL_STAND_RESTING || (stand->attempts > 1 && is_reason_open(stand)))
+        return stand->outcome;
+    return rl_tally_reason(&tally);
+}
+
+static void give_up(struct rl_stand *stand, struct rl_effects *effects)
+{
+    enum rl_outcome outcome = reason(stand);
+
+    give_back(stand, effects);
+    end(stand, outcome == RL_OUTCOME_BUSY ? RL_OUTCOME_TIMEOUT : outcome, effects);
+}
+
 static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    if (!rl_time_before(now, stand->config.give_up_at)) {
-        give_back(stand, effects);
-        end(stand, stand->outcome == RL_OUTCOME_BUSY ? RL_OUTCOME_TIMEOUT : stand->outcome, effects);
+    if (!rl_time_before(now, deadline(stand))) {
+        give_up(stand, effects);
         return;
     }
-    if (stand->phase == RL_STAND_RESTING && !rl_time_before(now, stand->keep_at)) {
-        stand->outcome = RL_OUTCOME_BUSY;
+    if (stand->phase == RL_STAND_RESTING && !rl_time_before(now, stand->keep_at))
         begin_attempt(stand, now, effects);
-    } else if (stand->phase == RL_STAND_RAISING && !rl_time_before(now, stand->asked_by)) {
+    else if (stand->phase == RL_STAND_RAISING && !rl_time_before(now, stand->asked_by))
         begin_anew(stand, now, effects);
-    } else if (stand->phase == RL_STAND_WAITING) {
+    else if (stand->phase == RL_STAND_WAITING)
         wait_on(stand, now, effects);
-    }
 }
 
 /* A connection came: its place may be gone, and what was handed over meanwhile was not heard. One that went takes nothing along that the
@@ -454,6 +647,8 @@ static void take_node(struct rl_stand *stand, const struct rl_event *event, stru
 
     if (stand->phase != RL_STAND_WAITING)
         return;
+    if (event->kind == RL_EVENT_UP && node->state == RL_STAND_ASKED)
+        return; /* it is owed the question, and gets it now */
     if (event->kind == RL_EVENT_UP)
         ask(stand, rl_node_set_one(event->node), event->now, effects);
     else if (node->state != RL_STAND_HAS)
@@ -461,13 +656,19 @@ static void take_node(struct rl_stand *stand, const struct rl_event *event, stru
     decide(stand, event->now, effects);
 }
 
+/* Each phase minds its own times. */
 static void set_wake(struct rl_stand *stand)
 {
-    struct rl_time at = rl_time_min(stand->config.give_up_at, stand->keep_at);
+    struct rl_time at = deadline(stand);
 
     if (stand->phase == RL_STAND_ENDED)
         return;
-    at = rl_time_min(at, rl_time_min(stand->asked_by, stand->split_at));
+    if (stand->phase != RL_STAND_RAISING)
+        at = rl_time_min(at, stand->keep_at);
+    if (stand->phase != RL_STAND_RESTING)
+        at = rl_time_min(at, stand->asked_by);
+    if (stand->phase == RL_STAND_WAITING)
+        at = rl_time_min(at, rl_time_min(stand->watch_at, stand->split_at));
     for (uint32_t node = 0; node < stand->config.node_count && stand->phase == RL_STAND_WAITING; node++) {
         at = rl_time_min(at, stand->nodes[node].look_at);
         if (stand->nodes[node].state == RL_STAND_HAS)
@@ -483,6 +684,7 @@ void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct 
         return;
     switch (event->kind) {
     case RL_EVENT_START:
+        stand->started = stand->config.began.us != 0 ? stand->config.began : event->now;
         begin_attempt(stand, event->now, effects);
         break;
     case RL_EVENT_ANSWER:
@@ -490,6 +692,12 @@ void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct 
         break;
     case RL_EVENT_HANDED:
         take_handed(stand, event, effects);
+        break;
+    case RL_EVENT_WATCHED:
+        take_watched(stand, event, effects);
+        break;
+    case RL_EVENT_CHANGED:
+        take_changed(stand, event, effects);
         break;
     case RL_EVENT_TIMER:
         take_timer(stand, event->now, effects);
@@ -503,13 +711,13 @@ void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct 
         end(stand, RL_OUTCOME_CANCELED, effects);
         break;
     case RL_EVENT_TURN:
-    case RL_EVENT_CHANGED:
     case RL_EVENT_MISSED:
     case RL_EVENT_EXTEND:
     case RL_EVENT_RELEASE:
     case RL_EVENT_ABANDON:
         assert(!"a caller in line is neither queued nor a lease");
     }
+    plan_watch(stand, event->now);
     set_wake(stand);
 }
 
@@ -517,7 +725,7 @@ uint32_t rl_stand_place(const struct rl_stand *stand)
 {
     uint32_t places[RL_NODES_MAX], count = 0;
 
-    for (rl_node_set left = nodes_in(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
         uint32_t rank = stand->nodes[rl_node_set_first(left)].last.rank, place = count++;
 
         for (; place > 0 && rank < places[place - 1]; place--)
@@ -525,4 +733,11 @@ uint32_t rl_stand_place(const struct rl_stand *stand)
         places[place] = rank;
     }
     return count > 0 ? places[count / 2] : 0;
+}
+
+struct rl_time rl_stand_since(const struct rl_stand *stand, struct rl_time now)
+{
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+        now = rl_time_min(now, stand->nodes[rl_node_set_first(left)].given);
+    return now;
 }

@@ -9,7 +9,6 @@
 #include "core/trace.h"
 #include "engine/dispatch.h"
 #include "engine/holding.h"
-#include "engine/place.h"
 #include "engine/queue.h"
 #include "engine/record.h"
 #include "engine/watching.h"
@@ -41,10 +40,6 @@ static void end_acquisition(struct rl_operation *operation)
 
     assert(acquire->phase == RL_ACQUIRE_ENDED);
     assert(lock->asking == operation);
-    if (lock->kind->stands_in_line)
-        rl_place_leave(operation);
-    if (operation->shown)
-        rl_place_show(operation, true);
     rl_operation_stop_asking(operation);
     rl_queue_quit(operation);
     rl_watching_end(operation);
@@ -64,18 +59,6 @@ static void end_acquisition(struct rl_operation *operation)
         rl_queue_leave(lock);
 }
 
-/* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
- * round is enough. */
-static void propose_fence(const struct rl_operation *operation)
-{
-    redlock_lock *lock = operation->lock;
-    int64_t wall_us = rl_state_wall_us(lock->engine);
-
-    lock->fence = wall_us > 0 ? (uint64_t)wall_us : 0;
-    if (lock->fence <= operation->seen)
-        lock->fence = operation->seen + 1;
-}
-
 /* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote against us. */
 static void ask_for_lock(struct rl_operation *operation, const struct rl_effects *effects)
 {
@@ -84,7 +67,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
     rl_operation_clear_record(operation);
     lock->maybe_stored = lock->stray = 0;
     if (rl_lock_renew_owner(lock)) {
-        propose_fence(operation);
+        rl_operation_propose_fence(operation);
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
     } else {
         rl_acquire_step(&operation->acquire,
@@ -126,10 +109,6 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_record_silence(lock, &operation->acquire.tally);
     if (effects.release != 0)
         rl_dispatch_release(lock, effects.release, 0);
-    if (effects.lost && lock->kind->stands_in_line && operation->acquire.outcome != RL_OUTCOME_BUSY)
-        rl_place_leave(operation); /* who reaches too few nodes must not be in others' way there */
-    if (effects.present && lock->engine->config.guarded) /* a plain node has no keys but the locks */
-        rl_place_show(operation, false);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
     if (effects.raise != 0) {

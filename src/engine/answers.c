@@ -11,9 +11,9 @@
 #include "engine/clocks.h"
 #include "engine/debts.h"
 #include "engine/guard.h"
+#include "engine/hearing.h"
 #include "engine/holding.h"
 #include "engine/listing.h"
-#include "engine/place.h"
 #include "engine/proof.h"
 #include "engine/pushes.h"
 #include "engine/reaper.h"
@@ -26,6 +26,15 @@
 
 enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
 
+/* The same for a caller in line: what its present owner asked for. */
+static bool is_wanted_in_line(const struct rl_stand *stand, const struct rl_pending *pending)
+{
+    if (stand->phase != RL_STAND_WAITING && stand->phase != RL_STAND_RAISING)
+        return false;
+    return pending->kind == RL_COMMAND_RAISE ? pending->question == stand->question
+                                             : pending->question >= stand->attempt;
+}
+
 /* Whether the round that a question belongs to is still open. A round that has been undone must not be asked for again: its
  * release has gone out already. */
 static bool is_open(const redlock_lock *lock, const struct rl_pending *pending)
@@ -34,6 +43,8 @@ static bool is_open(const redlock_lock *lock, const struct rl_pending *pending)
 
     if (!rl_steps_current(lock, pending))
         return false;
+    if (rl_operation_in_line(lock) != NULL)
+        return is_wanted_in_line(&lock->asking->stand, pending);
     if (pending->kind == RL_COMMAND_ACQUIRE)
         return acquire != NULL && pending->question == acquire->round_question &&
                (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING);
@@ -67,15 +78,14 @@ static bool may_differ_alone(enum rl_cause cause)
 }
 
 /* Once per request: a node that does not know what it was just told is broken, not forgetful. */
-static bool needs_another_form(const struct rl_engine *engine, struct rl_session *session,
-                               const struct rl_pending *pending, enum rl_reading reading, enum rl_cause cause)
+static bool needs_another_form(struct rl_session *session, const struct rl_pending *pending,
+                               enum rl_reading reading, enum rl_cause cause)
 {
     if (session->exchange.refused_together && pending->together > 1 && reading != RL_READING_NO_SCRIPT &&
         may_differ_alone(cause)) {
         session->apart = true;
         /* A script that failed half-way may have granted it: alone it would be told that somebody has it. */
-        return pending->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR ||
-               RL_PLANTED(engine, RL_PLANTED_HALF_BATCH);
+        return pending->kind != RL_COMMAND_ACQUIRE || cause != RL_CAUSE_ERROR;
     }
     if (reading == RL_READING_NO_COMMAND) {
         session->handshake.info.features = 0;
@@ -126,6 +136,12 @@ static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const cha
     reply->error_length = strlen(why);
 }
 
+/* When the first of the votes was asked for that are counted together with this one. */
+static struct rl_time round_began(const struct rl_operation *operation, const struct rl_pending *pending)
+{
+    return operation->stands ? rl_stand_since(&operation->stand, pending->sent) : operation->acquire.asked;
+}
+
 /* What a reply tells beside the verdict: the node's time, its epoch, the highest fence. */
 static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                   struct rl_lock_reply *reply)
@@ -151,7 +167,7 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pe
     else if (has_lost_its_vote(engine, node, pending))
         withhold(reply, RL_CAUSE_EPOCH, "it was found ineligible to vote after it had been asked");
     else if (pending->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
-             !rl_guard_in_time(engine, node, lock->asking->acquire.asked))
+             !rl_guard_in_time(engine, node, round_began(lock->asking, pending)))
         withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
 }
 
@@ -210,17 +226,21 @@ static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_
 static void take_line(redlock_lock *lock, uint32_t node, const struct rl_pending *pending, const char *bytes,
                       size_t length)
 {
-    struct rl_answer answer;
-
     if (pending->kind == RL_COMMAND_LINE)
         rl_record_line(lock, bytes, length);
     if (pending->kind == RL_COMMAND_PAGE && lock->asking != NULL)
         rl_listing_page(lock->asking, node, pending, bytes, length);
     if (pending->kind == RL_COMMAND_FENCE && lock->asking != NULL)
         lock->asking->record.nodes[node].fence = rl_lock_reply_fence(bytes, length);
-    if (pending->kind == RL_COMMAND_PLACE && rl_steps_current(lock, pending) &&
-        rl_place_told(lock->asking, node, pending, bytes, length, &answer))
-        rl_steps_deliver(lock, node, pending, &answer);
+}
+
+/* What a caller in line wants to know of an answer beside the verdict. */
+static void tell_more(const struct rl_engine *engine, uint32_t node, struct rl_lock_reply *reply)
+{
+    reply->answer.node_us = reply->node_us;
+    reply->answer.armed = rl_hearing_channel(engine, node)[0] != '\0';
+    if (reply->owner != NULL && reply->owner_length > 0)
+        reply->answer.holder = rl_hash_bytes(0, reply->owner, reply->owner_length);
 }
 
 /* The answer to a question about the lock counts: writes it down and brings it to whoever asked. */
@@ -232,8 +252,8 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pendi
     learn(lock, node, pending, reply);
     if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
         lock->broken_on |= rl_node_set_one(node);
-    if (rl_steps_current(lock, pending) && rl_operation_in_line(lock) != NULL)
-        rl_place_answer(lock->asking, node, pending, reply);
+    if (pending->kind == RL_COMMAND_ACQUIRE)
+        tell_more(lock->engine, node, reply);
     if (pending->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_FAILED)
         rl_debts_add(lock, node, pending->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
     rl_record_count(lock->engine, node, (enum rl_command_kind)pending->kind, reply->answer);
@@ -262,9 +282,9 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     bool voted;
 
     if (pending->kind == RL_COMMAND_ACQUIRE && pending->replies == 2)
-        proof = rl_proof_read(engine, session->node, bytes, length);
+        proof = rl_proof_read(engine, session->node, pending->sent, bytes, length);
     voted = reply.answer.verdict != RL_FAILED;
-    if (proof == RL_PROOF_SAME && needs_another_form(engine, session, pending, reading, reply.answer.cause)) {
+    if (proof == RL_PROOF_SAME && needs_another_form(session, pending, reading, reply.answer.cause)) {
         send_again(lock, session->node, pending, reading != RL_READING_ANSWER);
     } else {
         if (proof == RL_PROOF_ANOTHER || (proof == RL_PROOF_NONE && voted))
@@ -285,6 +305,8 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
         rl_stats_add(&engine->node_stats[session->node].latency, rl_time_since(engine->now, pending->sent));
     if (pending->kind == RL_COMMAND_ADMIT)
         on_admission(engine, session, pending, bytes, length);
+    else if (pending->kind == RL_COMMAND_SUBSCRIBE)
+        rl_hearing_reply(engine, session->node, bytes, length);
     else if (pending->kind == RL_COMMAND_TRACK)
         rl_watching_tracked(engine, session->node, bytes, length);
     else if (is_of_lock(pending))

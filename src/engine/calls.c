@@ -14,10 +14,10 @@
 #include "engine/holding.h"
 #include "engine/listing.h"
 #include "engine/nodes.h"
-#include "engine/place.h"
 #include "engine/queue.h"
 #include "engine/report.h"
 #include "engine/settling.h"
+#include "engine/standing.h"
 #include "engine/steps.h"
 
 enum { DEFAULT_TTL_MS = 15000, PROBE_NAME_MAX = 40 };
@@ -178,6 +178,47 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
     };
 }
 
+/* A caller that waits at guarded nodes stands in their lines. */
+static struct rl_stand_config stand_config(struct rl_engine *engine, const redlock_spec *spec,
+                                           struct rl_time began, int64_t wait_ms)
+{
+    int64_t came_us = rl_state_wall_us(engine) - rl_time_since(engine->now, began).us;
+
+    return (struct rl_stand_config){
+        .node_count = engine->node_count,
+        .ttl = rl_span_ms(spec->ttl_ms),
+        .drift_ppm = engine->config.drift_ppm,
+        .node_timeout = engine->config.node_timeout,
+        .first_wait = rl_nodes_connecting(engine) ? engine->config.connect_timeout : rl_span_us(0),
+        .began = began,
+        .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(began, rl_span_ms(wait_ms)),
+        .retry_min = engine->config.retry_min,
+        .retry_max = engine->config.retry_max,
+        .ticket = came_us > 0 ? (uint64_t)came_us : 1,
+        .renews = spec->auto_extend != 0,
+        .planted = engine->planted,
+    };
+}
+
+static void start(struct rl_operation *operation, const redlock_spec *spec, int64_t wait_ms, bool peek)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_acquire_config config;
+
+    if (operation->lock->kind->stands_in_line && wait_ms != 0) {
+        struct rl_stand_config in_line = stand_config(engine, spec, operation->started, wait_ms);
+
+        rl_standing_start(operation, &in_line);
+        return;
+    }
+    config = acquire_config(engine, spec, operation->started, wait_ms, peek);
+    if (operation->lock->kind->is_shared)
+        config.watch = true;
+    else if (!operation->lock->kind->stands_in_line)
+        rl_queue_join(operation, wait_ms != 0, &config);
+    rl_acquisition_start(operation, &config);
+}
+
 /* With each node, so that the caller can tell it from other things that are invalid. */
 static void refuse_duplicate(const struct rl_engine *engine, uint32_t node, redlock_report *report)
 {
@@ -217,7 +258,6 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
                                            struct rl_time began, int64_t wait_ms, redlock_request request,
                                            redlock_result *result, redlock_report *report)
 {
-    struct rl_acquire_config config;
     struct rl_operation *operation = NULL;
     redlock_lock *lock;
 
@@ -238,17 +278,8 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
         return refuse(result, report, REDLOCK_NOMEM, "out of memory");
     }
     operation->request = request;
-    config = acquire_config(engine, spec, began, wait_ms, report != NULL || request != 0);
     operation->started = began;
-    if (lock->kind->stands_in_line) {
-        rl_place_begin(operation);
-        config.in_line = config.watch = true;
-    } else if (lock->kind->is_shared) {
-        config.watch = true;
-    } else {
-        rl_queue_join(operation, wait_ms != 0, &config);
-    }
-    rl_acquisition_start(operation, &config);
+    start(operation, spec, wait_ms, report != NULL || request != 0);
     rl_steps_run(engine);
     return operation;
 }

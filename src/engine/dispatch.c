@@ -90,6 +90,18 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
         ask_node(lock, rl_node_set_first(left), kind, question);
 }
 
+void rl_dispatch_ask_more(redlock_lock *lock, rl_node_set nodes, uint32_t question)
+{
+    lock->owed = lock->owed_kind == RL_COMMAND_ACQUIRE ? lock->owed & ~nodes : 0;
+    lock->refused_locally = 0;
+    lock->owed_kind = RL_COMMAND_ACQUIRE;
+    lock->owed_question = question;
+    if (!rl_link_used(&lock->link))
+        rl_list_append(rounds_for(lock), &lock->link);
+    for (rl_node_set left = nodes; left != 0; left &= left - 1)
+        ask_node(lock, rl_node_set_first(left), RL_COMMAND_ACQUIRE, question);
+}
+
 void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)
 {
     struct rl_engine *engine = lock->engine;

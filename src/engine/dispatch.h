@@ -11,6 +11,9 @@
  * ready in lock->owed. */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
+/* Asks some nodes for the lock once more, with the same owner. Those that are still owed the question are asked when they are ready. */
+void rl_dispatch_ask_more(redlock_lock *lock, rl_node_set nodes, uint32_t question);
+
 /* Asks nodes to have a held lock for as long as it is valid. Nobody waits for that; those that cannot be asked now are asked
  * when they can. */
 void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes);

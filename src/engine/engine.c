@@ -11,9 +11,11 @@
 #include "engine/calls.h"
 #include "engine/debts.h"
 #include "engine/dispatch.h"
+#include "engine/hearing.h"
 #include "engine/holding.h"
 #include "engine/listing.h"
 #include "engine/nodes.h"
+#include "engine/owned.h"
 #include "engine/queue.h"
 #include "engine/reaper.h"
 #include "engine/steps.h"
@@ -36,6 +38,7 @@ static void init_lists(struct rl_engine *engine)
     rl_list_init(&engine->spare_locks);
     rl_list_init(&engine->watching);
     rl_list_init(&engine->listings);
+    rl_list_init(&engine->standing);
 }
 
 static void init_sessions(struct rl_engine *engine)
@@ -96,7 +99,8 @@ bool rl_engine_seed(struct rl_engine *engine)
     engine->prng = rl_prng_seed(rl_number_from_bytes(seed));
     engine->lease_terms = rl_holding_terms(engine);
     rl_queue_init(engine);
-    return true;
+    rl_owned_init(engine);
+    return rl_hearing_init(engine);
 }
 
 void rl_engine_start(struct rl_engine *engine)
@@ -386,6 +390,7 @@ void rl_engine_tear_down(struct rl_engine *engine)
     rl_operation_drop_spares(engine, 0);
     rl_lock_drop_spares(engine);
     rl_queue_free(engine);
+    rl_owned_free(engine);
 }
 
 void rl_engine_free(struct rl_engine *engine)

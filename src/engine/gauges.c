@@ -6,6 +6,15 @@
 #include "engine/operation.h"
 #include "engine/report.h"
 
+static bool is_waiting(const struct rl_operation *operation)
+{
+    enum rl_acquire_phase phase = operation->acquire.phase;
+
+    if (operation->stands)
+        return operation->stand.phase == RL_STAND_RESTING || rl_stand_place(&operation->stand) > 0;
+    return phase == RL_ACQUIRE_QUEUED || phase == RL_ACQUIRE_WAITING || phase == RL_ACQUIRE_RESTING;
+}
+
 /* Linear in what is under way: nobody asks a thousand times a second. */
 static uint64_t count_waiting(struct rl_engine *engine)
 {
@@ -14,10 +23,8 @@ static uint64_t count_waiting(struct rl_engine *engine)
     for (struct rl_link *link = rl_list_first(&engine->operations); link != NULL;
          link = rl_list_next(&engine->operations, link)) {
         const struct rl_operation *operation = RL_CONTAINER(link, struct rl_operation, link);
-        enum rl_acquire_phase phase = operation->acquire.phase;
 
-        count += operation->kind == RL_OPERATION_ACQUIRE &&
-                 (phase == RL_ACQUIRE_QUEUED || phase == RL_ACQUIRE_WAITING || phase == RL_ACQUIRE_RESTING);
+        count += operation->kind == RL_OPERATION_ACQUIRE && is_waiting(operation);
     }
     return count;
 }

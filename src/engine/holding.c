@@ -9,6 +9,7 @@
 #include "engine/dispatch.h"
 #include "engine/lagging.h"
 #include "engine/operation.h"
+#include "engine/owned.h"
 #include "engine/queue.h"
 #include "engine/record.h"
 #include "engine/stats.h"
@@ -99,6 +100,7 @@ static void end_holding(redlock_lock *lock)
     rl_timers_set(&lock->engine->timers, &lock->timer, RL_TIME_NEVER);
     rl_list_remove(&lock->link);
     rl_dispatch_forget_owed(lock);
+    rl_owned_remove(lock);
     rl_queue_leave(lock);
 }
 

@@ -17,7 +17,12 @@ const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind 
         [REDLOCK_FORMAT_REDISSON] = {
             [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
 
-    return (unsigned)kind <= REDLOCK_SHARED ? kinds[engine->config.format][kind] : NULL;
+    if ((unsigned)kind > REDLOCK_SHARED)
+        return NULL;
+    /* Guarded nodes keep one kind, in the order of asking: both names mean it. */
+    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind != REDLOCK_SHARED)
+        return &rl_kind_line;
+    return kinds[engine->config.format][kind];
 }
 
 /* The spare lock that fits best, so that longer names find theirs later; NULL: none has room. */
@@ -121,7 +126,6 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
 
-    assert(kind != NULL);
     if (owner == NULL)
         owner_length = RL_OWNER_HEX + make_tail(engine, spec, tail);
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
@@ -194,6 +198,7 @@ void rl_lock_unref(redlock_lock *lock)
     if (--lock->refs > 0)
         return;
     assert(!lock->leads || engine->inert);
+    assert(!lock->owned || engine->inert);
     rl_timers_set(&engine->timers, &lock->timer, RL_TIME_NEVER);
     rl_state_unreserve_timer(engine);
     rl_list_remove(&lock->link);

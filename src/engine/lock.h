@@ -41,6 +41,7 @@ struct redlock_lock {
     void *context;
     void *thread;               /* the host's word for the thread it is bound to; NULL: to none */
     redlock_lock *next_leader;  /* in the table of leaders; see queue.c */
+    redlock_lock *next_owned;   /* in the table of owners; see owned.c */
     struct rl_list queue;       /* operations that want the same name after it */
     struct rl_time queue_since; /* since when the name is handed on inside this process */
     struct rl_time kept_until;  /* every key that was sent for it has ended by itself by then */
@@ -65,6 +66,7 @@ struct redlock_lock {
     bool kept_on_nodes;         /* left at the nodes on purpose: nobody cleans up after it */
     bool timed_out;             /* its latest round ended because time did */
     bool leads;                 /* it is the one of its name in the table */
+    bool owned;                 /* it is in the table of owners */
     char text[];                /* key, NUL, owner, NUL */
 };
 

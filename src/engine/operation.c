@@ -177,5 +177,17 @@ struct rl_operation *rl_operation_acquiring(const redlock_lock *lock)
 
 struct rl_operation *rl_operation_in_line(const redlock_lock *lock)
 {
-    return lock->kind->stands_in_line ? rl_operation_acquiring(lock) : NULL;
+    struct rl_operation *operation = rl_operation_acquiring(lock);
+
+    return operation != NULL && operation->stands ? operation : NULL;
+}
+
+void rl_operation_propose_fence(const struct rl_operation *operation)
+{
+    redlock_lock *lock = operation->lock;
+    int64_t wall_us = rl_state_wall_us(lock->engine);
+
+    lock->fence = wall_us > 0 ? (uint64_t)wall_us : 0;
+    if (lock->fence <= operation->seen)
+        lock->fence = operation->seen + 1;
 }

@@ -4,6 +4,7 @@
 #ifndef RL_ENGINE_OPERATION_H
 #define RL_ENGINE_OPERATION_H
 
+#include "core/stand.h"
 #include "engine/details.h"
 #include "engine/lock.h"
 
@@ -51,28 +52,29 @@ struct rl_operation {
     struct rl_link on_lock;  /* in lock->waiting */
     struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in queues.turns */
     struct rl_link turned;   /* ACQUIRE: in engine->turned */
-    struct rl_link watching; /* ACQUIRE: in engine->watching while nodes tell it of changes */
+    struct rl_link watching; /* ACQUIRE: in engine->watching while nodes tell it of changes, */
+    struct rl_link standing; /* or in engine->standing while it stands in line */
     struct rl_link settling; /* in engine->settling while it waits for connections; see settling.c */
     uint32_t wanted;         /* and for how many of them */
     enum rl_operation_kind kind;
     redlock_lock *lock;
-    struct rl_acquire acquire; /* ACQUIRE */
-    struct rl_tally tally;     /* INSPECT */
-    struct rl_timer timer;     /* ACQUIRE, INSPECT: the lease has the lock's */
+    struct rl_acquire acquire; /* ACQUIRE; one that stands in line leaves here what came of it */
+    bool watches;              /* ACQUIRE, in line: nodes tell it of changes */
+    bool stands;               /* ACQUIRE: its state is this, and not the one above: */
+    struct rl_stand stand;
+    struct rl_tally tally; /* INSPECT */
+    struct rl_timer timer; /* ACQUIRE, INSPECT: the lease has the lock's */
     struct rl_time started;
-    bool shown;                 /* ACQUIRE: nodes were told that it waits */
-    struct rl_place place;      /* ACQUIRE: who stands there, or waits */
-    rl_node_set taken_in;       /* ACQUIRE, in line: nodes that have it in their line */
-    uint64_t seen;              /* ACQUIRE: the highest fence any node told for this name */
-    rl_node_set offered;        /* ACQUIRE, in line: nodes that last offered the free lock to somebody else */
-    uint32_t awaits;            /* EXTEND: the lease's question that will settle it */
-    bool breaks;                /* INSPECT: to find whom to break; the lock has the id for its owner */
-    bool any_grace;             /* nobody chose: */
-    uint32_t grace_ms;          /* and how long others are kept out then */
-    struct rl_listing *listing; /* LIST, WATCH, WAIT: how far it has come; see listing.c */
-    const struct rl_page *page; /* LIST, WATCH: which one to ask for */
-    struct rl_list looks;       /* LIST, WATCH, WAIT: inspections of theirs that have ended */
-    uint32_t looking;           /* and how many are under way */
+    struct rl_place place;       /* ACQUIRE, in line: what nodes are told of it */
+    uint64_t seen;               /* ACQUIRE: the highest fence any node told for this name */
+    uint32_t awaits;             /* EXTEND: the lease's question that will settle it */
+    bool breaks;                 /* INSPECT: to find whom to break; the lock has the id for its owner */
+    bool any_grace;              /* nobody chose: */
+    uint32_t grace_ms;           /* and how long others are kept out then */
+    struct rl_listing *listing;  /* LIST, WATCH, WAIT: how far it has come; see listing.c */
+    const struct rl_page *page;  /* LIST, WATCH: which one to ask for */
+    struct rl_list looks;        /* LIST, WATCH, WAIT: inspections of theirs that have ended */
+    uint32_t looking;            /* and how many are under way */
     struct rl_operation *parent; /* INSPECT: the operation that wants it; NULL a caller */
     struct rl_known *known;      /* INSPECT of a watch: what is known of the lock */
     redlock_change change;       /* and what has changed */
@@ -92,7 +94,6 @@ struct rl_operation {
     void *context;
 
     struct rl_record record;
-    uint32_t ranks[RL_NODES_MAX];         /* ACQUIRE, in line: its place in each node's line; 0 not known */
     struct rl_node_record node_records[]; /* where record.nodes points */
 };
 
@@ -114,7 +115,11 @@ void rl_operation_stop_asking(const struct rl_operation *operation);
 /* The acquisition that asks for a lock; NULL none does. */
 struct rl_operation *rl_operation_acquiring(const redlock_lock *lock);
 
-/* The same, if it stands in the nodes' lines; see place.c. */
+/* The same, if it stands in the nodes' lines. */
 struct rl_operation *rl_operation_in_line(const redlock_lock *lock);
+
+/* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
+ * round is enough. */
+void rl_operation_propose_fence(const struct rl_operation *operation);
 
 #endif

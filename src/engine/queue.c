@@ -150,7 +150,8 @@ void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire
 
 bool rl_queue_holds(const struct rl_operation *operation)
 {
-    return operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.phase == RL_ACQUIRE_QUEUED;
+    return operation->kind == RL_OPERATION_ACQUIRE && !operation->stands &&
+           operation->acquire.phase == RL_ACQUIRE_QUEUED;
 }
 
 void rl_queue_quit(struct rl_operation *operation)

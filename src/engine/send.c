@@ -8,6 +8,7 @@
 
 #include "core/validity.h"
 #include "engine/admission.h"
+#include "engine/hearing.h"
 #include "engine/operation.h"
 #include "engine/proof.h"
 #include "engine/vote.h"
@@ -49,7 +50,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
                                            char owner[RL_OWNER_MAX + 1])
 {
     const redlock_lock *lock = pending->subject;
-    const struct rl_operation *acquisition = rl_operation_acquiring(lock);
+    struct rl_operation *standing = rl_operation_in_line(lock);
     struct rl_lock_command command = {.kind = (enum rl_command_kind)pending->kind,
                                       .lock_kind = lock->kind,
                                       .key = lock->text,
@@ -66,17 +67,20 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)
         add_guard(&command, lock, node, pending);
-    if (acquisition != NULL)
-        command.place = &acquisition->place;
+    if (standing != NULL) {
+        standing->place.channel = rl_hearing_channel(lock->engine, node);
+        command.place = &standing->place;
+    }
     if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)
         command.page = lock->asking->page;
     return command;
 }
 
-/* Native compare-and-delete, unless the lock was broken: the mark that is there now is taken away by the script only. */
+/* Native compare-and-delete, unless somebody may stand in line, or the lock was broken: the mark that is there now is taken away by the
+ * script only. */
 static unsigned release_features(const struct rl_session *session, const redlock_lock *lock)
 {
-    return lock->broken_on != 0 ? 0 : session->handshake.info.features;
+    return lock->broken_on != 0 || lock->kind->stands_in_line ? 0 : session->handshake.info.features;
 }
 
 static void write_alone(struct rl_session *session, struct rl_pending *pending, bool prove,
@@ -100,8 +104,10 @@ static struct rl_lock_command name_command(const struct rl_pending *pending)
 {
     const redlock_lock *lock = pending->subject;
 
-    return (struct rl_lock_command){
-        .kind = (enum rl_command_kind)pending->kind, .key = lock->text, .key_length = lock->key_length};
+    return (struct rl_lock_command){.kind = (enum rl_command_kind)pending->kind,
+                                    .lock_kind = lock->kind,
+                                    .key = lock->text,
+                                    .key_length = lock->key_length};
 }
 
 static const struct rl_script *script_for_many(const struct rl_pending *pending)
@@ -117,9 +123,9 @@ static void write_together(struct rl_session *session, uint32_t count, struct rl
     const struct rl_script *script = script_for_many(first);
     bool full = rl_script_first_use(&session->carried, script);
     char owner[RL_OWNER_MAX + 1];
-    struct rl_lock_command command;
+    struct rl_lock_command command = name_command(first);
 
-    rl_many_write_head(writer, (enum rl_command_kind)first->kind, script, count, full);
+    rl_many_write_head(writer, &command, script, count, full);
     for (uint32_t i = 0; i < count; i++) {
         struct rl_pending *pending = rl_exchange_recent(&session->exchange, count, i);
 
@@ -127,6 +133,10 @@ static void write_together(struct rl_session *session, uint32_t count, struct rl
         pending->full = full;
         command = name_command(pending);
         rl_many_write_fence(writer, &command);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        command = name_command(rl_exchange_recent(&session->exchange, count, i));
+        rl_many_write_order(writer, &command);
     }
     for (uint32_t i = 0; i < count; i++) {
         command = name_command(rl_exchange_recent(&session->exchange, count, i));
@@ -159,7 +169,7 @@ static bool can_go_together(const redlock_lock *lock, const struct rl_session *s
     if (session->apart || rl_many_script(lock->kind, kind) == NULL)
         return false;
     if (kind == RL_COMMAND_RELEASE)
-        return session->handshake.info.features == 0;
+        return release_features(session, lock) == 0;
     return rl_operation_acquiring(lock) != NULL && lock->engine->config.guarded &&
            !rl_proof_due(lock->engine, session->node);
 }
@@ -168,7 +178,7 @@ static bool send_together(struct rl_session *session, const redlock_lock *lock,
                           const struct rl_pending *pending)
 {
     struct rl_exchange *exchange = &session->exchange;
-    size_t size = RL_MANY_EACH + lock->owner_length + 2 * (size_t)lock->key_length;
+    size_t size = RL_MANY_EACH + lock->owner_length + 3 * (size_t)lock->key_length;
 
     assert(script_for_many(pending) != NULL);
     if (exchange->enlisted == RL_MANY_MAX ||
@@ -258,6 +268,8 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;
+    if (kind == RL_COMMAND_ACQUIRE && rl_operation_in_line(lock) != NULL)
+        rl_hearing_begin(engine, node);
     if (random != NULL)
         memcpy(pending.random, random, sizeof pending.random);
     else

@@ -21,6 +21,7 @@ enum rl_session_state {
 };
 
 enum rl_tracking { RL_TRACKING_OFF, RL_TRACKING_ON, RL_TRACKING_REFUSED };
+enum rl_hearing { RL_HEARING_OFF, RL_HEARING_ON, RL_HEARING_REFUSED };
 
 /* What all sessions of an engine want of the network. Closing comes before opening, and both before writing. */
 struct rl_wants {
@@ -74,6 +75,7 @@ struct rl_session {
     bool apart;                /* the user's: nothing may be enlisted here */
     rl_script_set carried;     /* the user's: scripts that this connection has carried */
     enum rl_tracking tracking; /* the user's: whether this connection can be told of changes */
+    enum rl_hearing hearing;   /* the user's: whether this connection is subscribed to the client's channel */
     enum rl_cause ineligible;  /* the user's: why this node must not be asked although it is ready */
     struct rl_time look_again; /* the user's: when what the handshake told may have changed */
     uint64_t disconnects;

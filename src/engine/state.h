@@ -17,6 +17,7 @@
 #include "engine/session.h"
 #include "wire/examine_command.h"
 #include "wire/guard_command.h"
+#include "wire/hand_over.h"
 #include "wire/owner.h"
 
 /* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock and what
@@ -32,10 +33,11 @@ struct rl_node_guard {
     bool clock_bad;                 /* its rate is off: it does not vote, and is asked for the time instead */
     struct rl_time again;           /* when asking once more may help */
     struct rl_time quarantine_ends; /* QUARANTINED: when it may vote, if nothing happens */
-    struct rl_time proved; /* it was last asked then whether it is still the master that was greeted */
-    struct rl_time probed; /* when a bad clock may be looked at again */
-    uint32_t sweep;        /* the sweep it was last heard in */
-    uint64_t high;         /* no fence of it was above this then */
+    struct rl_time proved;    /* it was last asked then whether it is still the master that was greeted, */
+    struct rl_time confirmed; /* and the latest such question that it answered well was asked then */
+    struct rl_time probed;    /* when a bad clock may be looked at again */
+    uint32_t sweep;           /* the sweep it was last heard in */
+    uint64_t high;            /* no fence of it was above this then */
     struct rl_clock_watch watch;
     bool clock_seen;               /* its clock was looked at, for people to read: */
     int64_t clock_offset_us;       /* by so much it is ahead of our wall clock */
@@ -77,6 +79,16 @@ struct rl_queues {
     struct rl_span limit; /* how long a name may be handed on inside before others get a chance */
     uint64_t streak_of;   /* the name that this process had last, hashed; since when, and until when */
     struct rl_time streak_since, streak_until;
+};
+
+/* Locks by their owner values; see owned.c. */
+enum { RL_OWNED_PLACES = 16 };
+
+struct rl_owned {
+    redlock_lock **places; /* table of chains: `first`, or memory of its own */
+    redlock_lock *first[RL_OWNED_PLACES];
+    uint32_t place_count, count;
+    uint64_t seed;
 };
 
 enum {
@@ -134,6 +146,10 @@ struct rl_engine {
     struct rl_list listings; /* lists, watches and waits; see listing.c */
     uint32_t observers;      /* of them: those that nodes tell of changes */
     struct rl_list watching; /* acquisitions that nodes tell of changes */
+    struct rl_list standing; /* acquisitions that stand in line at the nodes */
+    struct rl_owned owned;
+    char channel[RL_CHANNEL_MAX +
+                 1]; /* where nodes tell it that they have handed a lock over; see hearing.c */
     struct rl_queues queues;
     struct rl_span trip;     /* how long the latest round took */
     uint32_t patience, heat; /* how crowded the latest acquisition found it, and how fast it changes hands */

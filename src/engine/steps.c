@@ -13,13 +13,16 @@
 #include "engine/queue.h"
 #include "engine/record.h"
 #include "engine/settling.h"
+#include "engine/standing.h"
 #include "engine/survey.h"
 
 enum { GIVEN_AT_ONCE = 512 }; /* unanswered questions at one node */
 
 void rl_steps_operation(struct rl_operation *operation, const struct rl_event *event)
 {
-    if (operation->kind == RL_OPERATION_ACQUIRE)
+    if (operation->stands)
+        rl_standing_event(operation, event);
+    else if (operation->kind == RL_OPERATION_ACQUIRE)
         rl_acquisition_event(operation, event);
     else if (rl_link_used(&operation->settling) && event->kind == RL_EVENT_TIMER)
         rl_settling_start(operation);
@@ -47,11 +50,16 @@ void rl_steps_deliver(redlock_lock *lock, uint32_t node, const struct rl_pending
                              .now = lock->engine->now,
                              .question = pending->question,
                              .node = node,
-                             .answer = *answer};
+                             .answer = *answer,
+                             .sent = pending->sent};
 
     assert(node < lock->engine->node_count);
     if (!rl_steps_current(lock, pending))
         return;
+    /* To a caller in line it is no vote that a lock seems to be free. */
+    if (rl_operation_in_line(lock) != NULL &&
+        (pending->kind == RL_COMMAND_WATCH || pending->kind == RL_COMMAND_PEEK))
+        event.kind = RL_EVENT_WATCHED;
     if (pending->kind == RL_COMMAND_EXTEND || pending->kind == RL_COMMAND_RELEASE)
         rl_holding_event(lock, &event);
     else

@@ -6,7 +6,6 @@
 #include <assert.h>
 
 #include "base/bytes.h"
-#include "engine/place.h"
 #include "engine/send.h"
 #include "wire/resp_reader.h"
 #include "wire/tracking.h"
@@ -55,12 +54,6 @@ bool rl_watching_send(redlock_lock *lock, uint32_t node, uint32_t question)
 {
     bool tells = can_tell(lock->engine, node);
 
-    if (tells && rl_operation_in_line(lock) != NULL) {
-        bool near = rl_place_near(lock->asking, node);
-
-        return rl_place_ask(lock->asking, node, question) &&
-               (!near || rl_send_command(lock, node, RL_COMMAND_WATCH, question, NULL, false));
-    }
     return rl_send_command(lock, node, tells ? RL_COMMAND_WATCH : RL_COMMAND_PEEK, question, NULL, false);
 }
 

@@ -302,6 +302,19 @@ static void pass_common_reply(struct rl_exchange *exchange, size_t start)
         exchange->in_taken = start;
 }
 
+/* Whether a push is what the oldest request waits for: in RESP3 a subscription is confirmed by one. */
+static bool confirms(const struct rl_pending *first, const char *bytes, size_t length)
+{
+    static const char subscribe[] = "subscribe";
+    struct rl_resp head, kind;
+    size_t offset = 0;
+
+    return first != NULL && first->by_push && rl_resp_next(bytes, length, &offset, &head) == RL_RESP_OK &&
+           head.element_count == 3 && rl_resp_next(bytes, length, &offset, &kind) == RL_RESP_OK &&
+           kind.type == RL_RESP_STRING && kind.text_length == sizeof subscribe - 1 &&
+           memcmp(kind.text, subscribe, sizeof subscribe - 1) == 0;
+}
+
 enum rl_input rl_exchange_next(struct rl_exchange *exchange, size_t *start, size_t *length)
 {
     const struct rl_pending *first = NULL;
@@ -327,7 +340,7 @@ enum rl_input rl_exchange_next(struct rl_exchange *exchange, size_t *start, size
         status = rl_resp_skip(exchange->in, exchange->in_length, &end);
         if (status != RL_RESP_OK)
             return status == RL_RESP_BAD ? RL_INPUT_BAD : RL_INPUT_MORE;
-        if (exchange->in[at] == '>')
+        if (exchange->in[at] == '>' && !confirms(first, exchange->in + at, end - at))
             return take_inner_push(exchange, at, end, start, length);
     }
     *start = exchange->in_taken;

@@ -19,6 +19,7 @@ struct rl_pending {
     uint8_t kind;
     uint8_t replies; /* messages that make up its reply */
     uint8_t full;    /* sent with the whole script */
+    uint8_t by_push; /* its reply may be a push that confirms a subscription */
     uint8_t native;  /* sent as a command that not all nodes have, or that its user may not say */
     uint8_t random[16];
     uint8_t together; /* how many requests went in the same command as this one; 0 it went alone */

@@ -12,6 +12,7 @@
 #include "wire/resp_writer.h"
 
 #define RL_CHANNEL "redlock:" /* what all channels begin with */
+enum { RL_CHANNEL_MAX = 8 + 2 * 16 };
 
 struct rl_hand_over {
     int64_t node_us; /* when it was given, by the node's clock */

@@ -38,6 +38,9 @@ struct rl_kind {
     void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
     void (*write_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
 
+    /* The key of its line, for commands about several locks; NULL it has none. */
+    void (*write_order)(struct rl_writer *writer, const struct rl_lock_command *command);
+
     /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not do. */
     uint32_t release_keys;
     void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);

@@ -71,15 +71,18 @@ static bool read_denial(const struct rl_resp *items, uint32_t count, struct rl_l
 
 const struct rl_kind rl_kind_line = {
     .acquire = &rl_script_ask,
+    .acquire_many = &rl_script_ask_many,
     .raise = &rl_script_raise,
     .extend = &rl_script_extend,
     .release = &rl_script_hand_on,
+    .release_many = &rl_script_hand_on_many,
     .break_hold = &rl_script_break,
     .list = &rl_script_list,
     .extra_keys = 1,
     .extra_arguments = 1,
     .write_keys = write_order_key,
     .write_arguments = write_place,
+    .write_order = write_order_key,
     .release_keys = 4,
     .write_release_keys = write_release_keys,
     .read_denial = read_denial,

@@ -216,6 +216,7 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
     case RL_COMMAND_PEEK:
     case RL_COMMAND_WATCH:
     case RL_COMMAND_TRACK:
+    case RL_COMMAND_SUBSCRIBE:
     case RL_COMMAND_PLACE:
     case RL_COMMAND_FENCE:
     case RL_COMMAND_EXAMINE:
@@ -282,6 +283,7 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
     case RL_COMMAND_ADMIT:
     case RL_COMMAND_EXAMINE:
     case RL_COMMAND_TRACK:
+    case RL_COMMAND_SUBSCRIBE:
     case RL_COMMAND_PLACE:
         assert(!"written elsewhere");
     }

@@ -14,9 +14,10 @@ enum rl_command_kind {
     RL_COMMAND_RAISE, /* lift the fence while the lock is ours */
     RL_COMMAND_EXTEND,
     RL_COMMAND_RELEASE,
-    RL_COMMAND_PEEK,  /* who holds it: answers granted for "free there" */
-    RL_COMMAND_WATCH, /* the same, and the node tells when the key changes, once; see tracking.h */
-    RL_COMMAND_TRACK, /* switches such telling on or off for a connection: see tracking.h, not here */
+    RL_COMMAND_PEEK,      /* who holds it: answers granted for "free there" */
+    RL_COMMAND_WATCH,     /* the same, and the node tells when the key changes, once; see tracking.h */
+    RL_COMMAND_TRACK,     /* switches such telling on or off for a connection: see tracking.h, not here */
+    RL_COMMAND_SUBSCRIBE, /* to the client's own channel: see hand_over.h, not here */
     RL_COMMAND_PLACE, /* where a waiter stands in the line, and to be told when he moves up: see place.c, not here */
     RL_COMMAND_ADMIT,   /* may this node vote: see guard_command.h, not here */
     RL_COMMAND_LEAVE,   /* give up the place in the line: answers denied for "was not in it" */

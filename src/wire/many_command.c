@@ -1,5 +1,5 @@
 /*
- * Bytes of commands for several locks; see many_command.h and wire/lua/acquire_many.lua, release_many.lua.
+ * Bytes of commands for several locks; see many_command.h and wire/lua/ask_many.lua, hand_on_many.lua.
  */
 #include "wire/many_command.h"
 
@@ -14,12 +14,25 @@ const struct rl_script *rl_many_script(const struct rl_kind *lock_kind, enum rl_
     return kind == RL_COMMAND_RELEASE ? lock_kind->release_many : NULL;
 }
 
-void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, const struct rl_script *script,
-                        uint32_t count, bool full)
+/* Whether the node's own keys come first: the guard's. A release that hands nothing on does without. */
+static bool names_guard(const struct rl_lock_command *command)
 {
-    bool acquire = kind == RL_COMMAND_ACQUIRE;
-    uint32_t keys = acquire ? 2 + 2 * count : count;
-    uint32_t arguments = acquire ? 2 + 3 * count : count;
+    return command->kind == RL_COMMAND_ACQUIRE || command->lock_kind->write_release_keys != NULL;
+}
+
+/* The line of a lock is one more key of it. */
+static bool names_order(const struct rl_lock_command *command)
+{
+    return command->lock_kind->write_order != NULL;
+}
+
+void rl_many_write_head(struct rl_writer *writer, const struct rl_lock_command *command,
+                        const struct rl_script *script, uint32_t count, bool full)
+{
+    bool acquire = command->kind == RL_COMMAND_ACQUIRE;
+    uint32_t each = names_guard(command) ? 2 : 1;
+    uint32_t keys = (names_guard(command) ? 2 : 0) + (each + (names_order(command) ? 1 : 0)) * count;
+    uint32_t arguments = acquire ? 2 + (3 + command->lock_kind->extra_arguments) * count : count;
 
     assert(script != NULL);
     assert(count >= 1);
@@ -27,7 +40,7 @@ void rl_many_write_head(struct rl_writer *writer, enum rl_command_kind kind, con
     rl_write_command(writer, 3 + keys + arguments);
     rl_write_script(writer, script, full);
     rl_write_integer(writer, keys);
-    if (acquire) {
+    if (names_guard(command)) {
         rl_write_text(writer, RL_KEY_EPOCH);
         rl_write_text(writer, RL_KEY_FLOOR);
     }
@@ -37,8 +50,14 @@ void rl_many_write_fence(struct rl_writer *writer, const struct rl_lock_command 
 {
     char fence[RL_KEY_FENCE_MAX];
 
-    if (command->kind == RL_COMMAND_ACQUIRE)
+    if (names_guard(command))
         rl_write_bytes(writer, fence, rl_key_fence(fence, command->key, command->key_length));
+}
+
+void rl_many_write_order(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    if (names_order(command))
+        command->lock_kind->write_order(writer, command);
 }
 
 void rl_many_write_key(struct rl_writer *writer, const struct rl_lock_command *command)
@@ -61,4 +80,6 @@ void rl_many_write_arguments(struct rl_writer *writer, const struct rl_lock_comm
         return;
     rl_write_integer(writer, command->ttl_ms);
     rl_write_integer(writer, (int64_t)command->fence);
+    if (command->lock_kind->write_arguments != NULL)
+        command->lock_kind->write_arguments(writer, command);
 }

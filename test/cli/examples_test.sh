@@ -74,7 +74,7 @@ example fair
 is 'fair takes a free lock' "$code" 0
 ok 'nobody was before it' has "$out" '0 before us'
 occupy printer
-printer_line() { [ "$(node 1 ZCARD 'redlock-line:{printer}:line')" = "$1" ]; }
+printer_line() { [ "$(node 1 ZCARD 'redlock-line:{printer}:waiters')" = "$1" ]; }
 for turn in 1 2; do
     "$BUILD/examples/example-fair" >"$work/fair$turn" 2>&1 </dev/null &
     started_pids+=("$!")

@@ -15,7 +15,7 @@ start_waiter() {
 
 # in_line NUMBER COUNT: so many stand in the line that a node keeps.
 in_line() {
-    [ "$(node "$1" ZCARD "redlock-line:{a}:line")" = "$2" ]
+    [ "$(node "$1" ZCARD "redlock-line:{a}:waiters")" = "$2" ]
 }
 
 # everywhere CHECK ARGUMENT...: it holds for every node.
@@ -35,7 +35,7 @@ waits() {
 
 # no_waiters NUMBER: nothing of those who waited is left at a node.
 no_waiters() {
-    ! node "$1" KEYS 'redlock-line:*' | grep -v ':state$' | grep -q .
+    ! node "$1" KEYS 'redlock-line:*' | grep -v ':order$' | grep -q .
 }
 
 # ---- the line
@@ -72,12 +72,12 @@ is 'they come in the order of asking' "$(paste -sd' ' "$work/order")" 'one two t
 until_true everywhere no_waiters
 ok 'and leave nothing in line' everywhere no_waiters
 
-# ---- the ordinary kind: whoever waits for a second is seen
+# ---- the default kind stands in the same line
 occupy a
 start_waiter one exclusive
 until_true waits one
-ok 'a waiter for an ordinary lock is named' waits one
-ok 'without a place' lacks "$out" 'waiting 1. '
+ok 'who waits for the default kind is named' waits one
+ok 'with its place' has "$out" 'waiting 1. '
 talk "$REDLOCK" run a -- true THEN '?0:02 a is held' '?1 waiting' '!\x03'
 ok 'a live line counts the others' has "$out" '· 1 waiting'
 ok 'and not itself, however long it waits' lacks "$out" '2 waiting'

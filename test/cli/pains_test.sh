@@ -214,7 +214,7 @@ ok 'the fencing token: it is shown' has "$out" "  fence   $third"
 start run --status-fd 3 --kind fair queue -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/queue-go"
 until_true has_event acquired
 holder=$started
-stands() { [ "$(node 1 ZCARD 'redlock-line:{queue}:line')" = "$1" ]; }
+stands() { [ "$(node 1 ZCARD 'redlock-line:{queue}:waiters')" = "$1" ]; }
 for turn in 1 2 3; do
     "$REDLOCK" run -q --kind fair queue -- sh -c 'echo "$0" >>"$1"' "$turn" "$work/turns" </dev/null 2>/dev/null &
     started_pids+=("$!")

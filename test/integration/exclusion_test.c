@@ -236,7 +236,7 @@ static void waiting_gets_the_lock_after_its_release(void **state)
     assert_result(REDLOCK_OK, waiter.result, &waiter.report);
     assert_report_is_sound(&waiter.report, REDLOCK_OK, fleet);
     assert_true(waiter.report.waited_ms > 0);
-    assert_true(waiter.report.rounds > 1);
+    assert_true(waiter.report.rounds > 1 || is_guarded()); /* in line one question is enough */
     give_back(waiter.lock);
     redlock_client_close(client);
     redlock_client_close(waiter.client);

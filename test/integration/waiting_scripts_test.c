@@ -143,20 +143,32 @@ static const char *present(struct fleet *fleet, char name, uint32_t count, const
     return send_command(fleet, &command);
 }
 
-/* Arrays are flat in the answer's text, and an empty one is an empty line. */
+#define STANDING "redlock-line:{lock}:"
+
+/* Somebody stands in line, as ask.lua writes it down. */
+static void stand(struct fleet *fleet, int number, int64_t ticket, const char *who)
+{
+    char id[40], key[80], record[800];
+
+    snprintf(id, sizeof id, "%032d", number);
+    snprintf(key, sizeof key, STANDING "%s", id);
+    snprintf(record, sizeof record, "1 2 3 redlock:x\n1 run id\n%s%s", id, who);
+    fleet_command(fleet, 0, "ZADD", STANDING "waiters", decimal(ticket), id, NULL);
+    fleet_command(fleet, 0, "SET", key, record, NULL);
+}
+
+/* Of its owner nothing is told by which somebody else could release the lock. Arrays are flat in the answer's text, and an empty one is an empty line. */
 static void the_line_is_shown_in_order(void **state)
 {
     struct fleet *fleet = *state;
 
-    plant_guard(fleet);
     assert_string_equal(show(fleet), "0\n\n0\n");
-    hold(fleet);
-    ask(fleet, 'b', T0);
-    ask(fleet, 'a', T0 + 1);
+    stand(fleet, 2, T0, "|pid=1");
+    stand(fleet, 1, T0 + 1, "|pid=1");
     assert_string_equal(show(fleet), "2\n1700000000000000\n|pid=1\n1700000000000001\n|pid=1\n0\n");
-    fleet_command(fleet, 0, "DEL", B_LEASE, NULL);
+    fleet_command(fleet, 0, "DEL", STANDING "00000000000000000000000000000002", NULL);
     assert_string_equal(show(fleet), "1\n1700000000000001\n|pid=1\n0\n");
-    empty_line(fleet);
+    fleet_command(fleet, 0, "FLUSHALL", NULL);
 }
 
 static void who_waits_for_an_ordinary_lock_is_shown_too(void **state)
@@ -210,15 +222,8 @@ static void of_many_the_first_are_named_and_all_are_counted(void **state)
 
     memset(who, 'x', 600);
     who[600] = '\0';
-    plant_guard(fleet);
-    hold(fleet);
     for (int i = 0; i < 40; i++) {
-        struct rl_place place = place_of('a', T0 + i);
-
-        place.who = who;
-        place.who_length = 600;
-        snprintf(place.id, sizeof place.id, "%032d", i);
-        ask_with(fleet, &place, EPOCH, NEVER_LATE);
+        stand(fleet, i, T0 + i, who);
         present(fleet, (char)('A' + i), 1, who);
     }
     assert_int_equal(number_at(show(fleet), 0), 40);

@@ -112,10 +112,12 @@ static void add_stats(struct sim_stats *sum, const struct sim_stats *part)
 {
     uint64_t *to = (uint64_t *)sum;
     const uint64_t *from = (const uint64_t *)part;
+    uint64_t longest_us = sum->longest_idle_us;
 
     _Static_assert(sizeof *sum % sizeof *to == 0, "nothing but counts");
     for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
         to[i] += from[i];
+    sum->longest_idle_us = longest_us > part->longest_idle_us ? longest_us : part->longest_idle_us;
 }
 
 static void sum_up(const struct sim_batch *batch, const struct board *board, struct sim_batch_result *sum)
@@ -199,6 +201,11 @@ void sim_batch_describe(FILE *to, const struct sim_batch_result *result)
             stats->plain_seeds, stats->mixed_seeds, stats->fair_grants, stats->batches, stats->adopted,
             stats->stale_adoptions, stats->canceled, stats->abandoned, stats->inits, stats->inspections,
             stats->reports);
+    fprintf(to,
+            "%" PRIu64 " locks handed over at the nodes, %" PRIu64 " splits, %" PRIu64 " give-ways, %" PRIu64
+            " waiters passed over; nobody had what somebody stood for, for %" PRIu64 " ms at most\n",
+            stats->handed_over, stats->splits, stats->give_ways, stats->passed_over,
+            stats->longest_idle_us / 1000);
     fputs("faults:", to);
     for (int fault = 0; fault < SIM_FAULTS; fault++)
         fprintf(to, " %s %" PRIu64, sim_fault_name((enum sim_fault)fault), stats->faults[fault]);

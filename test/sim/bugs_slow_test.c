@@ -7,7 +7,7 @@
 #include "sim/batch.h"
 #include "support/check.h"
 
-enum { SEEDS = 4000, STEP = 20 };
+enum { SEEDS = 5000, STEP = 20 };
 
 /* Each of them breaks a promise; that nobody got a lock any more would be another bug. The same run without the bug is fine. */
 static bool breaks_promise(enum sim_bug bug, uint64_t seed)

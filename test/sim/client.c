@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/report.h"
+#include "engine/vote.h"
 #include "sim/world.h"
 #include "wire/node_url.h"
 
@@ -139,8 +140,6 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_NOT_REARMED;
     case SIM_BUG_INELIGIBLE_VOTE:
         return RL_PLANTED_INELIGIBLE_VOTE;
-    case SIM_BUG_HALF_BATCH:
-        return RL_PLANTED_HALF_BATCH;
     case SIM_BUG_ADOPT_QUARANTINED:
         return RL_PLANTED_ADOPT_INELIGIBLE;
     case SIM_BUG_INIT_CLOCK:
@@ -149,6 +148,20 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_HIDDEN_LOSS;
     case SIM_BUG_SILENT_NOT_ASKED:
         return RL_PLANTED_SILENT_NOT_ASKED;
+    case SIM_BUG_HANDED_ON_ARRIVAL:
+        return RL_PLANTED_HANDED_ON_ARRIVAL;
+    case SIM_BUG_HANDED_INELIGIBLE:
+        return RL_PLANTED_HANDED_INELIGIBLE;
+    case SIM_BUG_NEVER_GIVES_WAY:
+        return RL_PLANTED_NEVER_GIVES_WAY;
+    case SIM_BUG_GIVEN_BACK_COUNTS:
+        return RL_PLANTED_GIVEN_BACK_COUNTS;
+    case SIM_BUG_PLACE_NOT_KEPT:
+        return RL_PLANTED_PLACE_NOT_KEPT;
+    case SIM_BUG_EXPIRY_UNSEEN:
+        return RL_PLANTED_EXPIRY_UNSEEN;
+    case SIM_BUG_UNWANTED_KEPT:
+        return RL_PLANTED_UNWANTED_KEPT;
     default:
         return RL_PLANTED_NONE;
     }
@@ -291,13 +304,27 @@ static void note_ready(struct sim_world *world, struct sim_client *client)
         }
 }
 
+static void note_votes(struct sim_world *world, struct sim_client *client)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        int64_t *votes_us = &client->connections[node].votes_us;
+
+        if (!rl_vote_counts(&client->engine, node))
+            *votes_us = INT64_MAX;
+        else if (*votes_us == INT64_MAX)
+            *votes_us = world->now_us;
+    }
+}
+
 void sim_client_attend(struct sim_world *world, struct sim_client *client)
 {
     do {
         note_ready(world, client);
+        note_votes(world, client);
         sim_network_carry(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++) {
             sim_wakes_look(world, client, &client->workers[i]);
+            sim_stands_look(world, client, &client->workers[i]);
             sim_worker_look(world, &client->workers[i]);
             sim_losses_look(world, &client->workers[i]);
         }

@@ -82,9 +82,13 @@ static void pause(struct sim_world *world, bool suspend)
     struct sim_client *client = any_client(world);
 
     lengthen(&client->paused_until_us, a_while(world, suspend ? 6000000 : 2000 * world->plan.ttl_ms));
+    /* Of what is down, nodes know at once: to them it is as if the client had been killed. */
     for (uint32_t node = 0; suspend && node < world->plan.node_count; node++)
-        if (sim_chance(world, 50))
+        if (world->plan.kills || sim_chance(world, 50)) {
             push_down(world, client, node);
+            sim_tracking_forget(&world->nodes[node], client->index + 1);
+        }
+    sim_stands_stopped(world, client);
     sim_client_plan_wake(world, client);
 }
 

@@ -43,10 +43,20 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
 }
 
 /* Where this acquisition's fence is known to be stored while the lock was held. */
-static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
+static rl_node_set nodes_at_fence(const struct rl_operation *operation)
 {
+    const struct rl_acquire *acquire = &operation->acquire;
     rl_node_set at = 0;
 
+    if (operation->stands) {
+        const struct rl_stand *stand = &operation->stand;
+        rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
+
+        for (rl_node_set left = has; left != 0; left &= left - 1)
+            if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
+                at |= rl_node_set_one(rl_node_set_first(left));
+        return at | (stand->raised & has);
+    }
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
         if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
             at |= rl_node_set_one(node);
@@ -57,34 +67,35 @@ static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
  * that counted for two locks, the one that was held there first has the lower fence. */
 static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
 {
-    const struct sim_attempt *a = &world->attempts[other->attempt], *b = &world->attempts[mine->attempt];
     unsigned long long lower = mine->fence, higher = other->fence;
 
     if (mine->fence == other->fence)
         sim_fail(world, "fence order: %llu was handed out twice", lower);
-    if (other->at_us < b->asked_us && mine->fence < other->fence)
+    if (other->at_us < world->attempts[mine->attempt].asked_us && mine->fence < other->fence)
         sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
     if (world->plan.bug == SIM_BUG_SAME_OWNER)
         return; /* it cannot be told when which of its rounds was there */
     for (rl_node_set both = mine->nodes & other->nodes; both != 0; both &= both - 1) {
         uint32_t node = rl_node_set_first(both);
 
-        if ((a->held[node] < b->held[node]) != (other->fence < mine->fence))
+        if ((other->held[node] < mine->held[node]) != (other->fence < mine->fence))
             sim_fail(world, "fence order: %llu and %llu are the wrong way round on node %u", lower, higher,
                      node + 1);
     }
 }
 
 static void judge_fence(struct sim_world *world, const struct sim_worker *worker,
-                        const struct rl_acquire *acquire)
+                        const struct rl_operation *operation)
 {
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
     struct sim_grant mine = {.name = worker->name,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
-                             .nodes = nodes_at_fence(acquire),
+                             .nodes = nodes_at_fence(operation),
                              .fence = worker->lock->fence,
                              .at_us = world->now_us};
 
+    memcpy(mine.held, world->attempts[mine.attempt].held, sizeof mine.held);
+    mine.nodes &= ~world->attempts[mine.attempt].again; /* which of the times counted cannot be told */
     for (uint32_t i = 0; i < kept; i++)
         if (world->grants[i].name == mine.name)
             check_order(world, &mine, &world->grants[i]);
@@ -121,7 +132,7 @@ static struct sim_holding *begin_holding(struct sim_world *world, const struct s
 }
 
 void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
-                          const struct rl_acquire *acquire)
+                          const struct rl_operation *operation)
 {
     struct sim_holding *holding = begin_holding(world, worker);
 
@@ -132,7 +143,8 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
     sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", worker->client + 1,
             worker->index + 1, 'a' + (int)worker->name, holding->fence, holding->until_us - world->now_us);
     if (!world->plan.plain)
-        judge_fence(world, worker, acquire);
+        judge_fence(world, worker, operation);
+    sim_stands_handed_out(world, worker, operation);
 }
 
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker)
@@ -158,9 +170,27 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker)
     check_alone(world, holding);
 }
 
+/* Nobody relies on it, but it is not free before its keys end. */
+void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
+{
+    uint32_t attempt = holding_of(world, worker)->attempt;
+
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        for (int i = 0; i < SIM_KEYS_MAX; i++) {
+            const struct sim_key *key = &world->nodes[node].memory.keys[i];
+            int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
+
+            if (strncmp(key->key, "lock-", 5) == 0 && sim_attempt_of(world, key->value) == attempt &&
+                end_us > world->excused_us[worker->name])
+                world->excused_us[worker->name] = end_us;
+        }
+    sim_judge_ended(world, worker);
+}
+
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 {
     holding_of(world, worker)->active = false;
+    world->had_us[worker->name] = world->now_us;
     sim_say(world, "client %u.%u no longer has %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }
@@ -169,6 +199,10 @@ void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 static rl_node_set votes_of(const struct sim_worker *worker, uint64_t *round)
 {
     *round = 0;
+    if (worker->stage == SIM_ASKING && !worker->adopts && worker->operation->stands) {
+        *round = 2 * (uint64_t)worker->operation->stand.attempts + 1;
+        return rl_stand_nodes(&worker->operation->stand, RL_STAND_HAS);
+    }
     if (worker->stage == SIM_ASKING && !worker->adopts) {
         *round = 2 * (uint64_t)worker->operation->acquire.round_question + 1;
         return worker->operation->acquire.tally.granted;
@@ -290,16 +324,26 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     if (strncmp(key, "lock-", 5) != 0)
         return;
     attempt = sim_attempt_of(world, owner);
-    if (world->attempts[attempt].held[place] == 0)
+    if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us && !node->told)
+        sim_stands_excuse(world, node, sim_node_find(node, key));
+    if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt) {
+        if (world->attempts[attempt].held[place] != 0)
+            world->attempts[attempt].again |= rl_node_set_one(place);
         world->attempts[attempt].held[place] = ++world->hold_count;
+    }
+    world->held_by[place][strtoul(key + 5, NULL, 10)] = attempt;
     left_ms = sim_node_pttl(node, now_us, key);
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
+    /* A node with an older memory may hand the lock to one that has left its line since: who is told gives it back. */
+    if (node->told)
+        return;
     if (attempt != 0 && !world->attempts[attempt].left && !world->straying && judges_orphans(world) &&
         rl_node_set_has(world->attempts[attempt].released, place))
         sim_fail(world, "orphan: attempt %u of client %u came to node %u behind its release", attempt,
                  world->attempts[attempt].client + 1, place + 1);
-    if (attempt != 0 && !world->attempts[attempt].left && !looked_after(world, attempt, place)) {
+    if (attempt != 0 && !world->attempts[attempt].left && !node->told &&
+        !looked_after(world, attempt, place)) {
         world->stats.orphans++;
         if (judges_orphans(world))
             sim_fail(world, "orphan: attempt %u of client %u came to node %u, and nobody will release it",
@@ -325,6 +369,7 @@ static void check_clean(struct sim_world *world)
             if (owner != NULL)
                 sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key, owner);
         }
+    sim_stands_end(world);
     for (uint32_t i = 0; i < world->plan.client_count; i++) {
         const struct sim_client *client = &world->clients[i];
 

@@ -44,6 +44,11 @@ static struct sim_message *make_message(struct sim_world *world, const char *byt
     return message;
 }
 
+static int64_t latest(int64_t a_us, int64_t b_us)
+{
+    return a_us > b_us ? a_us : b_us;
+}
+
 /* What a slow node takes longer: sometimes too long for whoever waits. */
 static int64_t slowness(struct sim_world *world, uint32_t node)
 {
@@ -223,6 +228,34 @@ static void let_stray(struct sim_world *world, struct sim_link *link, struct sim
     }
 }
 
+/* A node hears of a connection's end like of anything else: until then it believes that its subscriber hears it. */
+static void leave_ghost(struct sim_world *world, const struct sim_client *client, uint32_t index)
+{
+    struct sim_connection *connection = &world->clients[client->index].connections[index];
+    struct sim_node *node = &world->nodes[index];
+    int64_t at_us = world->now_us;
+
+    if (!node->up || connection->boot != node->boot || node->channels[client->index + 1][0] == '\0' ||
+        world->stopping)
+        return;
+    memcpy(node->ghosts[client->index + 1], node->channels[client->index + 1], sizeof node->ghosts[0]);
+    connection->ghost = connection->generation;
+    at_us = latest(at_us, latest(node->frozen_until_us, connection->to_node.cut_until_us));
+    if (at_us != INT64_MAX)
+        at_us += sim_delay(world);
+    sim_queue_push(&world->queue, (struct sim_event){.kind = SIM_HANG_UP,
+                                                     .at_us = at_us,
+                                                     .client = client->index,
+                                                     .node = index,
+                                                     .generation = connection->generation});
+}
+
+static void hang_up(struct sim_world *world, const struct sim_event *event)
+{
+    if (world->clients[event->client].connections[event->node].ghost == event->generation)
+        world->nodes[event->node].ghosts[event->client + 1][0] = '\0';
+}
+
 void sim_network_drop(struct sim_world *world, struct sim_client *client, uint32_t node)
 {
     struct sim_connection *connection = &client->connections[node];
@@ -235,6 +268,7 @@ void sim_network_drop(struct sim_world *world, struct sim_client *client, uint32
                                      .generation = world->nodes[node].boot});
     empty(world, &connection->to_node);
     empty(world, &connection->to_client);
+    leave_ghost(world, client, node);
     sim_tracking_forget(&world->nodes[node], client->index + 1);
     connection->to_node.last_us = connection->to_client.last_us = 0;
     connection->ready_us = 0;
@@ -257,19 +291,33 @@ static struct rl_writer execute(struct sim_world *world, uint32_t node, const st
 }
 
 /* A node has something to say that nobody asked for: it goes behind all replies that were sent before. */
-void sim_network_tell(void *context, struct sim_node *node, uint32_t peer, const char *key)
+static void send_push(struct sim_world *world, const struct sim_node *node, uint32_t peer, const char *bytes,
+                      size_t length)
 {
-    struct sim_world *world = context;
     struct sim_client *client = &world->clients[peer - 1];
     uint32_t index = (uint32_t)(node - world->nodes);
     struct sim_connection *connection = &client->connections[index];
-    char bytes[SIM_REPLY_SIZE];
-    struct rl_writer push = rl_writer_on(bytes, sizeof bytes);
     struct sim_message *message;
 
     if (!node->up || connection->state != SIM_OPEN || connection->boot != node->boot)
         return;
-    sim_say(world, "node %u tells client %u of %s", index + 1, peer, key != NULL ? key : "everything");
+    message = make_message(world, bytes, length);
+    message->push = true;
+    put(world, &connection->to_client, message,
+        (struct sim_event){.kind = SIM_TO_CLIENT,
+                           .client = client->index,
+                           .node = index,
+                           .generation = connection->generation});
+}
+
+void sim_network_tell(void *context, struct sim_node *node, uint32_t peer, const char *key)
+{
+    struct sim_world *world = context;
+    char bytes[SIM_REPLY_SIZE];
+    struct rl_writer push = rl_writer_on(bytes, sizeof bytes);
+
+    sim_say(world, "node %u tells client %u of %s", (uint32_t)(node - world->nodes) + 1, peer,
+            key != NULL ? key : "everything");
     rl_write_raw(&push, ">2\r\n$10\r\ninvalidate\r\n", 21);
     if (key != NULL) {
         sim_reply_array(&push, 1);
@@ -277,13 +325,16 @@ void sim_network_tell(void *context, struct sim_node *node, uint32_t peer, const
     } else {
         rl_write_raw(&push, "_\r\n", 3);
     }
-    message = make_message(world, push.bytes, push.length);
-    message->push = true;
-    put(world, &connection->to_client, message,
-        (struct sim_event){.kind = SIM_TO_CLIENT,
-                           .client = client->index,
-                           .node = index,
-                           .generation = connection->generation});
+    send_push(world, node, peer, push.bytes, push.length);
+}
+
+void sim_network_publish(void *context, struct sim_node *node, uint32_t peer, const char *bytes,
+                         size_t length)
+{
+    struct sim_world *world = context;
+
+    sim_say(world, "node %u hands a lock to client %u", (uint32_t)(node - world->nodes) + 1, peer);
+    send_push(world, node, peer, bytes, length);
 }
 
 void sim_network_arm_late(void *context, struct sim_node *node, uint32_t peer, const char *key)
@@ -451,11 +502,6 @@ static bool held_up(struct sim_world *world, const struct sim_event *event, int6
     return true;
 }
 
-static int64_t latest(int64_t a_us, int64_t b_us)
-{
-    return a_us > b_us ? a_us : b_us;
-}
-
 static void connect(struct sim_world *world, const struct sim_event *event)
 {
     struct sim_client *client = &world->clients[event->client];
@@ -510,6 +556,9 @@ void sim_network_event(struct sim_world *world, const struct sim_event *event)
         return;
     case SIM_DOWN:
         notice(world, event);
+        return;
+    case SIM_HANG_UP:
+        hang_up(world, event);
         return;
     case SIM_ARM:
         arm(world, event);

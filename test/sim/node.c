@@ -85,7 +85,7 @@ int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us)
 
 /* ---- keys ---- */
 
-static struct sim_key *find(struct sim_node *node, const char *key)
+struct sim_key *sim_node_find(struct sim_node *node, const char *key)
 {
     for (int i = 0; i < SIM_KEYS_MAX; i++)
         if (node->memory.keys[i].key[0] != '\0' && strcmp(node->memory.keys[i].key, key) == 0)
@@ -100,7 +100,7 @@ static bool has_ended(const struct sim_key *key, int64_t now_us)
 
 const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
 {
-    struct sim_key *found = find(node, key);
+    struct sim_key *found = sim_node_find(node, key);
 
     if (found == NULL)
         return NULL;
@@ -124,13 +124,13 @@ int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key)
 
     if (sim_node_get(node, now_us, key) == NULL)
         return -2;
-    found = find(node, key);
+    found = sim_node_find(node, key);
     return found->end_ms == 0 ? -1 : found->end_ms - now_us / 1000;
 }
 
 void sim_node_set(struct sim_node *node, const char *key, const char *value, int64_t end_ms)
 {
-    struct sim_key *place = find(node, key);
+    struct sim_key *place = sim_node_find(node, key);
 
     for (int i = 0; place == NULL && i < SIM_KEYS_MAX; i++)
         if (node->memory.keys[i].key[0] == '\0')
@@ -149,7 +149,7 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
 
 bool sim_node_remove(struct sim_node *node, const char *key)
 {
-    struct sim_key *found = find(node, key);
+    struct sim_key *found = sim_node_find(node, key);
 
     if (found != NULL)
         remove_key(node, found);
@@ -214,6 +214,8 @@ static const struct {
     {&rl_script_search, sim_script_search},
     {&rl_script_ask, sim_script_ask},
     {&rl_script_hand_on, sim_script_hand_on},
+    {&rl_script_ask_many, sim_script_ask_many},
+    {&rl_script_hand_on_many, sim_script_hand_on_many},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)
@@ -363,6 +365,49 @@ static void run_client(struct sim_call *call, const struct rl_resp *items)
     sim_tracking_command(call->node, word, is_text(&items[2], "ON", 2), call->reply);
 }
 
+static void run_command(struct sim_call *call, const struct rl_resp *items, uint32_t count)
+{
+    char channel[SIM_KEY_SIZE];
+
+    if (is_text(&items[0], "CLIENT", 6) && count >= 3) {
+        run_client(call, items);
+        return;
+    }
+    if (is_text(&items[0], "HELLO", 5)) {
+        run_hello(call);
+        return;
+    }
+    if (is_text(&items[0], "SUBSCRIBE", 9) && count == 2 && !call->node->old) {
+        copy_text(channel, sizeof channel, &items[1]);
+        sim_subscribe(call->node, channel, call->reply);
+        return;
+    }
+    if (is_text(&items[0], "EVAL", 4) || is_text(&items[0], "EVALSHA", 7))
+        run_script(call, items, count);
+    else if (is_text(&items[0], "INFO", 4))
+        run_info(call);
+    else if (is_text(&items[0], "NOOP", 4))
+        run_noop(call, items);
+    else if (count > 1 && items[1].text_length > 13 && memcmp(items[1].text, "redlock-line:", 13) == 0)
+        run_line(call, items);
+    else
+        run_plain(call, items, count);
+    sim_tracking_served(call->node);
+}
+
+/* What it published to the peer that is being served: servers differ in whether that comes before the reply, which begins here. */
+static void add_own(struct sim_node *node, size_t begin, struct rl_writer *reply)
+{
+    size_t end = reply->length, length = node->own_length;
+
+    node->own_length = 0;
+    rl_write_raw(reply, node->own, length);
+    if (!node->own_first || length == 0 || reply->overflow)
+        return;
+    memmove(reply->bytes + begin + length, reply->bytes + begin, end - begin);
+    memcpy(reply->bytes + begin, node->own, length);
+}
+
 void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size_t length,
                   struct rl_writer *reply)
 {
@@ -371,6 +416,7 @@ void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size
 
     while (offset < length) {
         struct sim_call call = {.node = node, .now_us = now_us, .reply = reply};
+        size_t begin = reply->length;
 
         if (rl_resp_next(bytes, length, &offset, &head) != RL_RESP_OK || head.type != RL_RESP_ARRAY ||
             head.element_count < 1 || head.element_count > 3 + SIM_ARGUMENTS_MAX)
@@ -378,32 +424,7 @@ void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size
         for (uint32_t i = 0; i < head.element_count; i++)
             if (rl_resp_next(bytes, length, &offset, &items[i]) != RL_RESP_OK)
                 abort();
-        if (is_text(&items[0], "CLIENT", 6) && head.element_count >= 3) {
-            run_client(&call, items);
-            continue;
-        }
-        if (is_text(&items[0], "HELLO", 5)) {
-            run_hello(&call);
-            continue;
-        }
-        if (is_text(&items[0], "SUBSCRIBE", 9) && head.element_count == 2 && !node->old) {
-            char channel[SIM_KEY_SIZE];
-
-            copy_text(channel, sizeof channel, &items[1]);
-            sim_subscribe(node, channel, reply);
-            continue;
-        }
-        if (is_text(&items[0], "EVAL", 4) || is_text(&items[0], "EVALSHA", 7))
-            run_script(&call, items, head.element_count);
-        else if (is_text(&items[0], "INFO", 4))
-            run_info(&call);
-        else if (is_text(&items[0], "NOOP", 4))
-            run_noop(&call, items);
-        else if (head.element_count > 1 && items[1].text_length > 13 &&
-                 memcmp(items[1].text, "redlock-line:", 13) == 0)
-            run_line(&call, items);
-        else
-            run_plain(&call, items, head.element_count);
-        sim_tracking_served(node);
+        run_command(&call, items, head.element_count);
+        add_own(node, begin, reply);
     }
 }

@@ -16,10 +16,11 @@ enum { SIM_KEYS_MAX = 24, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZ
 enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
     SIM_WAITERS_MAX = 48,
-    SIM_STANDERS_MAX = 16,
+    SIM_STANDERS_MAX = 64,
     SIM_ID_SIZE = 33,
     SIM_WHO_SIZE = 64,
-    SIM_ARGUMENTS_MAX = 336, /* of a command for 64 locks */
+    SIM_ARGUMENTS_MAX = 464, /* of a command for 64 locks */
+    SIM_PUSH_SIZE = 1024,
     SIM_TRACKED_MAX = 64,
     SIM_NOBODY = 0 /* peers count from 1 */
 };
@@ -116,6 +117,14 @@ struct sim_node {
     enum sim_bug bug;
     struct sim_tracking tracking;
     char channels[SIM_CLIENTS_MAX + 1][SIM_KEY_SIZE]; /* what each peer has subscribed to; "" nothing */
+    char ghosts[SIM_CLIENTS_MAX + 1]
+               [SIM_KEY_SIZE]; /* likewise, on a connection that is gone without its knowing */
+    bool own_first;            /* what it publishes to the peer that is being served comes before its reply */
+    char own[64 * SIM_PUSH_SIZE];
+    size_t own_length;
+    bool told;            /* it writes the key of a lock that it hands over */
+    uint32_t older;       /* peers that are clients of an older version, a bit for each */
+    uint64_t passed_over; /* waiters that it did not hand a lock to although it was their turn */
     /* Told whenever a key is written, or is about to be removed; NULL nobody. */
     void (*wrote)(void *context, struct sim_node *node, const char *key, const char *owner);
     void (*removing)(void *context, struct sim_node *node, const struct sim_key *key);
@@ -127,8 +136,8 @@ struct sim_node {
     void (*arm_late)(void *context, struct sim_node *node, uint32_t peer, const char *key);
     /* Has a push sent to a peer: that this key has changed, or all, NULL. */
     void (*tell)(void *context, struct sim_node *node, uint32_t peer, const char *key);
-    /* Has a message sent to a peer that has subscribed to its channel. */
-    void (*publish)(void *context, struct sim_node *node, uint32_t peer, const char *message);
+    /* Has a push sent to a peer that has subscribed to its channel. */
+    void (*publish)(void *context, struct sim_node *node, uint32_t peer, const char *bytes, size_t length);
     void *context;
 };
 
@@ -148,6 +157,9 @@ void sim_node_promote(struct sim_node *node, uint64_t serial, int64_t true_us);
 
 /* Whole seconds it has been up, as INFO tells it. */
 int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us);
+
+/* The key, be it over or not; NULL there is none. */
+struct sim_key *sim_node_find(struct sim_node *node, const char *key);
 
 /* The key's value while it lives at this node time; NULL it does not. */
 const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key);
@@ -207,7 +219,9 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, const struc
 void sim_script_acquire(struct sim_call *call);
 void sim_script_acquire_fair(struct sim_call *call);
 void sim_script_ask(struct sim_call *call);
+void sim_script_ask_many(struct sim_call *call);
 void sim_script_hand_on(struct sim_call *call);
+void sim_script_hand_on_many(struct sim_call *call);
 void sim_script_leave(struct sim_call *call);
 void sim_script_present(struct sim_call *call);
 void sim_script_line(struct sim_call *call);
@@ -218,6 +232,9 @@ void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
 void sim_script_search(struct sim_call *call);
+
+/* Those who stand in the line whose keys begin as this one does: how many, and who. */
+void sim_show_standing(struct sim_call *call, const char *line_key);
 
 /* SUBSCRIBE, by the peer that is being served. */
 void sim_subscribe(struct sim_node *node, const char *channel, struct rl_writer *reply);

@@ -16,6 +16,7 @@ enum {
     BEHIND_US = 60000000,
     BRIEF_MS = 1000,
     FRESH_US = 250000,
+    LIVING_US = 1400000,
     FENCE_LIFE_MS = 4200000
 };
 #define TEN_MINUTES_US INT64_C(600000000)
@@ -142,10 +143,12 @@ static int64_t place_of(const struct sim_standing *line, const struct sim_stande
 
 static struct sim_stander *first_of(struct sim_standing *line)
 {
+    struct sim_stander *first = NULL;
+
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
-        if (line->standers[i].in_line && place_of(line, &line->standers[i]) == 1)
-            return &line->standers[i];
-    return NULL;
+        if (line->standers[i].in_line && (first == NULL || is_before(&line->standers[i], first)))
+            first = &line->standers[i];
+    return first;
 }
 
 static void write_order(struct table *table, int64_t ticket, const char *id, int64_t given)
@@ -156,6 +159,13 @@ static void write_order(struct table *table, int64_t ticket, const char *id, int
     memmove(line->id, id, strlen(id) + 1);
     line->given = given;
     line->order_end_ms = ms_of(table->call) + LIFE_MS;
+}
+
+/* Where there is no order, nobody waits. */
+static void end_order(struct table *table)
+{
+    table->line->order_end_ms = 0;
+    expire(table->line, ms_of(table->call));
 }
 
 /* ---- parts/number.lua ---- */
@@ -188,18 +198,37 @@ static void store_number(struct table *table, int64_t fence)
 
 /* ---- parts/hand_on.lua ---- */
 
-/* PUBLISH: how many heard it. */
+/* The bytes of a message to a subscriber. */
+static void write_message(struct rl_writer *to, const char *channel, const char *message)
+{
+    rl_write_raw(to, ">3\r\n", 4);
+    sim_reply_text(to, "message");
+    sim_reply_text(to, channel);
+    sim_reply_text(to, message);
+}
+
+/* PUBLISH: how many are believed to hear it. Whoever is being served gets it with its replies. */
 static uint32_t publish(struct sim_call *call, const char *channel, const char *message)
 {
     struct sim_node *node = call->node;
     uint32_t heard = 0;
 
-    for (uint32_t peer = 1; peer <= SIM_CLIENTS_MAX; peer++)
-        if (strcmp(node->channels[peer], channel) == 0) {
-            heard++;
-            if (node->publish != NULL)
-                node->publish(node->context, node, peer, message);
+    for (uint32_t peer = 1; peer <= SIM_CLIENTS_MAX; peer++) {
+        char bytes[SIM_PUSH_SIZE];
+        struct rl_writer push = rl_writer_on(bytes, sizeof bytes);
+
+        heard += strcmp(node->ghosts[peer], channel) == 0;
+        if (strcmp(node->channels[peer], channel) != 0)
+            continue;
+        heard++;
+        write_message(&push, channel, message);
+        if (peer == node->tracking.peer && node->own_length + push.length <= sizeof node->own) {
+            memcpy(node->own + node->own_length, push.bytes, push.length);
+            node->own_length += push.length;
+        } else if (node->publish != NULL) {
+            node->publish(node->context, node, peer, push.bytes, push.length);
         }
+    }
     return heard;
 }
 
@@ -210,42 +239,59 @@ static bool is_told(struct table *table, const struct sim_stander *stander, int6
     snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %zu %zu %s%s%s",
              table->call->now_us, fence, ms, strlen(stander->owner), strlen(stander->epoch), stander->owner,
              stander->epoch, table->lock);
-    return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0;
+    return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0 ||
+           table->call->node->bug == SIM_BUG_DEAF_NOT_PASSED;
 }
 
 static struct given hand_on(struct table *table)
 {
     struct sim_call *call = table->call;
     struct sim_standing *line = table->line;
-    int64_t now = call->now_us, since = line->given > 0 && line->given <= now ? line->given : 0;
+    int64_t now = call->now_us, since = 0;
     struct sim_stander *first;
 
+    if (line->given > 0 && line->given <= now && call->node->bug != SIM_BUG_STOPPED_NOT_PASSED)
+        since = line->given < now - LIVING_US ? line->given : now - LIVING_US;
     while ((first = first_of(line)) != NULL) {
         struct sim_stander stander = *first;
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
-        bool brief = !self && stander.ttl_ms > BRIEF_MS && stale;
-        struct given given = {.ms = brief ? BRIEF_MS : stander.ttl_ms};
+        bool brief = !self && (stander.ttl_ms > BRIEF_MS || stale) && call->node->bug != SIM_BUG_NEVER_BRIEF;
+        struct given given = {.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms};
 
         forget(first);
         if (stander.record_end_ms == 0 || stander.epoch[0] == '\0' ||
             strncmp(table->epoch, stander.epoch, strlen(stander.epoch)) != 0 ||
-            (!self && stander.asked < since))
+            (!self && stander.asked < since)) {
+            call->node->passed_over++;
             continue;
+        }
         given.fence = choose_number(table, stander.proposed);
-        if (!self && !is_told(table, &stander, given.fence, given.ms))
+        if (!self && !is_told(table, &stander, given.fence, given.ms)) {
+            call->node->passed_over++;
             continue;
+        }
         store_number(table, given.fence);
+        call->node->told = !self;
         sim_node_set(call->node, table->lock, stander.owner, ms_of(call) + given.ms);
+        call->node->told = false;
         if (brief)
             write_order(table, stander.ticket, stander.id, now);
         given.owner = get(call, table->lock);
         return given;
     }
+    end_order(table);
     return (struct given){0};
 }
 
 /* ---- ask.lua ---- */
+
+/* Whether whoever is served is a client of an older version: it knows no line, neither when it asks nor when it releases. */
+static bool is_older(const struct sim_call *call)
+{
+    return call->node->tracking.peer != SIM_NOBODY &&
+           (call->node->older >> call->node->tracking.peer & 1) != 0;
+}
 
 /* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
 static struct table lay_table(struct sim_call *call, const char *owner, const char *const *keys)
@@ -346,8 +392,6 @@ static bool ask_in_line(struct table *table, const char *const *argv)
         sscanf(argv[5], "%" SCNd64 " %d %" SCNd64 " %63s", &ticket, &settled, &lease_ms, channel) >= 3;
     struct sim_stander *stander = NULL;
 
-    if (call->node->asked != NULL)
-        call->node->asked(call->node->context, call->node, argv[0]);
     if (holder != NULL && strcmp(holder, argv[0]) == 0) {
         grant_again(table, argv, ticket);
         return true;
@@ -378,10 +422,41 @@ void sim_script_ask(struct sim_call *call)
 
     if (!sim_script_fit(call, argv, &table.vote))
         return;
-    if ((table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
+    if (!is_older(call) &&
+        (table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
         ask_in_line(&table, argv))
         return;
     sim_script_vote(call, argv, &table.vote);
+}
+
+/* KEYS epoch floor fences orders locks  ARGV epoch not_after, then owner ttl proposal place of each */
+void sim_script_ask_many(struct sim_call *call)
+{
+    uint32_t count = (call->key_count - 2) / 3, carried_out = call->node->half ? count / 2 : count;
+    const char *const *keys = call->arguments, *const *argv = keys + call->key_count;
+    static char bytes[32768];
+    struct rl_writer answers = rl_writer_on(bytes, sizeof bytes);
+
+    call->node->batches++;
+    for (uint32_t i = 0; i < carried_out; i++) {
+        const char *const *own = argv + 2 + 4 * i;
+        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 11, .reply = &answers};
+
+        memcpy(one.arguments,
+               ((const char *[]){keys[2 + 2 * count + i], keys[2 + i], keys[0], keys[1], keys[2 + count + i],
+                                 own[0], own[1], own[2], argv[0], argv[1], own[3]}),
+               11 * sizeof one.arguments[0]);
+        sim_script_ask(&one);
+    }
+    if (answers.overflow)
+        abort(); /* 64 refusals fit */
+    if (carried_out < count) {
+        call->node->half = false;
+        rl_write_raw(call->reply, "-ERR it failed half-way\r\n", 25);
+        return;
+    }
+    sim_reply_array(call->reply, count);
+    rl_write_raw(call->reply, answers.bytes, answers.length);
 }
 
 /* ---- hand_on.lua ---- */
@@ -396,15 +471,18 @@ void sim_script_hand_on(struct sim_call *call)
     bool ours = broken || (held != NULL && strcmp(held, owner) == 0);
     int64_t answer = broken ? -5 : ours ? 1 : held != NULL ? 0 : -1;
     struct table table = lay_table(call, owner, keys);
-    bool waited_for = table.line->order_end_ms != 0, given = false;
+    bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false;
     struct sim_stander *stander = find_stander(table.line, table.random);
 
     if (call->node->released != NULL)
         call->node->released(call->node->context, call->node, owner);
     if (waited_for && strcmp(table.line->id, table.random) == 0 && table.line->given > 0)
         write_order(&table, table.line->ticket, table.random, 0);
-    if (waited_for && !ours && stander != NULL && stander->in_line)
+    if (waited_for && stander != NULL && stander->in_line)
         forget(stander);
+    if (waited_for && answer == 0 && first_of(table.line) == NULL &&
+        strncmp(table.line->id, held, SIM_ID_SIZE - 1) != 0)
+        end_order(&table);
     if (waited_for && answer != 0 && table.epoch != NULL && floor != NULL) {
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;
@@ -414,6 +492,49 @@ void sim_script_hand_on(struct sim_call *call)
     if (ours && !given)
         sim_node_remove(call->node, at[0]);
     sim_reply_integer(call->reply, answer);
+}
+
+/* KEYS epoch floor fences orders locks  ARGV owners */
+void sim_script_hand_on_many(struct sim_call *call)
+{
+    uint32_t count = (call->key_count - 2) / 3;
+    const char *const *keys = call->arguments;
+
+    call->node->batches++;
+    sim_reply_array(call->reply, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 6, .reply = call->reply};
+
+        memcpy(one.arguments,
+               ((const char *[]){keys[2 + 2 * count + i], keys[2 + count + i], keys[0], keys[2 + i], keys[1],
+                                 keys[call->key_count + i]}),
+               6 * sizeof one.arguments[0]);
+        sim_script_hand_on(&one);
+    }
+}
+
+/* The first half of line.lua. */
+void sim_show_standing(struct sim_call *call, const char *line_key)
+{
+    struct sim_standing line;
+    struct sim_stander *first;
+    struct sim_stander seen[SIM_STANDERS_MAX];
+    char order_key[SIM_KEY_SIZE];
+    uint32_t count = 0;
+
+    snprintf(order_key, sizeof order_key, "%.*sorder", (int)(strlen(line_key) - strlen("line")), line_key);
+    line = *find_standing(call, order_key);
+    while ((first = first_of(&line)) != NULL) {
+        if (first->record_end_ms != 0)
+            seen[count++] = *first;
+        first->in_line = false;
+    }
+    sim_reply_integer(call->reply, count);
+    sim_reply_array(call->reply, 2 * count);
+    for (uint32_t i = 0; i < count; i++) {
+        sim_reply_integer(call->reply, seen[i].ticket);
+        sim_reply_text(call->reply, strlen(seen[i].owner) > 32 ? seen[i].owner + 32 : "");
+    }
 }
 
 /* SUBSCRIBE channel, by the peer that is being served. */

@@ -410,32 +410,16 @@ static uint32_t sort_waiting(struct sim_line *line, int64_t now_ms, struct sim_w
     return count;
 }
 
-static uint32_t sort_line(struct sim_line *line, struct sim_waiter **sorted)
-{
-    struct sim_waiter *waiter;
-    uint32_t count = 0;
-
-    for (int64_t rank = 0; (waiter = at_rank(line, rank)) != NULL; rank++)
-        if (waiter->lease_end_ms != 0)
-            sorted[count++] = waiter;
-    return count;
-}
-
 /* KEYS line waiting  ARGV at most; there are never more than that. */
 void sim_script_line(struct sim_call *call)
 {
     struct sim_line *line = find_line(call, call->arguments[0]);
     struct sim_waiter *sorted[SIM_WAITERS_MAX];
-    uint32_t count = sort_line(line, sorted);
+    uint32_t count;
 
     sim_reply_array(call->reply, 5);
     sim_reply_integer(call->reply, call->now_us);
-    sim_reply_integer(call->reply, count);
-    sim_reply_array(call->reply, 2 * count);
-    for (uint32_t i = 0; i < count; i++) {
-        sim_reply_integer(call->reply, sorted[i]->ticket);
-        sim_reply_text(call->reply, sorted[i]->lease);
-    }
+    sim_show_standing(call, call->arguments[0]);
     count = sort_waiting(line, ms_of(call), sorted);
     sim_reply_integer(call->reply, count);
     sim_reply_array(call->reply, 3 * count);

@@ -98,8 +98,6 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, const struc
     const char *lock = call->arguments[0], *fence_key = call->arguments[1];
     int64_t now = call->now_us, proposed = number(argv[2]), fence = proposed, end_ms;
 
-    if (call->node->asked != NULL)
-        call->node->asked(call->node->context, call->node, argv[0]);
     if (get(call, lock) != NULL) {
         deny(call, lock, vote->stored);
         return;
@@ -131,8 +129,11 @@ void sim_script_acquire(struct sim_call *call)
 {
     struct sim_vote vote;
 
-    if (sim_script_fit(call, call->arguments + 4, &vote))
-        sim_script_vote(call, call->arguments + 4, &vote);
+    if (!sim_script_fit(call, call->arguments + 4, &vote))
+        return;
+    if (call->node->asked != NULL)
+        call->node->asked(call->node->context, call->node, call->arguments[4]);
+    sim_script_vote(call, call->arguments + 4, &vote);
 }
 
 /* KEYS epoch floor fences locks  ARGV epoch not_after, and for every lock owner ttl proposal */
@@ -197,6 +198,10 @@ void sim_script_raise(struct sim_call *call)
     floor_number = number(floor);
     if (call->node->bug == SIM_BUG_NO_SECOND_ROUND) {
         sim_reply_integer(call->reply, call->now_us);
+        return;
+    }
+    if (kept != NULL && fence < number(kept)) {
+        sim_reply_integer(call->reply, 0);
         return;
     }
     if (fence > number(kept != NULL ? kept : floor))

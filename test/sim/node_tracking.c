@@ -171,5 +171,6 @@ void sim_tracking_forget_all(struct sim_node *node)
 {
     node->tracking.on = node->tracking.next = 0;
     memset(node->channels, 0, sizeof node->channels);
+    memset(node->ghosts, 0, sizeof node->ghosts);
     clear_keys(&node->tracking);
 }

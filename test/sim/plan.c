@@ -33,12 +33,21 @@ static const char *const bug_names[SIM_BUGS] = {
     "not-rearmed",
     "promotion-unseen",
     "ineligible-vote",
-    "half-batch",
     "init-clock",
     "adopt-quarantined",
     "own-term",
     "hidden-loss",
     "silent-not-asked",
+    "never-brief",
+    "stopped-not-passed",
+    "deaf-not-passed",
+    "handed-on-arrival",
+    "handed-ineligible",
+    "never-gives-way",
+    "given-back-counts",
+    "place-not-kept",
+    "expiry-unseen",
+    "unwanted-kept",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -209,6 +218,20 @@ static void draw_untold(struct sim_plan *plan, struct rl_prng *prng)
 
 /* Bugs that need a rare history are looked for where it is not rare. The plan keeps every promise all the same: without the bug it
  * has to pass. */
+/* Some of those who wait for one name are stopped, or killed, and it is worth a lot of time. */
+static void aim_at_stopped(struct sim_plan *plan)
+{
+    plan->faults = 1U << (plan->bug == SIM_BUG_DEAF_NOT_PASSED ? SIM_FAULT_SUSPEND : SIM_FAULT_PAUSE);
+    plan->client_count = SIM_CLIENTS_MAX;
+    plan->worker_count = 2;
+    plan->name_count = 1;
+    plan->ttl_ms = plan->max_ttl_ms = 6000;
+    plan->hold_max_us = 100000;
+    plan->fault_every_us = plan->bug == SIM_BUG_STOPPED_NOT_PASSED ? 400000 : 1500000;
+    plan->fair_percent = 0;
+    plan->plain = plan->beyond = plan->mixed = false;
+}
+
 static void aim(struct sim_plan *plan)
 {
     if (plan->bug == SIM_BUG_FENCE_OR_FLOOR) {
@@ -217,7 +240,7 @@ static void aim(struct sim_plan *plan)
         plan->faults =
             1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS; /* it is copied when something else happens */
         plan->fault_every_us = 1000000;
-    } else if (plan->bug == SIM_BUG_PROMOTION_UNSEEN) {
+    } else if (plan->bug == SIM_BUG_PROMOTION_UNSEEN || plan->bug == SIM_BUG_HANDED_INELIGIBLE) {
         plan->faults = 1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS;
     } else if (plan->bug == SIM_BUG_OWN_TERM) {
         /* Nodes forget a long lock one after the other, and would be back before it ends. */
@@ -232,6 +255,46 @@ static void aim(struct sim_plan *plan)
         plan->fault_every_us = 400000;
         plan->plain = plan->durable = false;
         plan->beyond = true;
+        return;
+    } else if (plan->bug == SIM_BUG_NEVER_BRIEF || plan->bug == SIM_BUG_STOPPED_NOT_PASSED ||
+               plan->bug == SIM_BUG_DEAF_NOT_PASSED) {
+        aim_at_stopped(plan);
+        return;
+    } else if (plan->bug == SIM_BUG_HANDED_ON_ARRIVAL) {
+        /* Locks are short and used to their end, some messages are late, and there is so much going on that nobody has to ask whether
+         * a node is the master. */
+        plan->faults = 1U << SIM_FAULT_DELAY;
+        plan->node_count = 1;
+        plan->client_count = SIM_CLIENTS_MAX;
+        plan->worker_count = SIM_WORKERS_MAX;
+        plan->name_count = 2;
+        plan->delay_min_us = 20;
+        plan->delay_max_us = 100;
+        plan->node_timeout_ms = 10;
+        plan->ttl_ms = plan->max_ttl_ms = 60;
+        plan->think_max_us = 20000;
+        plan->hold_max_us = 150000;
+        plan->drift_ppm = 1000;
+        plan->rate_max_ppm = 0;
+        plan->plain = plan->beyond = plan->mixed = false;
+        return;
+    } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY) {
+        /* Many ask at once, and reach an even number of nodes in different orders. */
+        plan->faults = 1U << SIM_FAULT_DELAY;
+        plan->node_count = 4;
+        plan->client_count = SIM_CLIENTS_MAX;
+        plan->worker_count = SIM_WORKERS_MAX;
+        plan->name_count = 1;
+        plan->ttl_ms = plan->max_ttl_ms = 2000;
+        plan->hold_max_us = 20000;
+        plan->wall_skew_us = 50;
+        plan->plain = plan->beyond = plan->mixed = false;
+        return;
+    } else if (plan->bug == SIM_BUG_NOT_REARMED) {
+        plan->faults = 1U << SIM_FAULT_BREAK;
+        plan->fault_every_us = 100000;
+        plan->plain = true;
+        plan->beyond = false;
         return;
     } else if (plan->bug == SIM_BUG_SILENT_NOT_ASKED) {
         /* One slow node, waiters that rely on being told, and questions of others that it owes answers to. */
@@ -270,10 +333,13 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     aim(plan);
     draw_terms(plan);
     draw_gone(plan, &prng);
-    plan->promotes =
-        (seed % 3 == 0 || bug == SIM_BUG_PROMOTION_UNSEEN) && sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
+    plan->promotes = (seed % 3 == 0 || bug == SIM_BUG_PROMOTION_UNSEEN || bug == SIM_BUG_HANDED_INELIGIBLE) &&
+                     sim_plan_has(plan, SIM_FAULT_SNAPSHOT);
     draw_length(plan, &prng);
     draw_untold(plan, &prng);
+    plan->kills = (seed % 2 == 0 || bug == SIM_BUG_DEAF_NOT_PASSED) && sim_plan_has(plan, SIM_FAULT_SUSPEND);
+    if (seed % 8 == 5 && !plan->plain)
+        plan->older = seed % 16 == 5 ? 1 : 3;
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)

@@ -62,12 +62,22 @@ enum sim_bug {
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
     SIM_BUG_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
-    SIM_BUG_HALF_BATCH, /* what a command for several locks granted before it failed is asked for again */
-    SIM_BUG_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's own clock */
+    SIM_BUG_INIT_CLOCK,      /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUG_ADOPT_QUARANTINED, /* a node that sits out vouches for locks that somebody wants to go on with */
     SIM_BUG_OWN_TERM, /* a node sits out for as long as the locks of whoever asks may last, and no others' */
     SIM_BUG_HIDDEN_LOSS, /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
     SIM_BUG_SILENT_NOT_ASKED, /* a node that owes an answer is not asked about a change that it tells of */
+    /* Of the hand-over. */
+    SIM_BUG_NEVER_BRIEF, /* a waiter that has not been heard of for a while gets a lock for all its time */
+    SIM_BUG_STOPPED_NOT_PASSED, /* of those who were stopped each gets its second */
+    SIM_BUG_DEAF_NOT_PASSED,    /* a waiter that nobody hears for gets the lock */
+    SIM_BUG_HANDED_ON_ARRIVAL,  /* what is handed over is valid from when that is heard */
+    SIM_BUG_HANDED_INELIGIBLE,  /* it counts whoever hands it over */
+    SIM_BUG_NEVER_GIVES_WAY,    /* of a split lock everybody keeps what it has */
+    SIM_BUG_GIVEN_BACK_COUNTS,  /* what an earlier attempt was given counts although it was given back */
+    SIM_BUG_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
+    SIM_BUG_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
+    SIM_BUG_UNWANTED_KEPT,      /* what is handed to somebody who gave up is not given back */
     SIM_BUGS
 };
 
@@ -86,8 +96,11 @@ struct sim_plan {
     bool mixed;           /* clients differ in how long their locks may be */
     bool init_by_call;    /* the operator vouches by a call */
     int fair_percent;     /* of acquisitions that are fair */
-    bool durable;         /* nodes that restart with their memory are declared to do so */
-    uint32_t gone_count;  /* nodes that are gone for good when the faults end: a minority */
+    bool
+        kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
+    uint32_t older;      /* clients of an older version, which knows no line; a bit for each */
+    bool durable;        /* nodes that restart with their memory are declared to do so */
+    uint32_t gone_count; /* nodes that are gone for good when the faults end: a minority */
     int64_t fault_every_us;
     int64_t faults_end_us; /* true time; from then on everything is well */
     int64_t stop_us;       /* from then on nobody asks for locks any more */

@@ -23,6 +23,8 @@ static void no_seed_breaks_a_rule(void **state)
     assert_true(result.stats.hand_overs > HAND_OVERS);
     assert_true(result.stats.woken_by_push > 0 && result.stats.woken_by_look > 0 &&
                 result.stats.woken_by_timer > 0 && result.stats.looks > 0 && result.stats.queued > 0);
+    assert_true(result.stats.handed_over > HAND_OVERS && result.stats.splits > 0 &&
+                result.stats.give_ways > 0 && result.stats.passed_over > 0);
     for (int fault = 0; fault < SIM_FAULTS; fault++)
         if (result.stats.faults[fault] < SEEDS / 10)
             fail_msg("%s struck only %llu times", sim_fault_name((enum sim_fault)fault),

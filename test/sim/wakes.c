@@ -26,9 +26,10 @@ void sim_wakes_removing(void *context, struct sim_node *node, const struct sim_k
     if (key->end_ms != 0 && end_us(node, key) < at_us)
         at_us = end_us(node, key);
     world->gone_us[node - world->nodes][strtoul(key->key + 5, NULL, 10)] = at_us;
+    world->held_by[node - world->nodes][strtoul(key->key + 5, NULL, 10)] = 0;
 }
 
-static int64_t free_since_us(const struct sim_world *world, uint32_t index, uint32_t name)
+int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t index, uint32_t name)
 {
     const struct sim_node *node = &world->nodes[index];
 
@@ -49,8 +50,8 @@ static int64_t later(int64_t a_us, int64_t b_us)
 }
 
 /* Each of these times is when the latest disturbance of its kind was over. */
-static int64_t undisturbed_since_us(const struct sim_world *world, const struct sim_client *client,
-                                    uint32_t index)
+int64_t sim_wakes_undisturbed_since_us(const struct sim_world *world, const struct sim_client *client,
+                                       uint32_t index)
 {
     const struct sim_connection *connection = &client->connections[index];
     const struct sim_node *node = &world->nodes[index];
@@ -73,7 +74,7 @@ void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uin
 }
 
 /* What a message takes at most. */
-static int64_t hop_us(const struct sim_plan *plan)
+int64_t sim_wakes_hop_us(const struct sim_plan *plan)
 {
     int64_t timeout_us = plan->node_timeout_ms * 1000;
 
@@ -88,7 +89,7 @@ static int64_t bound_us(const struct sim_plan *plan)
 {
     bool stops = sim_plan_has(plan, SIM_FAULT_PAUSE) || sim_plan_has(plan, SIM_FAULT_SUSPEND);
 
-    return 4 * hop_us(plan) + 5000 + plan->longest_ms * 2 * plan->rate_max_ppm / 1000 +
+    return 4 * sim_wakes_hop_us(plan) + 5000 + plan->longest_ms * 2 * plan->rate_max_ppm / 1000 +
            (stops ? plan->node_timeout_ms * 1000 : 0);
 }
 
@@ -101,11 +102,11 @@ static void check_end(struct sim_world *world, const struct sim_client *client,
     if (world->plan.beyond)
         return;
     for (uint32_t node = 0; node < world->plan.node_count; node++) {
-        int64_t at_us = later(free_since_us(world, node, worker->name), worker->waits_since_us);
+        int64_t at_us = later(sim_wakes_free_since_us(world, node, worker->name), worker->waits_since_us);
 
         if (rl_node_set_has(worker->excused | world->plan.untold, node))
             continue;
-        at_us = later(at_us, undisturbed_since_us(world, client, node));
+        at_us = later(at_us, sim_wakes_undisturbed_since_us(world, client, node));
         if (at_us >= deadline_us)
             continue;
         slept |= rl_node_set_one(node);
@@ -152,7 +153,7 @@ void sim_wakes_look(struct sim_world *world, struct sim_client *client, struct s
     const struct rl_acquire *acquire;
     bool waits;
 
-    if (worker->stage != SIM_ASKING || worker->adopts || worker->fair)
+    if (worker->stage != SIM_ASKING || worker->adopts || worker->operation->stands)
         return;
     acquire = &worker->operation->acquire;
     waits = acquire->phase == RL_ACQUIRE_WAITING;

@@ -97,7 +97,9 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
     worker->name = (worker->name + (sim_chance(world, 70) ? 1 : 0)) % world->plan.name_count;
     worker->fair = !world->plan.plain && sim_chance(world, world->plan.fair_percent);
     worker->request = blocks ? 0 : ++client->last_request;
-    worker->waited = worker->waits = false;
+    worker->waited = worker->waits = worker->split = false;
+    worker->asked_us = world->now_us;
+    worker->stands_us = worker->settled_us = 0;
     client->binding = worker;
     client->begun = true;
     world->asked[worker->name]++;
@@ -107,7 +109,7 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
     if (worker->stage != SIM_ASKING)
         return;
     if (world->plan.bug == SIM_BUG_NO_DRIFT)
-        worker->operation->acquire.config.drift_ppm = 0;
+        worker->operation->acquire.config.drift_ppm = worker->operation->stand.config.drift_ppm = 0;
     if (worker->request != 0 && sim_chance(world, 10))
         worker->act_us = now_of(client) + sim_draw(world, 0, 200000); /* when it loses patience */
 }
@@ -229,9 +231,10 @@ static void hand_out(struct sim_world *world, struct sim_worker *worker)
     if (lock != NULL) {
         hold(world, worker, lock);
         world->stats.fair_grants += worker->fair;
-        sim_judge_handed_out(world, worker, &operation->acquire);
+        sim_judge_handed_out(world, worker, operation);
     } else {
         world->stats.too_slow++;
+        world->had_us[worker->name] = world->now_us; /* until it was over, its caller was about to run */
         become_idle(world, worker);
     }
     worker->operation = NULL;
@@ -289,7 +292,7 @@ static void hand_on(struct sim_world *world, struct sim_worker *worker)
 
     snprintf(owner, sizeof owner, "%s", rl_lock_owner(worker->lock));
     world->attempts[sim_attempt_of(world, owner)].left = true;
-    sim_judge_ended(world, worker);
+    sim_judge_left(world, worker);
     free_handle(world, worker);
     heir = find_heir(world, worker);
     adopt(world, heir, name, owner);
@@ -461,6 +464,7 @@ void sim_worker_ended(struct sim_world *world, struct sim_worker *worker, struct
     world->stats.raises += operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.raising != 0;
     if (sim_chance(world, 10))
         sim_judge_report(world, operation);
+    sim_stands_ended(world, worker, operation);
     if (acquired) {
         win(world, worker);
         return;
@@ -501,7 +505,9 @@ static void lose(struct sim_world *world, struct sim_worker *worker)
     bool revives = world->plan.bug == SIM_BUG_EXTEND_RECREATES && !worker->revived && !world->stopping;
 
     world->stats.losses++;
-    if (!worker->revived)
+    if (!worker->revived && !worker->alive)
+        sim_judge_left(world, worker); /* it was abandoned, so nobody releases it */
+    else if (!worker->revived)
         sim_judge_ended(world, worker);
     if (revives) {
         revive(worker);

@@ -69,6 +69,9 @@ static void start_node(struct sim_world *world, uint32_t index)
     node->asked = sim_judge_asked;
     node->released = sim_judge_released;
     node->tell = sim_network_tell;
+    node->publish = sim_network_publish;
+    node->older = world->plan.older << 1; /* peers count from 1 */
+    node->own_first = (world->plan.seed + index) % 2 == 0;
     node->arm_late = sim_network_arm_late;
     node->old = rl_node_set_has(world->plan.old, index);
     node->tracking.refused = rl_node_set_has(world->plan.untold, index);
@@ -139,6 +142,7 @@ static void begin(struct sim_world *world, const struct sim_plan *plan, FILE *tr
     world->attempt_count = 1; /* 0 is nobody's */
     world->stats = stats;
     world->stats.plain_seeds += plan->plain;
+    world->stats.older_seeds += plan->older != 0;
     world->stats.mixed_seeds += plan->longest_ms > plan->max_ttl_ms;
     world->details = details;
     world->transcript = transcript;
@@ -184,6 +188,7 @@ bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcr
     for (uint32_t node = 0; node < world->plan.node_count; node++) {
         world->stats.batches += world->nodes[node].batches;
         world->stats.mends += world->nodes[node].repairs;
+        world->stats.passed_over += world->nodes[node].passed_over;
     }
     if (world->failure[0] == '\0')
         sim_judge_end(world);

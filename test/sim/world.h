@@ -22,6 +22,7 @@ enum sim_event_kind {
     SIM_STRAY,     /* a message of a connection that is no more arrives at its node */
     SIM_CONNECTED, /* a connection is made, or refused */
     SIM_DOWN,      /* a client notices that its connection is gone */
+    SIM_HANG_UP,   /* a node notices that a connection is gone */
     SIM_ARM,       /* planted bug: a node begins to track a key only now */
     SIM_WAKE,      /* a client's timer */
     SIM_START,     /* a node that crashed comes back */
@@ -68,7 +69,10 @@ struct sim_connection {
     enum sim_connection_state state;
     uint32_t generation, boot;
     struct sim_link to_node, to_client;
+    uint32_t ghost;   /* number of the connection that its node does not know to be gone */
     int64_t ready_us; /* true time since when the engine may use it */
+    int64_t
+        votes_us; /* likewise, since when its node may vote as the client knows it; INT64_MAX it may not */
 };
 
 /* ---- clients ---- */
@@ -105,6 +109,11 @@ struct sim_worker {
     uint32_t denied_in;
     /* Waiting: see wakes.c. */
     bool waited, waits;
+    int64_t asked_us;   /* true time */
+    int64_t stands_us;  /* likewise, since when it stands in line; 0 it does not: see stands.c */
+    int64_t settled_us; /* and since when a quorum has taken it in */
+    uint32_t attempts;  /* how many owners it has had */
+    bool split;         /* it has some nodes, and others the rest */
     uint32_t question;
     int64_t waits_since_us; /* true time */
     rl_node_set excused;    /* nodes that could not be asked to tell */
@@ -133,10 +142,11 @@ struct sim_attempt {
     uint32_t client;
     int64_t asked_us;             /* true time when its round began */
     rl_node_set asked;            /* nodes that were asked for a vote under it */
+    rl_node_set again;            /* nodes that gave it the lock more than once */
     rl_node_set released;         /* nodes that have carried out its release */
     bool given_back;              /* a quorum has confirmed its release */
     bool left;                    /* on purpose: nobody cleans up after it */
-    uint64_t held[SIM_NODES_MAX]; /* when it was first planted there, counted over all of them; 0 never */
+    uint64_t held[SIM_NODES_MAX]; /* when it was last planted there, counted over all of them; 0 never */
 };
 
 /* What is relied upon. */
@@ -150,7 +160,8 @@ struct sim_holding {
 /* A lock that was handed out, for the order of fences. */
 struct sim_grant {
     uint32_t name, attempt;
-    rl_node_set nodes; /* where its fence was stored while it was held */
+    rl_node_set nodes;            /* where its fence was stored while it was held */
+    uint64_t held[SIM_NODES_MAX]; /* of the attempt when it was handed out */
     uint64_t fence;
     int64_t at_us;
 };
@@ -162,6 +173,7 @@ struct sim_stats {
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t mixed_seeds, stale_adoptions;
+    uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds;
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
 };
@@ -180,8 +192,12 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
-    uint64_t highest[SIM_NAMES_MAX];               /* fence handed out */
-    int64_t granted_us[SIM_NAMES_MAX];             /* when a lock was handed out last */
+    uint64_t highest[SIM_NAMES_MAX];   /* fence handed out */
+    int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
+    int64_t had_us[SIM_NAMES_MAX];     /* when somebody was last known to have it */
+    int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
+    uint32_t held_by[SIM_NODES_MAX]
+                    [SIM_NAMES_MAX];               /* the attempt that a lock's key is of there; 0 nobody's */
     int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
     uint32_t asked[SIM_NAMES_MAX];                 /* how often it was asked for since */
     uint64_t messages_alive;
@@ -222,6 +238,7 @@ void sim_network_carry(struct sim_world *world, struct sim_client *client);
 void sim_network_drop(struct sim_world *world, struct sim_client *client, uint32_t node);
 void sim_network_event(struct sim_world *world, const struct sim_event *event);
 void sim_network_tell(void *world, struct sim_node *node, uint32_t peer, const char *key);
+void sim_network_publish(void *world, struct sim_node *node, uint32_t peer, const char *bytes, size_t length);
 void sim_network_arm_late(void *world, struct sim_node *node, uint32_t peer, const char *key);
 void sim_network_free(struct sim_world *world, struct sim_message *message);
 
@@ -235,10 +252,11 @@ bool sim_faults_anybody_holds(const struct sim_world *world);
 /* ---- judge.c: what must hold ---- */
 
 void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
-                          const struct rl_acquire *acquire);
+                          const struct rl_operation *operation);
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_extended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker);
+void sim_judge_left(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
 void sim_judge_asked(void *world, struct sim_node *node, const char *owner);
 void sim_judge_released(void *world, struct sim_node *node, const char *owner);
@@ -259,6 +277,26 @@ void sim_wakes_removing(void *world, struct sim_node *node, const struct sim_key
 /* Looks at who waits after something happened. */
 void sim_wakes_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
 void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uint32_t node);
+
+/* Since when a lock's key is gone from a node; INT64_MAX it is there, and does not end. Since when nothing keeps a client and a node from
+ * hearing each other. What a message takes at most. */
+int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t node, uint32_t name);
+int64_t sim_wakes_undisturbed_since_us(const struct sim_world *world, const struct sim_client *client,
+                                       uint32_t node);
+int64_t sim_wakes_hop_us(const struct sim_plan *plan);
+
+/* ---- stands.c: that no hand-over is lost, and that it is in order ---- */
+
+void sim_stands_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
+void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
+                      const struct rl_operation *operation);
+void sim_stands_handed_out(struct sim_world *world, const struct sim_worker *worker,
+                           const struct rl_operation *operation);
+void sim_stands_end(struct sim_world *world);
+
+/* A client has stopped; a key was written for one that has. */
+void sim_stands_stopped(struct sim_world *world, const struct sim_client *client);
+void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, const struct sim_key *key);
 
 /* ---- losses.c: that a holder learns of a loss at its next renewal ---- */
 

@@ -85,7 +85,8 @@ bool is_side_key(const char *key)
 {
     return strstr(key, "redlock-guard:epoch") != NULL || strstr(key, "redlock-guard:floor") != NULL ||
            strstr(key, "redlock-guard:terms") != NULL || strstr(key, "redlock-fence:") != NULL ||
-           (strstr(key, "redlock-line:") != NULL && strstr(key, ":state") != NULL);
+           (strstr(key, "redlock-line:") != NULL &&
+            (strstr(key, ":order") != NULL || strstr(key, ":state") != NULL));
 }
 
 /* Adds the lock keys of one node to text (NULL: nowhere), and counts them. */

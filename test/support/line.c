@@ -16,7 +16,7 @@
 #include "support/steps.h"
 #include "support/waiters.h"
 
-#define LINE_KEY "redlock-line:{" WANTED "}:line"
+#define LINE_KEY "redlock-line:{" WANTED "}:waiters"
 
 enum { MERCY_S = 120 };
 
@@ -61,7 +61,7 @@ bool line_is_gone(struct fleet *fleet)
         if (strcmp(fleet_command(
                        fleet, node, "EVAL",
                        "local found = 0 for _, key in ipairs(redis.call('KEYS', 'redlock-line:*')) do "
-                       "if not string.find(key, ':state$') then found = found + 1 end end return found",
+                       "if not string.find(key, ':order$') then found = found + 1 end end return found",
                        "0", NULL),
                    "0") != 0)
             return false;
@@ -122,7 +122,7 @@ static void note_wait(void *context, const char *line)
 {
     struct line_process_state *state = context;
 
-    atomic_fetch_add(&state->waits, strstr(line, "watch on") != NULL);
+    atomic_fetch_add(&state->waits, strstr(line, "in line") != NULL);
 }
 
 static int stand_in_line(const char *nodes, atomic_int *may_ask, struct line_process_state *state)

@@ -390,6 +390,67 @@ static void an_extension_beyond_the_limit_is_refused_and_settles_nobody_else(voi
     assert_true(rl_lease_held(&holding.lease, at(13)));
 }
 
+/* It was handed over for a second, and asked for ten. */
+static void hold_briefly(struct holding *holding, uint32_t max_extensions)
+{
+    struct rl_lease_config config = config_for(3);
+
+    config.ttl = rl_span_ms(10 * TTL_MS);
+    config.renew_every = rl_span_ms(3 * TTL_MS);
+    config.max_extensions = max_extensions;
+    hold(holding, &config);
+}
+
+static void a_lock_that_was_handed_over_for_a_while_is_renewed_soon(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_briefly(&holding, 0);
+    assert_int_equal(holding.lease.valid_until.us, at(VALID_MS).us);
+    assert_int_equal(holding.lease.wake_at.us, at(10).us);
+    tell(&holding, RL_EVENT_TIMER, 10);
+    assert_int_equal(holding.effects.extend, 7);
+    assert_int_equal(holding.effects.ttl.us, rl_span_ms(10 * TTL_MS).us);
+    grant_on_quorum(&holding, 11);
+    assert_true(rl_lease_held(&holding.lease, at(9 * TTL_MS)));
+    assert_int_equal(holding.lease.wake_at.us, at(10 + 3 * TTL_MS).us);
+    /* Without it, it ends when the second does. */
+    hold_briefly(&holding, 0);
+    tell(&holding, RL_EVENT_TIMER, VALID_MS);
+    assert_lost(&holding, RL_OUTCOME_LOST);
+}
+
+/* The caller gets what it asked for, and then its extensions. */
+static void lasting_for_the_whole_ttl_is_no_extension(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_briefly(&holding, 1);
+    tell(&holding, RL_EVENT_TIMER, 10);
+    grant_on_quorum(&holding, 11);
+    assert_int_equal(holding.lease.extensions, 0);
+    tell(&holding, RL_EVENT_TIMER, 10 + 3 * TTL_MS);
+    assert_int_equal(holding.effects.extend, 7);
+    grant_on_quorum(&holding, 11 + 3 * TTL_MS);
+    assert_int_equal(holding.lease.extensions, 1);
+    assert_int_equal(holding.lease.renew_at.us, RL_TIME_NEVER.us);
+}
+
+/* One that a caller asked for counts, and the lock is still to be had for its whole ttl. */
+static void a_short_extension_of_a_brief_lock_is_one(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_briefly(&holding, 1);
+    extend(&holding, 1, 50);
+    grant_on_quorum(&holding, 2);
+    assert_int_equal(holding.lease.extensions, 1);
+    assert_true(holding.lease.brief);
+}
+
 /* Short extensions, each in time, once pushed the renewal beyond the end of validity. */
 static void short_extensions_do_not_put_off_the_renewal(void **state)
 {
@@ -1029,6 +1090,9 @@ int main(void)
         cmocka_unit_test(those_who_wait_get_the_longest_that_any_of_them_wants),
         cmocka_unit_test(an_extension_that_waited_does_not_pass_the_limit),
         cmocka_unit_test(an_extension_beyond_the_limit_is_refused_and_settles_nobody_else),
+        cmocka_unit_test(a_lock_that_was_handed_over_for_a_while_is_renewed_soon),
+        cmocka_unit_test(lasting_for_the_whole_ttl_is_no_extension),
+        cmocka_unit_test(a_short_extension_of_a_brief_lock_is_one),
         cmocka_unit_test(short_extensions_do_not_put_off_the_renewal),
         cmocka_unit_test(a_renewal_that_is_due_rides_along_with_an_extension),
         cmocka_unit_test(a_failed_extension_by_hand_does_not_put_off_the_renewal),

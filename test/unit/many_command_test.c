@@ -10,6 +10,7 @@
 
 #include "support/check.h"
 #include "wire/guard_command.h"
+#include "wire/hand_over.h"
 #include "wire/owner.h"
 #include "wire/resp_reader.h"
 #include "wire/script.h"
@@ -22,10 +23,12 @@ enum { KEY_MAX = 1024, LARGEST = 1 << 20 };
 static void write_many(struct rl_writer *writer, const struct rl_lock_command *commands, uint32_t count,
                        bool full)
 {
-    rl_many_write_head(writer, commands[0].kind, rl_many_script(commands[0].lock_kind, commands[0].kind),
-                       count, full);
+    rl_many_write_head(writer, &commands[0], rl_many_script(commands[0].lock_kind, commands[0].kind), count,
+                       full);
     for (uint32_t i = 0; i < count; i++)
         rl_many_write_fence(writer, &commands[i]);
+    for (uint32_t i = 0; i < count; i++)
+        rl_many_write_order(writer, &commands[i]);
     for (uint32_t i = 0; i < count; i++)
         rl_many_write_key(writer, &commands[i]);
     rl_many_write_common(writer, &commands[0]);
@@ -55,7 +58,8 @@ static const char *words_of(const struct rl_lock_command *commands, uint32_t cou
     assert_int_equal(head.type, RL_RESP_ARRAY);
     for (uint32_t i = 0; i < head.element_count; i++) {
         assert_int_equal(rl_resp_next(bytes, writer.length, &offset, &item), RL_RESP_OK);
-        if (is_script(&item, &rl_script_acquire_many) || is_script(&item, &rl_script_release_many))
+        if (is_script(&item, &rl_script_acquire_many) || is_script(&item, &rl_script_release_many) ||
+            is_script(&item, &rl_script_ask_many) || is_script(&item, &rl_script_hand_on_many))
             used += (size_t)snprintf(text + used, sizeof text - used, " <many>");
         else
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used > 0 ? " " : "",
@@ -103,23 +107,47 @@ static void acquires_share_the_epoch_and_the_not_after_of_the_first(void **state
     assert_memory_equal(words_of(commands, 2, true), "EVAL <many> 6 ", 14);
 }
 
+static void callers_in_line_name_the_order_of_their_lines(void **state)
+{
+    struct rl_place place = {.ticket = 5, .settled = true, .lease_ms = 3000, .channel = "redlock:x"};
+    struct rl_lock_command commands[] = {command_for(RL_COMMAND_ACQUIRE, "a", "one", 7),
+                                         command_for(RL_COMMAND_ACQUIRE, "b", "two", 8)};
+
+    (void)state;
+    commands[0].lock_kind = commands[1].lock_kind = &rl_kind_line;
+    commands[1].place = &place;
+    assert_string_equal(words_of(commands, 2, false),
+                        "EVALSHA <many> 8 redlock-guard:epoch redlock-guard:floor redlock-fence:{a} "
+                        "redlock-fence:{b} redlock-line:{a}:order redlock-line:{b}:order a b " EPOCH
+                        " 1007 one 5000 7  two 5000 8 5 1 3000 redlock:x");
+    commands[0].kind = commands[1].kind = RL_COMMAND_RELEASE;
+    assert_string_equal(words_of(commands, 2, false),
+                        "EVALSHA <many> 8 redlock-guard:epoch redlock-guard:floor redlock-fence:{a} "
+                        "redlock-fence:{b} redlock-line:{a}:order redlock-line:{b}:order a b one two");
+}
+
 /* ---- room ---------------------------------------------------------------------------------------------- */
 
 /* What the client sets aside for so many of them; see client/dispatch.c. */
 static size_t room_for(uint32_t count)
 {
-    return RL_MANY_HEAD + count * (size_t)(RL_MANY_EACH + RL_OWNER_MAX + 2 * KEY_MAX);
+    return RL_MANY_HEAD + count * (size_t)(RL_MANY_EACH + RL_OWNER_MAX + 3 * KEY_MAX);
 }
 
 static struct rl_lock_command largest(enum rl_command_kind kind)
 {
     static char key[KEY_MAX + 1], owner[RL_OWNER_MAX + 1], epoch[RL_EPOCH_MAX + 1];
+    static const struct rl_place place = {.ticket = UINT64_MAX,
+                                          .lease_ms = UINT32_MAX,
+                                          .channel = RL_CHANNEL "01234567012345670123456701234567"};
     struct rl_lock_command command;
 
     memset(key, 'k', KEY_MAX);
     memset(owner, 'o', RL_OWNER_MAX);
     memset(epoch, 'e', RL_EPOCH_MAX);
     command = command_for(kind, key, owner, UINT64_C(9007199254740991));
+    command.lock_kind = &rl_kind_line;
+    command.place = &place;
     command.ttl_ms = UINT32_MAX;
     command.not_after_us = INT64_MIN; /* no number is longer */
     command.epoch = epoch;
@@ -170,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(releases_are_all_keys_and_then_all_owners),
         cmocka_unit_test(acquires_share_the_epoch_and_the_not_after_of_the_first),
+        cmocka_unit_test(callers_in_line_name_the_order_of_their_lines),
         cmocka_unit_test(the_longest_requests_with_the_whole_script_fit_in_their_room),
         cmocka_unit_test(so_does_one_that_goes_alone_after_all),
     };

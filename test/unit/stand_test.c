@@ -76,6 +76,7 @@ static struct rl_answer lined(uint32_t rank, uint64_t holder, uint64_t holder_ti
 {
     return (struct rl_answer){.verdict = RL_DENIED,
                               .ttl_left_ms = TTL_MS,
+                              .armed = true,
                               .rank = rank,
                               .ticket = TICKET,
                               .holder = holder,
@@ -90,6 +91,15 @@ static void handed(struct story *story, uint32_t node, int64_t ms, int64_t given
                                   .eligible = true,
                                   .ttl = rl_span_ms(TTL_MS),
                                   .answer = {.fence = fence, .node_us = node_time(given_ms)}});
+}
+
+static void told(struct story *story, enum rl_event_kind kind, uint32_t node, int64_t ms,
+                 enum rl_verdict verdict)
+{
+    step(story, (struct rl_event){.kind = kind,
+                                  .now = at(ms),
+                                  .node = node,
+                                  .answer = {.verdict = verdict, .ttl_left_ms = -2, .armed = true}});
 }
 
 static void timer(struct story *story)
@@ -246,6 +256,16 @@ static void where_the_node_may_not_be_eligible_the_lock_is_asked_for(void **stat
     assert_won(&story, 200);
 }
 
+static void handed_briefly(struct story *story, uint32_t node, int64_t ms, int64_t given_ms)
+{
+    step(story, (struct rl_event){.kind = RL_EVENT_HANDED,
+                                  .now = at(ms),
+                                  .node = node,
+                                  .eligible = true,
+                                  .ttl = rl_span_ms(1000),
+                                  .answer = {.fence = 200, .node_us = node_time(given_ms)}});
+}
+
 static void a_brief_grant_is_confirmed_before_it_counts(void **state)
 {
     struct story story;
@@ -253,18 +273,43 @@ static void a_brief_grant_is_confirmed_before_it_counts(void **state)
     (void)state;
     stand_everywhere(&story, 3);
     for (uint32_t node = 0; node < 2; node++) {
-        step(&story, (struct rl_event){.kind = RL_EVENT_HANDED,
-                                       .now = at(500),
-                                       .node = node,
-                                       .eligible = true,
-                                       .ttl = rl_span_ms(1000),
-                                       .answer = {.fence = 200, .node_us = node_time(499)}});
+        handed_briefly(&story, node, 500, 499);
         assert_int_equal(story.effects.acquire, rl_node_set_one(node));
     }
     granted(&story, 0, 502, 200);
     granted(&story, 1, 502, 200);
     assert_won(&story, 200);
     assert_int_equal(story.stand.valid_until.us, rl_validity_end(at(501), rl_span_ms(TTL_MS), DRIFT_PPM).us);
+}
+
+/* It is valid for what it was given for, and no more: the lease sees to the rest. */
+static void a_brief_grant_is_enough_for_a_lease_that_renews_itself(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    story.stand.config.renews = true;
+    handed_briefly(&story, 0, 500, 499);
+    assert_int_equal(story.effects.acquire, 0);
+    handed_briefly(&story, 1, 501, 499);
+    assert_won(&story, 200);
+    assert_true(rl_time_before(story.stand.valid_until, at(499 + 1000)));
+    assert_true(rl_time_before(at(499 + 900), story.stand.valid_until));
+}
+
+static void a_brief_grant_that_is_heard_of_late_is_confirmed(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    story.stand.config.renews = true;
+    handed_briefly(&story, 0, 1100, 500);
+    assert_int_equal(story.effects.acquire, 1);
+    granted(&story, 0, 1102, 200);
+    handed_briefly(&story, 1, 1103, 1102);
+    assert_won(&story, 200);
 }
 
 static void a_node_clock_that_went_back_proves_nothing(void **state)
@@ -279,25 +324,110 @@ static void a_node_clock_that_went_back_proves_nothing(void **state)
 
 /* ---- a split lock ---- */
 
+/* It looks who has the others, and all nodes answer. Those of the others have it for so long from then. */
+static void look(struct story *story, int64_t ms, const struct rl_answer *others, uint32_t count)
+{
+    timer(story);
+    assert_int_equal(story->effects.acquire, rl_node_set_all(count + 1));
+    assert_false(story->effects.fresh);
+    granted(story, 0, ms, 200);
+    for (uint32_t node = 1; node <= count; node++)
+        answer(story, node, ms, others[node - 1]);
+}
+
 static void the_later_ticket_gives_way_and_stays_in_line(void **state)
 {
+    const struct rl_answer others[] = {lined(1, 88, TICKET - 1), lined(1, 88, TICKET - 1),
+                                       lined(1, 99, TICKET + 1)};
     struct story story;
 
     (void)state;
     stand_everywhere(&story, 4);
     handed(&story, 0, 500, 499, 200);
-    timer(&story); /* it looks who has the others */
-    assert_int_equal(story.effects.acquire, 15);
-    assert_false(story.effects.fresh);
-    granted(&story, 0, 510, 200);
-    answer(&story, 1, 510, lined(1, 88, TICKET - 1));
-    answer(&story, 2, 510, lined(1, 88, TICKET - 1));
-    answer(&story, 3, 510, lined(1, 99, TICKET + 1));
+    look(&story, 510, others, 3);
+    assert_int_equal(story.effects.release, 0);
+    look(&story, 520, others, 3); /* their keys live longer than they did: they look, too */
     assert_int_equal(story.effects.release, 15);
     assert_int_equal(story.effects.acquire, 15);
     assert_true(story.effects.fresh);
     assert_int_equal(story.stand.ticket, TICKET);
     assert_true(story.stand.settled);
+}
+
+/* It had the lock before, and its keys end at one node after the other; or it died with some nodes in its hands. */
+static void nobody_gives_way_to_keys_that_only_end(void **state)
+{
+    struct rl_answer others[4];
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 5);
+    handed(&story, 0, 500, 499, 200);
+    for (int64_t ms = 510; ms < 3000; ms = story.stand.wake_at.us / 1000 + 8) {
+        for (uint32_t node = 0; node < 4; node++) {
+            others[node] = lined(3, node < 2 ? 88 : 89, TICKET - 1);
+            others[node].ttl_left_ms = 3010 - ms - ms % 2; /* within a ms of the same time */
+        }
+        look(&story, ms, others, 4);
+        assert_int_equal(story.effects.release, 0);
+    }
+    for (uint32_t node = 1; node < 3; node++)
+        handed(&story, node, 3020, 3015, 200);
+    assert_won(&story, 200);
+}
+
+/* Of two nodes each had one, for 60 ms. Asking again when the own key had ended put the look off, by twice as long each time: there was none
+ * until somebody gave up. */
+static void other_questions_do_not_put_a_look_off(void **state)
+{
+    struct rl_time look_at;
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, 499, 200);
+    look_at = story.stand.split_at;
+    for (int i = 0; i < 3; i++) {
+        told(&story, RL_EVENT_CHANGED, 1, 501, RL_SILENT);
+        assert_int_equal(story.stand.split_at.us, look_at.us);
+        answer(&story, 1, 501, lined(3, 88, TICKET - 1));
+        assert_int_equal(story.stand.split_at.us, look_at.us);
+    }
+}
+
+static void a_contender_looks_before_its_keys_end(void **state)
+{
+    const struct rl_answer others[] = {lined(3, 81, TICKET + 1), lined(3, 82, TICKET + 2)};
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    story.stand.config.ttl = rl_span_ms(60);
+    handed(&story, 0, 500, 499, 200);
+    for (int i = 0; i < 20; i++) {
+        assert_true(rl_time_before(story.stand.split_at, story.stand.nodes[0].ends));
+        look(&story, story.stand.split_at.us / 1000 + 3, others, 2);
+        assert_int_equal(story.stand.nodes[0].state, RL_STAND_HAS);
+    }
+}
+
+/* What was seen of a holder in an earlier split says nothing in this one. */
+static void a_split_that_is_over_is_forgotten(void **state)
+{
+    const struct rl_answer others[] = {lined(1, 88, TICKET - 1), lined(1, 89, TICKET - 1)};
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, 499, 200);
+    look(&story, 510, others, 2);
+    told(&story, RL_EVENT_CHANGED, 1, 511, RL_SILENT); /* it is asked, and the look comes later */
+    answer(&story, 1, 512, others[0]);
+    step(&story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = story.stand.nodes[0].ends});
+    assert_int_equal(story.stand.nodes[0].state, RL_STAND_ASKED);
+    for (uint32_t node = 0; node < 3; node++)
+        answer(&story, node, TTL_MS + 600, lined(1, 88 + node, TICKET - 1));
+    assert_int_equal(story.stand.nodes[1].seen_holder, 0);
 }
 
 /* Also when the message was on its way before the lock was given back. */
@@ -329,34 +459,34 @@ static void what_was_given_back_counts_no_more(void **state)
 
 static void the_earlier_ticket_keeps_what_it_has(void **state)
 {
+    const struct rl_answer others[] = {lined(1, 81, TICKET + 1), lined(1, 82, TICKET + 2),
+                                       lined(1, 83, TICKET + 3)};
     struct story story;
 
     (void)state;
     stand_everywhere(&story, 4);
     handed(&story, 0, 500, 499, 200);
-    timer(&story);
-    granted(&story, 0, 510, 200);
-    for (uint32_t node = 1; node < 4; node++)
-        answer(&story, node, 510, lined(1, 80 + node, TICKET + node));
+    look(&story, 510, others, 3);
+    look(&story, 520, others, 3);
     assert_int_equal(story.effects.release, 0);
-    handed(&story, 1, 512, 511, 200);
-    handed(&story, 2, 512, 511, 200);
+    handed(&story, 1, 522, 521, 200);
+    handed(&story, 2, 522, 521, 200);
     assert_won(&story, 200);
 }
 
-static void everybody_gives_way_to_one_that_has_a_quorum(void **state)
+static void one_that_has_a_quorum_needs_nobody_to_give_way(void **state)
 {
+    const struct rl_answer others[] = {lined(1, 88, TICKET - 1), lined(1, 88, TICKET - 1),
+                                       lined(1, 88, TICKET - 1), lined(1, 99, TICKET - 1)};
     struct story story;
 
     (void)state;
     stand_everywhere(&story, 5);
     handed(&story, 0, 500, 499, 200);
-    timer(&story);
-    granted(&story, 0, 510, 200);
-    for (uint32_t node = 1; node < 5; node++)
-        answer(&story, node, 510, lined(1, node == 4 ? 99 : 88, 0));
-    assert_int_equal(story.effects.release, 31);
-    assert_true(story.effects.fresh);
+    look(&story, 510, others, 4);
+    look(&story, 520, others, 4);
+    assert_int_equal(story.effects.release, 0);
+    assert_int_equal(story.effects.acquire, 0);
 }
 
 /* ---- keeping the place ---- */
@@ -386,9 +516,168 @@ static void those_near_the_front_ask_when_the_lock_expires(void **state)
     answer(&story, 1, 1, soon);
     soon.rank = 3;
     answer(&story, 2, 1, soon);
+    timer(&story); /* to watch */
+    assert_int_equal(story.effects.acquire, 0);
     assert_int_equal(story.stand.wake_at.us, at(1 + 201).us);
     timer(&story);
     assert_int_equal(story.effects.acquire, 3);
+}
+
+static void those_near_the_front_watch_a_lock_that_is_held_for_long(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(1, 77, 0));
+    answer(&story, 1, 1, lined(2, 77, 0));
+    answer(&story, 2, 1, lined(3, 77, 0));
+    assert_int_equal(story.stand.wake_at.us, at(101).us);
+    timer(&story);
+    assert_int_equal(story.effects.watch, 3);
+    assert_int_equal(story.effects.acquire, 0);
+    told(&story, RL_EVENT_WATCHED, 0, 102, RL_DENIED);
+    assert_int_equal(story.effects.acquire, 0);
+    told(&story, RL_EVENT_WATCHED, 1, 102, RL_GRANTED); /* free: nobody has handed it on */
+    assert_int_equal(story.effects.acquire, 2);
+    told(&story, RL_EVENT_CHANGED, 0, 500, RL_SILENT);
+    assert_int_equal(story.effects.acquire, 1);
+}
+
+/* It is no vote: only the node's answer to the question is. */
+static void that_a_lock_seems_to_be_free_everywhere_is_no_grant(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    for (uint32_t node = 0; node < 3; node++)
+        answer(&story, node, 1, lined(1, 77, 0));
+    timer(&story);
+    for (uint32_t node = 0; node < 3; node++)
+        told(&story, RL_EVENT_WATCHED, node, 102, RL_GRANTED);
+    assert_false(story.effects.done);
+    assert_int_equal(rl_node_set_count(rl_stand_nodes(&story.stand, RL_STAND_HAS)), 0);
+}
+
+static void a_node_that_cannot_tell_is_asked_now_and_then(void **state)
+{
+    struct rl_answer deaf = lined(5, 77, 0);
+    struct story story;
+
+    (void)state;
+    deaf.armed = false;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(5, 77, 0));
+    answer(&story, 1, 1, lined(5, 77, 0));
+    answer(&story, 2, 1, deaf);
+    assert_true(rl_time_before(story.stand.wake_at, at(1 + 201)));
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 4);
+}
+
+/* Its clock jumped ahead: by it the lock would have been given later than we heard of it. */
+static void a_hand_over_is_not_dated_after_it_was_heard_of(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, 5000, 200);
+    handed(&story, 1, 500, 5000, 200);
+    assert_won(&story, 200);
+    assert_int_equal(story.stand.valid_until.us, rl_validity_end(at(500), rl_span_ms(TTL_MS), DRIFT_PPM).us);
+}
+
+static void a_hand_over_of_a_node_that_had_not_answered_is_confirmed(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(1, 77, 0));
+    answer(&story, 1, 1, lined(1, 77, 0));
+    timer(&story); /* the third has not answered in time */
+    assert_int_equal(story.stand.nodes[2].state, RL_STAND_OUT);
+    handed(&story, 2, 60, 59, 200);
+    assert_int_equal(story.effects.acquire, 4);
+    granted(&story, 2, 61, 200);
+    handed(&story, 0, 62, 61, 200);
+    assert_won(&story, 200);
+}
+
+/* One that waits for less than a question takes gets an answer to that one. */
+static void a_short_wait_lasts_for_one_question(void **state)
+{
+    struct rl_stand_config config = {.node_count = 3,
+                                     .ttl = rl_span_ms(TTL_MS),
+                                     .drift_ppm = DRIFT_PPM,
+                                     .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                     .give_up_at = at(1),
+                                     .retry_min = rl_span_ms(10),
+                                     .retry_max = rl_span_ms(100),
+                                     .ticket = TICKET};
+    struct story story = {.prng = rl_prng_seed(7)};
+
+    (void)state;
+    rl_stand_init(&story.stand, &config, &story.prng);
+    step(&story, (struct rl_event){.kind = RL_EVENT_START, .now = at(0)});
+    assert_int_equal(story.stand.wake_at.us, at(TIMEOUT_MS).us);
+    answer(&story, 0, 10, lined(1, 77, 0));
+    answer(&story, 1, 10, lined(1, 77, 0));
+    answer(&story, 2, 10, lined(1, 77, 0));
+    timer(&story);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+    assert_int_equal(story.effects.release, 7);
+}
+
+/* What nodes said of the lock decides, not that a question is just under way. */
+static void time_that_runs_out_while_it_asks_again_is_still_a_busy_lock(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 7);
+    step(&story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = at(GIVE_UP_MS)});
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
+/* It lost a race, began anew, and its time ran out before anybody answered. */
+static void time_that_runs_out_in_a_later_attempt_is_still_a_busy_lock(void **state)
+{
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    handed(&story, 0, 500, 499, 200);
+    handed(&story, 1, 500, 499, 203);
+    answer(&story, 0, 502, (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = -2});
+    assert_true(story.effects.fresh);
+    step(&story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = at(GIVE_UP_MS)});
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
+/* The attempt before found too few nodes; that nobody has answered this one yet makes no busy lock of it. */
+static void time_that_runs_out_while_nodes_are_missing_says_so(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    answer(&story, 0, 1, lined(1, 77, 0));
+    for (uint32_t node = 1; node < 3; node++)
+        answer(&story, node, 1, (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_REFUSED});
+    assert_int_equal(story.stand.phase, RL_STAND_RESTING);
+    timer(&story);
+    assert_int_equal(story.effects.acquire, 7);
+    step(&story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = at(GIVE_UP_MS)});
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_NO_QUORUM);
 }
 
 static void a_connection_that_is_back_is_asked_at_once(void **state)
@@ -500,13 +789,28 @@ int main(void)
         cmocka_unit_test(a_raise_that_comes_too_late_begins_anew),
         cmocka_unit_test(where_the_node_may_not_be_eligible_the_lock_is_asked_for),
         cmocka_unit_test(a_brief_grant_is_confirmed_before_it_counts),
+        cmocka_unit_test(a_brief_grant_is_enough_for_a_lease_that_renews_itself),
+        cmocka_unit_test(a_brief_grant_that_is_heard_of_late_is_confirmed),
         cmocka_unit_test(a_node_clock_that_went_back_proves_nothing),
         cmocka_unit_test(the_later_ticket_gives_way_and_stays_in_line),
+        cmocka_unit_test(nobody_gives_way_to_keys_that_only_end),
+        cmocka_unit_test(other_questions_do_not_put_a_look_off),
+        cmocka_unit_test(a_contender_looks_before_its_keys_end),
+        cmocka_unit_test(a_split_that_is_over_is_forgotten),
         cmocka_unit_test(what_was_given_back_counts_no_more),
         cmocka_unit_test(the_earlier_ticket_keeps_what_it_has),
-        cmocka_unit_test(everybody_gives_way_to_one_that_has_a_quorum),
+        cmocka_unit_test(one_that_has_a_quorum_needs_nobody_to_give_way),
         cmocka_unit_test(asking_again_keeps_the_place),
         cmocka_unit_test(those_near_the_front_ask_when_the_lock_expires),
+        cmocka_unit_test(those_near_the_front_watch_a_lock_that_is_held_for_long),
+        cmocka_unit_test(that_a_lock_seems_to_be_free_everywhere_is_no_grant),
+        cmocka_unit_test(a_node_that_cannot_tell_is_asked_now_and_then),
+        cmocka_unit_test(a_hand_over_is_not_dated_after_it_was_heard_of),
+        cmocka_unit_test(a_hand_over_of_a_node_that_had_not_answered_is_confirmed),
+        cmocka_unit_test(a_short_wait_lasts_for_one_question),
+        cmocka_unit_test(time_that_runs_out_while_it_asks_again_is_still_a_busy_lock),
+        cmocka_unit_test(time_that_runs_out_in_a_later_attempt_is_still_a_busy_lock),
+        cmocka_unit_test(time_that_runs_out_while_nodes_are_missing_says_so),
         cmocka_unit_test(a_connection_that_is_back_is_asked_at_once),
         cmocka_unit_test(the_highest_ticket_counts_once_a_quorum_has_it_in_line),
         cmocka_unit_test(giving_up_leaves_every_line),

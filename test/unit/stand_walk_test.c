@@ -18,6 +18,7 @@ enum {
     TTL_US = 400000,
     BRIEF_US = 100000, /* as the second of the scripts: here all is faster */
     FRESH_US = 25000,
+    LIVING_US = 1400000, /* whoever is there has asked since then */
     RECORD_US = 3000000,
     NODE_TIMEOUT_US = 50000,
     QUIET_US = 20000000 /* no faults after this */
@@ -164,7 +165,7 @@ static void enter(struct node *node, struct waiter waiter)
 static void hand_on(struct world *world, uint32_t number, uint64_t asker)
 {
     struct node *node = &world->nodes[number];
-    int64_t since = node->given;
+    int64_t living = world->now - LIVING_US, since = node->given < living ? node->given : living;
 
     node->given = 0;
     while (node->line_count > 0) {
@@ -231,6 +232,7 @@ static struct rl_answer ask(struct world *world, uint32_t number, uint32_t calle
         return answer;
     answer.verdict = RL_DENIED;
     answer.rank = (uint32_t)find(node, message->owner) + 1;
+    answer.armed = true;
     answer.ticket = waiter.ticket;
     answer.holder = node->holder;
     answer.holder_ticket = node->holder == node->order_owner ? node->order_ticket : 0;
@@ -385,7 +387,8 @@ static void begin_call(struct world *world, uint32_t number)
                                : RL_TIME_NEVER,
         .retry_min = rl_span_ms(2),
         .retry_max = rl_span_ms(50),
-        .ticket = (uint64_t)(world->now + skew)};
+        .ticket = (uint64_t)(world->now + skew),
+        .renews = chance(world, 2)};
 
     rl_stand_init(&caller->stand, &config, &world->prng);
     caller->running = true;

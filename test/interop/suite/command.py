@@ -42,12 +42,12 @@ class Running:
         return set(re.findall(r"\] node (\d+) +> " + word, self.trace()[self.marked:]))
 
     def was_told_by(self, quorum):
-        """Whether so many nodes are free, since they were at the mark or told it of a change since."""
-        return len(self.heard_from("changed")) >= quorum - self.free_before
+        """Whether so many nodes are free, since they were at the mark, told it of a change since, or handed the lock to it."""
+        return len(self.heard_from("(?:changed|handed)")) >= quorum - self.free_before
 
     def last_words(self):
-        """The last that each node said, by node."""
-        return dict(re.findall(r"\] node (\d+) +> (\w+)", self.trace()))
+        """The last that each node said, by node; but for denials, which come now and then to one that stands in line."""
+        return dict(re.findall(r"\] node (\d+) +> (?!denied)(\w+)", self.trace()))
 
     def finish(self):
         """Waits for its end; returns its exit code and what its command printed."""

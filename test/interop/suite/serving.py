@@ -33,12 +33,8 @@ class Stage:
         return self.fleet.copies(self.name) == 0
 
     def waiter(self):
-        """One that is known to wait: the nodes will tell it. A fair one watches its place in the line instead."""
-        if self.redlock.mode != "fair":
-            return self.redlock.wait_for(self.name)
-        waiter = self.redlock.start(self.name, "--", "echo", "ran")
-        until("our waiter waits", lambda: "waiting" in waiter.events() or self.redlock.given_up(waiter))
-        return waiter
+        """One that is known to wait: the nodes will tell it."""
+        return self.redlock.wait_for(self.name)
 
     def eligible_nodes(self):
         return [node["eligible"] for node in self.status()["nodes"]]
@@ -63,8 +59,7 @@ def a_release_wakes_a_waiter(stage):
     waiter.mark()
     holder.stop()
     expect("the waiter", waiter.finish(), (0, "ran"))
-    if stage.redlock.mode != "fair":
-        expect_true("no quorum told it", waiter.was_told_by(stage.fleet.quorum()))
+    expect_true("no quorum told it", waiter.was_told_by(stage.fleet.quorum()))
 
 
 def renewals_keep_a_lock_beyond_its_ttl(stage):

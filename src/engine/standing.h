@@ -1,0 +1,20 @@
+/*
+ * A lock while its caller stands in line for it: carries out what core/stand wants, brings it what nodes hand over, and gives back what
+ * nobody wants.
+ */
+#ifndef RL_ENGINE_STANDING_H
+#define RL_ENGINE_STANDING_H
+
+#include "engine/operation.h"
+#include "wire/hand_over.h"
+
+void rl_standing_start(struct rl_operation *operation, const struct rl_stand_config *config);
+void rl_standing_event(struct rl_operation *operation, const struct rl_event *event);
+
+/* The key of a lock has changed at a node. Linear in those who stand in line. */
+void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length);
+
+/* A node has handed a lock over. */
+void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed);
+
+#endif

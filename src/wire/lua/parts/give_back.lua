@@ -1,0 +1,49 @@
+-- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, lock, order_key, fence_key, epoch_key and
+-- floor_key; owner; held and kept_order as they are kept here; and free(key), which deletes a lock.
+local broken = held == 'broken|' .. owner
+local ours = held == owner or broken
+local answer = broken and -5 or ours and 1 or held and 0 or -1
+if not kept_order then
+    if ours then
+        free(lock)
+    end
+    return answer
+end
+local random = string.sub(owner, 1, 32)
+-- include order.lua
+if order.id == random and order.given > 0 then
+    order.write(order.ticket, random, 0)
+end
+-- It may have both: a holder is given the lock at nodes where it still stood in line, too.
+if call('ZREM', base .. 'waiters', random) == 1 then
+    call('DEL', base .. random)
+end
+if not ours then
+    if answer == 0 or call('PTTL', lock) ~= -2 then
+        -- The last one has left: but for the ticket of the one that has the lock, nothing is worth remembering.
+        if order.id ~= string.sub(held or '', 1, 32) and call('PTTL', base .. 'waiters') == -2 then
+            call('DEL', order_key)
+        end
+        return answer
+    end
+end
+local kept = call('MGET', epoch_key, fence_key, floor_key)
+local epoch, last, floor = kept[1], kept[2], tonumber(kept[3] or '')
+local known = floor
+if last then
+    known = tonumber(last)
+end
+local given
+-- A node that must not vote hands nothing on either.
+if epoch and floor and floor >= 0 and floor < 9007199254740990 and known and known < 9007199254740990 then
+    local time = call('TIME')
+    local now = time[1] * 1000000 + time[2]
+    local stored = known > floor and known or floor
+    -- include number.lua
+    -- include hand_on.lua
+    given = hand_on()
+end
+if ours and not given then
+    free(lock)
+end
+return answer
