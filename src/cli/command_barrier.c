@@ -84,13 +84,22 @@ static int say_result(const struct waiting *waiting, const struct cli_session *s
     }
     if (report->result == REDLOCK_CANCELED && waiting->signal != 0)
         return CLI_EXIT_SIGNAL + waiting->signal;
-    int code = cli_failure_report_code(report);
+    int code = cli_failure_code(report->result);
     if (report->result == REDLOCK_TIMEOUT && options->conflict_exit_code != CLI_NOT_GIVEN)
         code = (int)options->conflict_exit_code;
     cli_output_fail(code, "%s: %s", name, report->line);
     if (report->result == REDLOCK_FORBIDDEN && cli_rights_find(session, fix, sizeof fix))
         cli_output_hint("fix", "on each node: %s", fix);
     return code;
+}
+
+/* One server that is named twice would be counted twice where parties come: that is a wrong configuration, as for every lock. */
+static int check_nodes(const struct cli_session *session, const char *name)
+{
+    redlock_report report = cli_session_report(session);
+
+    report.result = redlock_inspect(session->client, NULL, 0, &report);
+    return report.result == REDLOCK_INVALID ? cli_failure_asking(session, name, &report) : 0;
 }
 
 static int wait_for_all(struct waiting *waiting, const struct cli_session *session)
@@ -136,6 +145,8 @@ int cli_command_barrier(const struct cli_options *options)
         code = cli_session_open(&session, options);
     if (code == 0)
         code = cli_session_check_name(&session, options->words[0]);
+    if (code == 0)
+        code = check_nodes(&session, options->words[0]);
     if (code == 0)
         code = wait_for_all(&waiting, &session);
     cli_session_close(&session);

@@ -324,11 +324,11 @@ static redlock_result find_refusal(const struct barrier *barrier)
     }
     if (count - refusals < rl_quorum(count))
         return rl_ask_all_result(&barrier->ask, rl_node_set_count(barrier->heard), "have answered");
-    if (barrier->obstacle != REDLOCK_FORBIDDEN)
+    if (barrier->obstacle != REDLOCK_FORBIDDEN && barrier->obstacle != REDLOCK_INVALID)
         return REDLOCK_OK;
-    rl_report_error(barrier->ask.report, REDLOCK_FORBIDDEN, "the lock that opens it: %s",
+    rl_report_error(barrier->ask.report, barrier->obstacle, "the lock that opens it: %s",
                     barrier->obstacle_line);
-    return REDLOCK_FORBIDDEN;
+    return barrier->obstacle;
 }
 
 /* Time is over. */
