@@ -412,7 +412,7 @@ static void hear_noise(uint32_t node)
 /* The lock that somebody stands in line for, or was given last; NULL there is none. */
 static const redlock_lock *find_wanted(void)
 {
-    const struct rl_link *link = rl_list_first(&world.engine.standing);
+    struct rl_link *link = rl_list_first(&world.engine.standing);
     redlock_lock *const *handle = world.handles;
 
     if (link != NULL && draw_below(&world.from, 4) != 0)
