@@ -62,6 +62,8 @@ static const struct probe {
     {"+scan", ADVISABLE, {"SCAN", "x"}},
     {"+hget", BESIDE, {"HGET", a_key, "x"}},
     {"+hgetall", BESIDE, {"HGETALL", a_key}},
+    {"+hset", BESIDE, {"HSET", a_key, "x", "x", "x"}},
+    {"+hdel", BESIDE, {"HDEL", a_key, "x"}},
 };
 
 enum { PROBES = sizeof probes / sizeof probes[0] };

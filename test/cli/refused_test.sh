@@ -75,7 +75,7 @@ done
 grant
 exits 'typed, it lists' 0 list --config "$work/acl.conf"
 exits 'a barrier without rights ends' 77 barrier meet --parties 1 --config "$work/acl.conf"
-ok 'and says which are missing' matches "$err" "fix     on each node: ACL SETUSER locks \\+hget \\+hgetall '~redlock-mark:once:lock:\\*' '~redlock-mark:barrier:lock:\\*'"
+ok 'and says which are missing' matches "$err" "fix     on each node: ACL SETUSER locks \\+hget \\+hgetall \\+hset \\+hdel '~redlock-mark:once:lock:\\*' '~redlock-mark:barrier:lock:\\*'"
 grant
 exits 'typed, it opens' 0 barrier meet --parties 1 --config "$work/acl.conf"
 exits 'and once works' 0 once job --every 1h --config "$work/acl.conf" -- true
