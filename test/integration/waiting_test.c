@@ -96,7 +96,12 @@ static void a_change_on_a_minority_wakes_nobody(void **state)
     await(listener_count(&heard, "changed") == 1);
     assert_false(listener_heard(&heard, "round 2"));
     fleet_command(fleet, 1, "DEL", WANTED, NULL);
-    expect_woken_by_nodes(fleet, &waiter);
+    if (is_guarded()) { /* one that has a node looks who has the others, now and then */
+        have_it_and_close(&waiter);
+        assert_false(listener_heard(&heard, "round 2"));
+    } else {
+        expect_woken_by_nodes(fleet, &waiter);
+    }
     vacate(fleet);
 }
 

@@ -178,10 +178,11 @@ void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
-            int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
 
-            if (strncmp(key->key, "lock-", 5) == 0 && sim_attempt_of(world, key->value) == attempt &&
-                end_us > world->excused_us[worker->name])
+            if (strncmp(key->key, "lock-", 5) != 0 || sim_attempt_of(world, key->value) != attempt)
+                continue;
+            int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
+            if (end_us > world->excused_us[worker->name])
                 world->excused_us[worker->name] = end_us;
         }
     sim_judge_ended(world, worker);
