@@ -290,7 +290,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     enum rl_reading reading = rl_lock_reply_read(&command, bytes, length, &reply);
     bool voted;
 
-    if (pending->kind == RL_COMMAND_ACQUIRE && pending->replies == 2)
+    if ((pending->kind == RL_COMMAND_ACQUIRE || pending->kind == RL_COMMAND_EXTEND) && pending->replies == 2)
         proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_FAILED;
     if (proof == RL_PROOF_SAME && needs_another_form(session, pending, reading, reply.answer.cause)) {

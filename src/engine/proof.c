@@ -1,6 +1,6 @@
 /*
  * Is it still the same master that answers? A promotion breaks no connection: the question which master it is rides behind an
- * acquire now and then, and an answer that is not the right one keeps the vote, and those behind it, from counting.
+ * acquire or an adoption now and then, and an answer that is not the right one keeps the vote, and those behind it, from counting.
  */
 #include "engine/proof.h"
 
@@ -28,10 +28,12 @@ enum rl_proof rl_proof_read(const struct rl_engine *engine, uint32_t node, const
 /* Whether votes are on their way that rely on a question which was asked before them. */
 static bool expects_votes(struct rl_session *session)
 {
-    for (uint32_t i = 0; i < session->exchange.pending_count; i++)
-        if (rl_exchange_recent(&session->exchange, session->exchange.pending_count, i)->kind ==
-            RL_COMMAND_ACQUIRE)
+    for (uint32_t i = 0; i < session->exchange.pending_count; i++) {
+        uint8_t kind = rl_exchange_recent(&session->exchange, session->exchange.pending_count, i)->kind;
+
+        if (kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND)
             return true;
+    }
     return false;
 }
 

@@ -188,10 +188,17 @@ static bool send_together(struct rl_session *session, const redlock_lock *lock,
     return rl_exchange_enlist(exchange, exchange->enlisted == 0 ? RL_MANY_HEAD + size : size, pending);
 }
 
+/* Rule: who does not hold the lock yet relies on what the node remembers; so it must still be the master that was greeted. */
+static bool wants_proof(const redlock_lock *lock, enum rl_command_kind kind)
+{
+    return lock->engine->config.guarded &&
+           (kind == RL_COMMAND_ACQUIRE || (kind == RL_COMMAND_EXTEND && !holds(lock)));
+}
+
 static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_pending *pending)
 {
-    bool prove = pending->kind == RL_COMMAND_ACQUIRE && lock->engine->config.guarded &&
-                 rl_proof_due(lock->engine, session->node);
+    bool prove =
+        wants_proof(lock, (enum rl_command_kind)pending->kind) && rl_proof_due(lock->engine, session->node);
     struct rl_writer writer;
 
     if (!rl_exchange_reserve(&session->exchange, RL_COMMAND_ROOM + 6 * (size_t)lock->key_length, &writer))

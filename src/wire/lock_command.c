@@ -75,11 +75,14 @@ static void write_acquire(struct rl_writer *writer, const struct rl_lock_command
         write_plain_acquire(writer, command, full);
     else
         write_guarded_acquire(writer, command, full);
-    if (command->prove) {
-        rl_write_command(writer, 2);
-        rl_write_text(writer, "INFO");
-        rl_write_text(writer, "replication");
-    }
+}
+
+/* Behind the question itself: which master answered it. */
+static void write_proof(struct rl_writer *writer)
+{
+    rl_write_command(writer, 2);
+    rl_write_text(writer, "INFO");
+    rl_write_text(writer, "replication");
 }
 
 static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
@@ -287,4 +290,6 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
     case RL_COMMAND_PLACE:
         assert(!"written elsewhere");
     }
+    if (command->prove)
+        write_proof(writer);
 }

@@ -47,7 +47,7 @@ struct rl_lock_command {
     int64_t not_after_us;         /* ACQUIRE, EXTEND: in node time */
     bool holds;                   /* EXTEND: a holder asks, not somebody who would adopt it */
     bool repair;                  /* EXTEND: plant it again where it was lost; only a holder may */
-    bool prove;                   /* ACQUIRE: ask behind it which master it was that answered */
+    bool prove;                   /* ACQUIRE, EXTEND: ask behind it which master it was that answered */
     bool nameless;                /* PEEK: of no lock; asked is whether the node could store one */
     const struct rl_place *place; /* LEAVE, PRESENT, and ACQUIRE of a kind that stands in line: whose place */
     const struct rl_page *page;   /* PAGE: which one */

@@ -37,7 +37,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
 /* For the readers of kinds: {0, now, fence, pttl, owner}, the items after the first two; false: they are not that. */
 bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *reply);
 
-/* The second reply to an acquire with `prove`: whether it is still the master of that replication id. A node never has an
+/* The second reply to a question with `prove`: whether it is still the master of that replication id. A node never has an
  * old one again, so it was that master when it answered the acquire, too. */
 enum rl_proof {
     RL_PROOF_SAME,

@@ -170,11 +170,8 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker)
     check_alone(world, holding);
 }
 
-/* Nobody relies on it, but it is not free before its keys end. */
-void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
+void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
 {
-    uint32_t attempt = holding_of(world, worker)->attempt;
-
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
@@ -182,9 +179,14 @@ void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
             if (strncmp(key->key, "lock-", 5) != 0 || sim_attempt_of(world, key->value) != attempt)
                 continue;
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
-            if (end_us > world->excused_us[worker->name])
-                world->excused_us[worker->name] = end_us;
+            if (end_us > world->excused_us[name])
+                world->excused_us[name] = end_us;
         }
+}
+
+void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
+{
+    sim_judge_kept(world, worker->name, holding_of(world, worker)->attempt);
     sim_judge_ended(world, worker);
 }
 

@@ -445,6 +445,7 @@ static void end_adoption(struct sim_world *world, struct sim_worker *worker, str
         hold(world, worker, lock);
         sim_judge_adopted(world, worker);
     } else {
+        sim_judge_kept(world, worker->name, sim_attempt_of(world, rl_lock_owner(operation->lock)));
         become_idle(world, worker);
     }
 }

@@ -260,6 +260,8 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_extended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker);
+/* Nobody relies on it, but it is not free before its keys end: it was left to another process, or adopting it failed half-way. */
+void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt);
 void sim_judge_left(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
 void sim_judge_asked(void *world, struct sim_node *node, const char *owner);
