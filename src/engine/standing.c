@@ -310,46 +310,6 @@ static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_ov
     rl_holding_event(lock, &event);
 }
 
-/* Whether the node is being told already that this owner gives back what it has: that comes behind whatever it has told us. A lock that was won
- * on a quorum and given back at once is handed over by the others later. Linear in what is unanswered there. */
-static bool is_given_back(const struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed)
-{
-    struct rl_exchange *exchange = &engine->sessions[node].exchange;
-
-    for (uint32_t i = 0; i < exchange->pending_count; i++) {
-        const struct rl_pending *pending = rl_exchange_recent(exchange, exchange->pending_count, i);
-        const redlock_lock *lock = pending->subject;
-
-        if (pending->kind == RL_COMMAND_RELEASE && lock->owner_length == handed->owner_length &&
-            memcmp(rl_lock_owner(lock), handed->owner, handed->owner_length) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Nobody wants it any more. Whoever gave up has said so, but perhaps not to this node. */
-static void give_back(struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed)
-{
-    const struct rl_config *config = &engine->config;
-    redlock_spec spec = REDLOCK_SPEC_INIT;
-    redlock_lock *lock;
-
-    if (engine->closed || RL_PLANTED(engine, RL_PLANTED_UNWANTED_KEPT) ||
-        is_given_back(engine, node, handed) || handed->key_length <= config->key_prefix_length ||
-        handed->key_length > REDLOCK_NAME_MAX || handed->owner_length > RL_OWNER_MAX ||
-        memcmp(handed->key, config->key_prefix, config->key_prefix_length) != 0 ||
-        rl_key_reserved(handed->key, handed->key_length))
-        return;
-    spec.name = handed->key + config->key_prefix_length;
-    lock = rl_lock_create(engine, &spec, handed->key_length - config->key_prefix_length, handed->owner,
-                          handed->owner_length);
-    if (lock == NULL)
-        return; /* it ends by itself */
-    lock->stage = RL_LOCK_OVER;
-    rl_send_command(lock, node, RL_COMMAND_RELEASE, 0, NULL, false);
-    rl_lock_unref(lock);
-}
-
 void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
 {
     struct rl_event event = {.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node};
@@ -371,9 +331,11 @@ void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl
         rl_owned_find(engine, handed->key, handed->key_length, handed->owner, handed->owner_length);
 
     assert(node < engine->node_count);
+    /* Rule: what nobody here has is let be. Whoever gave up has told the node so, or will; whoever left a lock to another process may not take
+     * it away from there. */
     if (lock == NULL)
-        give_back(engine, node, handed);
-    else if (rl_operation_in_line(lock) != NULL)
+        return;
+    if (rl_operation_in_line(lock) != NULL)
         take_standing(lock->asking, node, handed);
     else if (lock->stage == RL_LOCK_HELD)
         take_held(lock, node, handed);

@@ -1,6 +1,6 @@
 /*
- * A lock while its caller stands in line for it: carries out what core/stand wants, brings it what nodes hand over, and gives back what
- * nobody wants.
+ * A lock while its caller stands in line for it: carries out what core/stand wants, and brings it what nodes hand over. What
+ * nobody here has is let be.
  */
 #ifndef RL_ENGINE_STANDING_H
 #define RL_ENGINE_STANDING_H

@@ -47,7 +47,6 @@ static const char *const bug_names[SIM_BUGS] = {
     "given-back-counts",
     "place-not-kept",
     "expiry-unseen",
-    "unwanted-kept",
     "queue-forgotten",
 };
 

@@ -77,7 +77,6 @@ enum sim_bug {
     SIM_BUG_GIVEN_BACK_COUNTS,  /* what an earlier attempt was given counts although it was given back */
     SIM_BUG_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
     SIM_BUG_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
-    SIM_BUG_UNWANTED_KEPT,      /* what is handed to somebody who gave up is not given back */
     SIM_BUG_QUEUE_FORGOTTEN, /* nobody follows a caller that gave up standing in line for others of its client */
     SIM_BUGS
 };
