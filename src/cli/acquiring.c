@@ -129,7 +129,9 @@ static void have_whole(struct cli_acquiring *acquiring)
 
     if (!spec->auto_extend || redlock_lock_validity_ms(acquiring->lock) >= (int64_t)spec->ttl_ms / 2)
         return;
-    result = redlock_extend(acquiring->lock, spec->ttl_ms, &acquiring->report);
+    do
+        result = redlock_extend(acquiring->lock, spec->ttl_ms, &acquiring->report);
+    while (result == REDLOCK_NO_QUORUM && redlock_lock_validity_ms(acquiring->lock) > 0);
     acquiring->report.result = result;
     acquiring->report.waited_ms = waited_ms;
     if (result != REDLOCK_OK)

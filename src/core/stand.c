@@ -371,8 +371,10 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     const struct rl_answer *answer = &event->answer;
+    bool heard = node->heard;
 
     note_exchange(node, event);
+    node->heard = false;
     if (answer->verdict == RL_GRANTED) {
         node->state = RL_STAND_HAS;
         node->fence = answer->fence;
@@ -393,6 +395,8 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
 
         node->look_at = rl_time_min(node->look_at, rl_time_add(event->now, pause));
     }
+    if (heard) /* behind this answer, but in front of the rest of the reply */
+        node->look_at = event->now;
 }
 
 /* While the fence is raised: a late grant counts if its number is the very fence; a node that has it no more does not. One with another number
@@ -471,7 +475,7 @@ static bool lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_ti
     return stand->config.renews && rl_time_since(now, given).us < ttl.us / 2;
 }
 
-/* While a question is under way there its answer will say the same: the connection keeps them in order. Where it cannot be known that
+/* While a question is under way there its answer will say the same, or it is asked once more. Where it cannot be known that
  * the node may vote, or for when the grant is, or that is not for long enough, the lock is asked for: to its owner it is granted again, for
  * the whole of its ttl. So it is where the node was not known to have it in line. */
 static void take_handed(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
@@ -480,6 +484,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     bool dated = node->node_us != 0 && event->answer.node_us >= node->node_us;
     struct rl_time given = dated ? handed_at(stand, node, event) : event->now;
 
+    node->heard = node->state == RL_STAND_ASKED;
     if (stand->phase != RL_STAND_WAITING || node->state == RL_STAND_ASKED || node->state == RL_STAND_HAS)
         return;
     stand->handed = true;

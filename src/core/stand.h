@@ -41,6 +41,7 @@ struct rl_stand_node {
     struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
     uint64_t fence;         /* HAS */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
+    bool heard;             /* ASKED: it handed the lock over before it answered */
     uint64_t seen_holder;   /* LINED: who had the lock there at the last look at a split; 0 there was none, */
     int64_t seen_ends_ms;   /* and until when, by the node's clock */
     struct rl_answer last;

@@ -282,12 +282,14 @@ static bool is_eligible(const struct rl_operation *operation, uint32_t node,
 
 static void take_standing(struct rl_operation *operation, uint32_t node, const struct rl_hand_over *handed)
 {
-    struct rl_event event = {.kind = RL_EVENT_HANDED,
-                             .now = operation->lock->engine->now,
-                             .node = node,
-                             .ttl = rl_span_ms(handed->ttl_ms),
-                             .eligible = is_eligible(operation, node, handed),
-                             .answer = {.fence = handed->fence, .node_us = handed->node_us}};
+    struct rl_event event = {
+        .kind = RL_EVENT_HANDED,
+        .now = operation->lock->engine->now,
+        .node = node,
+        .ttl =
+            rl_span_ms(handed->ttl_ms < operation->lock->ttl_ms ? handed->ttl_ms : operation->lock->ttl_ms),
+        .eligible = is_eligible(operation, node, handed),
+        .answer = {.fence = handed->fence, .node_us = handed->node_us}};
 
     rl_standing_event(operation, &event);
     if (operation->stand.nodes[node].state == RL_STAND_HAS)
@@ -313,7 +315,14 @@ static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_ov
 void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
 {
     struct rl_event event = {.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node};
+    const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
 
+    if (leader != NULL) { /* all others of its name queue behind it */
+        if (rl_operation_in_line(leader) != NULL && leader->asking->watches)
+            rl_standing_event(leader->asking, &event);
+        return;
+    }
+    /* Without memory for the table nobody leads. */
     for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing);
          left--) {
         struct rl_operation *operation =
@@ -335,6 +344,7 @@ void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl
      * it away from there. */
     if (lock == NULL)
         return;
+    engine->sessions[node].pushed = 0; /* it was asked for, so it is part of no flood */
     if (rl_operation_in_line(lock) != NULL)
         take_standing(lock->asking, node, handed);
     else if (lock->stage == RL_LOCK_HELD)

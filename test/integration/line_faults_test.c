@@ -92,6 +92,63 @@ static void a_node_that_forgot_its_line_changes_no_order(void **state)
     fleet_stop(fleet);
 }
 
+/* ---- what was handed over ---- */
+
+static bool is_at(struct fleet *fleet, int node, const char *owner)
+{
+    return strcmp(fleet_command(fleet, node, "GET", WANTED, NULL), owner) == 0;
+}
+
+/* It has to write something down about a lock that it handed over, and has no room for that. */
+static void full_nodes_release_what_they_handed_over(void **state)
+{
+    struct fleet *fleet = start_fleet(&(struct fleet_options){.node_count = NODES});
+    redlock_client *holder = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    struct waiter waiters[WAITERS];
+
+    (void)state;
+    give_back(stand_behind(fleet, holder, waiters));
+    await_end(&waiters[0], REDLOCK_OK);
+    for (int node = 0; node < NODES; node++)
+        fleet_command(fleet, node, "CONFIG", "SET", "maxmemory", "1", NULL);
+    expect_order(waiters);
+    redlock_client_close(holder);
+    for (int node = 0; node < NODES; node++)
+        await(is_at(fleet, node, "(nil)"));
+    fleet_stop(fleet);
+}
+
+/* Whoever leaves a lock to another process must not take it away from there: a node that was late hands it over to the one that left. */
+static void a_lock_that_was_left_is_not_given_back(void **state)
+{
+    struct fleet *fleet = start_fleet(&(struct fleet_options){.node_count = NODES});
+    redlock_client *holder = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_client *client = open_patient(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(holder, WANTED, LONG_TTL_MS);
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    struct waiter waiter;
+    char owner[REDLOCK_OWNER_MAX + 1];
+
+    (void)state;
+    start_waiting_for(&waiter, client, &spec);
+    await(line_is(fleet, 1));
+    fleet_freeze(fleet, 2);
+    redlock_release(lock, NULL);
+    redlock_lock_free(lock);
+    await_end(&waiter, REDLOCK_OK);
+    snprintf(owner, sizeof owner, "%s", redlock_lock_owner(waiter.lock, NULL));
+    redlock_lock_free(waiter.lock);
+    fleet_thaw(fleet, 2);
+    await(is_at(fleet, 2, owner));
+    give_back(take_lock(client, "another", LONG_TTL_MS)); /* behind whatever it has told the node */
+    await_all_nodes(client);
+    for (int node = 0; node < NODES; node++)
+        assert_true(is_at(fleet, node, owner));
+    redlock_client_close(holder);
+    redlock_client_close(client);
+    fleet_stop(fleet);
+}
+
 /* ---- nodes that cannot tell ---- */
 
 #define NO_RESP3 "rename-command HELLO \"\"\n"
@@ -165,6 +222,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_that_comes_back_finds_the_same_order),
         cmocka_unit_test(a_node_that_forgot_its_line_changes_no_order),
+        cmocka_unit_test(full_nodes_release_what_they_handed_over),
+        cmocka_unit_test(a_lock_that_was_left_is_not_given_back),
         cmocka_unit_test(a_node_without_resp3_is_asked_and_only_it),
         cmocka_unit_test(a_node_that_forbids_to_subscribe_is_asked_and_only_it),
         cmocka_unit_test(nodes_that_forbid_the_channel_are_asked),

@@ -607,6 +607,20 @@ static void a_hand_over_of_a_node_that_had_not_answered_is_confirmed(void **stat
 }
 
 /* One that waits for less than a question takes gets an answer to that one. */
+/* The node handed it over behind this answer, and in front of what was asked together with it. */
+static void a_hand_over_that_overtakes_the_answer_is_asked_for(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    handed(&story, 0, 1, 1, 7);
+    assert_int_equal(story.effects.acquire, 0);
+    answer(&story, 0, 2, lined(1, 99, 1));
+    timer(&story);
+    assert_int_equal(story.effects.acquire, rl_node_set_one(0));
+}
+
 static void a_short_wait_lasts_for_one_question(void **state)
 {
     struct rl_stand_config config = {.node_count = 3,
@@ -807,6 +821,7 @@ int main(void)
         cmocka_unit_test(a_node_that_cannot_tell_is_asked_now_and_then),
         cmocka_unit_test(a_hand_over_is_not_dated_after_it_was_heard_of),
         cmocka_unit_test(a_hand_over_of_a_node_that_had_not_answered_is_confirmed),
+        cmocka_unit_test(a_hand_over_that_overtakes_the_answer_is_asked_for),
         cmocka_unit_test(a_short_wait_lasts_for_one_question),
         cmocka_unit_test(time_that_runs_out_while_it_asks_again_is_still_a_busy_lock),
         cmocka_unit_test(time_that_runs_out_in_a_later_attempt_is_still_a_busy_lock),

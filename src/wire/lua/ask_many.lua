@@ -24,11 +24,11 @@ for i = 1, count do
     local k, a = 2 + i, 4 * i - 1
     local fence_key, order_key, lock = keys[k], keys[k + count], keys[k + 2 * count]
     local last, kept_order, holder = kept[k], kept[k + count], kept[k + 2 * count]
-    if seen[lock] then
+    if seen[lock] or seen[fence_key] then
         local again = call('MGET', fence_key, order_key, lock)
         last, kept_order, holder = again[1], again[2], again[3]
     end
-    seen[lock] = true
+    seen[lock], seen[fence_key] = true, true -- a and {a} share their fence
     answers[i] = refusal or ask(lock, fence_key, order_key, args[a], args[a + 1], args[a + 2], args[a + 3], last, kept_order, holder)
 end
 return answers

@@ -11,12 +11,13 @@ if not kept_order then
 end
 local random = string.sub(owner, 1, 32)
 -- include order.lua
-if order.id == random and order.given > 0 then
-    order.write(order.ticket, random, 0)
-end
--- It may have both: a holder is given the lock at nodes where it still stood in line, too.
+-- It may have both: a holder is given the lock at nodes where it still stood in line, too. This comes first, for a node that is full lets a
+-- script write only after something that needs no room.
 if call('ZREM', base .. 'waiters', random) == 1 then
     call('DEL', base .. random)
+end
+if order.id == random and order.given > 0 then
+    order.write(order.ticket, random, 0)
 end
 if not ours then
     if answer == 0 or call('PTTL', lock) ~= -2 then
