@@ -36,7 +36,7 @@ help:
 	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C and C++ files by .clang-format'
-	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two'
+	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two; ONLY=contention,waiting for these tables alone'
 	@echo 'make bench-against REV=...  two versions in one table; about seven minutes. AGAINST=--markdown, --turns 3, --only "1 caller"'
 	@echo 'make bench-peers           the same, and other lock libraries, each installed below build/peers; PEER=redsync,pottery for these alone'
 	@echo 'make model                 prove the models of the algorithm, and see each removed rule caught; a minute'
@@ -49,7 +49,7 @@ help:
 	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'
 	@echo 'make dashboard-test        the dashboard in a real Chromium, with axe; fetches a driver, and renews the picture in docs; minutes'
 	@echo 'make serve-contract        try the contract of redlock serve with schemathesis, which it fetches; a minute'
-	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like'
+	@echo 'make chaos SECONDS=60      break five real servers while processes lock, and judge their history; SEED= as you like; HANDOVERS=100000: until so many who waited had a lock'
 	@echo 'make chaos-mixed           the same with clients of the previous version among them; PREVIOUS= a revision as you like'
 	@echo 'make chaos-rollback        the same in four parts: clients of the previous version, both, clients of this one, and the previous ones again'
 	@echo 'make soak                  the same for a million lock operations, and 100000 seeds of the simulator; 20 minutes'
@@ -128,7 +128,7 @@ bench:
 	@tools/setup test
 	@tools/configure $(BUILD)/release -Dbuildtype=release
 	@ninja -C $(BUILD)/release bench-programs test/clock_shim.so
-	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(PEERS)
+	@$(WITH_SERVER) bench/run $(BUILD)/release/bench --results $(BUILD)/bench/results.json $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') $(PEERS)
 
 # What the library was before src/engine, unless another revision is named.
 REV ?= fb26b8f
@@ -158,7 +158,7 @@ chaos:
 	@tools/setup test
 	@tools/configure $(BUILD)
 	@ninja -C $(BUILD) $(CHAOS)
-	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(WITH_SERVER) test/chaos/run $(BUILD)/test --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(HANDOVERS),--hand-overs $(HANDOVERS))
 
 chaos-mixed chaos-rollback:
 	@tools/setup test

@@ -40,8 +40,8 @@ static bool read_option(struct bench *bench, int option, const char *value)
     case 'm':
         bench->mode = is_second(value, "plain", "guarded") ? BENCH_GUARDED : BENCH_PLAIN;
         return true;
-    case 'k':
-        bench->fair = is_second(value, "exclusive", "fair");
+    case 'a':
+        bench->renews = true;
         return true;
     case 'n':
         bench->nodes = value;
@@ -51,6 +51,9 @@ static bool read_option(struct bench *bench, int option, const char *value)
         return true;
     case 'r':
         bench->retry_ms = (unsigned)strtoul(value, NULL, 10);
+        return true;
+    case 't':
+        bench->ttl_ms = (uint32_t)strtoul(value, NULL, 10);
         return true;
     case 'l':
         bench->list_waits = true;
@@ -68,20 +71,22 @@ static bool read_option(struct bench *bench, int option, const char *value)
 
 struct bench bench_options(int argc, char **argv)
 {
-    struct bench bench = {
-        .nodes = "127.0.0.1:6379", .client_count = 1, .retry_ms = 200, .warm_up_s = 0.1, .measure_s = 0.5};
-    static const struct option words[] = {{"kind", required_argument, NULL, 'k'}, {0}};
+    struct bench bench = {.nodes = "127.0.0.1:6379",
+                          .client_count = 1,
+                          .retry_ms = 200,
+                          .ttl_ms = 1000,
+                          .warm_up_s = 0.1,
+                          .measure_s = 0.5};
     const char *slash;
     int option;
 
-    while ((option = getopt_long(argc, argv, "m:k:n:c:r:lw:s:", words, NULL)) != -1)
+    while ((option = getopt(argc, argv, "m:n:c:r:t:alw:s:")) != -1)
         if (!read_option(&bench, option, optarg))
             optind = argc;
     if (optind + 1 != argc || bench.client_count == 0)
-        bench_die(
-            "usage: %s [-m plain|guarded] [--kind exclusive|fair] [-n nodes] [-c clients] [-r retry-ms] [-l] "
-            "[-w warm-up] [-s seconds] workload",
-            argv[0]);
+        bench_die("usage: %s [-m plain|guarded] [-n nodes] [-c clients] [-r retry-ms] [-t ttl-ms] [-a] [-l] "
+                  "[-w warm-up] [-s seconds] workload",
+                  argv[0]);
     /* A folder before the workload is for the clock shim of the tests, which looks for its file in there. */
     slash = strrchr(argv[optind], '/');
     bench.workload = slash != NULL ? slash + 1 : argv[optind];

@@ -20,7 +20,8 @@ struct bench {
     const char *nodes; /* URLs, as redlock_options.nodes */
     unsigned client_count;
     unsigned retry_ms; /* naive_bench: the longest rest between two attempts */
-    bool fair;         /* contention: the fair kind of lock */
+    uint32_t ttl_ms;   /* contention: of the lock that all want */
+    bool renews;       /* contention: with auto-extend */
     bool list_waits;   /* print every wait, so that the figures of several processes can be put together */
     double warm_up_s;
     double measure_s;
@@ -67,7 +68,7 @@ void bench_add_cut_off(struct bench_samples *samples, int64_t ns);
 /* Both sides lock the same names, all of one length, and say the same of the holder, so that their bytes are alike. */
 #define BENCH_HOST "bench-host-1"
 #define BENCH_LOGIN "deploy"
-enum { BENCH_NAME_SIZE = 16, BENCH_CONTENTION_TTL_MS = 1000 };
+enum { BENCH_NAME_SIZE = 16 };
 void bench_name(char name[BENCH_NAME_SIZE], unsigned client);
 
 _Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -34,6 +34,7 @@ struct talk {
 
 struct contender {
     struct raw_fleet *fleet;
+    uint32_t ttl_ms;
     struct talk talks[RAW_NODES_MAX];
     struct rl_prng prng;
     struct rl_stand stand;
@@ -103,7 +104,7 @@ static void say(struct contender *contender, uint32_t number, enum rl_command_ki
                                       .key_length = strlen(contender->key),
                                       .owner = contender->owner,
                                       .owner_length = contender->owner_length,
-                                      .ttl_ms = BENCH_CONTENTION_TTL_MS,
+                                      .ttl_ms = contender->ttl_ms,
                                       .epoch = node->epoch,
                                       .fence = fence,
                                       .not_after_us = (int64_t)wall_us() + NODE_TIMEOUT_MS * 1000,
@@ -237,7 +238,7 @@ static bool is_owed_answers(const struct contender *contender)
 static void begin(struct contender *contender)
 {
     struct rl_stand_config config = {.node_count = contender->fleet->node_count,
-                                     .ttl = rl_span_ms(BENCH_CONTENTION_TTL_MS),
+                                     .ttl = rl_span_ms(contender->ttl_ms),
                                      .drift_ppm = 10000,
                                      .node_timeout = rl_span_ms(NODE_TIMEOUT_MS),
                                      .give_up_at = RL_TIME_NEVER,
@@ -309,7 +310,7 @@ int main(int argc, char **argv)
 {
     struct bench bench = bench_options(argc, argv);
     struct raw_fleet fleet = raw_fleet_open(&bench);
-    struct contender contender = {.fleet = &fleet, .ended = true};
+    struct contender contender = {.fleet = &fleet, .ttl_ms = bench.ttl_ms, .ended = true};
 
     if (bench.mode != BENCH_GUARDED)
         bench_die("only guarded nodes keep a line: say -m guarded");

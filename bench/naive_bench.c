@@ -66,7 +66,7 @@ static bool try_acquire(struct contender *contender)
 {
     for (unsigned i = 0; i < contender->node_count; i++)
         redisAppendCommand(contender->nodes[i], "SET %s %s NX PX %d", contender->name, contender->owner,
-                           BENCH_CONTENTION_TTL_MS);
+                           (int)contender->bench->ttl_ms);
     return count_yes(contender) > contender->node_count / 2;
 }
 

@@ -79,6 +79,13 @@ static void *call(void *context)
     return NULL;
 }
 
+static void on_lost(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    (void)context;
+    (void)lock;
+    bench_die("%s", report->line);
+}
+
 /* All want one name, and wait for it. What is still waited for at the end is given up and kept as a wait cut off. */
 static void *contend(void *context)
 {
@@ -88,8 +95,9 @@ static void *contend(void *context)
     int64_t asked_ns;
 
     spec.name = caller->name;
-    spec.ttl_ms = BENCH_CONTENTION_TTL_MS;
-    spec.kind = caller->bench->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
+    spec.ttl_ms = caller->bench->ttl_ms;
+    spec.auto_extend = caller->bench->renews;
+    spec.on_lost = caller->bench->renews ? on_lost : NULL;
     while ((asked_ns = bench_now_ns()) < caller->until_ns) {
         int64_t wait_ms = (caller->until_ns - asked_ns) / 1000000 + 1;
         redlock_result result = redlock_acquire(caller->client, &spec, wait_ms, &lock, NULL);
@@ -157,13 +165,6 @@ static void run_contention(void *subject, const struct bench *bench, int64_t unt
                            struct bench_samples *samples)
 {
     run_callers(subject, bench, until_ns, samples, contend);
-}
-
-static void on_lost(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    (void)context;
-    (void)lock;
-    bench_die("%s", report->line);
 }
 
 /* Another client has the lock all the time and renews it twice. */

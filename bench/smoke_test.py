@@ -77,9 +77,16 @@ def check_waiting(fleets, folder):
     check("waiters cost a node some commands", measured(fleets, run, folder)["node_commands_per_waiter"] > 0)
 
 
-def check_stopped(fleets, folder):
-    run = cases.contend(3, "processes", fleet="tcp 3", mode="guarded", oddity="stopped")
-    check("contenders beside one that is stopped take locks", measured(fleets, run, folder)["pairs"] > 0)
+def check_gone(fleets, folder):
+    for oddity in ("stopped", "killed"):
+        run = cases.contend(3, "processes", fleet="tcp 3", mode="guarded", oddity=oddity)
+        check(f"contenders beside one that is {oddity} take locks", measured(fleets, run, folder)["pairs"] > 0)
+
+
+def check_default_ttl(fleets, folder):
+    run = cases.contend(2, "processes", fleet="tcp 3", mode="guarded", ttl_ms=cases.DEFAULT_TTL_MS)
+    for run in (run, cases.handed_on(run)):
+        check(f"{run.program}: contenders for a long TTL take locks", measured(fleets, run, folder)["pairs"] > 0)
 
 
 def check_tables(fleets, folder):
@@ -95,8 +102,8 @@ def check_tables(fleets, folder):
 def main():
     folder = tempfile.mkdtemp(prefix="redlock-bench-")
     fleets = None
-    checks = (check_runs, check_proxy, check_late_clock, check_held, check_waiting, check_stopped, check_tables)
-    print(f"1..{len(RUNS) + 7}")
+    checks = (check_runs, check_proxy, check_late_clock, check_held, check_waiting, check_gone, check_default_ttl, check_tables)
+    print(f"1..{len(RUNS) + 10}")
     try:
         fleets = nodes.Fleets(pathlib.Path(sys.argv[1]), folder, nodes=3, spares=0)
         for each in checks:

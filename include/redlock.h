@@ -190,7 +190,7 @@ typedef struct redlock_node_report {
 typedef struct redlock_waiter {
     size_t size;        /* sizeof(redlock_waiter) */
     uint32_t count;     /* callers of that client that wait for it together */
-    uint32_t place;     /* in the line of a fair lock, 1 is the next; 0 waits for an ordinary one */
+    uint32_t place;     /* in line, 1 is the next; 0 stands in none, as older versions do */
     redlock_holder who; /* since_ms: since when they wait; the id is empty */
 } redlock_waiter;
 
@@ -304,8 +304,10 @@ typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redl
 
 /* Which waiter comes next. More kinds may come; a library that does not know one returns REDLOCK_INVALID. */
 typedef enum redlock_kind {
-    REDLOCK_EXCLUSIVE = 0, /* callers of one client in their order; between clients the quickest one */
-    REDLOCK_FAIR = 1, /* everybody in the order of asking, whichever client they are of; guarded mode only */
+    /* Guarded mode: everybody in the order of asking. Plain mode: callers of one client in their order; between clients the quickest. */
+    REDLOCK_EXCLUSIVE = 0,
+    REDLOCK_FAIR =
+        1, /* the same in guarded mode; plain clients refuse it, for they could not keep the order */
     /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
      * REDLOCK_EXCLUSIVE. Only with REDLOCK_FORMAT_REDISSON in this version. */
     REDLOCK_SHARED = 2
@@ -313,13 +315,13 @@ typedef enum redlock_kind {
 
 /* The lock a caller wants. */
 typedef struct redlock_spec {
-    size_t size;          /* sizeof(redlock_spec) */
-    redlock_kind kind;    /* default REDLOCK_EXCLUSIVE; a fair lock and an exclusive one exclude each other */
-    const char *name;     /* any bytes */
-    size_t name_length;   /* default strlen(name) */
-    uint32_t ttl_ms;      /* how soon a dead holder is noticed; default 15000, or max_ttl_ms if less */
-    uint32_t auto_extend; /* 1: renew it until it is released; needs on_lost */
-    uint32_t renew_ms;    /* time between renewals; default ttl_ms / 3 */
+    size_t size;             /* sizeof(redlock_spec) */
+    redlock_kind kind;       /* default REDLOCK_EXCLUSIVE */
+    const char *name;        /* any bytes */
+    size_t name_length;      /* default strlen(name) */
+    uint32_t ttl_ms;         /* how soon a dead holder is noticed; default 15000, or max_ttl_ms if less */
+    uint32_t auto_extend;    /* 1: renew it until it is released; needs on_lost */
+    uint32_t renew_ms;       /* time between renewals; default ttl_ms / 3 */
     uint32_t max_extensions; /* renewals and extends together; default no limit */
     int64_t max_hold_ms;     /* lost at this age whatever happens; default no limit */
     uint32_t unbound;        /* 1: keep renewing when the acquiring thread exits; async locks always are */

@@ -3,7 +3,10 @@
  * by. Every node keeps which terms were announced to it. Exclusion only; fences and the floor are in guard.pml.
  *
  * Client LONG announces its term at a node before it asks there, and a node that forgot is told the terms by a quorum before it
- * votes. Client BRIEF's locks are covered by every quarantine. Time is in four rules, each marked below.
+ * votes. Client BRIEF's locks are covered by every quarantine. Time is in five rules, each marked below.
+ *
+ * Where no quorum remembers, a node is told by a client that heard all nodes but one, whatever they know: then it is the client's own memory
+ * that counts. Clients keep what nodes tell them of terms, and ask all nodes as soon as one has forgotten.
  */
 #ifndef N
 #define N 3
@@ -40,9 +43,11 @@ typedef node_type {
     bit epoch;     /* it has not forgotten since that announcement */
     bit wanted;    /* the slow sweep is for this node */
     bit heard;     /* and has heard this one */
+    bit unnoticed; /* it forgot, and clients have not come by yet */
 }
 node_type node[N];
 byte phase[C];
+bit recalled; /* the term of LONG, by every client that may tell a node of it */
 bit told; /* the slow sweep has heard of the term */
 
 hidden byte i, x, y;
@@ -56,6 +61,16 @@ hidden byte i, x, y;
 #define SOURCE(n) FIT_ON(n)
 #endif
 #define HEARD_ON(n) (node[n].heard)
+#define UNNOTICED(n) (node[n].unnoticed)
+#define ONE_OTHER(n) ((n + 1) % N)
+#define THE_OTHER(n) ((n + 2) % N)
+#ifdef ONE_OUT_OF_REACH
+#define FEW_REMEMBER true
+#define REMEMBERED_BY(n) (FIT_ON(n) && node[n].knows && n != THE_OTHER(0))
+#else
+#define FEW_REMEMBER (COUNT(FIT_ON) < QUORUM)
+#define REMEMBERED_BY(n) (FIT_ON(n) && node[n].knows)
+#endif
 #ifdef TERM_FROM_FEW
 #define ENOUGH (QUORUM - 1)
 #else
@@ -68,8 +83,21 @@ hidden byte i, x, y;
 #else
 #define ROUND_PASSED(n) (!(node[n].owed[LONG] && phase[LONG] == ASK))
 #endif
+/* Time: clients notice that a node forgot, and have heard the others after the round that was under way, before its quarantine is over and
+ * before another one forgets. The latter is assumed, not brought about: all nodes may be wiped at once. */
+#if defined(HEARD_ONCE) || defined(LATE_ANNOUNCEMENT)
+#define HEARD_LAST true
+#else
+#define HEARD_LAST (phase[LONG] != ASK)
+#endif
+#ifdef ALL_AT_ONCE
+#define MAY_FORGET(n) true
+#else
+#define MAY_FORGET(n) (COUNT(UNNOTICED) == node[n].unnoticed)
+#endif
 /* Time: a node that knows the term sits it out, counted from when it forgot. Any quarantine covers brief locks. */
-#define SAT_OUT(n) (!node[n].owed[BRIEF] && ROUND_PASSED(n) && !(node[n].knows && node[n].owed[LONG]))
+#define SAT_OUT(n) \
+    (!node[n].owed[BRIEF] && !node[n].unnoticed && ROUND_PASSED(n) && !(node[n].knows && node[n].owed[LONG]))
 /* Time: a term fades when every lock that rests on its latest announcement is over. */
 #ifdef FADE_EARLY
 #define MAY_FADE(n) true
@@ -89,7 +117,8 @@ hidden byte i, x, y;
 #define tell(what, a, b) skip
 #define RANK(n) \
     (((((((((node[n].holder * 4 + node[n].line[0]) * 4 + node[n].line[1]) * 4 + node[n].fitness) * 2 + node[n].owed[0]) * 2 + \
-        node[n].owed[1]) * 2 + node[n].knows) * 2 + node[n].announced) * 2 + node[n].epoch) * 4 + node[n].wanted * 2 + node[n].heard)
+        node[n].owed[1]) * 2 + node[n].knows) * 2 + node[n].announced) * 2 + node[n].epoch) * 8 + node[n].wanted * 4 + node[n].heard * 2 + \
+        node[n].unnoticed)
 #define swap(field) x = node[i].field; node[i].field = node[i + 1].field; node[i + 1].field = x
 inline sort_nodes()
 {
@@ -109,6 +138,7 @@ inline sort_nodes()
             swap(epoch);
             swap(wanted);
             swap(heard);
+            swap(unnoticed);
             i = 0
         :: else -> i++
         fi
@@ -218,6 +248,18 @@ proctype announcer(byte n)
 }
 #endif
 
+/* Time: clients keep a term for as long as nodes do. */
+proctype memory()
+{
+    do
+    :: d_step {
+        recalled && phase[LONG] == REST && !node[0].announced && !node[1].announced && !node[2].announced ->
+        tell("clients: the term fades (%d, %d)\n", 0, 0);
+        recalled = 0
+    }
+    od
+}
+
 inline end_sweep()
 {
     told = 0;
@@ -252,6 +294,7 @@ inline forget(n)
     node[n].holder = FREE;
     node[n].knows = 0;
     node[n].epoch = 0;
+    node[n].unnoticed = 1;
     node[n].fitness = QUARANTINED;
 #ifndef TERM_FOR_ANY_EPOCH
     if
@@ -266,9 +309,18 @@ proctype guard(byte n)
     do
     /* A node may forget again while it sits out: what it was told meanwhile is gone. */
     :: d_step {
-        node[n].fitness != QUARANTINED || node[n].knows ->
+        (node[n].fitness != QUARANTINED || node[n].knows) && MAY_FORGET(n) ->
         tell("node %d forgets (it knew: %d)\n", n, node[n].knows);
         forget(n);
+        sort_nodes()
+    }
+    :: d_step {
+        node[n].unnoticed && HEARD_LAST ->
+        node[n].unnoticed = 0;
+#ifndef NO_CLIENT_MEMORY
+        recalled = recalled || REMEMBERED_BY(ONE_OTHER(n)) || REMEMBERED_BY(THE_OTHER(n));
+#endif
+        tell("clients notice that node %d forgot, and hear the others: %d\n", n, recalled);
         sort_nodes()
     }
     :: d_step {
@@ -314,6 +366,15 @@ proctype guard(byte n)
         learn(n, x);
         sort_nodes()
     }
+    /* No quorum remembers: those that do are heard, however few, and floors come from clocks. That no node which remembers is out of reach
+     * then is assumed, too: a node that cannot be heard is taken for one that forgot. */
+    :: d_step {
+        node[n].fitness == UNTOLD && FEW_REMEMBER ->
+        x = recalled || REMEMBERED_BY(ONE_OTHER(n)) || REMEMBERED_BY(THE_OTHER(n));
+        tell("node %d is told the terms without a quorum: %d\n", n, x);
+        learn(n, x);
+        sort_nodes()
+    }
     :: d_step {
         node[n].wanted ->
         tell("sweep for node %d is given up (%d)\n", n, 0);
@@ -344,6 +405,7 @@ init {
         for (b : 0 .. C - 1) {
             run client(b)
         }
+        run memory();
         for (a : 0 .. N - 1) {
             run guard(a);
             run keys(a);

@@ -15,8 +15,9 @@ class Run:
     fault: str = ""       # "freeze 1", "kill 2": nodes
     processes: int = 1    # contention: each of them has so many clients
     oddity: str = ""      # contention: "behind" one process's clock is 50 ms late, "killed" one is killed half-way, "stopped" it is stopped
-    kind: str = "exclusive"
     retry_ms: int = 200   # naive contenders
+    ttl_ms: int = 1000    # contention
+    renews: bool = False  # likewise: with auto-extend
     length: float = 1     # times the seconds of a run
     seconds: float = 0    # or exactly so many
 
@@ -46,6 +47,7 @@ HELD = Run("held_bench", "held", seconds=5)  # a third of the TTL: every lock is
 EVERY = 5  # turns, for what has a target
 FAULT_LENGTH = 3  # goes on well after a frozen node has become a silent one
 CONTENTION_LENGTH = 2.5
+DEFAULT_TTL_MS = 15000  # longer than the second for which a node gives the lock to a waiter: it has to be asked for the rest
 
 
 def raw(run):
@@ -98,21 +100,31 @@ def itself_rows():
 def contend(contenders, how, **changes):
     """As threads of one process, or as so many processes."""
     share = {"clients": contenders} if how == "threads" else {"processes": contenders}
-    return Run("redlock_bench", "contend", length=CONTENTION_LENGTH, **share, **changes)
+    slow = contenders > 16 and changes.get("fleet", "").startswith("1ms")  # else one turn more or less is more than 5 %
+    return Run("redlock_bench", "contend", length=(4 if slow else 1) * CONTENTION_LENGTH, **share, **changes)
 
 
 def fifo(run):
     return run.but(program="raw_bench", workload="fifo", clients=run.clients * run.processes, processes=1,
-                   kind="exclusive", fault="", oddity="", fleet=run.fleet.replace("spare", "tcp"))
+                   fault="", oddity="", ttl_ms=Run.ttl_ms, renews=False, fleet=run.fleet.replace("spare", "tcp"))
 
 
 def handed_on(run):
     """A bare program that stands in line at the nodes, which hand the lock on."""
-    return run.but(program="hand_over_bench", mode="guarded", kind="exclusive", fault="", oddity="")
+    return run.but(program="hand_over_bench", mode="guarded", fault="", oddity="", renews=False)
 
 
 def naive(run, retry_ms):
-    return run.but(program="naive_bench", retry_ms=retry_ms, mode="plain", kind="exclusive", fault="", oddity="")
+    return run.but(program="naive_bench", retry_ms=retry_ms, mode="plain", fault="", oddity="")
+
+
+def default_ttl_rows(run, how):
+    """A node hands the lock over for a second, and has to be asked for the rest; with auto-extend that may come later."""
+    for words, renews in (("", False), (", auto-extend", True)):
+        run = run.but(ttl_ms=DEFAULT_TTL_MS, renews=renews)
+        yield Row("contention", f"16 {how}, TTL 15 s{words}", run, fifo(run), "fifo", 3)
+        if how == "processes":
+            yield Row("contention", f"16 {how}, TTL 15 s{words}", run, handed_on(run), "hand-over", 3)
 
 
 def contention_rows():
@@ -125,6 +137,8 @@ def contention_rows():
                 yield Row("contention", f"{contenders} {how}", run, fifo(run), "fifo", turns)
                 if how == "processes":
                     yield Row("contention", f"{contenders} {how}", run, handed_on(run), "hand-over", turns)
+                if contenders == 16:
+                    yield from default_ttl_rows(run, how)
         for how in ("threads", "processes"):
             run = contend(16, how, fleet=fleet)
             yield Row("contention", f"16 {how}", run, fifo(run), "fifo", 1)
@@ -203,6 +217,16 @@ def target(words, sign, value, subject, base, figure, part="ratio"):
     return Target(words, sign, value, Row("", "", subject, base), figure, part)
 
 
+def default_ttl_targets(near, far_away):
+    """The same as for a TTL of a second: the hand-over must not be good only for those who ask for little."""
+    for table, words, share in ((near, "", 0.33), (far_away, ", 1 ms", 0.9)):
+        run = table["processes", 16].but(ttl_ms=DEFAULT_TTL_MS)
+        yield target(f"16 processes, TTL 15 s{words}, acquisitions/s / bare hand-over", ">=", 0.8, run, handed_on(run), "pairs_per_s")
+        for more, renews in (("", False), (", auto-extend", True)):
+            run = run.but(renews=renews)
+            yield target(f"16 processes, TTL 15 s{more}{words}, acquisitions/s / fifo", ">=", share, run, fifo(run), "pairs_per_s")
+
+
 def targets():
     guarded = LONE.but(mode="guarded")
     far = LONE.but(fleet="1ms 5")
@@ -234,10 +258,11 @@ def targets():
         target("16 processes on one name, acquisitions/s / fifo", ">=", 0.33, processes, fifo(processes), pairs),
         *(target(f"{count} processes, 1 ms, acquisitions/s / fifo", ">=", 0.9, far_away["processes", count],
                  fifo(far_away["processes", count]), pairs) for count in (16, 64)),
+        *default_ttl_targets(near, far_away),
         target("16 threads on one name, acquisitions/s / fifo", ">=", 0.75, threads, fifo(threads), pairs),
         target("16 threads, 1 ms, acquisitions/s / fifo", ">=", 0.9, far_away["threads", 16], fifo(far_away["threads", 16]), pairs),
-        *(target(f"{count} {how}, least / most", ">=", 0.95, run, None, "least_of_most", "subject")
-          for (how, count), run in near.items()),
+        *(target(f"{count} {how}{words}, least / most", ">=", 0.95, run, None, "least_of_most", "subject")
+          for table, words in ((near, ""), (far_away, ", 1 ms")) for (how, count), run in table.items()),
         *(target(f"{label}, least / most of the living", ">=", 0.95, run, None, "least_of_most", "subject")
           for label, run in odd_runs().items()),
         target("16 processes, wait p99 / naive 200 ms", "<=", 0.05, processes, naive(processes, 200), p99),

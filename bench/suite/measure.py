@@ -24,8 +24,9 @@ class Skipped(Exception):
 def command(fleets, run, seconds, folder=None):
     """The folder is where the clock shim looks for its file, when it is preloaded: it takes the first argument's."""
     words = [str(fleets.programs / run.program), f"{folder}/{run.workload}" if folder else run.workload,
-             "-m", run.mode, "-n", fleets.urls(run.fleet), "-c", str(run.clients), "-s", str(run.seconds or seconds * run.length),
-             "--kind", run.kind, "-r", str(run.retry_ms)]
+             "-m", run.mode, "-n", fleets.urls(run.fleet), "-c", str(run.clients), "-s", str(run.seconds or seconds * run.length)]
+    if run.workload == "contend":
+        words += ["-r", str(run.retry_ms), "-t", str(run.ttl_ms), *(["-a"] if run.renews else [])]
     return words + ["-l"] if run.processes > 1 else words
 
 
@@ -113,6 +114,10 @@ def measure(fleets, run, seconds, folder):
             fleets.break_nodes(run.fleet, run.fault)
         nodes_s = 0 if run.fault else reset_statistics(nodes)
         lines = collect(run, processes, seconds)
+    except Skipped:
+        end(processes)
+        remove_locks(nodes)  # what those had who were ended
+        raise
     finally:
         end(processes)
         if broken:

@@ -224,7 +224,7 @@ static void quote_rights(const char *rights, char *text, size_t size)
     text[0] = '\0';
     while (*rights != '\0' && used + 1 < size) {
         size_t length = strcspn(rights, " ");
-        bool pattern = *rights == '~' || memchr(rights, '|', length) != NULL;
+        bool pattern = *rights == '~' || *rights == '&' || memchr(rights, '|', length) != NULL;
         used += (size_t)snprintf(text + used, size - used, " %s%.*s%s", pattern ? "'" : "", (int)length,
                                  rights, pattern ? "'" : "");
         rights += length;
@@ -243,7 +243,8 @@ static void check_rights(struct cli_doctor *doctor, uint32_t node)
         {one->facts.missing_rights, "rights",
          "locks need them: without, the node has no vote or fails half-way", CLI_WEIGHT_WARNING},
         {one->facts.advisable_rights, "advisable-rights",
-         "without them waiters are not notified of a release and ask again and again, and init and list see no locks",
+         "without them waiters are not told that they have the lock or that it is free and ask again and again, and init and list see no "
+         "locks",
          CLI_WEIGHT_NOTE},
     };
 

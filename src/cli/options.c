@@ -47,7 +47,7 @@ static const struct cli_option table[] = {
     {"max-time", '\0', CLI_VALUE_DURATION, AT(max_time_ms), CLI_RUN | CLI_ONCE, "DUR",
      "stop CMD after DUR (exit code 124)"},
     {"kind", '\0', CLI_VALUE_CHOICE, AT(kind), TAKING | CLI_ELECT, "exclusive|fair",
-     "the next holder: the quickest (exclusive), or first come, first served (fair)"},
+     "both mean the order of asking; plain nodes keep none, and refuse fair"},
     {"shared", 's', CLI_VALUE_NONE, AT(shared), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND, NULL,
      "hold it together with other readers (--format redisson only)"},
     {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL,

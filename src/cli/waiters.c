@@ -59,6 +59,52 @@ uint32_t cli_waiters_count_others(const redlock_report *report)
     return report->waiting > ours ? report->waiting - ours : 0;
 }
 
+uint32_t cli_waiters_place(const redlock_report *report)
+{
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++)
+        if (waiter.place > 0 && cli_waiters_is_us(&waiter.who))
+            return waiter.place;
+    return 0;
+}
+
+/* How many in line are named, when there are more: we are somewhere behind them. */
+static uint32_t count_before_unnamed(const redlock_report *report)
+{
+    redlock_waiter waiter = REDLOCK_WAITER_INIT;
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++)
+        last = waiter.place > last ? waiter.place : last;
+    return report->waiting > count_named(report) ? last : 0;
+}
+
+static const char *ordinal_ending(uint32_t number)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+    bool teen = number / 10 % 10 == 1;
+
+    return teen || number % 10 > 3 ? endings[0] : endings[number % 10];
+}
+
+void cli_waiters_describe_us(const redlock_report *report, char *text, size_t size)
+{
+    uint32_t place = cli_waiters_place(report), before = count_before_unnamed(report),
+             others = cli_waiters_count_others(report);
+
+    text[0] = '\0';
+    if (place > 0 && report->waiting > place)
+        snprintf(text, size, "%u%s in line, %u behind", place, ordinal_ending(place),
+                 report->waiting - place);
+    else if (place > 0)
+        snprintf(text, size, "%u%s in line", place, ordinal_ending(place));
+    else if (before > 0)
+        snprintf(text, size, "%u%s in line or later", before + 1, ordinal_ending(before + 1));
+    else if (others > 0)
+        snprintf(text, size, "%u waiting", others);
+}
+
 /* Since when the first of them waits; 0 when none of them says. */
 static int64_t find_longest(const redlock_report *report)
 {

@@ -19,7 +19,13 @@ bool cli_waiters_is_us(const redlock_holder *who);
 /* How many of the waiters are not us. */
 uint32_t cli_waiters_count_others(const redlock_report *report);
 
-/* Prints them to stdout, those of a fair lock in their order; nothing when nobody waits. */
+/* Our place in line, 1 being the next; 0: nobody knows, or it is behind all who are named. */
+uint32_t cli_waiters_place(const redlock_report *report);
+
+/* "3rd in line, 2 behind", or how many wait where there is no line; "" when nobody but us is known to. */
+void cli_waiters_describe_us(const redlock_report *report, char *text, size_t size);
+
+/* Prints them to stdout, those in line in their order; nothing when nobody waits. */
 void cli_waiters_print(const redlock_report *report);
 
 /* All that are named, as an array. */

@@ -84,15 +84,14 @@ static bool describe_ineligible(const struct cli_waiting *waiting, char *text, s
     return false;
 }
 
-/* " · 2 waiting", when there are others. */
-static void add_others(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
+/* " · 3rd in line, 2 behind", as far as it is known. */
+static void add_place(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
 {
-    uint32_t others = cli_waiters_count_others(&waiting->report);
-    char words[32];
+    char words[64];
 
-    if (others == 0)
+    cli_waiters_describe_us(&waiting->report, words, sizeof words);
+    if (words[0] == '\0')
         return;
-    snprintf(words, sizeof words, "%u waiting", others);
     add(text, size, dot);
     add(text, size, words);
 }
@@ -116,10 +115,10 @@ static void describe_unheld(const struct cli_waiting *waiting, const struct cli_
         add(text, size, "free ");
         add(text, size, words);
     }
-    add_others(waiting, dot, text, size);
+    add_place(waiting, dot, text, size);
 }
 
-/* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing · 2 waiting", or why nobody can tell. */
+/* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing · 3rd in line", or why nobody can tell. */
 static void describe(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
 {
     const redlock_report *report = &waiting->report;
@@ -148,7 +147,7 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
         add(text, size, cli_text_span(report->holder_ttl_left_ms).text);
         add(text, size, waiting->renewing ? " left, renewing" : " left");
     }
-    add_others(waiting, dot, text, size);
+    add_place(waiting, dot, text, size);
 }
 
 static void draw(struct cli_waiting *waiting, int64_t now)
@@ -221,16 +220,20 @@ static void stop_asking(struct cli_waiting *waiting)
         redlock_client_process(waiting->session->client);
 }
 
+/* That we wait, and whenever our place in line is found to be another one. */
 static void tell_program(struct cli_waiting *waiting)
 {
-    json_t *more = json_pack("{s:o, s:s, s:I}", "holder", cli_output_holder(&waiting->report.holder),
-                             "result", redlock_result_name(waiting->report.result), "others",
-                             (json_int_t)cli_waiters_count_others(&waiting->report));
+    uint32_t place = cli_waiters_place(&waiting->report);
+    json_t *more;
 
-    if (waiting->events == NULL)
-        json_decref(more);
-    else
-        cli_events_emit(waiting->events, "waiting", more);
+    if (waiting->events == NULL || (waiting->shown && place == waiting->place))
+        return;
+    more = json_pack("{s:o, s:s, s:I, s:o}", "holder", cli_output_holder(&waiting->report.holder), "result",
+                     redlock_result_name(waiting->report.result), "others",
+                     (json_int_t)cli_waiters_count_others(&waiting->report), "place",
+                     place > 0 ? json_integer(place) : json_null());
+    cli_events_emit(waiting->events, waiting->shown ? "moved" : "waiting", more);
+    waiting->place = place;
 }
 
 void cli_waiting_tick(struct cli_waiting *waiting)
@@ -250,7 +253,7 @@ void cli_waiting_tick(struct cli_waiting *waiting)
         waiting->next_ask_ms = now + (cli_output_is_live() ? ASK_LIVE_MS : ASK_LOG_MS);
     if (!answered && !waiting->shown) /* nothing is known yet */
         return;
-    if (!waiting->shown)
+    if (answered)
         tell_program(waiting);
     if (cli_output_is_live()) {
         draw(waiting, now);

@@ -18,8 +18,9 @@ struct cli_waiting {
     const char *name;
     struct cli_events *events; /* may be NULL */
     int64_t started_ms, next_ask_ms, next_draw_ms;
-    bool shown;    /* somebody was told that we wait */
-    bool renewing; /* the holder's time left went up since it was last asked for */
+    bool shown;     /* somebody was told that we wait */
+    uint32_t place; /* that programs were told last; 0: none */
+    bool renewing;  /* the holder's time left went up since it was last asked for */
     unsigned frame;
     redlock_report report;   /* of the last question */
     redlock_request request; /* the one that is under way, if `asking` */

@@ -207,6 +207,8 @@ static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_
     struct rl_span latency = rl_time_since(engine->now, pending->sent);
 
     rl_examine_read(&command, bytes, length, &engine->facts[node]);
+    if (engine->sessions[node].hearing_right != NULL)
+        rl_examine_advise(&engine->facts[node], engine->sessions[node].hearing_right);
     rl_record_inability(engine, node,
                         &(struct rl_lock_reply){.answer.cause = engine->facts[node].refused,
                                                 .error = engine->facts[node].refusal,
@@ -280,7 +282,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     bool voted;
 
     if (pending->kind == RL_COMMAND_ACQUIRE && pending->replies == 2)
-        proof = rl_proof_read(engine, session->node, pending->sent, bytes, length);
+        proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_FAILED;
     if (proof == RL_PROOF_SAME && needs_another_form(session, pending, reading, reply.answer.cause)) {
         send_again(lock, session->node, pending, reading != RL_READING_ANSWER);

@@ -204,18 +204,21 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
     struct rl_engine *engine = operation->lock->engine;
     struct rl_acquire_config config;
 
-    if (operation->lock->kind->stands_in_line && wait_ms != 0) {
-        struct rl_stand_config in_line = stand_config(engine, spec, operation->started, wait_ms);
-
-        rl_standing_start(operation, &in_line);
-        return;
-    }
     config = acquire_config(engine, spec, operation->started, wait_ms, peek);
     if (operation->lock->kind->is_shared)
         config.watch = true;
-    else if (!operation->lock->kind->stands_in_line)
+    else
         rl_queue_join(operation, wait_ms != 0, &config);
-    rl_acquisition_start(operation, &config);
+    if (!operation->lock->kind->stands_in_line || wait_ms == 0) {
+        rl_acquisition_start(operation, &config);
+        return;
+    }
+    /* Behind others of this client it waits as any acquisition does; the first of them stands in line. */
+    operation->stand.config = stand_config(engine, spec, operation->started, wait_ms);
+    if (config.queued)
+        rl_acquisition_start(operation, &config);
+    else
+        rl_standing_start(operation);
 }
 
 /* A fleet in which one server stands twice tolerates less than its operator thinks: say so instead of going on. */

@@ -125,7 +125,8 @@ static void remember_terms(struct rl_engine *engine, const struct rl_terms *term
         rl_terms_add(&engine->terms, terms->each[i]);
 }
 
-/* A node has forgotten: what the others know of terms is heard while they know it, and not only when its quarantine ends. */
+/* A node has lost its data: what the others know of terms is heard while they know it, and not only when its quarantine ends. It is heard
+ * again whenever that node is asked, for a round that was under way may have announced its term only afterwards. */
 static void hear_others(struct rl_engine *engine, uint32_t forgetful)
 {
     for (uint32_t node = 0; node < engine->node_count; node++)
@@ -247,11 +248,10 @@ static void take_admitted(struct rl_engine *engine, uint32_t node, const struct 
     remember_terms(engine, &admitted->terms);
     rl_text_copy(guard->record, sizeof guard->record, admitted->record);
     rl_guard_epoch(epoch, admitted->record);
-    if (strcmp(epoch, guard->epoch) != 0) {
+    if (strcmp(epoch, guard->epoch) != 0)
         guard->admitted = engine->now;
-        if (admitted->fitness == RL_FITNESS_QUARANTINED)
-            hear_others(engine, node);
-    }
+    if (admitted->fitness == RL_FITNESS_QUARANTINED)
+        hear_others(engine, node);
     rl_text_copy(guard->epoch, sizeof guard->epoch, epoch);
     if (pending->number != RL_WORD_LOOK && went_back(guard, epoch, admitted)) {
         rl_state_log(engine, REDLOCK_LOG_WARNING, "node %u %s: its memory went back to an earlier state",

@@ -4,6 +4,7 @@
 #include "engine/hearing.h"
 
 #include "base/bytes.h"
+#include "wire/examine_command.h"
 #include "wire/hand_over.h"
 #include "wire/lock_command.h"
 #include "wire/resp_reader.h"
@@ -51,6 +52,7 @@ void rl_hearing_begin(struct rl_engine *engine, uint32_t node)
     if (!rl_exchange_reserve(&session->exchange, SUBSCRIBE_ROOM, &writer))
         return;
     rl_write_subscribe(&writer, engine->channel);
+    session->hearing_right = NULL;
     rl_exchange_commit(&session->exchange, &writer, &pending);
     session->hearing = RL_HEARING_ON;
     engine->wants.write |= rl_node_set_one(node);
@@ -70,6 +72,7 @@ void rl_hearing_reply(struct rl_engine *engine, uint32_t node, const char *bytes
 
     if (rl_resp_next(bytes, length, &offset, &item) != RL_RESP_OK || item.type == RL_RESP_PUSH)
         return;
+    engine->sessions[node].hearing_right = rl_examine_subscribe_right(bytes, length);
     if (item.type == RL_RESP_ERROR)
         rl_text_add_printable(&text, item.text, item.text_length);
     else

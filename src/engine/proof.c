@@ -20,21 +20,9 @@ void rl_proof_asked(struct rl_engine *engine, uint32_t node)
     engine->guards[node].proved = engine->now;
 }
 
-enum rl_proof rl_proof_read(struct rl_engine *engine, uint32_t node, struct rl_time sent, const char *bytes,
-                            size_t length)
+enum rl_proof rl_proof_read(const struct rl_engine *engine, uint32_t node, const char *bytes, size_t length)
 {
-    enum rl_proof proof = rl_lock_reply_proof(bytes, length, engine->sessions[node].handshake.info.replid);
-
-    if (proof == RL_PROOF_SAME)
-        engine->guards[node].confirmed = sent;
-    return proof;
-}
-
-bool rl_proof_fresh(const struct rl_engine *engine, uint32_t node)
-{
-    struct rl_time until = rl_time_add(engine->guards[node].confirmed, rl_span_us(PROOF_LASTS_US));
-
-    return engine->sessions[node].handshake.info.replid[0] == '\0' || rl_time_before(engine->now, until);
+    return rl_lock_reply_proof(bytes, length, engine->sessions[node].handshake.info.replid);
 }
 
 /* Whether votes are on their way that rely on a question which was asked before them. */
@@ -52,7 +40,7 @@ void rl_proof_failed(struct rl_engine *engine, uint32_t node, enum rl_proof proo
     struct rl_session *session = &engine->sessions[node];
 
     assert(proof != RL_PROOF_SAME);
-    engine->guards[node].proved = engine->guards[node].confirmed = (struct rl_time){0};
+    engine->guards[node].proved = (struct rl_time){0};
     /* A node that could answer neither question has not voted, and is asked again with the next one. */
     if (proof == RL_PROOF_NONE && !voted && !expects_votes(session))
         return;

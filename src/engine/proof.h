@@ -17,12 +17,7 @@ bool rl_proof_due(const struct rl_engine *engine, uint32_t node);
 void rl_proof_asked(struct rl_engine *engine, uint32_t node);
 
 /* The reply to such a pair of questions. Unless it is the master that was greeted, it has not voted. */
-enum rl_proof rl_proof_read(struct rl_engine *engine, uint32_t node, struct rl_time sent, const char *bytes,
-                            size_t length);
-
-/* Whether it was answered well a moment ago: what the node says now without having been asked is said by that master. */
-bool rl_proof_fresh(const struct rl_engine *engine, uint32_t node);
-
+enum rl_proof rl_proof_read(const struct rl_engine *engine, uint32_t node, const char *bytes, size_t length);
 void rl_proof_failed(struct rl_engine *engine, uint32_t node, enum rl_proof proof, bool voted);
 
 #endif

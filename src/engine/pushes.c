@@ -79,7 +79,7 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
     while (rl_push_next_key(&push, &key, &key_length)) {
         const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
 
-        if (leader != NULL && rl_operation_acquiring(leader) != NULL)
+        if (leader != NULL && rl_operation_acquiring(leader) != NULL && !leader->asking->stands)
             rl_acquisition_event(
                 leader->asking,
                 &(struct rl_event){.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node});

@@ -134,7 +134,6 @@ void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire
     struct rl_engine *engine = lock->engine;
     redlock_lock *leader = rl_queue_leader(engine, lock->text, lock->key_length);
 
-    assert(!operation->lock->kind->stands_in_line);
     if (leader == NULL) {
         lead(lock);
         lock->queue_since =
@@ -202,7 +201,8 @@ void rl_queue_leave(redlock_lock *lock)
     engine->queues.streak_of = rl_hash_bytes(engine->queues.seed, lock->text, lock->key_length);
     engine->queues.streak_since = lock->queue_since;
     engine->queues.streak_until = engine->now;
-    if (!rl_list_empty(&lock->queue) && !engine->closing)
+    if (!rl_list_empty(&lock->queue) && !engine->closing &&
+        !(RL_PLANTED(engine, RL_PLANTED_QUEUE_FORGOTTEN) && lock->fence == 0))
         hand_on(lock);
     while ((link = rl_list_first(&lock->queue)) != NULL) /* the client closes: they are all being cancelled */
         rl_queue_quit(RL_CONTAINER(link, struct rl_operation, in_queue));
@@ -254,4 +254,6 @@ void rl_queue_explain(struct rl_operation *operation)
         describe_leader(operation, leader);
     else if (rl_operation_acquiring(leader) != NULL)
         borrow_record(operation, leader->asking);
+    if (rl_operation_in_line(leader) != NULL)
+        operation->acquire.outcome = leader->asking->stand.outcome;
 }

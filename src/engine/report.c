@@ -114,7 +114,7 @@ static int64_t eligible_in_ms(const struct rl_engine *engine, uint32_t node)
 static bool notifies(const struct rl_session *session)
 {
     return session->state == RL_SESSION_READY && session->handshake.info.resp3 &&
-           session->tracking != RL_TRACKING_REFUSED;
+           session->tracking != RL_TRACKING_REFUSED && session->hearing != RL_HEARING_REFUSED;
 }
 
 static struct view view_record(const struct rl_operation *operation, uint32_t node)

@@ -234,6 +234,8 @@ static bool send_examination(redlock_lock *lock, uint32_t node, uint32_t questio
                                  .sent = engine->now};
     struct rl_writer writer;
 
+    if (engine->config.guarded)
+        rl_hearing_begin(engine, node); /* so that it is known whether it may */
     if (!rl_exchange_reserve(exchange, rl_examine_room(&command), &writer))
         return false;
     rl_examine_write(&writer, &command);

@@ -76,6 +76,8 @@ struct rl_session {
     rl_script_set carried;     /* the user's: scripts that this connection has carried */
     enum rl_tracking tracking; /* the user's: whether this connection can be told of changes */
     enum rl_hearing hearing;   /* the user's: whether this connection is subscribed to the client's channel */
+    const char *
+        hearing_right; /* the user's: what it lacks for that, as in ACL SETUSER; NULL nothing that is known */
     enum rl_cause ineligible;  /* the user's: why this node must not be asked although it is ready */
     struct rl_time look_again; /* the user's: when what the handshake told may have changed */
     uint64_t disconnects;

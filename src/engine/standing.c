@@ -12,7 +12,7 @@
 #include "engine/guard.h"
 #include "engine/holding.h"
 #include "engine/owned.h"
-#include "engine/proof.h"
+#include "engine/queue.h"
 #include "engine/record.h"
 #include "engine/send.h"
 #include "engine/vote.h"
@@ -79,6 +79,8 @@ static void end_standing(struct rl_operation *operation)
         lock->stage = RL_LOCK_OVER;
     }
     rl_operation_finish(operation, (redlock_result)stand->outcome);
+    if (lock->stage == RL_LOCK_OVER)
+        rl_queue_leave(lock);
 }
 
 /* ---- asking ---- */
@@ -220,9 +222,10 @@ void rl_standing_event(struct rl_operation *operation, const struct rl_event *ev
     lock->refused_locally = 0;
 }
 
-void rl_standing_start(struct rl_operation *operation, const struct rl_stand_config *config)
+void rl_standing_start(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;
+    struct rl_stand_config config = operation->stand.config;
     struct rl_event event = {.kind = RL_EVENT_START, .now = engine->now};
 
     assert(operation->kind == RL_OPERATION_ACQUIRE);
@@ -232,14 +235,36 @@ void rl_standing_start(struct rl_operation *operation, const struct rl_stand_con
     operation->stands = true;
     operation->place.lease_ms = RECORD_MS;
     rl_list_append(&engine->standing, &operation->standing);
-    rl_stand_init(&operation->stand, config, &engine->prng);
+    rl_stand_init(&operation->stand, &config, &engine->prng);
     rl_standing_event(operation, &event);
+}
+
+/* It came long ago, but others of this client were before it: to those of other clients it comes now. */
+void rl_standing_turn(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    int64_t wall_us = rl_state_wall_us(engine);
+
+    assert(!operation->stands);
+    assert(operation->acquire.phase == RL_ACQUIRE_QUEUED);
+    rl_operation_stop_asking(operation);
+    operation->stand.config.first_wait = rl_span_us(0);
+    operation->stand.config.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
+    rl_standing_start(operation);
 }
 
 /* ---- what is handed over ---- */
 
-/* Rule: what a node hands over counts as its answers do: the node may vote, its memory is the one that was admitted, and it was the master
- * a moment ago. Its clock must not have jumped since the last exchange, for the grant is dated by it. */
+static bool is_same_master(const struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed)
+{
+    const char *greeted = engine->sessions[node].handshake.info.replid;
+
+    return greeted[0] == '\0' || (handed->master_length == strlen(greeted) &&
+                                  memcmp(handed->master, greeted, handed->master_length) == 0);
+}
+
+/* Rule: what a node hands over counts as its answers do: the node may vote, its memory is the one that was admitted, and it is still the
+ * master that was greeted. Its clock must not have jumped since the last exchange, for the grant is dated by it. */
 static bool is_eligible(const struct rl_operation *operation, uint32_t node,
                         const struct rl_hand_over *handed)
 {
@@ -248,7 +273,7 @@ static bool is_eligible(const struct rl_operation *operation, uint32_t node,
 
     if (RL_PLANTED(engine, RL_PLANTED_HANDED_INELIGIBLE))
         return true;
-    return rl_vote_counts(engine, node) && rl_proof_fresh(engine, node) &&
+    return rl_vote_counts(engine, node) && is_same_master(engine, node, handed) &&
            strlen(guard->epoch) == handed->epoch_length &&
            memcmp(guard->epoch, handed->epoch, handed->epoch_length) == 0 &&
            handed->node_us <= rl_clock_watch_node_us(&guard->watch, engine->now) + CLOCK_SLACK_US &&
@@ -285,6 +310,23 @@ static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_ov
     rl_holding_event(lock, &event);
 }
 
+/* Whether the node is being told already that this owner gives back what it has: that comes behind whatever it has told us. A lock that was won
+ * on a quorum and given back at once is handed over by the others later. Linear in what is unanswered there. */
+static bool is_given_back(const struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed)
+{
+    struct rl_exchange *exchange = &engine->sessions[node].exchange;
+
+    for (uint32_t i = 0; i < exchange->pending_count; i++) {
+        const struct rl_pending *pending = rl_exchange_recent(exchange, exchange->pending_count, i);
+        const redlock_lock *lock = pending->subject;
+
+        if (pending->kind == RL_COMMAND_RELEASE && lock->owner_length == handed->owner_length &&
+            memcmp(rl_lock_owner(lock), handed->owner, handed->owner_length) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Nobody wants it any more. Whoever gave up has said so, but perhaps not to this node. */
 static void give_back(struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed)
 {
@@ -293,8 +335,8 @@ static void give_back(struct rl_engine *engine, uint32_t node, const struct rl_h
     redlock_lock *lock;
 
     if (engine->closed || RL_PLANTED(engine, RL_PLANTED_UNWANTED_KEPT) ||
-        handed->key_length <= config->key_prefix_length || handed->key_length > REDLOCK_NAME_MAX ||
-        handed->owner_length > RL_OWNER_MAX ||
+        is_given_back(engine, node, handed) || handed->key_length <= config->key_prefix_length ||
+        handed->key_length > REDLOCK_NAME_MAX || handed->owner_length > RL_OWNER_MAX ||
         memcmp(handed->key, config->key_prefix, config->key_prefix_length) != 0 ||
         rl_key_reserved(handed->key, handed->key_length))
         return;

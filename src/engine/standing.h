@@ -8,7 +8,11 @@
 #include "engine/operation.h"
 #include "wire/hand_over.h"
 
-void rl_standing_start(struct rl_operation *operation, const struct rl_stand_config *config);
+/* Its configuration is in operation->stand. */
+void rl_standing_start(struct rl_operation *operation);
+
+/* It has waited behind others of this client, as an acquisition that is queued; now it is the first of them. */
+void rl_standing_turn(struct rl_operation *operation);
 void rl_standing_event(struct rl_operation *operation, const struct rl_event *event);
 
 /* The key of a lock has changed at a node. Linear in those who stand in line. */

@@ -119,7 +119,9 @@ static bool take_turn(struct rl_engine *engine)
     struct rl_event event = {.kind = RL_EVENT_TURN, .now = engine->now};
     struct rl_operation *operation = rl_queue_next(engine, &event.courtesy);
 
-    if (operation != NULL)
+    if (operation != NULL && operation->lock->kind->stands_in_line)
+        rl_standing_turn(operation);
+    else if (operation != NULL)
         rl_acquisition_event(operation, &event);
     return operation != NULL;
 }

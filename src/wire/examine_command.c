@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "wire/error_reply.h"
 #include "wire/guard_command.h"
+#include "wire/hand_over.h"
 #include "wire/handshake.h"
 #include "wire/resp_reader.h"
 
@@ -28,6 +29,8 @@ static const char *const questions[QUESTIONS][WORDS_MAX] = {
 };
 
 static const char a_key[] = "a key that is not there";
+static const char a_channel[] = RL_CHANNEL "nobody hears it";
+static const char all_channels[] = "&" RL_CHANNEL "*";
 
 enum need { ALWAYS, IF_GUARDED, ADVISABLE };
 
@@ -53,12 +56,9 @@ static const struct probe {
     {"+zscore", IF_GUARDED, {"ZSCORE", a_key, "x"}},
     {"+zcount", IF_GUARDED, {"ZCOUNT", a_key, "0", "0"}},
     {"+zrangebyscore", IF_GUARDED, {"ZRANGEBYSCORE", a_key, "0", "0"}},
-    {"+zremrangebyscore", IF_GUARDED, {"ZREMRANGEBYSCORE", a_key, "0", "0"}},
-    {"+hmget", IF_GUARDED, {"HMGET", a_key, "x"}},
-    {"+hset", IF_GUARDED, {"HSET", a_key, "x", "x", "x"}},
-    {"+hdel", IF_GUARDED, {"HDEL", a_key, "x"}},
     {"+client|tracking", ADVISABLE, {"CLIENT", "TRACKING", "x"}},
     {"+client|caching", ADVISABLE, {"CLIENT", "CACHING", "x"}},
+    {"+publish", ADVISABLE, {"PUBLISH", a_channel, ""}},
     {"+scan", ADVISABLE, {"SCAN", "x"}},
 };
 
@@ -303,7 +303,7 @@ static void read_question(struct rl_node_facts *facts, size_t question, const st
 
 enum refusal { ALLOWED, COMMAND_REFUSED, KEY_REFUSED };
 
-/* "… to access one of the keys used as arguments", "No permissions to access a key"; else it is the command. */
+/* "… to access one of the keys used as arguments", "No permissions to access a key", or "a channel"; else it is the command. */
 static enum refusal refusal_of(const struct rl_resp *item)
 {
     static const char word[] = "access";
@@ -368,6 +368,22 @@ static void read_key(struct rl_node_facts *facts, const struct rl_examine_comman
         facts->floor = (uint64_t)number;
 }
 
+void rl_examine_advise(struct rl_node_facts *facts, const char *right)
+{
+    if (strstr(facts->advisable, right) == NULL)
+        add_word(facts->advisable, sizeof facts->advisable, right, strlen(right), "");
+}
+
+const char *rl_examine_subscribe_right(const char *bytes, size_t length)
+{
+    struct rl_resp item;
+    size_t offset = 0;
+
+    if (rl_resp_next(bytes, length, &offset, &item) != RL_RESP_OK || refusal_of(&item) == ALLOWED)
+        return NULL;
+    return refusal_of(&item) == KEY_REFUSED ? all_channels : "+subscribe";
+}
+
 void rl_examine_read(const struct rl_examine_command *command, const char *bytes, size_t length,
                      struct rl_node_facts *facts)
 {
@@ -388,6 +404,8 @@ void rl_examine_read(const struct rl_examine_command *command, const char *bytes
         if (!is_asked(command, &probes[i]))
             continue;
         item = next_reply(&cursor, &inside);
+        if (refusal_of(&item) == KEY_REFUSED && probes[i].words[1] == a_channel)
+            rl_examine_advise(facts, all_channels);
         if (refusal_of(&item) == COMMAND_REFUSED)
             add_word(advisable ? facts->advisable : facts->missing,
                      advisable ? sizeof facts->advisable : sizeof facts->missing, probes[i].right,

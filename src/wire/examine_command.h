@@ -45,6 +45,10 @@ uint32_t rl_examine_replies(const struct rl_examine_command *command);
 
 void rl_examine_write(struct rl_writer *writer, const struct rl_examine_command *command);
 
+/* Subscribing cannot be tried without doing it: the right that a refusal asks for, NULL for any other reply; and adding one to the advisable. */
+const char *rl_examine_subscribe_right(const char *bytes, size_t length);
+void rl_examine_advise(struct rl_node_facts *facts, const char *right);
+
 /* Reads all replies, complete and well formed. The command is the one that was written. */
 void rl_examine_read(const struct rl_examine_command *command, const char *bytes, size_t length,
                      struct rl_node_facts *facts);

@@ -62,7 +62,8 @@ is 'for all nodes' "$(grep -o '"notifies":true' <<<"$out" | wc -l)" 5
 start run --status-fd 3 a -- true
 until_true has_event waiting
 is 'a program that waits is told how many others do' "$(event waiting others)" 3
-ok 'and a person' has "$(<"$work/err")" ', 3 waiting; waiting'
+is 'and its place' "$(event waiting place)" 4
+ok 'as is a person' has "$(<"$work/err")" ', 4th in line; waiting'
 kill -TERM "$started"
 finish
 until_true everywhere in_line 3
@@ -78,9 +79,12 @@ start_waiter one exclusive
 until_true waits one
 ok 'who waits for the default kind is named' waits one
 ok 'with its place' has "$out" 'waiting 1. '
-talk "$REDLOCK" run a -- true THEN '?0:02 a is held' '?1 waiting' '!\x03'
-ok 'a live line counts the others' has "$out" '· 1 waiting'
-ok 'and not itself, however long it waits' lacks "$out" '2 waiting'
+first=${started_pids[-1]}
+talk sh -c '"$0" run --status-fd 3 a -- true 3>"$1"' "$REDLOCK" "$work/events" \
+    THEN '?2nd in line' "&kill $first" '?1st in line' '!\x03'
+ok 'a live line tells the place' has "$out" '· 2nd in line'
+ok 'and that it has moved up' has "$out" '· 1st in line'
+is 'as programs are told' "$(event waiting place) $(event moved place)" '2 1'
 vacate a
 until_true everywhere no_waiters
 ok 'a caller that does not wait any more is not shown' everywhere no_waiters

@@ -160,7 +160,7 @@ exits 'without a holder they vote at once' 0 run -n held -- true
 mapfile -t pids < <(servers)
 redis-server --port 0 --unixsocket "$work/other.sock" --save '' --dir "$work" >/dev/null 2>&1 &
 node_pids[9]=$!
-until_true redis-cli -s "$work/other.sock" PING
+until_true redis-cli -s "$work/other.sock" PING >/dev/null
 kill -STOP "${pids[2]}"
 exits 'local stop succeeds' 0 local stop
 says 'and says how many it ended' 'ended 5'

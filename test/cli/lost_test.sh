@@ -98,7 +98,7 @@ restart_nodes 4 5
 
 # ---- somebody took the key
 rm -f "$work/pid"
-start run --status-fd 3 --ttl 1500ms a -- sh -c 'echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
+start run --status-fd 3 --ttl 20s --renew 500ms a -- sh -c 'echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
 until_true has_content "$work/pid"
 steal a
 finish
@@ -160,7 +160,7 @@ finish
 is 'so nothing is lost' "$code" 0
 
 rm -f "$work/pid"
-start run --status-fd 3 --ttl 3s --renew 300ms a -- sh -c 'echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
+start run --status-fd 3 --ttl 20s --renew 300ms a -- sh -c 'echo $$ >"$0"; while :; do sleep 0.05; done' "$work/pid"
 until_true has_content "$work/pid"
 vacate a
 finish
@@ -178,7 +178,7 @@ ok 'in the events too' has_event lost
 
 # ---- what --on-lost says
 rm -f "$work/pid" "$work/got"
-start run --status-fd 3 --ttl 1500ms --on-lost kill a -- \
+start run --status-fd 3 --ttl 4s --on-lost kill a -- \
     bash -c 'trap "echo TERM >$0/got" TERM; echo $$ >"$0/pid"; while :; do sleep 0.05; done' "$work"
 until_true has_content "$work/pid"
 freeze_nodes 1 2 3
@@ -189,7 +189,7 @@ ok 'without TERM' test ! -e "$work/got"
 is 'by KILL' "$(event child_exit signal)" 9
 vacate a
 
-start run --status-fd 3 --ttl 3s --on-lost ignore a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; exit 8' "$work/go3"
+start run --status-fd 3 --ttl 4s --on-lost ignore a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done; exit 8' "$work/go3"
 until_true has_event acquired
 freeze_nodes 1 2 3
 until_true has_event lost
@@ -202,7 +202,7 @@ says 'but says that it was lost' 'a is lost'
 vacate a
 
 # ---- lost when CMD has ended already
-start run --status-fd 3 --ttl 1s --min-hold 1h a -- sh -c 'exit 4'
+start run --status-fd 3 --ttl 4s --min-hold 1h a -- sh -c 'exit 4'
 until_true has_event child_exit
 freeze_nodes 1 2 3
 finish
@@ -213,7 +213,7 @@ vacate a
 
 # ---- redlock itself does not run
 rm -f "$work/pid"
-start run --status-fd 3 --ttl 2s a -- sh -c 'setsid sleep 60 & echo $! >"$0"; while :; do sleep 0.05; done' "$work/pid"
+start run --status-fd 3 --ttl 4s a -- sh -c 'setsid sleep 60 & echo $! >"$0"; while :; do sleep 0.05; done' "$work/pid"
 until_true has_content "$work/pid"
 kill -STOP "$started"
 ok 'a redlock that is stopped does not keep CMD alive' until_true is_dead "$(<"$work/pid")"
@@ -243,7 +243,7 @@ ok 'for the same reason' matches "$err" 'is lost \(it (was not|could not be) ren
 mkfifo "$work/full"
 exec 8<>"$work/full"
 dd if=/dev/zero bs=4096 count=16 status=none >&8
-"$REDLOCK" run --status-fd 8 --ttl 1s a -- touch "$work/late" 2>"$work/err" &
+"$REDLOCK" run --status-fd 8 --ttl 4s a -- touch "$work/late" 2>"$work/err" &
 started=$!
 until_true is_held a
 kill -STOP "$started"

@@ -9,7 +9,7 @@ file=$work/textfile/job.prom
 value() { sed -nE "s/^$1(\{task=\"nightly\"\})? //p" "$file"; }
 only_file() { equals "$(ls -A "$work/textfile")" job.prom; }
 
-start run job --metrics-file "$file" --metrics-label task=nightly --ttl 3s --renew 100ms -- sleep 60
+start run job --metrics-file "$file" --metrics-label task=nightly --ttl 30s --renew 100ms -- sleep 60
 ok 'the file is there while the lock is held' until_true grep -q '^redlock_run_running{task="nightly"} 1$' "$file"
 is 'a lock is held' "$(value redlock_held)" 1
 ok 'renewals are seen' until_true grep -qE '^redlock_renewals_total\{task="nightly",outcome="renewed"\} [1-9]' "$file"

@@ -60,7 +60,7 @@ is 'the error has the same truth' "$(json "$err" 'j["state"], j.get("holder"), l
 exits '-q says it in one line' 75 run -qn five -- true
 is 'and no more' "$err" 'redlock: five is busy'
 exits 'a waiter is told too' 75 run -w 2s five -- true
-ok 'that nobody holds it' matches "$err" 'redlock: five is held by nobody at the moment: its votes are split, free when those keys expire, in [0-9]+m[0-9]+s at the latest; waiting'
+ok 'that nobody holds it' matches "$err" 'redlock: five is held by nobody at the moment: its votes are split, free when those keys expire, in [0-9]+m[0-9]+s at the latest, 1st in line; waiting'
 ok 'and nothing ran' test ! -e "$work/ran"
 is 'nothing of it was touched' "$(node 4 GET five)" owner4-d
 

@@ -92,7 +92,7 @@ read -ra words <<<"${rule#user locks }"
 node 1 ACL SETUSER locks "${words[@]}" >/dev/null
 export REDLOCK_PASSWORD=change-me
 printf '%s\n' "node = unix://$work/n1.sock" 'format = redisson' 'prefix = lock:' 'user = locks' >"$work/rights.conf"
-exits 'with the documented rights a lock is taken' 0 run --config "$work/rights.conf" --ttl 3s --renew 100ms job -- sleep 0.3
+exits 'with the documented rights a lock is taken' 0 run --config "$work/rights.conf" --ttl 30s --renew 100ms job -- sleep 0.3
 is 'and renewed without a word' "$err" 'redlock: warning: a single node: when it fails nobody can lock, and when it loses its data two can hold a lock'
 exits 'a shared one, too' 0 run --config "$work/rights.conf" -s job -- true
 exits 'status, too' 0 status --config "$work/rights.conf" job

@@ -118,7 +118,7 @@ exits 'run does too' 75 run -n list -- true
 says 'in the same words' 'holds something that is not a lock of this kind'
 
 # ---- a lease that ends by itself
-exits 'a short lease' 0 acquire c --ttl 2s
+exits 'a short lease' 0 acquire c --ttl 3s
 owner=$(value owner)
 until_true copies_are c 0
 exits 'cannot be extended when it is over' 79 extend c --owner-token "$owner" --ttl 45s

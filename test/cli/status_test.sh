@@ -54,19 +54,19 @@ is 'is one' "$out" '1 node, 1 needed, 1 eligible: none may fail'
 restart_nodes 1 2 3
 
 # ---- a lock
-start run --status-fd 3 --ttl 3s --renew 1s held -- sleep 60
+start run --status-fd 3 --ttl 30s --renew 1s held -- sleep 60
 until_true has_event acquired
 exits 'a lock' 0 status held
 is 'is said first' "$(first_line | sed -E 's/ [(].*//')" "held is held by $(hostname | cut -c1-64)"
-ok 'with its TTL, when it was taken and what is left' matches "$out" '  lease   TTL 3s, (taken|renewed) [0-9ms]+ ago, [0-9ms]+ left, granted by 5 of 5'
+ok 'with its TTL, when it was taken and what is left' matches "$out" '  lease   TTL 30s, (taken|renewed) [0-9ms]+ ago, [0-9ms]+ left, granted by 5 of 5'
 is 'with its fence' "$(sed -n 's/^  fence   //p' "$work/out")" "$(event acquired fence)"
 ok 'and the fleet' has "$out" '  fleet   5 nodes, 3 needed, 5 eligible: two more may fail'
 is_renewed() { [ -n "$(event renewed validity_ms)" ] || has_event renewed; }
 until_true is_renewed
-was_renewed() { "$REDLOCK" status held | grep -qE 'TTL 3s, renewed [0-9ms]+ ago'; }
+was_renewed() { "$REDLOCK" status held | grep -qE 'TTL 30s, renewed [0-9ms]+ ago'; }
 ok 'after a renewal it is said to be renewed' until_true was_renewed
 exits 'a second caller' 75 run -n held -- true
-ok 'is told the same' matches "$err" '  lease   TTL 3s, (taken|renewed) [0-9ms]+ ago, [0-9ms]+ left, granted by 5 of 5'
+ok 'is told the same' matches "$err" '  lease   TTL 30s, (taken|renewed) [0-9ms]+ ago, [0-9ms]+ left, granted by 5 of 5'
 kill "$started"
 finish
 exits 'a free name' 0 status never

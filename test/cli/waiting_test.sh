@@ -16,7 +16,7 @@ is 'the events are in order' "$(events)" 'waiting acquired child_exit released'
 ok 'the holder is among them' has "$(<"$work/events")" '"holder":{"id":"somebody","host":"web-3"'
 ok 'each has a name and a time' equals "$(grep -c '"name":"a","time_ms":[0-9]' "$work/events")" 4
 ok 'off a terminal one line says that we wait, and for whom' matches "$err" \
-    'redlock: a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h, [0-9]+m[0-9]+s left; waiting'
+    'redlock: a is held by web-3 \(pid 4242, user deploy, "pg_dump prod"\) for [0-9]+d[0-9]+h, [0-9]+m[0-9]+s left, 1st in line; waiting'
 ok 'and one that we have it' matches "$err" 'redlock: a acquired after [0-9]'
 is 'and no more' "$(grep -c . "$work/err")" 2
 exits 'one that does not wait' 0 run b -- true
@@ -27,7 +27,7 @@ until_true has_event waiting
 vacate a
 finish
 is '-q says nothing' "$err" ''
-start run --status-fd 3 --ttl 3s --renew 200ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go"
+start run --status-fd 3 --ttl 30s --renew 200ms a -- sh -c 'while [ ! -e "$0" ]; do sleep 0.05; done' "$work/go"
 until_true has_event renewed
 touch "$work/go"
 finish
@@ -103,7 +103,8 @@ is 'those of the other are not' "$(node 1 GET part)$(node 2 GET part)$(node 3 GE
 exits 'one that gives up leaves nothing either' 75 run -w 2s part -- true
 is 'on no node' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
 start acquire --ttl 60s part
-sleep 0.3
+is_watched() { [ "$(info 1 clients tracking_clients)" != 0 ]; }
+until_true is_watched
 kill -TERM "$started"
 finish
 is 'acquire can be interrupted too' "$code" 143

@@ -15,6 +15,7 @@ import select
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 SOURCE, BUILD, REDLOCK = (pathlib.Path(os.environ[name]) for name in ("SOURCE", "BUILD", "REDLOCK"))
@@ -64,6 +65,20 @@ class Shell:
             self.run("XDG_CONFIG_HOME=/nonexistent redlock local stop -q")
             self.bash.stdin.close()
         self.bash.wait()
+        # Nodes that were asked to end still write their logs into the folder; one that does not end is named by run-test.
+        deadline = time.monotonic() + PATIENCE_S
+        while self.is_lived_in() and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def is_lived_in(self):
+        """Whether the folder is the working directory of a process."""
+        for link in pathlib.Path("/proc").glob("[0-9]*/cwd"):
+            try:
+                if self.folder in pathlib.Path(os.readlink(link)).parents:
+                    return True
+            except OSError:
+                continue  # it has ended meanwhile
+        return False
 
 
 def turns(block):

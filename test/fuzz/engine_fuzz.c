@@ -409,6 +409,71 @@ static void hear_noise(uint32_t node)
     receive(node, bytes, length, sizeof bytes);
 }
 
+/* The lock that somebody stands in line for, or was given last; NULL there is none. */
+static const redlock_lock *find_wanted(void)
+{
+    struct rl_link *link = rl_list_first(&world.engine.standing);
+    redlock_lock *const *handle = world.handles;
+
+    if (link != NULL && draw_below(&world.from, 4) != 0)
+        return RL_CONTAINER(link, struct rl_operation, standing)->lock;
+    while (handle < world.handles + CALLS_MAX && *handle == NULL)
+        handle++;
+    return handle < world.handles + CALLS_MAX ? *handle : NULL;
+}
+
+/* What a node tells of a lock that it hands over, by somebody who means no good: each part is right, or is not. */
+static size_t write_hand_over(char *text, size_t size, uint32_t node)
+{
+    static const char *const numbers[] = {"0", "1", "", "-5", "9007199254740993", "99999999999999999999"};
+    const redlock_lock *wanted = find_wanted();
+    const char *owner = wanted != NULL ? rl_lock_owner(wanted) : "00000000000000000000000000000000|pid=1";
+    const char *epoch = world.engine.guards[node].epoch, *key = wanted != NULL ? wanted->text : "lock-1";
+    int key_length = wanted != NULL ? (int)wanted->key_length : 6;
+    char now[24], late[24];
+    const char *at = now, *fence = now, *ttl = "1000";
+    uint32_t bits = draw(&world.from);
+    int length, off = (bits & 64) != 0 ? (int)draw(&world.from) - 128 : 0;
+
+    snprintf(now, sizeof now, "%lld", (long long)wall_us(NULL));
+    snprintf(late, sizeof late, "%lld", (long long)wall_us(NULL) + 3600000000);
+    at = (bits & 1) != 0 ? late : at;
+    fence = (bits & 2) != 0 ? numbers[draw_below(&world.from, 6)] : fence;
+    ttl = (bits & 4) != 0 ? numbers[draw_below(&world.from, 6)] : ttl;
+    owner = (bits & 8) != 0 ? "ffffffffffffffffffffffffffffffff|pid=2" : owner;
+    epoch = (bits & 16) != 0 ? "1 2 another" : epoch;
+    if ((bits & 32) != 0) {
+        key = "redlock-guard:epoch";
+        key_length = draw_below(&world.from, 20);
+    }
+    length = snprintf(text, size, "%s %s %s %s %d %zu %s%s%.*s", at, fence, ttl,
+                      (bits & 128) != 0 ? "-" : world.nodes[node].replid, (int)strlen(owner) + off,
+                      strlen(epoch), owner, epoch, key_length, key);
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+/* Anything on a channel: of the client's own or another one, with too few and too many parts, of the right kind and of others. */
+static void hear_push(uint32_t node)
+{
+    static const char *const kinds[] = {"message",  "message",   "message",
+                                        "pmessage", "subscribe", "invalidate"};
+    char text[1024], bytes[2048];
+    size_t text_length = write_hand_over(text, sizeof text, node);
+    const char *kind = kinds[draw_below(&world.from, 6)];
+    const char *channel = draw_below(&world.from, 4) != 0 ? world.engine.channel : "redlock:other";
+    uint32_t parts = draw_below(&world.from, 8) != 0 ? 3 : draw_below(&world.from, 6);
+    int length;
+
+    if (draw_below(&world.from, 8) == 0)
+        for (size_t i = 0; i < text_length; i++)
+            text[i] = (char)draw(&world.from);
+    length = snprintf(bytes, sizeof bytes, ">%u\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$%zu\r\n", parts, strlen(kind),
+                      kind, strlen(channel), channel, text_length);
+    memcpy(bytes + length, text, text_length);
+    memcpy(bytes + length + text_length, "\r\n", 2);
+    receive(node, bytes, (size_t)length + text_length + 2, sizeof bytes);
+}
+
 static void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report)
 {
     (void)context;
@@ -574,7 +639,10 @@ static void step(void)
         answer(node, true);
         break;
     case 7:
-        hear_noise(node);
+        if (draw_below(&world.from, 2) == 0)
+            hear_noise(node);
+        else
+            hear_push(node);
         break;
     case 8:
         for (uint32_t i = 0; i < world.node_count; i++)

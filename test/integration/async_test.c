@@ -106,10 +106,10 @@ static void handle_may_be_freed_while_its_calls_are_under_way(void **state)
     assert_outcome(&released, REDLOCK_OK);
 
     memset(&extended, 0, sizeof(extended));
-    lock = take_lock(client, "left", 500);
+    lock = take_lock(client, "left", 1500);
     for (int i = 0; i < fleet_size(fleet); i++)
         fleet_freeze(fleet, i);
-    assert_result(REDLOCK_OK, redlock_extend_async(lock, 1000, note_done, &extended, NULL), NULL);
+    assert_result(REDLOCK_OK, redlock_extend_async(lock, 2000, note_done, &extended, NULL), NULL);
     redlock_lock_free(lock);
     assert_outcome(&extended, REDLOCK_CANCELED);
     for (int i = 0; i < fleet_size(fleet); i++)

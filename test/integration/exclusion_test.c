@@ -251,7 +251,7 @@ static void waiting_gets_the_lock_after_its_expiry(void **state)
     redlock_report report = detailed_report();
     redlock_lock *second = NULL;
 
-    redlock_lock *first = take_lock(client, "expiry", 400);
+    redlock_lock *first = take_lock(client, "expiry", 500);
     assert_result(REDLOCK_OK, redlock_acquire(other, &spec, 20000, &second, &report), &report);
     /* Whoever gets it next gets it only after the first one knows that it is over. */
     assert_int_equal(redlock_lock_validity_ms(first), 0);
@@ -376,7 +376,7 @@ static void expired_lock_is_lost_and_not_taken_back(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_client(fleet_urls(fleet));
-    redlock_lock *lock = take_lock(client, "expired", 200);
+    redlock_lock *lock = take_lock(client, "expired", 500);
     redlock_report report = detailed_report();
 
     await_end(lock);
@@ -398,7 +398,7 @@ static void extend_after_validity_does_not_use_keys_that_are_still_there(void **
     redlock_lock *lock = take_lock(client, "linger", 1000);
 
     for (int i = 0; i < fleet_size(fleet); i++)
-        assert_string_equal(fleet_command(fleet, i, "PEXPIRE", "linger", "60000", NULL), "1");
+        await(strcmp(fleet_command(fleet, i, "PEXPIRE", "linger", "60000", NULL), "1") == 0);
     await_end(lock);
     assert_result(REDLOCK_LOST, redlock_extend(lock, LONG_TTL_MS, NULL), NULL);
     assert_int_equal(redlock_lock_validity_ms(lock), 0);
@@ -417,7 +417,7 @@ static void late_release_does_not_touch_the_next_holder(void **state)
     redlock_spec spec = spec_for("late", LONG_TTL_MS);
     redlock_lock *second = NULL;
 
-    redlock_lock *first = take_lock(client, "late", 200);
+    redlock_lock *first = take_lock(client, "late", 500);
     assert_string_equal(fleet_leftovers(fleet, 5000), ""); /* it has ended everywhere */
     assert_result(REDLOCK_OK, redlock_acquire(other, &spec, 20000, &second, NULL), NULL);
     for (int i = 0; i < fleet_size(fleet); i++)

@@ -12,11 +12,7 @@
 
 enum { SHORT_TTL_MS = 500, SHORT_WAIT_MS = 50 };
 
-/* What is said of a caller that has to wait for others of its process. */
-static const char *in_queue(void)
-{
-    return is_guarded() ? "-> in line" : "others of this process come first";
-}
+static const char in_queue[] = "others of this process come first";
 
 /* ---- one queue, and everything that can happen to its leader ------------------------------------------------ */
 
@@ -128,7 +124,7 @@ static void a_queue_goes_on_whatever_its_leaders_do(void **state)
 
     for (int i = 0; i < CALLERS; i++) {
         start_caller(&callers[i], client, WANTED, (enum habit)(i % HABITS), &order);
-        await(listener_count(&heard, in_queue()) == i + 1); /* so that their order is known */
+        await(listener_count(&heard, in_queue) == i + 1); /* so that their order is known */
     }
     for (int i = GIVES_UP; i < CALLERS; i += HABITS)
         pthread_join(callers[i].thread, NULL);
@@ -153,7 +149,7 @@ static void a_lease_that_ends_is_noticed_by_those_who_queue(void **state)
 
     for (int i = 0; i < 3; i++) {
         start_caller(&callers[i], client, WANTED, i == 0 ? GIVES_UP : RELEASES, &order);
-        await(listener_count(&heard, in_queue()) == i + 1);
+        await(listener_count(&heard, in_queue) == i + 1);
     }
     for (int i = 0; i < 3; i++)
         pthread_join(callers[i].thread, NULL);
@@ -180,7 +176,7 @@ static void locks_are_handed_on_while_somebody_else_drives(void **state)
 
         listener_forget(&heard);
         start_caller(&callers[i], client, "handed on", RELEASES, &order);
-        await(listener_count(&heard, in_queue()) == 1);
+        await(listener_count(&heard, in_queue) == 1);
         assert_result(REDLOCK_OK, end_by_habit(habits[i], lock, &callbacks), NULL);
         pthread_join(callers[i].thread, NULL);
         redlock_lock_free(lock);
@@ -288,8 +284,7 @@ static void close_in_the_middle_brings_everybody_back(void **state)
         occupy(fleet);
         for (int i = 0; i < CALLERS; i++) {
             start_caller(&callers[i], client, WANTED, i % 2 == 0 ? RELEASES : GIVES_UP, &order);
-            await(listener_count(&heard, in_queue()) ==
-                  i + is_guarded()); /* without a line the first one leads */
+            await(listener_count(&heard, in_queue) == i); /* the first one leads */
         }
         sleep_ms(SHORT_WAIT_MS - 5 * (time % 4));
         redlock_client_close(client);

@@ -25,7 +25,7 @@ static void a_new_fleet_is_quarantined_and_says_which_nodes_and_how_long(void **
     struct fleet *fleet = *state;
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
     redlock_client *client = open_with(&options);
-    redlock_spec spec = spec_for("lock", 1000);
+    redlock_spec spec = spec_for("lock", 10000);
     redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
@@ -60,7 +60,7 @@ static void a_plain_client_does_not_know_that_a_fleet_is_new(void **state)
     options.mode = REDLOCK_PLAIN;
     client = open_with(&options);
     await_all_nodes(client);
-    lock = take_lock(client, "lock", 1000);
+    lock = take_lock(client, "lock", 10000);
     assert_int_equal(redlock_lock_fence(lock), 0);
     give_back(lock);
     redlock_client_close(client);
@@ -70,14 +70,14 @@ static void the_operators_word_ends_the_quarantine(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_admitted(fleet_urls(fleet), 30000);
-    redlock_lock *lock = take_lock(client, "lock", 1000);
+    redlock_lock *lock = take_lock(client, "lock", 10000);
 
     assert_true(redlock_lock_fence(lock) > 0);
     give_back(lock);
     /* It was said to the nodes, not to the client. */
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
     redlock_client *another = open_with(&options);
-    give_back(take_lock(another, "lock", 1000));
+    give_back(take_lock(another, "lock", 10000));
     redlock_client_close(another);
     redlock_client_close(client);
 }
@@ -89,7 +89,7 @@ static void an_init_reaches_a_node_that_lost_its_scripts(void **state)
     redlock_options options = guarded_options(fleet_urls(fleet), 30000);
     redlock_client *client = open_with(&options);
     redlock_report report = detailed_report();
-    redlock_spec spec = spec_for("lock", 1000);
+    redlock_spec spec = spec_for("lock", 10000);
     redlock_lock *lock = NULL;
 
     assert_result(REDLOCK_QUARANTINE, redlock_try_acquire(client, &spec, &lock, &report), &report);
@@ -735,7 +735,7 @@ static redlock_result report_of(const char *config, redlock_mode mode, const cha
     struct fleet_options fleet_options = {.node_count = 1, .transport = FLEET_UNIX, .config = config};
     struct fleet *fleet = fleet_start(&fleet_options);
     redlock_options options;
-    redlock_spec spec = spec_for("lock", 1000);
+    redlock_spec spec = spec_for("lock", 10000);
     redlock_lock *lock = NULL;
     redlock_client *client;
     redlock_result result;
@@ -839,7 +839,7 @@ static void clients_with_longer_locks_cost_no_node_its_vote(void **state)
     await(count_votes(brief) == (uint32_t)fleet_size(fleet));
     expect_undisturbed(brief);
     lasting = open_with(&options);
-    give_back(take_lock(lasting, "lock", 1000));
+    give_back(take_lock(lasting, "lock", 10000));
     expect_undisturbed(brief);
     options.max_ttl_ms = SHORT_MAX_TTL_MS;
     options.drift_ppm = 200000;
@@ -906,6 +906,32 @@ static void a_client_remembers_how_long_locks_may_last_when_all_nodes_forgot(voi
               strstr(detail, "locks of another client last up to 30 s") != NULL);
     spec.ttl_ms = SHORT_MAX_TTL_MS;
     assert_int_equal(redlock_acquire(brief, &spec, STORY_WAIT_MS, &stolen, NULL), REDLOCK_QUARANTINE);
+    redlock_client_close(brief);
+}
+
+/* A term that is announced when a node has already lost its data, and not to that node: it is heard from the others while that one is
+ * quarantined, so that it is known when they lose theirs, too. */
+static void a_term_that_comes_after_the_first_loss_is_remembered_too(void **state)
+{
+    enum { BRIEF_MS = 2000, HEARD_AGAIN_MS = 2200 };
+    struct fleet *fleet = *state;
+    redlock_client *brief = open_admitted(fleet_urls(fleet), BRIEF_MS), *lasting;
+    char urls[URLS_MAX], detail[160] = "";
+    redlock_options options = guarded_options(urls, 30000);
+
+    snprintf(urls, sizeof urls, "unix:///nonexistent/socket,%s,%s", fleet_url(fleet, 1), fleet_url(fleet, 2));
+    wipe_node(fleet);
+    await(!node_votes(brief, 0, NULL));
+    lasting = open_with(&options);
+    redlock_lock_free(take_lock(lasting, "lock", 30000)); /* it stays at the nodes */
+    redlock_client_close(lasting);
+    for (int64_t until_ms = now_ms() + HEARD_AGAIN_MS; now_ms() < until_ms; sleep_ms(20))
+        node_votes(brief, 0, NULL);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_wipe(fleet, node);
+    for (uint32_t node = 0; node < (uint32_t)fleet_size(fleet); node++)
+        await(!node_votes(brief, node, detail) &&
+              strstr(detail, "locks of another client last up to 30 s") != NULL);
     redlock_client_close(brief);
 }
 
@@ -1153,6 +1179,7 @@ int main(void)
         ON_GUARDED(clients_with_longer_locks_cost_no_node_its_vote, start_three_guarded),
         ON_GUARDED(a_restarted_node_learns_from_the_others_how_long_locks_may_last, start_three_guarded),
         ON_GUARDED(a_client_remembers_how_long_locks_may_last_when_all_nodes_forgot, start_three_guarded),
+        ON_GUARDED(a_term_that_comes_after_the_first_loss_is_remembered_too, start_three_guarded),
         ON_GUARDED(a_term_that_faded_keeps_no_node_from_voting, start_three_guarded),
         ON_GUARDED(adopting_a_lock_announces_its_term, start_three_guarded),
         ON_GUARDED(a_lock_longer_than_max_ttl_is_refused, start_three_guarded),

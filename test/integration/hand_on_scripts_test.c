@@ -305,6 +305,7 @@ static void a_release_hands_the_lock_to_the_first_in_line(void **state)
 {
     struct ear first = listen_as(*state, 'b'), second = listen_as(*state, 'c');
     struct rl_hand_over heard;
+    char master[64];
     int64_t fence;
 
     plant_guard(*state);
@@ -321,6 +322,9 @@ static void a_release_hands_the_lock_to_the_first_in_line(void **state)
     assert_memory_equal(heard.epoch, KNOWN, heard.epoch_length);
     assert_int_equal(heard.key_length, strlen(LOCK));
     assert_memory_equal(heard.key, LOCK, heard.key_length);
+    assert_int_equal(heard.master_length, 40);
+    snprintf(master, sizeof master, "master_replid:%.40s\r\n", heard.master);
+    assert_non_null(strstr(fleet_command(*state, 0, "INFO", "replication", NULL), master));
     assert_true((int64_t)heard.fence > fence);
     assert_value(*state, FENCE, decimal((int64_t)heard.fence));
     assert_true(heard.node_us > T0 && heard.node_us <= node_now(*state));

@@ -371,7 +371,7 @@ static void wait_ends_when_a_lease_does(void **state)
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_report report = detailed_report();
 
-    redlock_lock_free(take_lock(client, "dying", 300));
+    redlock_lock_free(take_lock(client, "dying", 1000));
     assert_result(REDLOCK_OK, redlock_wait(client, "dying", 0, REDLOCK_WAIT_FOREVER, &report), &report);
     redlock_client_close(client);
 }
@@ -464,7 +464,7 @@ static void watch_of_a_name_tells_its_life(void **state)
     await(has_seen(&watched, "life", REDLOCK_CHANGE_EXTENDED));
     give_back(lock);
     await(has_seen(&watched, "life", REDLOCK_CHANGE_RELEASED));
-    redlock_lock_free(take_lock(client, "life", 500));
+    redlock_lock_free(take_lock(client, "life", 1000));
     await(has_seen(&watched, "life", REDLOCK_CHANGE_EXPIRED));
     lock = await_lock(client, "life");
     memcpy(id, redlock_lock_owner(lock, NULL), 8);

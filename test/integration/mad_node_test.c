@@ -10,7 +10,7 @@
 #include "support/fake_node.h"
 #include "support/steps.h"
 
-enum { TTL_MS = 1500, RENEWALS = 6, GARBAGE = 30000, FLOOD = 16000 };
+enum { TTL_MS = 10000, RENEW_MS = 300, RENEWALS = 6, GARBAGE = 30000, FLOOD = 16000 };
 
 #define PUSH ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n"
 
@@ -64,7 +64,7 @@ static void a_flood_of_pushes_keeps_no_lock_from_being_renewed(void **state)
     fake_node_endless(fake, "EVAL", "", flood);
     fake_node_endless(fake, "EVALSHA", "", flood);
     spec.auto_extend = 1;
-    spec.renew_ms = TTL_MS / 5;
+    spec.renew_ms = RENEW_MS;
     spec.on_renewed = on_renewed;
     spec.on_lost = on_lost;
     spec.context = &told;

@@ -283,8 +283,8 @@ static void closed_client_lives_on_in_its_locks_only(void **state)
     static struct counting_allocator counting;
     struct fleet *fleet = *state;
     redlock_client *client = open_counted(fleet, &counting);
-    redlock_lock *first = take_lock(client, "first", 500);
-    redlock_lock *second = take_lock(client, "second", 500);
+    redlock_lock *first = take_lock(client, "first", 1000);
+    redlock_lock *second = take_lock(client, "second", 1000);
 
     redlock_client_close(client);
     assert_string_equal(redlock_lock_name(first, NULL), "first");

@@ -41,11 +41,18 @@ static void await_held_by_all(struct fleet *fleet)
 /* So patient that whoever waits for a node that does not answer stands out. */
 enum { PATIENCE_MS = 20000 };
 
-static redlock_client *open_patient_client(const struct fleet *fleet)
+static redlock_options patient_options(const struct fleet *fleet)
 {
     redlock_options options = options_for(fleet_urls(fleet));
 
     options.node_timeout_ms = PATIENCE_MS;
+    return options;
+}
+
+static redlock_client *open_patient_client(const struct fleet *fleet)
+{
+    redlock_options options = patient_options(fleet);
+
     return open_with(&options);
 }
 
@@ -94,9 +101,11 @@ static void minority_of_frozen_nodes_costs_no_round(void **state)
 static void minority_frozen_before_the_client_opens_costs_no_round(void **state)
 {
     struct fleet *fleet = *state;
+    redlock_options options = patient_options(fleet);
 
+    redlock_client_close(open_with(&options)); /* the nodes are admitted */
     freeze_first(fleet, 2);
-    redlock_client *client = open_patient_client(fleet);
+    redlock_client *client = open_unadmitted(&options);
     assert_one_round_each(client, fleet);
     thaw_first(fleet, 2);
     redlock_client_close(client);

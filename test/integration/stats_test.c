@@ -1,6 +1,7 @@
 /*
  * Statistics, log and trace: everything that happens is counted once, where it belongs, and told to whoever listens.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "support/listener.h"
@@ -137,7 +138,7 @@ static void losses_and_cancellations_are_counted(void **state)
     static atomic_int lost, called;
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
-    redlock_spec spec = spec_for("lost", 300);
+    redlock_spec spec = spec_for("lost", 1000);
     redlock_request request = 0;
 
     atomic_store(&lost, 0);
@@ -240,6 +241,49 @@ static void log_names_the_node_that_went_away(void **state)
     assert_int_equal(log.broken_lines, 0);
 }
 
+struct visit {
+    redlock_client *client;
+    redlock_lock *lock;
+    redlock_result result;
+};
+
+/* Takes a lock whose name has bytes that a terminal would obey. */
+static void *take_and_leave(void *context)
+{
+    static atomic_int lost;
+    struct visit *visit = context;
+    redlock_spec spec = spec_for("odd\033[2J\n\177name", LONG_TTL_MS);
+
+    spec.auto_extend = 1;
+    spec.renew_ms = 100;
+    spec.on_lost = count_lost;
+    spec.context = &lost;
+    visit->result = redlock_try_acquire(visit->client, &spec, &visit->lock, NULL);
+    return NULL;
+}
+
+static void log_has_no_raw_bytes_of_a_name_in_it(void **state)
+{
+    static struct listener log = LISTENER_INIT;
+    redlock_options options = options_for(fleet_urls(*state));
+    struct visit visit = {0};
+    pthread_t thread;
+
+    options.log = listener_hear_log;
+    options.log_context = &log;
+    visit.client = open_with(&options);
+    assert_int_equal(pthread_create(&thread, NULL, take_and_leave, &visit), 0);
+    pthread_join(thread, NULL);
+    assert_result(REDLOCK_OK, visit.result, NULL);
+    await(listener_heard(&log, "the thread that acquired it has ended without releasing it"));
+    assert_true(listener_heard(&log, "name: the thread"));
+    redlock_release(visit.lock, NULL);
+    redlock_lock_free(visit.lock);
+    redlock_client_close(visit.client);
+    assert_int_equal(log.broken_lines, 0);
+    assert_null(strpbrk(log.text, "\033\177"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +295,7 @@ int main(void)
         ON_NODES(stats_need_their_size, start_one_node),
         ON_NODES(trace_tells_the_story_of_a_lock, start_three_nodes),
         ON_NODES(log_names_the_node_that_went_away, start_three_nodes),
+        ON_NODES(log_has_no_raw_bytes_of_a_name_in_it, start_three_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

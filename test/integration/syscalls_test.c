@@ -169,23 +169,21 @@ static long count_renewed(redlock_client *client)
     return (long)stats.renewed;
 }
 
-/* However their beginnings are spread, leases of one kind are renewed at no more than 128 moments between two renewals of one. */
+/* However their beginnings are spread, leases of one kind are renewed at 128 moments between two renewals: here, every 23 ms. They are
+ * long, for only a lease that has time left waits for the others. */
 static void renewals_of_many_leases_travel_together(void **state)
 {
-    enum { LEASES = 1000, TTL_MS = 9000 }; /* on a busy machine a shorter one is lost */
+    enum { LEASES = 1000, RENEW_MS = 3000 };
     struct fleet *fleet = *state;
     static redlock_lock *locks[LEASES];
     char name[32];
 
     if (!COUNTING)
         skip();
-    redlock_options options = options_for(fleet_urls(fleet));
-    options.node_timeout_ms =
-        1000; /* renewals are put off to meet only where the lease leaves time for two questions more */
-    redlock_client *client = open_with(&options);
-    await_all_nodes(client);
-    redlock_spec spec = spec_for(name, TTL_MS);
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for(name, LONG_TTL_MS);
     spec.auto_extend = 1;
+    spec.renew_ms = RENEW_MS;
     spec.on_lost = ignore_loss;
     for (int i = 0; i < LEASES; i++) {
         snprintf(name, sizeof name, "lease:%d", i);
@@ -200,12 +198,12 @@ static void renewals_of_many_leases_travel_together(void **state)
     }
     atomic_store(&counting, 0);
     for (int i = 0; i < LEASES; i++)
-        redlock_lock_free(locks[i]);
+        give_back(locks[i]);
     redlock_client_close(client);
     print_message("# %ld socket writes for %ld renewals\n", (long)socket_writes, extended);
     assert_true(extended >= LEASES);
     assert_true(socket_writes > 0);
-    assert_true(socket_writes * 2 <= extended * fleet_size(fleet));
+    assert_true(socket_writes * 4 <= extended * fleet_size(fleet) * 3);
 }
 
 int main(void)

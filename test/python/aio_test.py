@@ -142,7 +142,7 @@ def a_loss_is_told_in_the_loop_and_at_the_end_of_the_block():
 def extend_and_release_are_awaited():
     async def run():
         async with libredlock.aio.Client() as client:
-            lock = await client.lock("extended", ttl=1, renew=False).acquire()
+            lock = await client.lock("extended", ttl=10, renew=False).acquire()
             await lock.extend(30)
             equal(lock.validity > 20, True)
             await lock.release()
@@ -155,7 +155,7 @@ def extend_and_release_are_awaited():
 def a_release_that_cannot_begin_says_why():
     async def run():
         client = libredlock.aio.Client()
-        locks = [await client.lock(f"closed-{number}", ttl=1).acquire() for number in range(20)]
+        locks = [await client.lock(f"closed-{number}", ttl=3).acquire() for number in range(20)]
         await client.aclose()
         for lock in locks:
             try:
@@ -172,7 +172,7 @@ def a_release_that_cannot_begin_says_why():
 def a_client_that_is_dropped_does_not_harm_its_loop():
     async def run():
         for number in range(20):
-            lock = await libredlock.aio.Client().lock("dropped", ttl=1).acquire()
+            lock = await libredlock.aio.Client().lock("dropped", ttl=10).acquire()
             equal(lock.held, True)
             await lock.release()
             del lock

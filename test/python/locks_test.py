@@ -119,7 +119,7 @@ def a_forked_child_does_not_hold_nor_release_what_its_parent_holds():
 
 @test
 def a_killed_interpreter_loses_the_lock_after_its_ttl():
-    program = "import libredlock, time; libredlock.lock('killed', ttl=1).acquire(); print('held', flush=True); time.sleep(600)"
+    program = "import libredlock, time; libredlock.lock('killed', ttl=3).acquire(); print('held', flush=True); time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
                                env={**os.environ, "PYTHONPATH": str(SOURCE / "python")})
     equal(process.stdout.readline(), b"held\n")

@@ -162,6 +162,8 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_EXPIRY_UNSEEN;
     case SIM_BUG_UNWANTED_KEPT:
         return RL_PLANTED_UNWANTED_KEPT;
+    case SIM_BUG_QUEUE_FORGOTTEN:
+        return RL_PLANTED_QUEUE_FORGOTTEN;
     default:
         return RL_PLANTED_NONE;
     }

@@ -236,9 +236,9 @@ static bool is_told(struct table *table, const struct sim_stander *stander, int6
 {
     char message[512];
 
-    snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %zu %zu %s%s%s",
-             table->call->now_us, fence, ms, strlen(stander->owner), strlen(stander->epoch), stander->owner,
-             stander->epoch, table->lock);
+    snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %s %zu %zu %s%s%s",
+             table->call->now_us, fence, ms, table->call->node->replid, strlen(stander->owner),
+             strlen(stander->epoch), stander->owner, stander->epoch, table->lock);
     return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0 ||
            table->call->node->bug == SIM_BUG_DEAF_NOT_PASSED;
 }

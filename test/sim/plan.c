@@ -48,6 +48,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "place-not-kept",
     "expiry-unseen",
     "unwanted-kept",
+    "queue-forgotten",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -181,7 +182,7 @@ static void draw_terms(struct sim_plan *plan)
 {
     struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x7e4));
 
-    for (uint32_t i = 0; i < SIM_CLIENTS_MAX; i++) {
+    for (uint32_t i = 0; i < plan->client_count; i++) {
         int64_t term_ms = plan->max_ttl_ms * (plan->mixed ? PICK(&prng, 1, 1, 3, 8) : 1);
 
         plan->terms_ms[i] = term_ms < 8000 ? term_ms : 8000;

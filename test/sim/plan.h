@@ -11,7 +11,7 @@
 /* How long a caller waits at most. */
 enum { SIM_WAIT_MAX_MS = 15000 };
 
-enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 4, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4 };
+enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 6, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4 };
 
 /* What may go wrong; each seed switches a random part of it on. */
 enum sim_fault {
@@ -78,6 +78,7 @@ enum sim_bug {
     SIM_BUG_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
     SIM_BUG_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
     SIM_BUG_UNWANTED_KEPT,      /* what is handed to somebody who gave up is not given back */
+    SIM_BUG_QUEUE_FORGOTTEN, /* nobody follows a caller that gave up standing in line for others of its client */
     SIM_BUGS
 };
 

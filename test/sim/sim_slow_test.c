@@ -4,7 +4,7 @@
 #include "sim/batch.h"
 #include "support/check.h"
 
-enum { SEEDS = 2500, HAND_OVERS = 40000 };
+enum { SEEDS = 2500, HAND_OVERS = 40000, RARE = 10000 };
 
 static void no_seed_breaks_a_rule(void **state)
 {
@@ -25,6 +25,8 @@ static void no_seed_breaks_a_rule(void **state)
                 result.stats.woken_by_timer > 0 && result.stats.looks > 0 && result.stats.queued > 0);
     assert_true(result.stats.handed_over > HAND_OVERS && result.stats.splits > 0 &&
                 result.stats.give_ways > 0 && result.stats.passed_over > 0);
+    assert_true(RARE * result.stats.late <= result.stats.handed_over);
+    assert_true(RARE * result.stats.overtaken <= result.stats.handed_over);
     for (int fault = 0; fault < SIM_FAULTS; fault++)
         if (result.stats.faults[fault] < SEEDS / 10)
             fail_msg("%s struck only %llu times", sim_fault_name((enum sim_fault)fault),

@@ -95,6 +95,9 @@ struct sim_worker {
     redlock_lock *lock;             /* HELD, RELEASING */
     uint32_t name;
     bool fair, adopts;
+    bool late; /* ASKING, in line: nobody had what it stands for, for longer than usual */
+    bool
+        near; /* ASKING, in line: it knows that it is near the front, or knew so before it was given anything */
     bool revived;   /* planted bug: extends what is lost */
     bool alive;     /* the thread that locks are bound to */
     int64_t act_us; /* its own clock: when the application wants to do something */
@@ -174,6 +177,7 @@ struct sim_stats {
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t mixed_seeds, stale_adoptions;
     uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds;
+    uint64_t late, overtaken; /* rare histories: see stands.c */
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
 };

@@ -87,13 +87,20 @@ redlock_options options_for(const char *nodes)
     return options;
 }
 
-redlock_client *open_with(const redlock_options *options)
+redlock_client *open_unadmitted(const redlock_options *options)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
     redlock_client *client = NULL;
 
     assert_result(REDLOCK_OK, redlock_client_open(options, &client, &report), &report);
     assert_non_null(client);
+    return client;
+}
+
+redlock_client *open_with(const redlock_options *options)
+{
+    redlock_client *client = open_unadmitted(options);
+
     if (options->mode == REDLOCK_GUARDED)
         admit_new_nodes(client);
     return client;

@@ -53,6 +53,9 @@ void admit_new_nodes(redlock_client *client);
 redlock_client *open_client(const char *nodes);
 redlock_client *open_with(const redlock_options *options);
 
+/* The same, and new nodes stay new: admitting them takes as long as nodes that do not answer are waited for. */
+redlock_client *open_unadmitted(const redlock_options *options);
+
 /* Opens a client and waits until all its nodes have answered. */
 redlock_client *open_warm_client(const char *nodes);
 void await_all_nodes(redlock_client *client);

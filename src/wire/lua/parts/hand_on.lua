@@ -29,7 +29,11 @@ local function hand_on()
             local ms = brief and ttl + 0 > 1000 and '1000' or ttl
             local heard = 1
             if id ~= random and channel ~= '' then
-                heard = redis.pcall('PUBLISH', channel, string.format('%.0f %.0f %s %d %d ', now, fence, ms, #waiter, #known_epoch) .. waiter .. known_epoch .. lock)
+                -- The message is its own proof that this is still the master that the waiter knows.
+                local info = redis.pcall('INFO', 'replication')
+                local master = type(info) == 'string' and string.match(info, 'master_replid:(%x+)') or '-'
+                local head = string.format('%.0f %.0f %s %s %d %d ', now, fence, ms, master, #waiter, #known_epoch)
+                heard = redis.pcall('PUBLISH', channel, head .. waiter .. known_epoch .. lock)
                 if type(heard) == 'table' then
                     -- This user may not publish: it stays in line, and finds out by itself.
                     call('ZADD', waiters, ticket, id)
