@@ -561,7 +561,7 @@ typedef int (*redlock_update_fn)(void *context, const void *value, size_t length
  * key meanwhile nothing is stored, and it tries again after a short random rest, up to `tries` times (0: 100). The key is
  * taken as it is, without key_prefix; a time that it ends at stays as it is.
  * REDLOCK_OK: stored; report->rounds is how many tries it took. REDLOCK_TIMEOUT: all tries met another writer. REDLOCK_CANCELED: `change`
- * left the key alone. REDLOCK_FOREIGN_TYPE: the key is no string. REDLOCK_NO_QUORUM: the node cannot be reached or refused; if
+ * left the key alone. REDLOCK_FOREIGN_TYPE: the key is no string, or longer than REDLOCK_VALUE_MAX. REDLOCK_NO_QUORUM: the node cannot be reached or refused; if
  * report->line says that it is not known, the value may or may not have been stored. */
 REDLOCK_API redlock_result redlock_update(redlock_client *client, uint32_t node, const char *key,
                                           size_t key_length, redlock_update_fn change, void *context,
@@ -593,10 +593,10 @@ typedef struct redlock_barrier_spec {
 #define REDLOCK_BARRIER_SPEC_INIT REDLOCK_INIT_(redlock_barrier_spec)
 
 /* Waits until so many parties have come, and goes on with them; then the next ones can meet under that name. Never early: no party goes on unless
- * as many as that have come, and each arrival lets only one meeting begin. Guarded mode only; it takes the lock "barrier:" + name for a moment.
- * REDLOCK_OK: go on. REDLOCK_TIMEOUT, REDLOCK_CANCELED: this party does not count any more. REDLOCK_NO_QUORUM and the like: too few nodes
- * answered; if the line says that it is not known, the others may count on this party. A party that dies, or is stopped for longer than its
- * lease, counts until that ends; when it goes on it gets REDLOCK_LOST. */
+ * as many as that have come, and each arrival lets only one meeting begin, whatever nodes forget. It takes the lock "barrier:" + name for a moment.
+ * REDLOCK_OK: go on. REDLOCK_TIMEOUT, REDLOCK_CANCELED: this party does not count any more. REDLOCK_INVALID: others wait for another number of parties.
+ * REDLOCK_LOST: the nodes that could tell have lost this party, and the others may have counted it. REDLOCK_NO_QUORUM and the like: too few nodes
+ * answered; if the line says that it is not known, the others may count on this party. A party that dies counts until its lease ends. */
 REDLOCK_API redlock_result redlock_barrier(redlock_client *client, const redlock_barrier_spec *spec,
                                            int64_t wait_ms, redlock_report *report);
 
@@ -624,7 +624,8 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_legacy_acquire(redlock_cli
                                                                      int64_t wait_ms, int64_t *end_ms,
                                                                      redlock_report *report);
 
-/* Moves the end to ttl_ms from now, or deletes the key; only while *end_ms has not come, else REDLOCK_LOST. REDLOCK_NOT_HELD: the key is gone. */
+/* Moves the end to ttl_ms from now, if that is later, or deletes the key; only while *end_ms has not come and is what the key holds, else REDLOCK_LOST, and
+ * nothing is touched. REDLOCK_NOT_HELD: the key is gone. */
 REDLOCK_API redlock_result redlock_legacy_extend(redlock_client *client, const redlock_legacy_spec *spec,
                                                  int64_t *end_ms, redlock_report *report);
 REDLOCK_API redlock_result redlock_legacy_release(redlock_client *client, const redlock_legacy_spec *spec,

@@ -5,6 +5,8 @@
 #ifndef CLI_CLOCK_H
 #define CLI_CLOCK_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -49,6 +51,35 @@ static inline int cli_clock_timeout(int64_t at_ms, int64_t now_ms)
     if (left <= 0)
         return 0;
     return left > 3600000 ? 3600000 : (int)left;
+}
+
+/* A condition that cli_clock_wait() can wait for. */
+static inline void cli_clock_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* With the mutex held: waits until *over is set and told, or for so long. */
+static inline void cli_clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const bool *over,
+                                  int64_t span_ms)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    span_ms = span_ms < 0 ? 0 : span_ms;
+    until.tv_sec += (time_t)(span_ms / 1000);
+    until.tv_nsec += (long)(span_ms % 1000 * 1000000);
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    while (!*over && pthread_cond_timedwait(condition, mutex, &until) == 0)
+        continue;
 }
 
 #endif

@@ -26,16 +26,6 @@ static int64_t margin_for(uint32_t ttl_ms)
     return least(ttl_ms / 10, 1000);
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, uint32_t ttl_ms,
                     uint32_t renew_ms, int64_t grace_ms)
 {
@@ -48,7 +38,7 @@ bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, ui
                                 .kill_at_ms = CLI_NEVER,
                                 .grace_ms = spare > 0 ? least(grace_ms, spare / 2) : 0};
     pthread_mutex_init(&lease->mutex, NULL);
-    init_condition(&lease->ended);
+    cli_clock_condition(&lease->ended);
     return lease->fd >= 0;
 }
 
@@ -87,23 +77,24 @@ void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock)
     pthread_mutex_unlock(&lease->mutex);
 }
 
-void cli_lease_arm_for(struct cli_lease *lease, int64_t validity_ms)
+void cli_lease_arm_until(struct cli_lease *lease, int64_t valid_until_ms)
 {
     pthread_mutex_lock(&lease->mutex);
-    set_deadline(lease, cli_clock_now() + validity_ms);
+    set_deadline(lease, valid_until_ms);
     pthread_mutex_unlock(&lease->mutex);
 }
 
 /* One node did it, or did not. */
-static void post_single(struct cli_lease *lease, bool lost, int64_t validity_ms)
+static void post_single(struct cli_lease *lease, bool lost, int64_t valid_until_ms)
 {
+    int64_t validity_ms = lost ? 0 : valid_until_ms - cli_clock_now();
     uint64_t one = 1;
 
     pthread_mutex_lock(&lease->mutex);
     if (lost)
         send_last_deadline(lease);
     else
-        set_deadline(lease, cli_clock_now() + validity_ms);
+        set_deadline(lease, valid_until_ms);
     lease->news = (struct cli_lease_news){.lost = lost,
                                           .renewed = !lost,
                                           .granted = !lost,
@@ -115,9 +106,9 @@ static void post_single(struct cli_lease *lease, bool lost, int64_t validity_ms)
     (void)!write(lease->fd, &one, sizeof one);
 }
 
-void cli_lease_renewed(struct cli_lease *lease, int64_t validity_ms)
+void cli_lease_renewed(struct cli_lease *lease, int64_t valid_until_ms)
 {
-    post_single(lease, false, validity_ms);
+    post_single(lease, false, valid_until_ms);
 }
 
 void cli_lease_lost(struct cli_lease *lease)
@@ -169,18 +160,9 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
 static void await_end(struct cli_lease *lease)
 {
     int64_t left = lease->kill_at_ms - cli_clock_now() + AFTER_KILL_MS;
-    struct timespec until;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
     left = left < AFTER_KILL_MS ? AFTER_KILL_MS : least(left, LAST_GRACE_MS + AFTER_KILL_MS);
-    until.tv_sec += (time_t)(left / 1000);
-    until.tv_nsec += (long)(left % 1000 * 1000000);
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    while (!lease->over && pthread_cond_timedwait(&lease->ended, &lease->mutex, &until) == 0)
-        ;
+    cli_clock_wait(&lease->ended, &lease->mutex, &lease->over, left);
 }
 
 /* Where an operator broke it, the nodes keep others out until this returns: CMD is stopped first. */

@@ -48,11 +48,11 @@ void cli_lease_on_renewed(void *context, redlock_lock *lock, const redlock_repor
 /* Tells the warden how long the lock may be relied on. */
 void cli_lease_arm(struct cli_lease *lease, const redlock_lock *lock);
 
-/* The same for a lock that is not one of the library's: so long from now on. */
-void cli_lease_arm_for(struct cli_lease *lease, int64_t validity_ms);
+/* The same for a lock that is not one of the library's: until then, by cli_clock_now(). */
+void cli_lease_arm_until(struct cli_lease *lease, int64_t valid_until_ms);
 
 /* What happened to such a lock. */
-void cli_lease_renewed(struct cli_lease *lease, int64_t validity_ms);
+void cli_lease_renewed(struct cli_lease *lease, int64_t valid_until_ms);
 void cli_lease_lost(struct cli_lease *lease);
 
 /* The lock counts as lost, whatever its nodes say from now on: tells the warden. */

@@ -80,7 +80,8 @@ int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options
             redlock_legacy_release(legacy->session->client, &legacy->spec, legacy->end_ms, NULL);
         if (signal != 0)
             return CLI_EXIT_SIGNAL + signal;
-        legacy->valid_until_ms = cli_clock_now() + report.validity_ms;
+        /* Validity was counted while the call was under way: from before it, nothing is relied on for too long. */
+        legacy->valid_until_ms = asked + report.validity_ms;
         legacy->taken = result == REDLOCK_OK;
         if (result == REDLOCK_OK)
             return 0;
@@ -97,40 +98,22 @@ int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options
 
 /* ---- keeping ---------------------------------------------------------------------------------------------- */
 
-/* With the mutex held: sleeps, or until it is over. */
-static void sleep_until(struct cli_legacy *legacy, int64_t at_ms)
-{
-    struct timespec until;
-    int64_t left = at_ms - cli_clock_now();
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    left = left < 0 ? 0 : left;
-    until.tv_sec += (time_t)(left / 1000);
-    until.tv_nsec += (long)(left % 1000 * 1000000);
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    while (!legacy->over && pthread_cond_timedwait(&legacy->wake, &legacy->mutex, &until) == 0)
-        continue;
-}
-
 /* Without the mutex. False: it is lost. */
 static bool renew(struct cli_legacy *legacy, int64_t *next_ms)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
+    int64_t asked = cli_clock_now();
     redlock_result result =
         redlock_legacy_extend(legacy->session->client, &legacy->spec, &legacy->end_ms, &report);
-    int64_t now = cli_clock_now();
 
     if (result == REDLOCK_OK) {
-        legacy->valid_until_ms = now + report.validity_ms;
-        *next_ms = now + legacy->renew_ms;
-        cli_lease_renewed(legacy->lease, report.validity_ms);
+        legacy->valid_until_ms = asked + report.validity_ms;
+        *next_ms = asked + legacy->renew_ms;
+        cli_lease_renewed(legacy->lease, legacy->valid_until_ms);
         return true;
     }
-    *next_ms = now + legacy->renew_ms / 4;
-    if (result != REDLOCK_LOST && result != REDLOCK_NOT_HELD && now < legacy->valid_until_ms)
+    *next_ms = cli_clock_now() + legacy->renew_ms / 4;
+    if (result != REDLOCK_LOST && result != REDLOCK_NOT_HELD && cli_clock_now() < legacy->valid_until_ms)
         return true;
     cli_lease_lost(legacy->lease);
     return false;
@@ -143,7 +126,7 @@ static void *keep(void *context)
 
     pthread_mutex_lock(&legacy->mutex);
     while (!legacy->over && !legacy->gone) {
-        sleep_until(legacy, next_ms);
+        cli_clock_wait(&legacy->wake, &legacy->mutex, &legacy->over, next_ms - cli_clock_now());
         if (legacy->over)
             break;
         pthread_mutex_unlock(&legacy->mutex);
@@ -155,27 +138,17 @@ static void *keep(void *context)
     return NULL;
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 bool cli_legacy_keep(struct cli_legacy *legacy, struct cli_lease *lease, uint32_t renew_ms)
 {
     legacy->lease = lease;
     legacy->renew_ms = renew_ms;
     pthread_mutex_init(&legacy->mutex, NULL);
-    init_condition(&legacy->wake);
-    cli_lease_arm_for(lease, legacy->valid_until_ms - cli_clock_now());
+    cli_clock_condition(&legacy->wake);
+    cli_lease_arm_until(lease, legacy->valid_until_ms);
     return pthread_create(&legacy->thread, NULL, keep, legacy) == 0;
 }
 
-redlock_result cli_legacy_end(struct cli_legacy *legacy, redlock_report *report)
+redlock_result cli_legacy_end(struct cli_legacy *legacy)
 {
     pthread_mutex_lock(&legacy->mutex);
     legacy->over = true;
@@ -186,7 +159,7 @@ redlock_result cli_legacy_end(struct cli_legacy *legacy, redlock_report *report)
     pthread_mutex_destroy(&legacy->mutex);
     if (legacy->gone || cli_clock_now() >= legacy->valid_until_ms)
         return REDLOCK_LOST;
-    return redlock_legacy_release(legacy->session->client, &legacy->spec, legacy->end_ms, report);
+    return redlock_legacy_release(legacy->session->client, &legacy->spec, legacy->end_ms, NULL);
 }
 
 /* ---- acquire, extend, release ----------------------------------------------------------------------------- */
@@ -250,10 +223,11 @@ int cli_legacy_extend(const struct cli_session *session, const char *name, const
         code = read_end(owner, &legacy.end_ms);
     if (code != 0)
         return code;
+    int64_t asked = cli_clock_now();
     report.result = redlock_legacy_extend(session->client, &legacy.spec, &legacy.end_ms, &report);
     if (report.result != REDLOCK_OK)
         return say_failure(name, &report);
-    legacy.valid_until_ms = cli_clock_now() + report.validity_ms;
+    legacy.valid_until_ms = asked + report.validity_ms;
     return print_lease(&legacy);
 }
 

@@ -37,7 +37,7 @@ int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options
 bool cli_legacy_keep(struct cli_legacy *legacy, struct cli_lease *lease, uint32_t renew_ms);
 
 /* Ends that and gives the lock back, unless it was lost. REDLOCK_LOST, REDLOCK_NOT_HELD: it was gone before. */
-redlock_result cli_legacy_end(struct cli_legacy *legacy, redlock_report *report);
+redlock_result cli_legacy_end(struct cli_legacy *legacy);
 
 /* acquire, extend and release, when the configuration says legacy. Return the exit code. */
 int cli_legacy_acquire(const struct cli_session *session, const struct cli_options *options,

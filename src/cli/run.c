@@ -40,6 +40,7 @@ struct run {
     struct cli_warden_plan plan;
     struct cli_warden warden;
     struct cli_lease lease;
+    redlock_lock *lock; /* NULL: it is not held, or is a legacy lock */
     int64_t waited_ms, taken_at_ms;
 };
 
@@ -152,7 +153,7 @@ static int prepare(struct run *run)
 /* ---- the lock --------------------------------------------------------------------------------------------- */
 
 /* Takes the lock, or says why not. 0 when it is held. */
-static int take_lock(struct run *run, redlock_lock **lock)
+static int take_lock(struct run *run)
 {
     const struct cli_options *options = run->options;
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
@@ -173,7 +174,7 @@ static int take_lock(struct run *run, redlock_lock **lock)
     spec.on_renewed = cli_lease_on_renewed;
     spec.context = &run->lease;
     cli_acquiring_run(&acquiring);
-    *lock = acquiring.lock;
+    run->lock = acquiring.lock;
     if (acquiring.signal != 0)
         return CLI_EXIT_SIGNAL + acquiring.signal;
     if (acquiring.lock == NULL)
@@ -205,33 +206,39 @@ static bool keep_credentials(struct run *run)
     return kept;
 }
 
-/* What CMD finds in its environment. Inner values win when nested. */
-static bool set_environment(struct run *run, const redlock_lock *lock)
+/* What CMD finds in its environment, whatever the kind of lock. Inner values win when nested. */
+static bool set_environment(struct run *run, const char *owner, uint64_t fence)
+{
+    char number[24], ttl[16];
+
+    snprintf(number, sizeof number, "%llu", (unsigned long long)fence);
+    snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
+    return (run->options->pass_credentials || keep_credentials(run)) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", owner) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", fence != 0 ? number : NULL) &&
+           cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl);
+}
+
+/* And what is held above it. */
+static bool set_held(struct run *run, const char *owner)
 {
     struct cli_fleet fleet = cli_held_fleet(run->session.client, run->session.config.prefix);
-    char *names = NULL, *places = NULL, fence[24], ttl[16];
-    bool has_fence = redlock_lock_fence(lock) != 0;
-
-    snprintf(fence, sizeof fence, "%llu", (unsigned long long)redlock_lock_fence(lock));
-    snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
-    bool fits = (run->options->pass_credentials || keep_credentials(run)) &&
-                cli_held_extend(run->name, &fleet, redlock_lock_owner(lock, NULL), &names, &places) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", redlock_lock_owner(lock, NULL)) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", has_fence ? fence : NULL) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl) &&
+    char *names = NULL, *places = NULL;
+    bool fits = cli_held_extend(run->name, &fleet, owner, &names, &places) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
+
     free(names);
     free(places);
     return fits;
 }
 
-/* Gives the lock back. When it turns out that it was gone before, CMD did not run under it to the end. */
-static int release(struct run *run, redlock_lock *lock, bool lost, int code)
+/* ---- CMD, under whatever kind of lock --------------------------------------------------------------------- */
+
+/* The lock was given back, or was not: when it turns out that it was gone before, CMD did not run under it to the end. */
+static int say_released(struct run *run, redlock_result result, bool lost, int code)
 {
-    redlock_report report = REDLOCK_REPORT_INIT;
-    redlock_result result = redlock_release(lock, &report);
     bool gone = result == REDLOCK_LOST || result == REDLOCK_NOT_HELD;
 
     if (result == REDLOCK_OK)
@@ -251,101 +258,90 @@ static int release(struct run *run, redlock_lock *lock, bool lost, int code)
         CLI_EXIT_LOST, "%s was no longer held when CMD ended: somebody else may have held it too", run->name);
 }
 
-static int hold_lock(struct run *run, redlock_lock *lock)
+/* Runs CMD to its end, and keeps the lock for as long as it is to be held at least. */
+static void supervise(struct run *run, struct cli_supervision *supervision)
 {
-    struct cli_supervision supervision = {.client = run->session.client,
-                                          .lock = lock,
-                                          .name = run->name,
-                                          .program = run->plan.child.argv[0],
-                                          .signals = &run->signals,
-                                          .warden = &run->warden,
-                                          .terminal = &run->terminal,
-                                          .lease = &run->lease,
-                                          .events = &run->events,
-                                          .metrics = &run->metrics,
-                                          .local = run->session.local ? &run->session.nodes : NULL,
-                                          .foreground = run->options->foreground,
-                                          .on_lost = run->plan.on_lost};
-
-    if (!set_environment(run, lock)) {
-        redlock_release(lock, NULL);
-        return cli_output_fail(CLI_EXIT_SYSTEM, "the environment of CMD is too large");
-    }
-    int code;
-    if (run->job->begin != NULL && !run->job->begin(run->job->context, &run->session, &code))
-        return release(run, lock, true, code);
-    int shown = run->session.local ? cli_presence_show(run->session.nodes.directory) : -1;
-    cli_supervise_run(&supervision);
+    *supervision = (struct cli_supervision){.client = run->session.client,
+                                            .lock = run->lock,
+                                            .name = run->name,
+                                            .program = run->plan.child.argv[0],
+                                            .signals = &run->signals,
+                                            .warden = &run->warden,
+                                            .terminal = &run->terminal,
+                                            .lease = &run->lease,
+                                            .events = &run->events,
+                                            .metrics = &run->metrics,
+                                            .local = run->session.local ? &run->session.nodes : NULL,
+                                            .foreground = run->options->foreground,
+                                            .on_lost = run->plan.on_lost};
+    cli_supervise_run(supervision);
     cli_terminal_close(&run->terminal);
-    bool lost_under_command = supervision.lost;
-    run->lost = lost_under_command;
-    if (supervision.started && !supervision.lost && !supervision.interrupted && supervision.code == 0 &&
-        run->job->succeed != NULL)
-        supervision.code = run->job->succeed(run->job->context, &run->session);
-    if (supervision.started && !supervision.lost && !supervision.interrupted && run->options->min_hold_ms > 0)
-        cli_supervise_hold(&supervision, run->taken_at_ms + run->options->min_hold_ms);
-    code = supervision.code;
-    if (lost_under_command && run->plan.on_lost == CLI_ON_LOST_IGNORE)
-        cli_output_warn("%s was lost while CMD ran; its exit code is passed on as asked", run->name);
-    else if (lost_under_command)
-        code =
-            CLI_EXIT_LOST; /* even if CMD ended by itself before it could be stopped: it did not end under the lock */
-    code = release(run, lock, supervision.lost || !supervision.started, code);
+    run->lost = supervision->lost;
+    bool ended_well = supervision->started && !supervision->lost && !supervision->interrupted;
+    if (ended_well && supervision->code == 0 && run->job->succeed != NULL)
+        supervision->code = run->job->succeed(run->job->context, &run->session);
+    if (ended_well && run->options->min_hold_ms > 0)
+        cli_supervise_hold(supervision, run->taken_at_ms + run->options->min_hold_ms);
+}
+
+/* The exit code of CMD, unless the lock was lost while it ran. */
+static int exit_code(const struct run *run, const struct cli_supervision *supervision)
+{
+    if (!run->lost)
+        return supervision->code;
+    if (run->plan.on_lost != CLI_ON_LOST_IGNORE)
+        return CLI_EXIT_LOST; /* even if CMD ended by itself before it could be stopped: it did not end under the lock */
+    cli_output_warn("%s was lost while CMD ran; its exit code is passed on as asked", run->name);
+    return supervision->code;
+}
+
+static int refuse_environment(void)
+{
+    return cli_output_fail(CLI_EXIT_SYSTEM, "the environment of CMD is too large");
+}
+
+static int hold_lock(struct run *run)
+{
+    const char *owner = redlock_lock_owner(run->lock, NULL);
+    struct cli_supervision supervision;
+    int code;
+
+    if (!set_environment(run, owner, redlock_lock_fence(run->lock)) || !set_held(run, owner)) {
+        redlock_release(run->lock, NULL);
+        return refuse_environment();
+    }
+    if (run->job->begin != NULL && !run->job->begin(run->job->context, &run->session, &code))
+        return say_released(run, redlock_release(run->lock, NULL), true, code);
+    int shown = run->session.local ? cli_presence_show(run->session.nodes.directory) : -1;
+    supervise(run, &supervision);
+    code = exit_code(run, &supervision);
+    redlock_result result = redlock_release(run->lock, NULL);
     if (shown >= 0)
         close(shown);
-    return code;
+    return say_released(run, result, supervision.lost || !supervision.started, code);
 }
 
 /* ---- a legacy lock ---------------------------------------------------------------------------------------- */
 
-/* What CMD finds in its environment: no fence, and the end of the lock in place of an owner. */
-static bool set_legacy_environment(struct run *run, const struct cli_legacy *legacy)
+/* CMD runs under it: the end of the lock is in place of an owner, and there is no fence. */
+static int hold_legacy(struct run *run, struct cli_legacy *legacy)
 {
-    char owner[24], ttl[16];
+    struct cli_supervision supervision;
+    char owner[24];
+    bool kept = false;
 
     snprintf(owner, sizeof owner, "%lld", (long long)legacy->end_ms);
-    snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
-    return (run->options->pass_credentials || keep_credentials(run)) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", owner) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", NULL) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl);
-}
-
-static int supervise_legacy(struct run *run, struct cli_legacy *legacy)
-{
-    redlock_report report = REDLOCK_REPORT_INIT;
-    struct cli_supervision supervision = {.client = run->session.client,
-                                          .name = run->name,
-                                          .program = run->plan.child.argv[0],
-                                          .signals = &run->signals,
-                                          .warden = &run->warden,
-                                          .terminal = &run->terminal,
-                                          .lease = &run->lease,
-                                          .events = &run->events,
-                                          .metrics = &run->metrics,
-                                          .foreground = run->options->foreground,
-                                          .on_lost = run->plan.on_lost};
-
-    cli_supervise_run(&supervision);
-    cli_terminal_close(&run->terminal);
-    if (supervision.started && !supervision.lost && !supervision.interrupted && run->options->min_hold_ms > 0)
-        cli_supervise_hold(&supervision, run->taken_at_ms + run->options->min_hold_ms);
-    redlock_result result = cli_legacy_end(legacy, &report);
-    bool gone = supervision.lost || result == REDLOCK_LOST || result == REDLOCK_NOT_HELD;
-    if (result == REDLOCK_OK)
-        cli_events_emit(&run->events, "released",
-                        json_pack("{s:I}", "held_ms", (json_int_t)(cli_clock_now() - run->taken_at_ms)));
-    else if (!gone)
-        cli_output_warn("%s could not be released (%s); it ends by itself within %s", run->name, report.line,
-                        cli_text_span(run->ttl_ms).text);
-    if (!gone || !supervision.started || run->plan.on_lost == CLI_ON_LOST_IGNORE)
-        return supervision.code;
-    return supervision.lost
-               ? CLI_EXIT_LOST
-               : cli_output_fail(CLI_EXIT_LOST,
-                                 "%s was no longer held when CMD ended: somebody else may have held it too",
-                                 run->name);
+    bool fits = set_environment(run, owner, 0);
+    if (fits)
+        kept = cli_legacy_keep(legacy, &run->lease, run->renew_ms);
+    if (!kept) {
+        redlock_legacy_release(run->session.client, &legacy->spec, legacy->end_ms, NULL);
+        return fits ? cli_output_fail(CLI_EXIT_SYSTEM, "the system refused a thread") : refuse_environment();
+    }
+    supervise(run, &supervision);
+    int code = exit_code(run, &supervision);
+    redlock_result result = cli_legacy_end(legacy);
+    return say_released(run, result, supervision.lost || !supervision.started, code);
 }
 
 static int run_legacy(struct run *run)
@@ -361,11 +357,7 @@ static int run_legacy(struct run *run)
     cli_events_emit(&run->events, "acquired",
                     json_pack("{s:I, s:I}", "ttl_ms", (json_int_t)run->ttl_ms, "validity_ms",
                               (json_int_t)(legacy.valid_until_ms - run->taken_at_ms)));
-    if (set_legacy_environment(run, &legacy) && cli_legacy_keep(&legacy, &run->lease, run->renew_ms))
-        return supervise_legacy(run, &legacy);
-    redlock_legacy_release(run->session.client, &legacy.spec, legacy.end_ms, NULL);
-    return cli_output_fail(CLI_EXIT_SYSTEM,
-                           "the environment of CMD is too large, or the system refused a thread");
+    return hold_legacy(run, &legacy);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------- */
@@ -380,11 +372,11 @@ static void say_summary(const struct run *run, int code)
                                  (json_int_t)(cli_clock_now() - run->taken_at_ms)));
 }
 
-static void clean_up(struct run *run, redlock_lock *lock)
+static void clean_up(struct run *run)
 {
     /* The client first: from then on no callback comes. The warden ends CMD if that still runs. */
     cli_session_close(&run->session);
-    redlock_lock_free(lock);
+    redlock_lock_free(run->lock);
     cli_warden_close(&run->warden);
     cli_lease_close(&run->lease);
     cli_terminal_close(&run->terminal);
@@ -401,19 +393,18 @@ int cli_run(const struct cli_options *options, const struct cli_run_job *job, bo
                       .signals.fd = -1,
                       .terminal.fd = -1,
                       .lease.fd = -1};
-    redlock_lock *lock = NULL;
     int code = prepare(&run);
 
     if (code == 0 && run.session.config.legacy)
         code = run_legacy(&run);
     else if (code == 0)
-        code = take_lock(&run, &lock);
-    if (lock != NULL) {
-        code = hold_lock(&run, lock);
+        code = take_lock(&run);
+    if (run.lock != NULL) {
+        code = hold_lock(&run);
         say_summary(&run, code);
     }
     cli_metrics_file_write(&run.metrics, run.session.client, code);
-    clean_up(&run, lock);
+    clean_up(&run);
     *lost = run.lost;
     return code;
 }

@@ -21,7 +21,7 @@ static redlock_result refuse(redlock_report *report, redlock_result result, cons
     return result;
 }
 
-static bool make_key(struct rl_ask_all *ask, const char *kind, const char *name, size_t name_length)
+static bool make_key(struct rl_ask_all *ask, struct rl_ask_kind kind, const char *name, size_t name_length)
 {
     const struct rl_config *config = &ask->client->engine.config;
     struct rl_text text = rl_text_on(ask->key, sizeof ask->key);
@@ -29,16 +29,18 @@ static bool make_key(struct rl_ask_all *ask, const char *kind, const char *name,
     if (config->key_prefix_length + name_length > REDLOCK_NAME_MAX)
         return false;
     rl_text_add(&text, RL_KEY_MARK);
-    rl_text_add(&text, kind);
+    rl_text_add(&text, kind.key);
     ask->key_length = strlen(ask->key);
     memcpy(ask->key + ask->key_length, config->key_prefix, config->key_prefix_length);
     ask->key_length += config->key_prefix_length;
+    ask->pattern_length = ask->key_length;
+    ask->rights = kind.rights;
     memcpy(ask->key + ask->key_length, name, name_length);
     ask->key_length += name_length;
     return true;
 }
 
-redlock_result rl_ask_all_open(struct rl_ask_all *ask, redlock_client *client, const char *kind,
+redlock_result rl_ask_all_open(struct rl_ask_all *ask, redlock_client *client, struct rl_ask_kind kind,
                                const char *name, size_t name_length, redlock_report *report)
 {
     redlock_result result;
@@ -101,6 +103,22 @@ bool rl_ask_all_read(const struct rl_ask_all *ask, uint32_t node, size_t *offset
     return false;
 }
 
+/* Which of them says why, and what would help. */
+static void say_failure(const struct rl_ask_all *ask, redlock_result result, uint32_t done, const char *words,
+                        const struct rl_talk_node *worst)
+{
+    uint32_t count = ask->talk->node_count;
+    const char *url = worst == NULL ? "" : worst->connection.url->display;
+
+    if (result == REDLOCK_FORBIDDEN && worst->cause == RL_CAUSE_RIGHTS)
+        rl_report_error(ask->report, result, "%u of %u nodes %s; %s: %s; its user needs ~%.*s* %s", done,
+                        count, words, url, worst->error, (int)ask->pattern_length, ask->key, ask->rights);
+    else
+        rl_report_error(ask->report, result, "%u of %u nodes %s, %u are needed%s%s%s%s", done, count, words,
+                        rl_quorum(count), worst == NULL ? "" : "; ", url, worst == NULL ? "" : ": ",
+                        worst == NULL ? "" : worst->error);
+}
+
 redlock_result rl_ask_all_result(const struct rl_ask_all *ask, uint32_t done, const char *words)
 {
     uint32_t count = ask->talk->node_count, quorum = rl_quorum(count), forbidden = 0, foreign = 0;
@@ -112,7 +130,7 @@ redlock_result rl_ask_all_result(const struct rl_ask_all *ask, uint32_t done, co
 
         if (!node->failed)
             continue;
-        worst = node;
+        worst = worst == NULL || rl_cause_forbids(node->cause) ? node : worst;
         forbidden += rl_cause_forbids(node->cause);
         foreign += node->cause == RL_CAUSE_FOREIGN_TYPE;
     }
@@ -122,10 +140,7 @@ redlock_result rl_ask_all_result(const struct rl_ask_all *ask, uint32_t done, co
         result = done + forbidden >= quorum ? REDLOCK_FORBIDDEN
                  : done + foreign >= quorum ? REDLOCK_FOREIGN_TYPE
                                             : REDLOCK_NO_QUORUM;
-        rl_report_error(ask->report, result, "%u of %u nodes %s, %u are needed%s%s%s%s", done, count, words,
-                        quorum, worst == NULL ? "" : "; ",
-                        worst == NULL ? "" : worst->connection.url->display, worst == NULL ? "" : ": ",
-                        worst == NULL ? "" : worst->error);
+        say_failure(ask, result, done, words, worst);
     }
     if (ask->report != NULL) {
         ask->report->node_count = count;

@@ -15,11 +15,17 @@ struct rl_ask_all {
     redlock_report *report;
     char key[REDLOCK_NAME_MAX + 32];
     size_t key_length;
+    size_t pattern_length; /* what keys of this kind have in common */
+    const char *rights;    /* commands that it needs the right to use */
 };
 
-/* Checks the name, enters the client and opens the talk. kind: what the key begins with, behind RL_KEY_MARK. Anything but REDLOCK_OK: the report says
- * why, and there is nothing to close. */
-redlock_result rl_ask_all_open(struct rl_ask_all *ask, redlock_client *client, const char *kind,
+/* What is kept: what its keys begin with, behind RL_KEY_MARK, and the commands that its scripts use, as rights are given. */
+struct rl_ask_kind {
+    const char *key, *rights;
+};
+
+/* Checks the name, enters the client and opens the talk. Anything but REDLOCK_OK: the report says why, and there is nothing to close. */
+redlock_result rl_ask_all_open(struct rl_ask_all *ask, redlock_client *client, struct rl_ask_kind kind,
                                const char *name, size_t name_length, redlock_report *report);
 void rl_ask_all_close(struct rl_ask_all *ask);
 

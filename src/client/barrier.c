@@ -1,6 +1,6 @@
 /*
- * redlock_barrier(): waits until K parties have come. It arrives at all nodes again and again, which renews its lease there, and opens the barrier
- * under a lock when enough are there; what may be decided by that is in core/gathering.h.
+ * redlock_barrier(): waits until K parties have come. It tells all nodes again and again that it is there, which renews its lease, and opens the barrier
+ * when enough are; what may be decided by what they answer, and why nobody goes on early, is in core/gathering.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +16,29 @@
 enum {
     DEFAULT_LEASE_MS = 15000,
     LOOK_FIRST_MS = 20,
-    LOOK_MOST_MS = 250 /* between two looks */
+    LOOK_MOST_MS = 250, /* between two looks */
+    SETTLE_MS = 1000    /* for an opening that has reached some nodes to reach the others */
 };
+
+static const struct rl_ask_kind barriers = {"barrier:",
+                                            "+eval +time +hget +hset +hdel +hgetall +pttl +pexpire"};
 
 struct barrier {
     struct rl_ask_all ask;
     redlock_barrier_spec spec;
     char id[RL_PARTY_ID + 1];
-    struct rl_time arrived; /* when it last said that it is there */
+    int64_t came_ms; /* by the wall clock: who came first goes first, more or less */
     char lock_name[REDLOCK_NAME_MAX + 16];
     size_t lock_name_length;
-    uint64_t own[RL_NODES_MAX];     /* the opening that each node has us in, by the last look */
-    char highest[RL_NODES_MAX][24]; /* the highest that was tried there */
+    struct rl_attendance own;
+    rl_node_set heard;      /* nodes that answered the last look */
+    rl_node_set not_let_in; /* of these: where others wait for another number of parties, */
+    uint32_t others_want;   /* this one */
+    uint32_t counts[RL_NODES_MAX];
+    struct rl_time put_in;   /* when it was first seen in an opening that has no quorum yet */
+    bool leaving;            /* it has begun to leave, so as to come again */
+    redlock_result obstacle; /* why it could not be opened when all were there; REDLOCK_OK nothing is known */
+    char obstacle_line[320];
     struct rl_gathering gathering;
     const char *chosen[RL_PARTIES_MAX];
 };
@@ -45,190 +56,328 @@ static uint64_t read_number(const struct rl_resp *item)
     return strtoull(text, NULL, 10);
 }
 
+/* What it is part of at a node is known once and for all. */
+static void note_opening(struct barrier *barrier, uint32_t node, const struct rl_resp *item)
+{
+    uint64_t opening = read_number(item);
+
+    barrier->own.at[node] = RL_AT_THERE;
+    if (opening != 0)
+        barrier->own.opening[node] = opening;
+}
+
+static void hear_names(struct barrier *barrier, uint32_t node, size_t offset)
+{
+    struct rl_resp id;
+
+    while (rl_talk_item(&barrier->ask.talk->nodes[node], &offset, &id))
+        if (id.type == RL_RESP_STRING && id.text_length == RL_PARTY_ID)
+            rl_gathering_add(&barrier->gathering, node, id.text);
+}
+
 static void hear(struct barrier *barrier, uint32_t node)
 {
     const struct rl_talk_node *one = &barrier->ask.talk->nodes[node];
-    struct rl_resp item, id;
+    struct rl_resp item, status, opening, waiting;
     size_t offset = 0;
 
-    barrier->own[node] = 0;
-    if (!rl_ask_all_read(&barrier->ask, node, &offset, &item) || item.type != RL_RESP_ARRAY ||
-        item.element_count % 2 != 1)
+    bool refused = rl_talk_answered(one) && !rl_ask_all_read(&barrier->ask, node, &offset, &item);
+    if (one->sent && barrier->own.at[node] == RL_AT_NEVER && !refused)
+        barrier->own.at[node] =
+            RL_AT_MAYBE; /* unless it says more; a script that fails writes nothing down */
+    if (refused || !rl_talk_answered(one) || item.type != RL_RESP_ARRAY ||
+        !rl_talk_item(one, &offset, &status) || status.type != RL_RESP_INTEGER)
         return;
-    uint32_t left = item.element_count / 2;
-    if (!rl_talk_item(one, &offset, &item) || item.type != RL_RESP_STRING ||
-        item.text_length >= sizeof barrier->highest[node])
+    if (status.integer == 0) {
+        barrier->own.at[node] = RL_AT_GONE;
+    } else if (status.integer == -1 && rl_talk_item(one, &offset, &waiting)) {
+        barrier->own.at[node] = RL_AT_NEVER;
+        barrier->not_let_in |= rl_node_set_one(node);
+        barrier->others_want = (uint32_t)waiting.integer;
+    } else if (status.integer == 1 && rl_talk_item(one, &offset, &opening) &&
+               rl_talk_item(one, &offset, &waiting) && waiting.type == RL_RESP_INTEGER) {
+        note_opening(barrier, node, &opening);
+        barrier->counts[node] = (uint32_t)waiting.integer;
+        hear_names(barrier, node, offset);
+    } else {
         return;
-    memcpy(barrier->highest[node], item.text, item.text_length);
-    barrier->highest[node][item.text_length] = '\0';
-    rl_gathering_hear(&barrier->gathering, node);
-    for (; left > 0 && rl_talk_item(one, &offset, &id) && rl_talk_item(one, &offset, &item); left--) {
-        if (id.type != RL_RESP_STRING || id.text_length != RL_PARTY_ID)
-            continue;
-        rl_gathering_add(&barrier->gathering, node, id.text, read_number(&item));
-        if (memcmp(id.text, barrier->id, RL_PARTY_ID) == 0)
-            barrier->own[node] = read_number(&item);
     }
+    barrier->heard |= rl_node_set_one(node);
 }
 
-static bool make_id(struct barrier *barrier)
+static bool draw(const struct barrier *barrier, uint8_t *random, size_t length)
 {
     redlock_client *client = barrier->ask.client;
-    uint8_t random[RL_PARTY_ID / 2];
-    bool drawn;
 
     pthread_mutex_lock(&client->mutex);
-    drawn = rl_state_random(&client->engine, random, sizeof random);
+    bool drawn = rl_state_random(&client->engine, random, length);
     pthread_mutex_unlock(&client->mutex);
-    for (size_t i = 0; drawn && i < sizeof random; i++)
-        snprintf(barrier->id + 2 * i, 3, "%02x", random[i]);
     return drawn;
 }
 
-/* One that was stopped for as long as its lease may have been dropped by some nodes and not by others, and what it said last may still be
- * carried out: it can neither go on as who it was nor come anew beside that. */
-static bool is_late(const struct barrier *barrier)
+/* Comes as somebody whom no node has seen. */
+static bool make_id(struct barrier *barrier)
 {
-    struct rl_time now = rl_talk_now(barrier->ask.talk);
+    uint8_t random[6];
+    const int clock_digits = RL_PARTY_ID - 2 * (int)sizeof random;
 
-    return barrier->arrived.us != 0 &&
-           rl_time_since(now, barrier->arrived).us > (int64_t)barrier->spec.lease_ms * 1000;
+    if (!draw(barrier, random, sizeof random))
+        return false;
+    snprintf(barrier->id, sizeof barrier->id, "%0*llx", clock_digits,
+             (unsigned long long)barrier->came_ms & 0xffffffffffffull);
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(barrier->id + clock_digits + 2 * i, 3, "%02x", random[i]);
+    barrier->own = (struct rl_attendance){.node_count = barrier->ask.talk->node_count};
+    barrier->leaving = false;
+    barrier->put_in = (struct rl_time){0};
+    return true;
 }
 
-/* Arrives, or stays, and learns who else is there. */
-static void arrive(struct barrier *barrier)
+/* Arrives, or stays, and learns how many wait; who they are, if names are wanted. */
+static void look(struct barrier *barrier, uint32_t names)
 {
-    char lease[16], most[16];
-    struct rl_argument arguments[] = {{barrier->id, RL_PARTY_ID}, {lease, 0}, {most, 0}};
+    char lease[16], parties[16], most[16];
+    struct rl_argument arguments[] = {
+        {barrier->id, RL_PARTY_ID}, {lease, 0}, {parties, 0}, {NULL, 1}, {most, 0}};
 
-    barrier->arrived = rl_talk_now(barrier->ask.talk);
     arguments[1].length = (size_t)snprintf(lease, sizeof lease, "%u", barrier->spec.lease_ms);
-    arguments[2].length = (size_t)snprintf(most, sizeof most, "%d", RL_GATHERING_MAX);
-    rl_talk_begin(barrier->ask.talk);
-    for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++)
-        rl_ask_all_write(&barrier->ask, i, &rl_script_barrier_arrive, arguments, 3);
-    rl_talk_exchange(barrier->ask.talk);
+    arguments[2].length = (size_t)snprintf(parties, sizeof parties, "%u", barrier->spec.parties);
+    arguments[4].length = (size_t)snprintf(most, sizeof most, "%u", names);
+    barrier->heard = barrier->not_let_in = 0;
     barrier->gathering.node_count = barrier->ask.talk->node_count;
-    barrier->gathering.heard = 0;
     barrier->gathering.count = 0;
+    rl_talk_begin(barrier->ask.talk);
+    for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++) {
+        arguments[3].bytes = barrier->own.at[i] == RL_AT_NEVER ? "1" : "0";
+        rl_ask_all_write(&barrier->ask, i, &rl_script_barrier_arrive, arguments, 5);
+    }
+    rl_talk_exchange(barrier->ask.talk);
     for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++)
         hear(barrier, i);
 }
 
-static bool is_through(const struct barrier *barrier)
+static uint32_t count_waiting(const struct barrier *barrier)
 {
-    return rl_gathering_through(barrier->own, barrier->ask.talk->node_count);
+    return rl_gathering_waiting(barrier->counts, barrier->heard, barrier->ask.talk->node_count);
 }
 
 /* ---- leaving ---- */
 
-/* Leaves where no opening counts on it, or everywhere. Returns the nodes that it has left. */
-static rl_node_set leave(struct barrier *barrier, bool through)
+/* Leaves where no opening counts on it; everywhere, when it has gone through. */
+static void leave(struct barrier *barrier, bool through)
 {
     struct rl_argument arguments[] = {{barrier->id, RL_PARTY_ID}, {through ? "1" : "0", 1}};
-    rl_node_set left = 0;
     struct rl_resp item;
 
     rl_talk_begin(barrier->ask.talk);
     for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++)
-        rl_ask_all_write(&barrier->ask, i, &rl_script_barrier_leave, arguments, 2);
+        if (barrier->own.at[i] == RL_AT_THERE || barrier->own.at[i] == RL_AT_MAYBE)
+            rl_ask_all_write(&barrier->ask, i, &rl_script_barrier_leave, arguments, 2);
     rl_talk_exchange(barrier->ask.talk);
     for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++) {
         size_t offset = 0;
 
-        barrier->own[i] = 0;
-        if (!rl_ask_all_read(&barrier->ask, i, &offset, &item))
+        if (!rl_ask_all_read(&barrier->ask, i, &offset, &item) || item.type != RL_RESP_STRING)
             continue;
-        barrier->own[i] = read_number(&item);
-        left |= barrier->own[i] == 0 ? rl_node_set_one(i) : 0;
+        if (item.text_length == 1 && item.text[0] == '-')
+            barrier->own.at[i] = RL_AT_GONE;
+        else if (item.text_length == 1 && item.text[0] == '0')
+            barrier->own.at[i] = RL_AT_LEFT;
+        else
+            note_opening(barrier, i, &item);
     }
-    return left;
 }
 
 /* ---- opening ---- */
 
-static void write_opening(struct barrier *barrier, uint32_t node, uint64_t fence)
+static void write_opening(struct barrier *barrier, uint32_t node, const char *opening)
 {
-    struct rl_argument arguments[3 + RL_PARTIES_MAX];
-    char number[24], counts[16];
+    struct rl_argument arguments[2 + RL_PARTIES_MAX];
+    char kept[16];
 
-    snprintf(number, sizeof number, "%llu", (unsigned long long)fence);
-    snprintf(counts, sizeof counts, "%llu", 2ull * barrier->spec.lease_ms);
-    arguments[0] = rl_argument_text(number);
-    arguments[1] = rl_argument_text(barrier->highest[node]);
-    arguments[2] = rl_argument_text(counts);
+    snprintf(kept, sizeof kept, "%llu", 2ull * barrier->spec.lease_ms);
+    arguments[0] = rl_argument_text(opening);
+    arguments[1] = rl_argument_text(kept);
     for (uint32_t i = 0; i < barrier->spec.parties; i++)
-        arguments[3 + i] = (struct rl_argument){barrier->chosen[i], RL_PARTY_ID};
-    rl_ask_all_write(&barrier->ask, node, &rl_script_barrier_open, arguments, 3 + barrier->spec.parties);
+        arguments[2 + i] = (struct rl_argument){barrier->chosen[i], RL_PARTY_ID};
+    rl_ask_all_write(&barrier->ask, node, &rl_script_barrier_open, arguments, 2 + barrier->spec.parties);
 }
 
-/* With the lock held. The nodes are looked at once more, so that nothing older than the lock is gone by. */
-static void open_as_holder(struct barrier *barrier, const redlock_lock *lock)
+/* With the lock held, so that not all of them do it at once. */
+static void open_as_holder(struct barrier *barrier)
 {
-    arrive(barrier);
-    if (is_through(barrier) ||
-        !rl_gathering_choose(&barrier->gathering, barrier->spec.parties, barrier->chosen))
+    uint64_t number = 0;
+    char opening[24];
+
+    look(barrier, RL_GATHERING_MAX);
+    if (rl_attendance_through(&barrier->own) ||
+        !rl_gathering_choose(&barrier->gathering, barrier->spec.parties, barrier->chosen) ||
+        !draw(barrier, (uint8_t *)&number, sizeof number))
         return;
-    rl_node_set heard = barrier->gathering.heard;
+    snprintf(opening, sizeof opening, "%llu", (unsigned long long)number | 1);
     rl_talk_begin(barrier->ask.talk);
-    for (; heard != 0; heard &= heard - 1)
-        write_opening(barrier, rl_node_set_first(heard), redlock_lock_fence(lock));
-    if (redlock_lock_validity_ms(lock) > 0)
-        rl_talk_exchange(barrier->ask.talk);
+    for (rl_node_set heard = barrier->heard; heard != 0; heard &= heard - 1)
+        write_opening(barrier, rl_node_set_first(heard), opening);
+    rl_talk_exchange(barrier->ask.talk);
 }
 
 /* Somebody else may be about to; then the next look tells. */
 static void try_to_open(struct barrier *barrier)
 {
     redlock_spec spec = REDLOCK_SPEC_INIT;
+    redlock_report report = REDLOCK_REPORT_INIT;
     redlock_lock *lock = NULL;
 
     spec.name = barrier->lock_name;
     spec.name_length = barrier->lock_name_length;
     spec.why = "opens the barrier";
-    if (redlock_try_acquire(barrier->ask.client, &spec, &lock, NULL) != REDLOCK_OK)
+    redlock_result result = redlock_try_acquire(barrier->ask.client, &spec, &lock, &report);
+    barrier->obstacle = result == REDLOCK_BUSY ? REDLOCK_OK : result;
+    rl_text_copy(barrier->obstacle_line, sizeof barrier->obstacle_line, report.line);
+    if (result != REDLOCK_OK)
         return;
-    open_as_holder(barrier, lock);
+    open_as_holder(barrier);
     redlock_release(lock, NULL);
     redlock_lock_free(lock);
 }
 
-/* ---- waiting ---- */
+/* ---- giving up ---- */
 
-/* The caller wants no more, or time is over: it is certain afterwards whether it went through. */
+/* Why it is not known, in the report. */
+static redlock_result remain_unknown(const struct barrier *barrier)
+{
+    uint32_t left = rl_attendance_count(&barrier->own, RL_AT_LEFT);
+
+    if (!rl_attendance_lost(&barrier->own))
+        return rl_ask_all_result(&barrier->ask, left,
+                                 "were left, and it is not known whether the barrier counts on this party");
+    rl_report_error(
+        barrier->ask.report, REDLOCK_LOST,
+        "nodes have lost this party (it was stopped or cut off for longer than its lease, or they were "
+        "emptied); the others may have gone on and counted it");
+    return REDLOCK_LOST;
+}
+
+/* The caller wants no more, or cannot have it: it is certain afterwards whether it went through, or said that it is not. */
 static redlock_result give_up(struct barrier *barrier, redlock_result why)
 {
-    rl_node_set left = leave(barrier, false);
-    uint32_t count = barrier->ask.talk->node_count;
-
-    if (rl_gathering_through(barrier->own, count)) {
+    leave(barrier, false);
+    if (rl_attendance_through(&barrier->own)) {
         leave(barrier, true);
         return REDLOCK_OK;
     }
-    if (rl_gathering_out(left, count))
-        return why;
-    return rl_ask_all_result(&barrier->ask, rl_node_set_count(left),
-                             "were left, and it is not known whether the barrier counts on this party");
+    return rl_attendance_out(&barrier->own) ? why : remain_unknown(barrier);
 }
 
-static redlock_result say(const struct barrier *barrier, redlock_result result)
+/* A node has lost it, or an opening stays without a quorum: it leaves, and comes again under a fresh id once that is safe. */
+static bool must_come_again(struct barrier *barrier)
 {
-    uint32_t waiting = rl_gathering_waiting(&barrier->gathering), count = barrier->ask.talk->node_count;
-    redlock_report *report = barrier->ask.report;
+    struct rl_time now = rl_talk_now(barrier->ask.talk);
+    bool is_put_in = false;
 
-    if (result == REDLOCK_OK)
-        rl_report_error(report, result, "%u parties have come", barrier->spec.parties);
-    else if (result == REDLOCK_TIMEOUT || result == REDLOCK_CANCELED)
-        rl_report_error(report, result, "%u of %u parties have come", waiting, barrier->spec.parties);
-    else if (result == REDLOCK_LOST)
-        rl_report_error(report, result,
-                        "stopped for longer than its lease, this party does not count any more");
-    if (report == NULL)
-        return result;
-    report->node_count = count;
-    report->quorum = rl_quorum(count);
-    report->waiting = waiting;
-    return result;
+    for (uint32_t i = 0; i < barrier->own.node_count; i++)
+        is_put_in = is_put_in || barrier->own.opening[i] != 0;
+    if (is_put_in && barrier->put_in.us == 0)
+        barrier->put_in = now;
+    return barrier->leaving || rl_attendance_count(&barrier->own, RL_AT_GONE) > 0 ||
+           (is_put_in && rl_time_since(now, barrier->put_in).us > SETTLE_MS * 1000);
+}
+
+/* REDLOCK_BUSY: it is not through. */
+static redlock_result come_again(struct barrier *barrier)
+{
+    barrier->leaving = true;
+    leave(barrier, false);
+    if (rl_attendance_through(&barrier->own)) {
+        leave(barrier, true);
+        return REDLOCK_OK;
+    }
+    if (rl_attendance_lost(&barrier->own))
+        return remain_unknown(barrier);
+    if (rl_attendance_out(&barrier->own) && !make_id(barrier))
+        return REDLOCK_SYSTEM;
+    return REDLOCK_BUSY;
+}
+
+/* ---- waiting ---- */
+
+static redlock_result refuse_number(const struct barrier *barrier)
+{
+    rl_report_error(
+        barrier->ask.report, REDLOCK_INVALID,
+        "this party waits for %u parties, and others wait for %u at this barrier; the number must be the same for all",
+        barrier->spec.parties, barrier->others_want);
+    return REDLOCK_INVALID;
+}
+
+/* What will not change by waiting: REDLOCK_OK nothing. In the report. */
+static redlock_result find_refusal(const struct barrier *barrier)
+{
+    uint32_t count = barrier->ask.talk->node_count, refusals = 0;
+
+    if (barrier->not_let_in != 0 && rl_attendance_count(&barrier->own, RL_AT_THERE) < rl_quorum(count))
+        return refuse_number(barrier);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rl_talk_node *node = &barrier->ask.talk->nodes[i];
+
+        refusals += node->failed && (rl_cause_forbids(node->cause) || node->cause == RL_CAUSE_FOREIGN_TYPE);
+    }
+    if (count - refusals < rl_quorum(count))
+        return rl_ask_all_result(&barrier->ask, rl_node_set_count(barrier->heard), "have answered");
+    if (barrier->obstacle != REDLOCK_FORBIDDEN)
+        return REDLOCK_OK;
+    rl_report_error(barrier->ask.report, REDLOCK_FORBIDDEN, "the lock that opens it: %s",
+                    barrier->obstacle_line);
+    return REDLOCK_FORBIDDEN;
+}
+
+/* Time is over. */
+static redlock_result find_reason(const struct barrier *barrier)
+{
+    uint32_t heard = rl_node_set_count(barrier->heard), waiting = count_waiting(barrier);
+
+    if (heard < rl_quorum(barrier->ask.talk->node_count))
+        return rl_ask_all_result(&barrier->ask, heard, "have answered");
+    if (waiting >= barrier->spec.parties && barrier->obstacle != REDLOCK_OK) {
+        rl_report_error(barrier->ask.report, barrier->obstacle,
+                        "all have come, but the lock that opens it was not to be had: %s",
+                        barrier->obstacle_line);
+        return barrier->obstacle;
+    }
+    rl_report_error(barrier->ask.report, REDLOCK_TIMEOUT, "%u of %u parties have come", waiting,
+                    barrier->spec.parties);
+    return REDLOCK_TIMEOUT;
+}
+
+/* Once through. REDLOCK_BUSY: others are still missing. */
+static redlock_result look_and_open(struct barrier *barrier)
+{
+    redlock_result result;
+
+    if (barrier->leaving)
+        return come_again(barrier);
+    look(barrier, 0);
+    result = find_refusal(barrier);
+    if (result == REDLOCK_OK && count_waiting(barrier) >= barrier->spec.parties &&
+        !rl_attendance_through(&barrier->own)) {
+        try_to_open(barrier);
+        look(barrier, 0);
+        result = find_refusal(barrier);
+    }
+    if (rl_attendance_through(&barrier->own)) {
+        leave(barrier, true);
+        return REDLOCK_OK;
+    }
+    if (result != REDLOCK_OK)
+        return give_up(barrier, result);
+    return must_come_again(barrier) ? come_again(barrier) : REDLOCK_BUSY;
+}
+
+static redlock_result cancel(struct barrier *barrier)
+{
+    rl_report_error(barrier->ask.report, REDLOCK_CANCELED, "%u of %u parties have come",
+                    count_waiting(barrier), barrier->spec.parties);
+    return give_up(barrier, REDLOCK_CANCELED);
 }
 
 static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
@@ -238,40 +387,42 @@ static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
     int64_t rest_ms = LOOK_FIRST_MS;
 
     for (;;) {
-        if (is_late(barrier))
-            return give_up(barrier, REDLOCK_LOST);
-        arrive(barrier);
-        if (!is_through(barrier) && rl_gathering_waiting(&barrier->gathering) >= barrier->spec.parties) {
-            try_to_open(barrier);
-            if (is_late(barrier))
-                return give_up(barrier, REDLOCK_LOST);
-            arrive(barrier);
-        }
-        if (is_through(barrier)) {
-            leave(barrier, true);
-            return REDLOCK_OK;
-        }
-        uint32_t heard = rl_node_set_count(barrier->gathering.heard);
+        redlock_result result = look_and_open(barrier);
+
+        if (result != REDLOCK_BUSY)
+            return result;
         if (barrier->spec.waiting != NULL &&
-            barrier->spec.waiting(barrier->spec.context, rl_gathering_waiting(&barrier->gathering)) != 0)
-            return give_up(barrier, REDLOCK_CANCELED);
-        if (!rl_time_before(rl_talk_now(talk), end)) {
-            redlock_result why = heard >= rl_quorum(talk->node_count)
-                                     ? REDLOCK_TIMEOUT
-                                     : rl_ask_all_result(&barrier->ask, heard, "have answered");
-            return give_up(barrier, why);
-        }
+            barrier->spec.waiting(barrier->spec.context, count_waiting(barrier)) != 0)
+            return cancel(barrier);
+        if (!rl_time_before(rl_talk_now(talk), end))
+            return give_up(barrier, find_reason(barrier));
         struct rl_span left = rl_time_since(end, rl_talk_now(talk));
         struct rl_span rest = left.us < rest_ms * 1000 ? left : rl_span_ms(rest_ms);
         if (!rl_talk_rest(talk, rest))
-            return give_up(barrier, REDLOCK_CANCELED);
+            return cancel(barrier);
         rest_ms = rest_ms * 2 < LOOK_MOST_MS ? rest_ms * 2 : LOOK_MOST_MS;
     }
 }
 
+static redlock_result say(const struct barrier *barrier, redlock_result result)
+{
+    redlock_report *report = barrier->ask.report;
+
+    if (result == REDLOCK_OK)
+        rl_report_error(report, result, "%u parties have come", barrier->spec.parties);
+    else if (result == REDLOCK_SYSTEM)
+        rl_report_error(report, result, "the system has no randomness to give");
+    if (report == NULL)
+        return result;
+    report->node_count = barrier->ask.talk->node_count;
+    report->quorum = rl_quorum(report->node_count);
+    report->waiting = count_waiting(barrier);
+    return result;
+}
+
 /* ---- the call ---- */
 
-static const char *check(const redlock_client *client, redlock_barrier_spec *spec)
+static const char *check(redlock_barrier_spec *spec)
 {
     if (spec->name != NULL && spec->name_length == 0)
         spec->name_length = strlen(spec->name);
@@ -281,8 +432,6 @@ static const char *check(const redlock_client *client, redlock_barrier_spec *spe
         return "parties is not between 1 and 500";
     if (spec->lease_ms < 1000 || spec->lease_ms > REDLOCK_TTL_MAX_MS)
         return "lease_ms is not between 1000 and 86400000 (one day)";
-    if (client != NULL && !client->engine.config.guarded)
-        return "a barrier needs guarded mode: it is opened by a fence";
     return NULL;
 }
 
@@ -297,6 +446,8 @@ static void make_lock_name(struct barrier *barrier)
 
 static redlock_result take_part(struct barrier *barrier, int64_t wait_ms)
 {
+    const struct rl_host *host = &barrier->ask.client->engine.host;
+
     if (barrier->ask.client->engine.config.key_prefix_length + barrier->spec.name_length + 8 >
         REDLOCK_NAME_MAX) {
         rl_report_error(barrier->ask.report, REDLOCK_INVALID,
@@ -304,11 +455,8 @@ static redlock_result take_part(struct barrier *barrier, int64_t wait_ms)
         return REDLOCK_INVALID;
     }
     make_lock_name(barrier);
-    if (!make_id(barrier)) {
-        rl_report_error(barrier->ask.report, REDLOCK_SYSTEM, "the system has no randomness to give");
-        return REDLOCK_SYSTEM;
-    }
-    return say(barrier, wait_for_others(barrier, wait_ms));
+    barrier->came_ms = host->wall_us(host->context) / 1000;
+    return say(barrier, make_id(barrier) ? wait_for_others(barrier, wait_ms) : REDLOCK_SYSTEM);
 }
 
 static redlock_result call(redlock_client *client, const redlock_barrier_spec *spec, int64_t wait_ms,
@@ -321,7 +469,7 @@ static redlock_result call(redlock_client *client, const redlock_barrier_spec *s
     if (client == NULL) {
         struct rl_ask_all none;
 
-        return rl_ask_all_open(&none, NULL, "barrier:", "x", 1, report);
+        return rl_ask_all_open(&none, NULL, barriers, "x", 1, report);
     }
     allocator = client->engine.config.allocator;
     barrier = allocator.allocate(allocator.context, sizeof *barrier);
@@ -330,7 +478,7 @@ static redlock_result call(redlock_client *client, const redlock_barrier_spec *s
         return result;
     }
     memset(barrier, 0, sizeof *barrier);
-    result = rl_ask_all_open(&barrier->ask, client, "barrier:", spec->name, spec->name_length, report);
+    result = rl_ask_all_open(&barrier->ask, client, barriers, spec->name, spec->name_length, report);
     if (result == REDLOCK_OK) {
         barrier->spec = *spec;
         result = take_part(barrier, wait_ms);
@@ -353,7 +501,7 @@ redlock_result redlock_barrier(redlock_client *client, const redlock_barrier_spe
     if (spec == NULL || !rl_sized_read(&known, sizeof known, spec))
         wrong = "spec.size is not sizeof(redlock_barrier_spec): start from REDLOCK_BARRIER_SPEC_INIT";
     else
-        wrong = check(client, &known);
+        wrong = check(&known);
     if (wrong == NULL && wait_ms < REDLOCK_WAIT_FOREVER)
         wrong = "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end";
     if (wrong != NULL) {

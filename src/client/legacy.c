@@ -39,31 +39,39 @@ static redlock_result refuse(const struct legacy *legacy, redlock_result result,
 
 /* ---- one command at a time ---- */
 
+static redlock_result refuse_error(const struct legacy *legacy, const struct rl_resp *reply)
+{
+    enum rl_cause cause = rl_error_cause(reply->text, reply->text_length);
+    char words[160];
+    struct rl_text text = rl_text_on(words, sizeof words);
+
+    if (cause == RL_CAUSE_FOREIGN_TYPE)
+        return refuse(legacy, REDLOCK_FOREIGN_TYPE,
+                      "the key holds something that is not a lock of this kind");
+    rl_text_add_bytes(&text, reply->text, reply->text_length);
+    return refuse(legacy, rl_cause_forbids(cause) ? REDLOCK_FORBIDDEN : REDLOCK_NO_QUORUM, words);
+}
+
+static redlock_result refuse_silence(const struct legacy *legacy)
+{
+    return refuse(legacy, rl_cause_forbids(legacy->node->cause) ? REDLOCK_FORBIDDEN : REDLOCK_NO_QUORUM,
+                  legacy->node->error);
+}
+
 /* What a command came to. Anything but REDLOCK_OK is in the report. */
 static redlock_result ask(struct legacy *legacy, const struct rl_argument *arguments, uint32_t count,
                           struct rl_resp *reply, size_t *offset)
 {
-    char words[160];
-    struct rl_text text = rl_text_on(words, sizeof words);
-
     rl_talk_begin(legacy->talk);
     rl_talk_write(legacy->talk, 0, arguments, count);
     rl_talk_exchange(legacy->talk);
     *offset = 0;
     *reply = (struct rl_resp){0};
     if (!rl_talk_answered(legacy->node))
-        return refuse(legacy, rl_cause_forbids(legacy->node->cause) ? REDLOCK_FORBIDDEN : REDLOCK_NO_QUORUM,
-                      legacy->node->error);
+        return refuse_silence(legacy);
     if (!rl_talk_item(legacy->node, offset, reply))
         return refuse(legacy, REDLOCK_NO_QUORUM, "it answered something else than was asked");
-    if (reply->type != RL_RESP_ERROR)
-        return REDLOCK_OK;
-    enum rl_cause cause = rl_error_cause(reply->text, reply->text_length);
-    if (cause == RL_CAUSE_FOREIGN_TYPE)
-        return refuse(legacy, REDLOCK_FOREIGN_TYPE,
-                      "the key holds something that is not a lock of this kind");
-    rl_text_add_bytes(&text, reply->text, reply->text_length);
-    return refuse(legacy, rl_cause_forbids(cause) ? REDLOCK_FORBIDDEN : REDLOCK_NO_QUORUM, words);
+    return reply->type != RL_RESP_ERROR ? REDLOCK_OK : refuse_error(legacy, reply);
 }
 
 static redlock_result ask_key(struct legacy *legacy, const char *command, const char *value,
@@ -101,17 +109,20 @@ static redlock_result ask_time(struct legacy *legacy)
 
 /* ---- values ---- */
 
-static void write_end(const struct legacy *legacy, int64_t end_ms, char text[24])
+/* The longest value that can be a time, and its end. */
+enum { VALUE_SIZE = 40 };
+
+static void write_end(const struct legacy *legacy, int64_t end_ms, char text[VALUE_SIZE])
 {
-    snprintf(text, 24, "%lld", (long long)(legacy->spec->seconds ? (end_ms + 999) / 1000 : end_ms));
+    snprintf(text, VALUE_SIZE, "%lld", (long long)(legacy->spec->seconds ? (end_ms + 999) / 1000 : end_ms));
 }
 
-/* False: it is no time. A value in seconds has ended when its second is over. */
-static bool read_end(const struct rl_resp *value, int64_t *end_ms)
+/* False: it is no time. */
+static bool read_end(const struct rl_resp *value, char text[VALUE_SIZE], int64_t *end_ms)
 {
-    char text[40], *end;
+    char *end;
 
-    if (value->type != RL_RESP_STRING || value->text_length == 0 || value->text_length >= sizeof text)
+    if (value->type != RL_RESP_STRING || value->text_length == 0 || value->text_length >= VALUE_SIZE)
         return false;
     memcpy(text, value->text, value->text_length);
     text[value->text_length] = '\0';
@@ -127,13 +138,67 @@ static redlock_result refuse_value(const struct legacy *legacy)
     return refuse(legacy, REDLOCK_FOREIGN_TYPE, "the key holds no time, so it is not a lock of this kind");
 }
 
+/* ---- changing what was seen ---- */
+
+/* One command in a transaction on the key that is watched. REDLOCK_BUSY: somebody else has changed it. */
+static redlock_result commit(struct legacy *legacy, const char *command, const char *value)
+{
+    struct rl_argument multi = rl_argument_text("MULTI"), exec = rl_argument_text("EXEC");
+    struct rl_argument change[] = {rl_argument_text(command),
+                                   {legacy->key, legacy->key_length},
+                                   {value, value == NULL ? 0 : strlen(value)}};
+    struct rl_resp queued, reply;
+    size_t offset = 0;
+
+    if (!legacy->node->greeted) /* the watch has gone with the connection */
+        return REDLOCK_BUSY;
+    rl_talk_begin(legacy->talk);
+    rl_talk_write(legacy->talk, 0, &multi, 1);
+    rl_talk_write(legacy->talk, 0, change, value == NULL ? 2 : 3);
+    rl_talk_write(legacy->talk, 0, &exec, 1);
+    rl_talk_exchange(legacy->talk);
+    if (!rl_talk_answered(legacy->node))
+        return refuse_silence(legacy);
+    if (!rl_talk_skip(legacy->node, &offset) || !rl_talk_item(legacy->node, &offset, &queued) ||
+        !rl_talk_item(legacy->node, &offset, &reply))
+        return refuse(legacy, REDLOCK_NO_QUORUM, "it answered something else than was asked");
+    if (queued.type == RL_RESP_ERROR || reply.type == RL_RESP_ERROR)
+        return refuse_error(legacy, queued.type == RL_RESP_ERROR ? &queued : &reply);
+    return reply.type == RL_RESP_ARRAY ? REDLOCK_OK : REDLOCK_BUSY;
+}
+
+/* Changes the key only if it holds `expected`: what somebody else wrote meanwhile is not touched. REDLOCK_NOT_HELD: there is no key.
+ * REDLOCK_LOST: it holds something else. */
+static redlock_result change(struct legacy *legacy, const char *expected, const char *command,
+                             const char *value)
+{
+    redlock_result result = REDLOCK_BUSY;
+    struct rl_resp reply;
+
+    for (int i = 0; i < TRIES_MAX && result == REDLOCK_BUSY; i++) {
+        result = ask_key(legacy, "WATCH", NULL, &reply);
+        if (result == REDLOCK_OK)
+            result = ask_key(legacy, "GET", NULL, &reply);
+        if (result != REDLOCK_OK)
+            return result;
+        if (reply.type == RL_RESP_NULL)
+            return REDLOCK_NOT_HELD;
+        if (reply.text_length != strlen(expected) || memcmp(reply.text, expected, reply.text_length) != 0)
+            return REDLOCK_LOST;
+        result = commit(legacy, command, value);
+    }
+    return result == REDLOCK_BUSY ? refuse(legacy, REDLOCK_NO_QUORUM, "the connection breaks all the time")
+                                  : result;
+}
+
 /* ---- taking ---- */
 
+/* Validity counts from before the node was asked for its time. */
 static redlock_result hold(const struct legacy *legacy, int64_t end_ms, int64_t *taken_ms)
 {
-    struct rl_span drift =
-        rl_span_us((int64_t)legacy->spec->ttl_ms * legacy->talk->client->engine.config.drift_ppm / 1000);
-    struct rl_span left = rl_span_sub(rl_span_ms(legacy->spec->ttl_ms), drift);
+    int64_t lasts_ms = end_ms - legacy->now_ms;
+    struct rl_span drift = rl_span_us(lasts_ms * legacy->talk->client->engine.config.drift_ppm / 1000);
+    struct rl_span left = rl_span_sub(rl_span_ms(lasts_ms), drift);
     int64_t validity_ms =
         rl_span_ms_down(rl_span_sub(left, rl_time_since(rl_talk_now(legacy->talk), legacy->then)));
 
@@ -150,7 +215,7 @@ static redlock_result hold(const struct legacy *legacy, int64_t end_ms, int64_t 
 static redlock_result try_once(struct legacy *legacy, int64_t *end_ms, int64_t *until_ms)
 {
     struct rl_resp reply;
-    char text[24];
+    char text[VALUE_SIZE], seen[VALUE_SIZE];
 
     for (int i = 0; i < TRIES_MAX; i++) {
         redlock_result result = ask_time(legacy);
@@ -167,16 +232,16 @@ static redlock_result try_once(struct legacy *legacy, int64_t *end_ms, int64_t *
             return result;
         if (reply.type == RL_RESP_NULL) /* released in between */
             continue;
-        if (!read_end(&reply, until_ms))
+        if (!read_end(&reply, seen, until_ms))
             return refuse_value(legacy);
         if (*until_ms >= legacy->now_ms)
             return REDLOCK_BUSY;
-        /* It has ended. Of all who see that, the one that gets the old end back has it. */
-        result = ask_key(legacy, "GETSET", text, &reply);
-        if (result != REDLOCK_OK)
-            return result;
-        if (reply.type == RL_RESP_NULL || (read_end(&reply, until_ms) && *until_ms < legacy->now_ms))
+        /* It has ended. Of all that see that, one takes it over. The others of this library do not move its end, as the bare protocol would. */
+        result = change(legacy, seen, "GETSET", text);
+        if (result == REDLOCK_OK)
             return hold(legacy, ours_ms, end_ms);
+        if (result != REDLOCK_LOST && result != REDLOCK_NOT_HELD)
+            return result;
     }
     return REDLOCK_BUSY;
 }
@@ -209,59 +274,37 @@ static redlock_result take(struct legacy *legacy, int64_t wait_ms, int64_t *end_
 
 /* ---- what a holder does ---- */
 
-/* A holder may change the key as long as its end has not come: by equal clocks nobody else can have it. Watched, so that nothing is changed that
- * was not seen. value NULL: the key is deleted. */
-static redlock_result change(struct legacy *legacy, const char *value)
+/* A holder may change the key as long as its end has not come, and as long as it is its own. */
+static redlock_result change_own(struct legacy *legacy, int64_t end_ms, const char *command,
+                                 const char *value)
 {
-    struct rl_argument multi = rl_argument_text("MULTI"), exec = rl_argument_text("EXEC");
-    struct rl_argument set[] = {rl_argument_text(value == NULL ? "DEL" : "SET"),
-                                {legacy->key, legacy->key_length},
-                                {value, value == NULL ? 0 : strlen(value)}};
-    struct rl_resp reply;
-    int64_t seen_ms;
+    char own[VALUE_SIZE];
 
-    for (int i = 0; i < TRIES_MAX; i++) {
-        redlock_result result = ask_key(legacy, "WATCH", NULL, &reply);
-
-        if (result == REDLOCK_OK)
-            result = ask_key(legacy, "GET", NULL, &reply);
-        if (result != REDLOCK_OK)
-            return result;
-        if (reply.type == RL_RESP_NULL)
-            return refuse(legacy, REDLOCK_NOT_HELD, "the lock was released already");
-        if (!read_end(&reply, &seen_ms))
-            return refuse_value(legacy);
-        if (!legacy->node->greeted)
-            continue;
-        rl_talk_begin(legacy->talk);
-        rl_talk_write(legacy->talk, 0, &multi, 1);
-        rl_talk_write(legacy->talk, 0, set, value == NULL ? 2 : 3);
-        rl_talk_write(legacy->talk, 0, &exec, 1);
-        rl_talk_exchange(legacy->talk);
-        size_t offset = 0;
-        if (!rl_talk_answered(legacy->node) || !rl_talk_skip(legacy->node, &offset) ||
-            !rl_talk_skip(legacy->node, &offset) || !rl_talk_item(legacy->node, &offset, &reply))
-            return refuse(legacy, REDLOCK_NO_QUORUM, legacy->node->error);
-        if (reply.type == RL_RESP_ARRAY)
-            return REDLOCK_OK;
-        if (reply.type != RL_RESP_NULL)
-            return refuse(legacy, REDLOCK_NO_QUORUM, "it refused the change");
-    }
-    return refuse(legacy, REDLOCK_NO_QUORUM, "the key changes all the time");
+    if (end_ms <= legacy->now_ms)
+        return refuse(legacy, REDLOCK_LOST, "its end has come: another program may have it");
+    write_end(legacy, end_ms, own);
+    redlock_result result = change(legacy, own, command, value);
+    if (result == REDLOCK_NOT_HELD)
+        return refuse(legacy, result, "the key is gone: somebody has deleted it");
+    if (result == REDLOCK_LOST)
+        return refuse(
+            legacy, result,
+            "the key holds another end: another program has it, or came too late and moved its end; it was left alone");
+    return result;
 }
 
 static redlock_result extend(struct legacy *legacy, int64_t *end_ms)
 {
     redlock_result result = ask_time(legacy);
     int64_t ours_ms = legacy->now_ms + legacy->spec->ttl_ms;
-    char text[24];
+    char text[VALUE_SIZE];
 
     if (result != REDLOCK_OK)
         return result;
-    if (*end_ms <= legacy->now_ms)
-        return refuse(legacy, REDLOCK_LOST, "its end has come: somebody else may have it");
+    if (ours_ms < *end_ms) /* never shortened */
+        ours_ms = *end_ms;
     write_end(legacy, ours_ms, text);
-    result = change(legacy, text);
+    result = change_own(legacy, *end_ms, "SET", text);
     return result != REDLOCK_OK ? result : hold(legacy, ours_ms, end_ms);
 }
 
@@ -269,10 +312,8 @@ static redlock_result release(struct legacy *legacy, int64_t end_ms)
 {
     redlock_result result = ask_time(legacy);
 
-    if (result == REDLOCK_OK && end_ms <= legacy->now_ms)
-        return refuse(legacy, REDLOCK_LOST, "its end has come: somebody else may have it");
     if (result == REDLOCK_OK)
-        result = change(legacy, NULL);
+        result = change_own(legacy, end_ms, "DEL", NULL);
     if (result == REDLOCK_OK)
         rl_report_error(legacy->report, result, "the node released it");
     return result;
@@ -327,13 +368,16 @@ static redlock_result call(redlock_client *client, const redlock_legacy_spec *gi
         return rl_begin_misuse(report);
     pthread_mutex_unlock(&client->mutex);
     if (given != NULL && rl_sized_read(&spec, sizeof spec, given))
-        wrong = wait_ms < REDLOCK_WAIT_FOREVER ? "wait_ms is below -1" : check(client, &spec);
+        wrong = wait_ms < REDLOCK_WAIT_FOREVER
+                    ? "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end"
+                    : check(client, &spec);
     if (wrong != NULL)
         rl_report_error(report, result, "%s", wrong);
     else {
         legacy.talk = rl_talk_open(client, &result);
         if (legacy.talk == NULL)
-            rl_report_error(report, result, "out of memory, or the system refused a descriptor");
+            rl_report_error(report, result, "%s",
+                            result == REDLOCK_NOMEM ? "out of memory" : "the system refused a descriptor");
         else
             result = act(&legacy, what, wait_ms, end_ms);
         rl_talk_close(legacy.talk);

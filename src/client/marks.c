@@ -7,6 +7,8 @@
 #include "engine/report.h"
 #include "engine/sized.h"
 
+static const struct rl_ask_kind notes = {"once:", "+eval +time +get +set"};
+
 #define KEEP_MAX_MS (INT64_C(100000) * 86400000) /* some centuries: what nodes can add to their time */
 
 static struct rl_argument number(char *text, size_t size, int64_t value)
@@ -48,7 +50,7 @@ redlock_result redlock_mark(redlock_client *client, const char *name, size_t nam
         rl_report_error(frame.report, REDLOCK_INVALID, "keep_ms is not above 0, or a time is out of range");
         return rl_report_return(&frame, REDLOCK_INVALID);
     }
-    result = rl_ask_all_open(&ask, client, "once:", name, name_length, frame.report);
+    result = rl_ask_all_open(&ask, client, notes, name, name_length, frame.report);
     if (result == REDLOCK_OK) {
         result = mark(&ask, age_ms, keep_ms);
         rl_ask_all_close(&ask);
@@ -94,7 +96,7 @@ redlock_result redlock_marked(redlock_client *client, const char *name, size_t n
     if (age_ms == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
     *age_ms = 0;
-    result = rl_ask_all_open(&ask, client, "once:", name, name_length, frame.report);
+    result = rl_ask_all_open(&ask, client, notes, name, name_length, frame.report);
     if (result == REDLOCK_OK) {
         result = look(&ask, age_ms, &have);
         rl_ask_all_close(&ask);

@@ -129,29 +129,48 @@ static void take_greeting(struct rl_talk *talk, struct rl_talk_node *node, size_
         write_node(node);
 }
 
+/* The head of a text: its size, and where it begins. False: it is something else, or not there yet. */
+static bool read_head(const char *bytes, size_t length, size_t offset, size_t *size, size_t *start)
+{
+    const char *head = bytes + offset;
+    const char *end = offset < length ? memchr(head, '\n', length - offset) : NULL;
+    char digits[24];
+
+    if (end == NULL || *head != '$' || head[1] == '-' || (size_t)(end - head) >= sizeof digits)
+        return false;
+    memcpy(digits, head + 1, (size_t)(end - head) - 1);
+    digits[end - head - 1] = '\0';
+    *size = strtoul(digits, NULL, 10);
+    *start = (size_t)(end + 1 - bytes);
+    return true;
+}
+
 /* A text may be longer than any message of the lock's: its head alone says where it ends. */
 static enum rl_resp_status skip_message(const char *bytes, size_t length, size_t *offset)
 {
-    const char *head = bytes + *offset, *end;
-    unsigned long size;
-    char digits[24];
+    size_t size, start;
 
     if (*offset >= length)
         return RL_RESP_MORE;
-    end = memchr(head, '\n', length - *offset);
-    if (*head != '$' || end == NULL || head[1] == '-' || (size_t)(end - head) >= sizeof digits)
-        return rl_resp_skip(bytes, length, offset);
-    memcpy(digits, head + 1, (size_t)(end - head) - 1);
-    digits[end - head - 1] = '\0';
-    size = strtoul(digits, NULL, 10);
-    if (size < RL_RESP_MESSAGE_MAX / 2)
+    if (!read_head(bytes, length, *offset, &size, &start) || size < RL_RESP_MESSAGE_MAX / 2)
         return rl_resp_skip(bytes, length, offset);
     if (size > REDLOCK_VALUE_MAX)
         return RL_RESP_BAD;
-    if (length - (size_t)(end + 1 - bytes) < size + 2)
+    if (length - start < size + 2)
         return RL_RESP_MORE;
-    *offset = (size_t)(end + 1 - bytes) + size + 2;
+    *offset = start + size + 2;
     return RL_RESP_OK;
+}
+
+/* What cannot be read: something else than Redis speaks, or a value that is too long. */
+static void refuse_input(struct rl_talk_node *node)
+{
+    size_t size = 0, start;
+
+    node->too_long =
+        read_head(node->in.bytes, node->in.length, node->read, &size, &start) && size > REDLOCK_VALUE_MAX;
+    fail(node, RL_CAUSE_PROTOCOL,
+         node->too_long ? "its answer is too long" : "it does not speak the Redis protocol");
 }
 
 static void take_input(struct rl_talk *talk, struct rl_talk_node *node)
@@ -162,7 +181,7 @@ static void take_input(struct rl_talk *talk, struct rl_talk_node *node)
         if (status == RL_RESP_MORE)
             return;
         if (status == RL_RESP_BAD)
-            fail(node, RL_CAUSE_PROTOCOL, "its answer is too long, or it does not speak the Redis protocol");
+            refuse_input(node);
         else if (!node->greeted) {
             size_t end = node->read;
 
@@ -311,7 +330,7 @@ void rl_talk_begin(struct rl_talk *talk)
     for (uint32_t i = 0; i < talk->node_count; i++) {
         struct rl_talk_node *node = &talk->nodes[i];
 
-        node->asked = node->failed = node->sent = false;
+        node->asked = node->failed = node->sent = node->too_long = false;
         node->commands = node->replies = 0;
         node->read = node->put = node->in.length = node->out.length = 0;
     }

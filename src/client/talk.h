@@ -36,6 +36,7 @@ struct rl_talk_node {
     bool asked;        /* of the exchange that is under way: it takes part */
     bool failed;       /* it could not be asked, or did not answer: `cause` and `error` say why */
     bool sent;         /* something of its commands has gone out: it may have carried them out */
+    bool too_long;     /* failed: it answered with a text of more than REDLOCK_VALUE_MAX bytes */
     uint32_t commands; /* how many have been written */
     uint32_t replies;  /* how many of the replies are there */
     size_t read;       /* how far the replies in `in` go */

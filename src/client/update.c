@@ -67,6 +67,9 @@ static redlock_result refuse_reply(const struct update *update, const struct rl_
 
 static redlock_result refuse_silence(const struct update *update)
 {
+    if (update->node->too_long)
+        return refuse(update, REDLOCK_FOREIGN_TYPE,
+                      "the value is longer than 4 MiB (4194304 bytes), the most that can be changed");
     return refuse(update, result_of(update->node->cause), update->node->error);
 }
 

@@ -8,11 +8,51 @@
 
 #include "core/tally.h"
 
-void rl_gathering_hear(struct rl_gathering *gathering, uint32_t node)
+/* ---- one party, at all nodes ---- */
+
+/* Linear in pairs: there are at most 31 nodes. */
+bool rl_attendance_through(const struct rl_attendance *attendance)
 {
-    assert(node < gathering->node_count);
-    gathering->heard |= rl_node_set_one(node);
+    const uint64_t *opening = attendance->opening;
+
+    for (uint32_t i = 0; i < attendance->node_count; i++) {
+        uint32_t same = 0;
+
+        for (uint32_t k = 0; k < attendance->node_count; k++)
+            same += opening[i] != 0 && opening[k] == opening[i];
+        if (same >= rl_quorum(attendance->node_count))
+            return true;
+    }
+    return false;
 }
+
+uint32_t rl_attendance_count(const struct rl_attendance *attendance, enum rl_at_node at)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < attendance->node_count; i++)
+        count += attendance->at[i] == at;
+    return count;
+}
+
+bool rl_attendance_out(const struct rl_attendance *attendance)
+{
+    uint32_t without =
+        rl_attendance_count(attendance, RL_AT_LEFT) + rl_attendance_count(attendance, RL_AT_NEVER);
+
+    return attendance->node_count - without < rl_quorum(attendance->node_count);
+}
+
+bool rl_attendance_lost(const struct rl_attendance *attendance)
+{
+    for (uint32_t i = 0; i < attendance->node_count; i++)
+        if (attendance->opening[i] == 0 &&
+            (attendance->at[i] == RL_AT_MAYBE || attendance->at[i] == RL_AT_THERE))
+            return false;
+    return !rl_attendance_through(attendance) && !rl_attendance_out(attendance);
+}
+
+/* ---- all parties, as an opener sees them ---- */
 
 /* Linear: there are some hundreds at most. */
 static struct rl_party *find(struct rl_gathering *gathering, const char *id)
@@ -23,11 +63,11 @@ static struct rl_party *find(struct rl_gathering *gathering, const char *id)
     return NULL;
 }
 
-void rl_gathering_add(struct rl_gathering *gathering, uint32_t node, const char *id, uint64_t opening)
+void rl_gathering_add(struct rl_gathering *gathering, uint32_t node, const char *id)
 {
     struct rl_party *party = find(gathering, id);
 
-    assert(rl_node_set_has(gathering->heard, node));
+    assert(node < gathering->node_count);
     if (party == NULL && gathering->count == RL_GATHERING_MAX)
         return;
     if (party == NULL) {
@@ -36,54 +76,31 @@ void rl_gathering_add(struct rl_gathering *gathering, uint32_t node, const char 
         memcpy(party->id, id, RL_PARTY_ID);
     }
     party->seen_by |= rl_node_set_one(node);
-    party->opening = party->opening || opening != 0;
-}
-
-static bool has_quorum(const struct rl_gathering *gathering)
-{
-    return rl_node_set_count(gathering->heard) >= rl_quorum(gathering->node_count);
-}
-
-uint32_t rl_gathering_waiting(const struct rl_gathering *gathering)
-{
-    uint32_t waiting = 0;
-
-    for (uint32_t i = 0; i < gathering->count && has_quorum(gathering); i++)
-        waiting += !gathering->parties[i].opening;
-    return waiting;
-}
-
-bool rl_gathering_through(const uint64_t *openings, uint32_t node_count)
-{
-    for (uint32_t i = 0; i < node_count; i++) {
-        uint32_t same = 0;
-
-        for (uint32_t k = 0; k < node_count; k++)
-            same += openings[i] != 0 && openings[k] == openings[i];
-        if (same >= rl_quorum(node_count))
-            return true;
-    }
-    return false;
-}
-
-bool rl_gathering_out(rl_node_set left, uint32_t node_count)
-{
-    return node_count - rl_node_set_count(left) < rl_quorum(node_count);
 }
 
 bool rl_gathering_choose(const struct rl_gathering *gathering, uint32_t parties, const char **ids)
 {
     uint32_t chosen = 0;
 
-    if (parties == 0 || rl_gathering_waiting(gathering) < parties)
-        return false;
-    /* A node opens for all of them or not at all: those that it may not know yet come last. */
-    for (uint32_t known = gathering->node_count; known > 0; known--)
-        for (uint32_t i = 0; i < gathering->count && chosen < parties; i++) {
-            const struct rl_party *party = &gathering->parties[i];
+    /* A node opens for all of them or not at all: those that some may not know come last, and those without a quorum never. */
+    for (uint32_t known = gathering->node_count; known >= rl_quorum(gathering->node_count); known--)
+        for (uint32_t i = 0; i < gathering->count && chosen < parties; i++)
+            if (rl_node_set_count(gathering->parties[i].seen_by) == known)
+                ids[chosen++] = gathering->parties[i].id;
+    return parties > 0 && chosen == parties;
+}
 
-            if (!party->opening && rl_node_set_count(party->seen_by) == known)
-                ids[chosen++] = party->id;
-        }
-    return chosen == parties;
+uint32_t rl_gathering_waiting(const uint32_t *counts, rl_node_set heard, uint32_t node_count)
+{
+    uint32_t waiting = 0;
+
+    for (uint32_t i = 0; i < node_count; i++) {
+        uint32_t as_many = 0;
+
+        for (uint32_t k = 0; k < node_count; k++)
+            as_many += rl_node_set_has(heard, k) && counts[k] >= counts[i];
+        if (rl_node_set_has(heard, i) && as_many >= rl_quorum(node_count) && counts[i] > waiting)
+            waiting = counts[i];
+    }
+    return waiting;
 }

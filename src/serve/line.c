@@ -9,6 +9,7 @@
 struct serve_line {
     struct serve_line *next; /* of the same bucket */
     struct serve_place *first, *last;
+    bool passing; /* the turn is being passed on */
     size_t count, bucket, length;
     char name[];
 };
@@ -72,7 +73,19 @@ bool serve_line_join(struct serve_server *server, const char *name, size_t lengt
         line->first = place;
     line->last = place;
     line->count++;
-    return line->first == place;
+    place->told = line->first == place;
+    return place->told;
+}
+
+/* One whose turn it is may leave at once, and the next one too: a loop, since there may be thousands. */
+static void pass_turn(const struct serve_server *server, struct serve_line *line)
+{
+    line->passing = true;
+    while (line->first != NULL && !line->first->told && !server->stopping) {
+        line->first->told = true;
+        line->first->go(line->first->context);
+    }
+    line->passing = false;
 }
 
 void serve_line_leave(struct serve_server *server, struct serve_place *place)
@@ -92,15 +105,17 @@ void serve_line_leave(struct serve_server *server, struct serve_place *place)
         line->first = place->next;
     place->line = NULL;
     line->count--;
+    if (line->passing)
+        return;
+    if (was_first)
+        pass_turn(server, line);
     if (line->first == NULL)
         remove_line(server, line);
-    else if (was_first && !server->stopping)
-        line->first->go(line->first->context);
 }
 
 size_t serve_line_behind(const struct serve_server *server, const char *name, size_t length)
 {
     const struct serve_line *line = find(server, name, length);
 
-    return line == NULL ? 0 : line->count - 1;
+    return line == NULL || line->count == 0 ? 0 : line->count - 1;
 }

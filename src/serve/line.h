@@ -15,6 +15,7 @@ struct serve_place {
     struct serve_line *line;
     void (*go)(void *context); /* it is the first now; may leave at once */
     void *context;
+    bool told; /* that it is the first */
 };
 
 /* Joins the line of a name. True when it is the first; otherwise go() will be called when it is. False with place->line NULL: no

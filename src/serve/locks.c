@@ -9,6 +9,7 @@
 #include "serve/body.h"
 #include "serve/events.h"
 #include "serve/json.h"
+#include "serve/late.h"
 #include "serve/lease.h"
 #include "serve/line.h"
 #include "serve/sessions.h"
@@ -113,7 +114,7 @@ static void on_extended(void *context, redlock_result result, redlock_lock *lock
     json_t *lease = serve_lease_json(lock, report);
     json_object_set_new(lease, "ttl_ms", json_integer(use->wish.ttl_ms));
     serve_lease_tell(use->call.server, "renewed", lock, NULL);
-    redlock_lock_free(lock);
+    serve_late_let_go(use->call.server, lock, report);
     if (serve_call_end(&use->call)) {
         serve_answer_json(connection, 200, lease, NULL);
         serve_connection_go_on(connection);
@@ -133,6 +134,7 @@ void serve_locks_extend(struct serve_exchange *exchange)
         return;
     }
     redlock_spec spec = serve_wish_spec(&use->wish);
+    serve_late_forget(exchange->server, use->owner, use->owner_length);
     serve_call_begin(&use->call, exchange->connection, false);
     redlock_result result = redlock_adopt_async(exchange->server->client, &spec, use->owner,
                                                 use->owner_length, on_extended, use, &use->call.request);
@@ -167,6 +169,7 @@ void serve_locks_release(struct serve_exchange *exchange)
         return;
     serve_sessions_forget(exchange->server, use->wish.name, use->wish.name_length, use->owner,
                           use->owner_length);
+    serve_late_forget(exchange->server, use->owner, use->owner_length);
     serve_call_begin(&use->call, exchange->connection, false);
     redlock_result result =
         redlock_release_owner_async(exchange->server->client, use->wish.name, use->wish.name_length,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/late.h"
 #include "serve/lease.h"
 
 struct deed {
@@ -104,7 +105,7 @@ static void on_taken(void *context, redlock_result result, redlock_lock *lock, c
         serve_call_end(&deed->call);
     } else if (result == REDLOCK_OK) {
         serve_lease_tell(deed->call.server, "acquired", lock, NULL);
-        redlock_lock_free(lock);
+        serve_late_let_go(deed->call.server, lock, report);
         answer(deed, true, 1);
     } else if (result == REDLOCK_BUSY || result == REDLOCK_TIMEOUT)
         answer(deed, false, deed->wish.otherwise);
@@ -132,7 +133,7 @@ static void on_extended(void *context, redlock_result result, redlock_lock *lock
 
     if (result == REDLOCK_OK) {
         serve_lease_tell(deed->call.server, "renewed", lock, NULL);
-        redlock_lock_free(lock);
+        serve_late_let_go(deed->call.server, lock, report);
         answer(deed, true, 1);
     } else if (result == REDLOCK_NOT_HELD || result == REDLOCK_LOST)
         answer(deed, false, deed->wish.otherwise);
@@ -163,12 +164,14 @@ static redlock_result extend(struct deed *deed, const redlock_node_report *node,
     spec.name = deed->wish.name.bytes;
     spec.name_length = deed->wish.name.length;
     spec.ttl_ms = (uint32_t)(ms < most ? ms : most);
+    serve_late_forget(deed->call.server, node->owner, node->owner_length);
     return redlock_adopt_async(deed->call.server->client, &spec, node->owner, node->owner_length, on_extended,
                                deed, &deed->call.request);
 }
 
 static redlock_result release(struct deed *deed, const redlock_node_report *node)
 {
+    serve_late_forget(deed->call.server, node->owner, node->owner_length);
     return redlock_release_owner_async(deed->call.server->client, deed->wish.name.bytes,
                                        deed->wish.name.length, node->owner, node->owner_length, on_released,
                                        deed, &deed->call.request);

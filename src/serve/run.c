@@ -21,6 +21,7 @@
 #include "serve/events.h"
 #include "serve/hold.h"
 #include "serve/info.h"
+#include "serve/late.h"
 #include "serve/listen.h"
 #include "serve/names.h"
 #include "serve/routes.h"
@@ -104,6 +105,7 @@ static void on_second(evutil_socket_t socket, short what, void *context)
     serve_events_tick(server);
     serve_info_tick(server);
     serve_board_tick(server);
+    serve_late_tick(server);
     for (size_t i = 0; i < server->listener_count; i++)
         if (server->listeners[i].listener != NULL)
             evconnlistener_enable(server->listeners[i].listener);
@@ -225,6 +227,7 @@ static void end(struct serve_server *server)
     serve_sessions_free(server);
     /* Callbacks that are still due run now, while there is something for them to refer to. */
     redlock_client_close(server->client);
+    serve_late_free(server);
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
         if (events[i] != NULL)
             event_free(events[i]);

@@ -79,6 +79,9 @@ struct serve_server {
     struct serve_events *events;
     struct serve_session *sessions; /* a list */
     struct serve_hold *holds;       /* a list */
+    struct serve_late *late;        /* a list of late_count */
+    size_t late_count;
+    bool complete; /* all nodes were connected at the last look, at most a second ago */
     struct serve_counts counts;
     struct serve_board *board; /* NULL until somebody watches */
     struct serve_names *names; /* counted for /metrics; NULL none */

@@ -13,6 +13,7 @@
 
 #include "serve/body.h"
 #include "serve/events.h"
+#include "serve/late.h"
 #include "serve/lease.h"
 #include "serve/line.h"
 #include "serve/locks.h"
@@ -47,7 +48,7 @@ static void answer_lease(struct taking *taking, redlock_lock *lock, const redloc
     json_object_set_new(lease, "confirm", json_boolean(report->waited_ms > taking->wish.ttl_ms / 4));
     serve_lease_tell(taking->call.server, "acquired", lock, taking->session);
     if (taking->session[0] == '\0' || !serve_sessions_keep(taking->call.server, taking->session, lock))
-        redlock_lock_free(lock);
+        serve_late_let_go(taking->call.server, lock, report);
     serve_call_end(&taking->call);
     serve_answer_json(connection, 201, lease, NULL);
     serve_connection_go_on(connection);
@@ -109,6 +110,7 @@ static void on_looked_up(void *context, redlock_result result, const redlock_rep
         answer_refusal(taking, result == REDLOCK_OK ? REDLOCK_BUSY : result, report);
         return;
     }
+    serve_late_forget(taking->call.server, node.owner, node.owner_length);
     result = redlock_adopt_async(taking->call.server->client, &spec, node.owner, node.owner_length,
                                  on_taken_again, taking, &taking->call.request);
     if (result != REDLOCK_OK)

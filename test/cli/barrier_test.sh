@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 start_nodes
-waiting() { [ "$(node 1 HLEN redlock-mark:barrier:meet)" -ge "$1" ]; }
+# parties NODE NAME: how many are written down there.
+parties() { node "$1" HKEYS "redlock-mark:barrier:$2" | grep -cE '^[0-9a-f]{24}$'; }
 through=$work/through
 : >"$through"
 party() {
@@ -31,18 +32,46 @@ exits 'as JSON' 0 barrier alone --parties 1 --json
 ok 'in an object' has "$out" '"parties":1'
 
 # ---- stopped for longer than its lease: what it said last may still count, so it must not come anew beside itself
+lease_is_over() {
+    local number
+    for number in 1 2 3 4 5; do
+        [ "$(node "$number" EVAL "return tonumber(string.match(redis.call('HVALS', KEYS[1])[1], '^%d+')) < redis.call('TIME')[1] * 1000 and 1 or 0" \
+            1 redlock-mark:barrier:stopped)" = 1 ] || return 1
+    done
+}
 start barrier stopped --parties 2 --ttl 1s
 ok 'one waits' until_true grep -q '1 of 2 have come' "$work/err"
 kill -STOP "$started"
-sleep 2.5 # more than its lease, however long it takes
+for number in 1 2 3 4 5; do node "$number" HDEL redlock-mark:barrier:stopped @ >/dev/null; done
+until_true lease_is_over
+exits 'one that was stopped for longer than its lease does not count any more' 75 barrier stopped --parties 2 -w 0.1s
+says 'for the next one' '1 of 2 parties have come'
 kill -CONT "$started"
 finish
-is 'one that was stopped for longer than its lease is told so' "$code" 79
+is 'and is told so' "$code" 79
+ok 'in words' grep -q 'nodes have lost this party' "$work/err"
+
+# ---- another number of parties
+start barrier meet --parties 2
+until_true grep -q '1 of 2 have come' "$work/err"
+exits 'another number of parties is refused' 64 barrier meet --parties 3
+says 'and both are named' 'this party waits for 3 parties, and others wait for 2'
+exits 'the same one goes on' 0 barrier meet --parties 2
+finish
+is 'with the first' "$code" 0
+
+# ---- rights
+for number in 1 2 3 4 5; do node "$number" ACL SETUSER default -hgetall >/dev/null; done
+exits 'without a right it does not wait' 77 barrier meet --parties 2
+says 'the node says so' 'its user needs ~redlock-mark:barrier:* +eval'
+for number in 1 2 3 4 5; do node "$number" ACL SETUSER default +hgetall resetkeys '~redlock-mark:*' >/dev/null; done
+exits 'nor without the right to open it' 77 barrier meet --parties 1
+says 'and that is said' 'the lock that opens it'
+for number in 1 2 3 4 5; do node "$number" ACL SETUSER default '~*' >/dev/null; done
 
 # ---- signals and deaths
-nobody() { [ "$(node 1 HKEYS redlock-mark:barrier:meet | grep -cE '^[0-9a-f]{16}$')" = 0 ]; }
+nobody() { [ "$(parties 1 meet)" = 0 ]; }
 start barrier meet --parties 2
-until_true waiting 1
 until_true grep -q '1 of 2 have come' "$work/err"
 kill -TERM "$started"
 finish

@@ -48,7 +48,9 @@ until_true test -e "$work/held"
 other old 60000 touch "$work/theirs" &
 theirs=$!
 started_pids+=("$theirs")
-sleep 2.5 # longer than the TTL: it is renewed
+first=$(node 1 GET old)
+is_renewed_and_over() { [ "$(node 1 GET old)" -gt "$first" ] && [ "$(date +%s%3N)" -gt "$first" ]; }
+until_true is_renewed_and_over
 ok 'the other program waits for ours, also when its first TTL is over' test ! -e "$work/theirs"
 exits 'and ours says busy to ours' 75 run old --legacy -n -- true
 says 'in words' 'old is busy'
@@ -103,6 +105,16 @@ exits 'release gives it back' 0 release old --legacy --owner-token "$owner"
 exits 'once' 79 release old --legacy --owner-token "$owner"
 exits 'an end that has come is no owner' 79 extend old --legacy --owner-token 5 --ttl 5s
 exits 'nor is a text' 64 release old --legacy --owner-token abc
+
+# ---- what another program has is left alone
+exits 'a lock' 0 acquire old --legacy --ttl 60s
+owner=$(sed -n 's/^owner //p' <<<"$out")
+node 1 SET old "$((owner + 90000))" >/dev/null
+exits 'that another program has since is not extended' 79 extend old --legacy --owner-token "$owner" --ttl 5s
+says 'which is said' 'the key holds another end'
+exits 'nor released' 79 release old --legacy --owner-token "$owner"
+is 'nor touched' "$(node 1 GET old)" "$((owner + 90000))"
+node 1 DEL old >/dev/null
 
 # ---- lost
 start run old --legacy --ttl 1s -- sleep 600

@@ -71,6 +71,10 @@ exits 'whatever there is to be read' 0 update bytes -- true
 node 1 RPUSH list a >/dev/null
 exits 'a key that is no string is refused' 65 update list -- cat
 says 'in words' 'the key holds no string'
+node 1 SETRANGE large 4194304 x >/dev/null
+exits 'a value that is too long is refused' 65 update large -- cat
+says 'and that is said' 'longer than 4 MiB'
+is 'and is left alone' "$(node 1 STRLEN large)" 4194305
 exits 'a key of our own is refused' 64 update redlock-guard:epoch -- cat
 exits 'a FILTER is needed' 64 update counter
 says 'which is said' 'redlock update counter -- FILTER'

@@ -1,6 +1,5 @@
 /*
- * redlock_barrier(), redlock_mark() and redlock_legacy_acquire() and their like on real nodes: nobody goes on early, whoever crashes; a note outlives a minority of
- * nodes; a lock of the oldest kind is shared with programs that do the same.
+ * redlock_barrier() and redlock_mark() on real nodes: nobody goes on early, whoever crashes and whatever nodes forget; a note outlives a minority of nodes.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -9,13 +8,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "support/counting_allocator.h"
 #include "support/steps.h"
 
-enum { PARTIES = 3, MEETINGS = 8, LEASE_MS = 1000, ALLOCATIONS_MAX = 200 };
+enum { PARTIES = 3, MEETINGS = 8, BRIEF_LEASE_MS = 1000, ALLOCATIONS_MAX = 200 };
 
 /* What processes tell each other. */
 struct board {
@@ -23,6 +21,8 @@ struct board {
         arrived[MEETINGS]; /* parties that have come to each meeting, before they say so to the nodes */
     atomic_int early;      /* that went on before all had */
     atomic_int failed;
+    atomic_int result; /* of the one that came last */
+    uint32_t lease_ms; /* that it is to have, if not the usual one */
 };
 
 static struct board *make_board(void)
@@ -48,7 +48,7 @@ static redlock_barrier_spec meeting(const char *name, uint32_t parties)
 
     spec.name = name;
     spec.parties = parties;
-    spec.lease_ms = LEASE_MS;
+    spec.lease_ms = LONG_TTL_MS; /* nobody is taken for dead because the machine is busy */
     return spec;
 }
 
@@ -125,16 +125,60 @@ static void come_once(const char *nodes, struct board *board)
     redlock_client *client = open_guarded(nodes);
     redlock_barrier_spec spec = meeting("meeting", 2);
 
+    if (board->lease_ms != 0)
+        spec.lease_ms = board->lease_ms;
     atomic_fetch_add(&board->arrived[0], 1);
-    if (redlock_barrier(client, &spec, REDLOCK_WAIT_FOREVER, NULL) != REDLOCK_OK)
+    atomic_store(&board->result, redlock_barrier(client, &spec, REDLOCK_WAIT_FOREVER, NULL));
+    if (atomic_load(&board->result) != REDLOCK_OK)
         atomic_fetch_add(&board->failed, 1);
     redlock_client_close(client);
 }
 
-static bool is_there(struct fleet *fleet)
+/* Has a node run a script on the barrier. */
+static const char *at_node(struct fleet *fleet, int node, const char *script)
 {
-    /* Its record, and nobody else's. */
-    return strcmp(fleet_command(fleet, 0, "HLEN", "redlock-mark:barrier:meeting", NULL), "1") == 0;
+    return fleet_command(fleet, node, "EVAL", script, "1", "redlock-mark:barrier:meeting", NULL);
+}
+
+static bool is_alone_at(struct fleet *fleet, int node)
+{
+    return strcmp(
+               at_node(
+                   fleet, node,
+                   "local n = 0 for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do n = n + (#id == 24 and 1 or 0) end "
+                   "return n"),
+               "1") == 0;
+}
+
+static bool is_alone(struct fleet *fleet)
+{
+    for (int i = 0; i < fleet_size(fleet); i++)
+        if (fleet_pid(fleet, i) != 0 && !is_alone_at(fleet, i))
+            return false;
+    return true;
+}
+
+/* By each node's clock. */
+static bool leases_are_over(struct fleet *fleet)
+{
+    for (int i = 0; i < fleet_size(fleet); i++)
+        if (strcmp(
+                at_node(
+                    fleet, i,
+                    "local now = redis.call('TIME')[1] * 1000 for _, value in ipairs(redis.call('HVALS', KEYS[1])) do "
+                    "if tonumber(string.match(value, '^%d+')) >= now then return 0 end end return 1"),
+                "1") != 0)
+            return false;
+    return true;
+}
+
+/* Starts one of two, and sees it arrive everywhere. */
+static pid_t start_first(struct fleet *fleet, struct board *board)
+{
+    pid_t child = start_process(come_once, fleet_urls(fleet), board);
+
+    await(is_alone(fleet));
+    return child;
 }
 
 static void party_that_died_does_not_count_once_its_lease_has_ended(void **state)
@@ -146,11 +190,12 @@ static void party_that_died_does_not_count_once_its_lease_has_ended(void **state
     int status;
 
     admit(*state);
-    pid_t child = start_process(come_once, fleet_urls(*state), board);
-    await(is_there(*state));
+    board->lease_ms = BRIEF_LEASE_MS;
+    pid_t child = start_first(*state, board);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    sleep_ms(2 * LEASE_MS); /* by the nodes' clocks: nothing can be waited for here */
+    await(leases_are_over(*state));
+    board->lease_ms = 0;
     client = open_guarded(fleet_urls(*state));
     assert_result(REDLOCK_TIMEOUT, redlock_barrier(client, &spec, 500, &report), &report);
     assert_int_equal(report.waiting, 1);
@@ -235,9 +280,133 @@ static void wrong_barriers_are_refused(void **state)
     redlock_client_close(client);
     options.mode = REDLOCK_PLAIN;
     client = open_with(&options);
-    spec = meeting("meeting", 2);
-    assert_result(REDLOCK_INVALID, redlock_barrier(client, &spec, 0, &report), &report);
+    spec = meeting("meeting", 1);
+    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
     redlock_client_close(client);
+    forget_barriers(*state);
+}
+
+static void another_number_of_parties_is_refused_and_both_are_named(void **state)
+{
+    struct board *board = make_board();
+    redlock_client *client;
+    redlock_barrier_spec spec = meeting("meeting", 3);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    admit(*state);
+    client = open_guarded(fleet_urls(*state));
+    pid_t child = start_first(*state, board);
+    assert_result(REDLOCK_INVALID, redlock_barrier(client, &spec, REDLOCK_WAIT_FOREVER, &report), &report);
+    assert_non_null(strstr(report.line, "waits for 3 parties, and others wait for 2"));
+    assert_true(is_alone(*state));
+    spec.parties = 2;
+    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+    end_well(child);
+    assert_int_equal(atomic_load(&board->result), REDLOCK_OK);
+    redlock_client_close(client);
+    forget_barriers(*state);
+    munmap(board, sizeof *board);
+}
+
+/* ---- what nodes forget ---- */
+
+static void arrival_that_nodes_lost_is_not_counted_a_second_time(void **state)
+{
+    struct board *board = make_board();
+    redlock_client *client;
+    redlock_barrier_spec spec = meeting("meeting", 2);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    admit(*state);
+    client = open_guarded(fleet_urls(*state));
+    pid_t child = start_first(*state, board);
+    kill(child, SIGSTOP);
+    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report); /* counts on it */
+    forget_barriers(*state);
+    kill(child, SIGCONT);
+    end_well(child);
+    assert_int_equal(atomic_load(&board->result), REDLOCK_LOST);
+    assert_result(REDLOCK_TIMEOUT, redlock_barrier(client, &spec, 100, &report), &report);
+    assert_int_equal(report.waiting, 1);
+    redlock_client_close(client);
+    forget_barriers(*state);
+    munmap(board, sizeof *board);
+}
+
+static void party_goes_through_by_an_opening_that_it_slept_through(void **state)
+{
+    struct board *board = make_board();
+    redlock_client *client;
+    redlock_barrier_spec spec = meeting("meeting", 2);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    admit(*state);
+    client = open_guarded(fleet_urls(*state));
+    pid_t child = start_first(*state, board);
+    kill(child, SIGSTOP);
+    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+    at_node(*state, 0, "return redis.call('DEL', KEYS[1])"); /* two of three still know */
+    kill(child, SIGCONT);
+    end_well(child);
+    assert_int_equal(atomic_load(&board->result), REDLOCK_OK);
+    redlock_client_close(client);
+    forget_barriers(*state);
+    munmap(board, sizeof *board);
+}
+
+/* Comes back under a fresh id, since what the node had put it in is not known. */
+static void party_comes_again_when_it_is_certain_that_nobody_counts_on_it(void **state)
+{
+    static const char *const faults[] = {
+        "return redis.call('DEL', KEYS[1])", /* the node forgot */
+        "for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do if #id == 24 then redis.call('HSET', KEYS[1], id, "
+        "string.gsub(redis.call('HGET', KEYS[1], id), ' 0 ', ' 77 ')) end end" /* an opener died after its first node */
+    };
+    struct board *board = make_board();
+    redlock_client *client;
+    redlock_barrier_spec spec = meeting("meeting", 2);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    admit(*state);
+    client = open_guarded(fleet_urls(*state));
+    for (int i = 0; i < 2; i++) {
+        pid_t child = start_first(*state, board);
+
+        at_node(*state, 0, faults[i]);
+        assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+        end_well(child);
+        assert_int_equal(atomic_load(&board->result), REDLOCK_OK);
+        forget_barriers(*state);
+    }
+    redlock_client_close(client);
+    munmap(board, sizeof *board);
+}
+
+/* ---- a crowd ---- */
+
+static void more_may_wait_than_one_answer_names(void **state)
+{
+    redlock_client *client;
+    redlock_barrier_spec spec = meeting("meeting", REDLOCK_PARTIES_MAX);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    admit(*state);
+    client = open_guarded(fleet_urls(*state));
+    for (int i = 0; i < fleet_size(*state); i++)
+        at_node(
+            *state, i,
+            "local ends = (redis.call('TIME')[1] + 600) * 1000 for i = 1, 1500 do redis.call('HSET', KEYS[1], "
+            "string.format('f%023d', i), string.format('%.0f 0 500', ends)) end");
+    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+    spec.waiting = give_up;
+    uint32_t arrived = 0;
+    spec.context = &arrived;
+    at_node(*state, 0, "return redis.call('DEL', KEYS[1])");
+    at_node(*state, 1, "return redis.call('DEL', KEYS[1])");
+    assert_result(REDLOCK_CANCELED, redlock_barrier(client, &spec, 60000, &report), &report);
+    assert_int_equal(arrived, 1); /* what one node of three says does not count */
+    redlock_client_close(client);
+    forget_barriers(*state);
 }
 
 /* ---- marks ---- */
@@ -306,99 +475,6 @@ static void lack_of_memory_leaves_nothing_behind(void **state)
     forget_barriers(*state);
 }
 
-/* ---- locks of the oldest kind ---- */
-
-static redlock_legacy_spec legacy_for(uint32_t ttl_ms)
-{
-    redlock_legacy_spec spec = REDLOCK_LEGACY_SPEC_INIT;
-
-    spec.name = "old";
-    spec.ttl_ms = ttl_ms;
-    return spec;
-}
-
-static int64_t wall_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void legacy_lock_is_the_time_of_its_end(void **state)
-{
-    redlock_options options = options_for(fleet_urls(*state));
-    redlock_legacy_spec spec = legacy_for(LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
-    int64_t end_ms = 0, other_ms = 0;
-
-    options.mode = REDLOCK_PLAIN;
-    redlock_client *client = open_with(&options);
-    assert_result(REDLOCK_OK, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-    assert_true(report.validity_ms > 0);
-    assert_int_equal(strtoll(fleet_command(*state, 0, "GET", "old", NULL), NULL, 10), end_ms);
-    assert_result(REDLOCK_BUSY, redlock_legacy_acquire(client, &spec, 0, &other_ms, &report), &report);
-    assert_result(REDLOCK_TIMEOUT, redlock_legacy_acquire(client, &spec, 50, &other_ms, &report), &report);
-    other_ms = end_ms;
-    assert_result(REDLOCK_OK, redlock_legacy_extend(client, &spec, &end_ms, &report), &report);
-    assert_true(end_ms >= other_ms);
-    assert_result(REDLOCK_OK, redlock_legacy_release(client, &spec, end_ms, &report), &report);
-    assert_string_equal(fleet_command(*state, 0, "EXISTS", "old", NULL), "0");
-    assert_result(REDLOCK_NOT_HELD, redlock_legacy_release(client, &spec, end_ms, &report), &report);
-    assert_result(REDLOCK_LOST, redlock_legacy_release(client, &spec, 1, &report), &report);
-    redlock_client_close(client);
-}
-
-static void legacy_lock_that_has_ended_is_taken_over_whatever_its_unit(void **state)
-{
-    redlock_options options = options_for(fleet_urls(*state));
-    redlock_legacy_spec spec = legacy_for(LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
-    char text[40];
-    int64_t end_ms = 0;
-
-    options.mode = REDLOCK_PLAIN;
-    redlock_client *client = open_with(&options);
-    const int64_t ended_ms = wall_ms() - 5000, held_ms = wall_ms() + LONG_TTL_MS;
-    const char *const fractions[] = {"", "", ".25"}; /* milliseconds, seconds, seconds as Python has them */
-    for (int i = 0; i < 3; i++) {
-        snprintf(text, sizeof text, "%lld%s", (long long)(i == 0 ? held_ms : held_ms / 1000), fractions[i]);
-        fleet_command(*state, 0, "SET", "old", text, NULL);
-        assert_result(REDLOCK_BUSY, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-        assert_string_equal(fleet_command(*state, 0, "GET", "old", NULL), text);
-        snprintf(text, sizeof text, "%lld%s", (long long)(i == 0 ? ended_ms : ended_ms / 1000), fractions[i]);
-        fleet_command(*state, 0, "SET", "old", text, NULL);
-        assert_result(REDLOCK_OK, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-        assert_result(REDLOCK_OK, redlock_legacy_release(client, &spec, end_ms, &report), &report);
-    }
-    fleet_command(*state, 0, "SET", "old", "somebody", NULL);
-    assert_result(REDLOCK_FOREIGN_TYPE, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-    fleet_command(*state, 0, "DEL", "old", NULL);
-    fleet_command(*state, 0, "RPUSH", "old", "x", NULL);
-    assert_result(REDLOCK_FOREIGN_TYPE, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-    fleet_command(*state, 0, "DEL", "old", NULL);
-    spec.seconds = 1;
-    assert_result(REDLOCK_OK, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-    assert_int_equal(strlen(fleet_command(*state, 0, "GET", "old", NULL)), 10);
-    assert_result(REDLOCK_OK, redlock_legacy_release(client, &spec, end_ms, &report), &report);
-    spec.ttl_ms = 500;
-    assert_result(REDLOCK_INVALID, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-    redlock_client_close(client);
-}
-
-static void legacy_lock_needs_exactly_one_node(void **state)
-{
-    redlock_client *client = open_guarded(fleet_urls(*state));
-    redlock_legacy_spec spec = legacy_for(LONG_TTL_MS);
-    redlock_report report = REDLOCK_REPORT_INIT;
-    int64_t end_ms;
-
-    assert_result(REDLOCK_INVALID, redlock_legacy_acquire(client, &spec, 0, &end_ms, &report), &report);
-    assert_result(REDLOCK_INVALID, redlock_legacy_acquire(client, NULL, 0, &end_ms, &report), &report);
-    assert_result(REDLOCK_MISUSE, redlock_legacy_acquire(NULL, &spec, 0, &end_ms, &report), &report);
-    redlock_client_close(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,11 +483,13 @@ int main(void)
         ON_NODES(minority_of_nodes_may_be_away, start_three_nodes),
         ON_NODES(party_that_gives_up_is_not_counted, start_three_nodes),
         ON_NODES(wrong_barriers_are_refused, start_three_nodes),
+        ON_NODES(another_number_of_parties_is_refused_and_both_are_named, start_three_nodes),
+        ON_NODES(arrival_that_nodes_lost_is_not_counted_a_second_time, start_three_nodes),
+        ON_NODES(party_goes_through_by_an_opening_that_it_slept_through, start_three_nodes),
+        ON_NODES(party_comes_again_when_it_is_certain_that_nobody_counts_on_it, start_three_nodes),
+        ON_NODES(more_may_wait_than_one_answer_names, start_three_nodes),
         ON_NODES(note_is_known_as_long_as_a_quorum_has_it, start_three_nodes),
         ON_NODES(lack_of_memory_leaves_nothing_behind, start_three_nodes),
-        ON_NODES(legacy_lock_is_the_time_of_its_end, start_one_node),
-        ON_NODES(legacy_lock_that_has_ended_is_taken_over_whatever_its_unit, start_one_node),
-        ON_NODES(legacy_lock_needs_exactly_one_node, start_three_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

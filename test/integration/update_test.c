@@ -143,6 +143,13 @@ static void expiry_stays_and_what_is_refused_changes_nothing(void **state)
     assert_non_null(strstr(report.line, "holds no string"));
     assert_string_equal(fleet_command(*state, 0, "LLEN", "counter", NULL), "1");
     fleet_command(*state, 0, "DEL", "counter", NULL);
+    /* One byte more than may be read, which is no fault of the node. */
+    fleet_command(*state, 0, "SETRANGE", "counter", "4194304", "x", NULL);
+    assert_result(REDLOCK_FOREIGN_TYPE, update(client, &change, 0, &report), &report);
+    assert_int_equal(change.calls, 0);
+    assert_non_null(strstr(report.line, "longer than 4 MiB"));
+    assert_string_equal(fleet_command(*state, 0, "STRLEN", "counter", NULL), "4194305");
+    fleet_command(*state, 0, "DEL", "counter", NULL);
     redlock_client_close(client);
 }
 

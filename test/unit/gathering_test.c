@@ -1,5 +1,5 @@
 /*
- * Who may go on at a barrier, by what nodes say: every small case by hand, and all of what three nodes can say of a party.
+ * Who may go on at a barrier, by what nodes say: every small case by hand, and all of what up to five nodes can say of a party.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "core/tally.h"
 #include "support/check.h"
 
-#define A "aaaaaaaaaaaaaaaa"
-#define B "bbbbbbbbbbbbbbbb"
-#define C "cccccccccccccccc"
+#define A "aaaaaaaaaaaaaaaaaaaaaaaa"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbb"
+#define C "cccccccccccccccccccccccc"
 
 static struct rl_gathering gathering;
 
@@ -22,102 +22,142 @@ static void start(uint32_t node_count)
 
 static void hear(uint32_t node, const char *first, const char *second)
 {
-    rl_gathering_hear(&gathering, node);
-    if (first != NULL)
-        rl_gathering_add(&gathering, node, first, 0);
+    rl_gathering_add(&gathering, node, first);
     if (second != NULL)
-        rl_gathering_add(&gathering, node, second, 0);
+        rl_gathering_add(&gathering, node, second);
 }
 
-static void union_of_a_quorum_counts(void **state)
+/* ---- choosing ---- */
+
+static void those_that_wait_at_a_quorum_can_be_chosen(void **state)
 {
-    const char *ids[2];
+    const char *ids[3];
 
     (void)state;
     start(3);
-    hear(0, A, B);
-    assert_int_equal(rl_gathering_waiting(&gathering), 0); /* one node of three knows nothing for certain */
-    assert_false(rl_gathering_choose(&gathering, 1, ids));
-    hear(1, A, NULL);
-    assert_int_equal(rl_gathering_waiting(&gathering), 2);
+    hear(0, B, A);
+    assert_false(rl_gathering_choose(&gathering, 1, ids)); /* one node of three could not open it alone */
+    hear(1, A, C);
+    assert_true(rl_gathering_choose(&gathering, 1, ids));
+    assert_memory_equal(ids[0], A, RL_PARTY_ID);
+    assert_false(rl_gathering_choose(&gathering, 2, ids));
+    hear(2, B, A);
     assert_true(rl_gathering_choose(&gathering, 2, ids));
     assert_memory_equal(ids[0], A, RL_PARTY_ID); /* known by most */
     assert_memory_equal(ids[1], B, RL_PARTY_ID);
-    hear(2, C, NULL);
-    assert_int_equal(rl_gathering_waiting(&gathering), 3);
-    assert_false(rl_gathering_choose(&gathering, 4, ids));
+    assert_false(rl_gathering_choose(&gathering, 3, ids));
     assert_false(rl_gathering_choose(&gathering, 0, ids));
-}
-
-static void party_in_any_opening_is_left_out(void **state)
-{
-    const char *ids[2];
-
-    (void)state;
-    start(3);
-    hear(0, A, B);
-    hear(1, NULL, B);
-    rl_gathering_add(&gathering, 1, A, 7);
-    assert_int_equal(rl_gathering_waiting(&gathering), 1);
-    assert_false(rl_gathering_choose(&gathering, 2, ids));
-    assert_true(rl_gathering_choose(&gathering, 1, ids));
-    assert_memory_equal(ids[0], B, RL_PARTY_ID);
 }
 
 static void more_than_there_is_room_for_are_left_out(void **state)
 {
+    static const char *ids[RL_GATHERING_MAX + 1];
     char id[RL_PARTY_ID + 1];
 
     (void)state;
     start(1);
-    rl_gathering_hear(&gathering, 0);
     for (int i = 0; i < RL_GATHERING_MAX + 10; i++) {
-        snprintf(id, sizeof id, "%016d", i);
-        rl_gathering_add(&gathering, 0, id, 0);
+        snprintf(id, sizeof id, "%024d", i);
+        rl_gathering_add(&gathering, 0, id);
     }
-    assert_int_equal(rl_gathering_waiting(&gathering), RL_GATHERING_MAX);
+    assert_true(rl_gathering_choose(&gathering, RL_GATHERING_MAX, ids));
+    assert_false(rl_gathering_choose(&gathering, RL_GATHERING_MAX + 1, ids));
 }
 
-/* One opening on a quorum, and nothing else: for all that three and five nodes can say of two openings and none. */
-static void goes_on_by_one_opening_on_a_quorum_only(void **state)
+static void so_many_wait_as_a_quorum_of_nodes_has(void **state)
+{
+    const uint32_t counts[] = {7, 3, 5, 9, 1};
+
+    (void)state;
+    assert_int_equal(rl_gathering_waiting(counts, 0x1f, 5), 5);
+    assert_int_equal(rl_gathering_waiting(counts, 0x0b, 5), 3); /* 7, 3 and 9 */
+    assert_int_equal(rl_gathering_waiting(counts, 0x03, 5), 0); /* no quorum */
+    assert_int_equal(rl_gathering_waiting(counts, 0, 5), 0);
+    assert_int_equal(rl_gathering_waiting(counts, 1, 1), 7);
+}
+
+/* ---- one party ---- */
+
+/* All that so many nodes can say of a party: where it is, and in no opening or one of two. */
+enum { SAYINGS = 9 };
+
+static struct rl_attendance attendance_of(uint32_t number, uint32_t count)
+{
+    static const struct {
+        enum rl_at_node at;
+        uint64_t opening;
+    } sayings[SAYINGS] = {{RL_AT_NEVER, 0}, {RL_AT_MAYBE, 0}, {RL_AT_THERE, 0},
+                          {RL_AT_THERE, 7}, {RL_AT_THERE, 8}, {RL_AT_GONE, 0},
+                          {RL_AT_GONE, 7},  {RL_AT_LEFT, 0},  {RL_AT_MAYBE, 8}};
+    struct rl_attendance attendance = {.node_count = count};
+
+    for (uint32_t i = 0; i < count; i++, number /= SAYINGS) {
+        attendance.at[i] = sayings[number % SAYINGS].at;
+        attendance.opening[i] = sayings[number % SAYINGS].opening;
+    }
+    return attendance;
+}
+
+/* What may become of one opening in the end: so many nodes have it, or may turn out to. */
+static uint32_t most_for(const struct rl_attendance *attendance, uint64_t opening, bool certain)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < attendance->node_count; i++) {
+        bool open = attendance->opening[i] == 0 && attendance->at[i] != RL_AT_NEVER &&
+                    attendance->at[i] != RL_AT_LEFT;
+        most += attendance->opening[i] == opening || (open && !certain);
+    }
+    return most;
+}
+
+static void nobody_goes_on_or_is_out_unless_that_is_certain(void **state)
 {
     (void)state;
-    for (uint32_t count = 1; count <= 5; count += 2) {
-        uint32_t cases = 1;
+    for (uint32_t count = 1; count <= 5; count++) {
+        uint32_t cases = 1, quorum = rl_quorum(count);
 
         for (uint32_t i = 0; i < count; i++)
-            cases *= 3;
+            cases *= SAYINGS;
         for (uint32_t number = 0; number < cases; number++) {
-            uint64_t openings[5];
-            uint32_t rest = number, by[3] = {0};
+            struct rl_attendance attendance = attendance_of(number, count);
+            bool through = rl_attendance_through(&attendance), out = rl_attendance_out(&attendance);
 
-            for (uint32_t i = 0; i < count; i++, rest /= 3) {
-                openings[i] = rest % 3;
-                by[rest % 3]++;
-            }
-            bool expected = by[1] >= rl_quorum(count) || by[2] >= rl_quorum(count);
-            assert_int_equal(rl_gathering_through(openings, count), expected);
+            assert_int_equal(through, most_for(&attendance, 7, true) >= quorum ||
+                                          most_for(&attendance, 8, true) >= quorum);
+            /* An opening that was never seen may be where nothing is known. */
+            if (out)
+                assert_true(most_for(&attendance, 7, false) < quorum &&
+                            most_for(&attendance, 8, false) < quorum &&
+                            most_for(&attendance, 9, false) < quorum);
+            assert_false(through && out);
+            if (rl_attendance_lost(&attendance))
+                assert_false(through || out);
         }
     }
 }
 
-static void party_is_out_when_no_quorum_is_left_for_it(void **state)
+static void party_is_lost_when_the_nodes_that_could_tell_have_lost_it(void **state)
 {
+    struct rl_attendance attendance = {.node_count = 3, .at = {RL_AT_GONE, RL_AT_GONE, RL_AT_THERE}};
+
     (void)state;
-    for (uint32_t count = 1; count <= 7; count++)
-        for (rl_node_set left = 0; left <= rl_node_set_all(count); left++)
-            assert_int_equal(rl_gathering_out(left, count),
-                             count - rl_node_set_count(left) < rl_quorum(count));
+    assert_false(rl_attendance_lost(&attendance)); /* it may leave the third, */
+    attendance.at[2] = RL_AT_LEFT;
+    assert_true(rl_attendance_lost(&attendance)); /* but that does not help */
+    attendance.at[1] = RL_AT_LEFT;
+    assert_false(rl_attendance_lost(&attendance));
+    assert_true(rl_attendance_out(&attendance));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(union_of_a_quorum_counts),
-        cmocka_unit_test(party_in_any_opening_is_left_out),
+        cmocka_unit_test(those_that_wait_at_a_quorum_can_be_chosen),
         cmocka_unit_test(more_than_there_is_room_for_are_left_out),
-        cmocka_unit_test(goes_on_by_one_opening_on_a_quorum_only),
-        cmocka_unit_test(party_is_out_when_no_quorum_is_left_for_it),
+        cmocka_unit_test(so_many_wait_as_a_quorum_of_nodes_has),
+        cmocka_unit_test(nobody_goes_on_or_is_out_unless_that_is_certain),
+        cmocka_unit_test(party_is_lost_when_the_nodes_that_could_tell_have_lost_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,18 @@
--- Opens a barrier for these parties: for all of them or for none, and only if nobody has tried since the opener looked.
--- KEYS: the barrier. ARGV: the opening (the fence of the opener's lock), the highest opening that it saw here, how long this counts in ms, the ids.
+-- Opens a barrier for these parties: for all of them or for none. None of them may be part of an opening here, and each has to wait for so many.
+-- KEYS: the barrier. ARGV: the opening, how long they are kept from now on in ms, the ids.
 -- Returns 1, or 0 when it was not done.
-local highest = redis.call('HGET', KEYS[1], '#') or '0'
-if highest ~= ARGV[2] or tonumber(highest) >= tonumber(ARGV[1]) then
-    return 0
-end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local leases = {}
-for i = 4, #ARGV do
-    local own = redis.call('HGET', KEYS[1], ARGV[i])
-    local lease = own and string.match(own, '^(%d+) ')
-    if not lease or tonumber(lease) < now then
+local kept = {}
+for i = 3, #ARGV do
+    local ends, opening, parties = string.match(redis.call('HGET', KEYS[1], ARGV[i]) or '', '^(%d+) (%d+) (%d+)$')
+    if not ends or tonumber(ends) < now or opening ~= '0' or tonumber(parties) ~= #ARGV - 2 then
         return 0
     end
-    leases[i] = lease
+    kept[i] = math.max(tonumber(ends), now + tonumber(ARGV[2]))
 end
-for i = 4, #ARGV do
-    redis.call('HSET', KEYS[1], ARGV[i], string.format('%s %s %.0f', leases[i], ARGV[1], now + tonumber(ARGV[3])))
+for i = 3, #ARGV do
+    redis.call('HSET', KEYS[1], ARGV[i], string.format('%.0f %s %d', kept[i], ARGV[1], #ARGV - 2))
 end
-redis.call('HSET', KEYS[1], '#', ARGV[1])
+redis.call('HDEL', KEYS[1], '@')
 return 1
