@@ -1,4 +1,4 @@
--- What acquire.lua and acquire_fair.lua are asked, and what is kept here about it. Globals are looked up once, and texts become
+-- What acquire.lua is asked, and what is kept here about it. Globals are looked up once, and texts become
 -- numbers by adding 0: this runs for every lock, and each costs a little.
 local call, keys, args = redis.call, KEYS, ARGV
 local lock, fence_key, floor_key = keys[1], keys[2], keys[4]
