@@ -18,7 +18,7 @@ enum { RL_DENIAL_ITEMS_MAX = 8 }; /* the longest refusal that any kind reads */
 
 struct rl_kind {
     /* Its scripts. */
-    const struct rl_script *acquire; /* one vote of a guarded node */
+    const struct rl_script *acquire; /* one vote of a guarded node; NULL: only plain nodes keep it */
     const struct rl_script
         *acquire_plain; /* one of a plain node, given owner and ttl; OK or nothing. NULL: SET NX PX */
     const struct rl_script

@@ -22,8 +22,6 @@ struct rl_script {
 typedef uint64_t rl_script_set;
 enum { RL_SCRIPTS_MAX = 64 };
 
-extern const struct rl_script rl_script_acquire;
-extern const struct rl_script rl_script_acquire_many;
 extern const struct rl_script rl_script_ask;
 extern const struct rl_script rl_script_ask_many;
 extern const struct rl_script rl_script_hand_on;

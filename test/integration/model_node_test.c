@@ -126,34 +126,50 @@ static void learn_fence(struct pair *pair, const char *real)
         pair->fence = fence;
 }
 
+/* Whether somebody in line was last heard of about as long ago as makes a difference: which it is would be a matter of luck. */
+static bool is_close_call(const struct pair *pair, int64_t now_us)
+{
+    for (int i = 0; i < SIM_LINES_MAX; i++)
+        for (int j = 0; j < SIM_STANDERS_MAX; j++) {
+            const struct sim_stander *stander = &pair->model.memory.standing[i].standers[j];
+
+            if (stander->id[0] != '\0' && llabs(now_us - stander->asked - 250000) < 40000)
+                return true;
+        }
+    return false;
+}
+
 static void try_lock_command(struct pair *pair)
 {
     static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_RAISE,
                                                  RL_COMMAND_EXTEND,  RL_COMMAND_RELEASE, RL_COMMAND_PEEK};
-    static const char *const owners[] = {"0000000000000001|pid=1", "0000000000000002|pid=2"};
+    static const char *const owners[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|pid=1",
+                                         "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb|pid=2"};
     char bytes[8192], real[TEXT_MAX];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     bool brief = draw(pair, 1, 20) == 1;
     int64_t now_us = node_now(pair->fleet);
     struct rl_lock_command command = {
         .kind = kinds[draw(pair, 0, 5)],
-        .lock_kind = &rl_kind_exclusive,
+        .lock_kind = &rl_kind_line,
         .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
         .key_length = 6,
         .owner = owners[draw(pair, 0, 1)],
-        .owner_length = 22,
+        .owner_length = 38,
         .ttl_ms = brief ? SHORT_TTL_MS : LONG_TTL_MS + draw(pair, 0, 10) * 1000,
         .epoch = draw(pair, 1, 10) == 1 ? "1 other id 5 0" : pair->record,
         .fence = pair->fence != 0 && draw(pair, 1, 3) == 1
                      ? pair->fence + 1
-                     : (uint64_t)(now_us + draw(pair, -9000000, 9000000)),
+                     : (uint64_t)(now_us + draw(pair, -70000000, 9000000)),
         .not_after_us = draw(pair, 1, 10) == 1 ? now_us - 1000000 : INT64_C(9007199254740991),
         .holds = draw(pair, 0, 1) == 1,
         .repair = draw(pair, 0, 1) == 1,
     };
 
+    while (is_close_call(pair, node_now(pair->fleet)))
+        usleep(20000);
     if (draw(pair, 1, 8) == 1 && command.kind != RL_COMMAND_RAISE)
-        command.epoch = NULL; /* plain */
+        command.lock_kind = &rl_kind_exclusive, command.epoch = NULL; /* plain */
     rl_lock_command_write(&writer, &command, 0, true);
     compare(pair, &writer, real);
     learn_fence(pair, real);
@@ -171,19 +187,6 @@ static void try_waiting(struct pair *pair)
 
     rl_lock_command_write(&writer, &command, 0, true);
     compare(pair, &writer, real);
-}
-
-/* Whether somebody in line was last heard of about as long ago as makes a difference: which it is would be a matter of luck. */
-static bool is_close_call(const struct pair *pair, int64_t now_us)
-{
-    for (int i = 0; i < SIM_LINES_MAX; i++)
-        for (int j = 0; j < SIM_STANDERS_MAX; j++) {
-            const struct sim_stander *stander = &pair->model.memory.standing[i].standers[j];
-
-            if (stander->id[0] != '\0' && llabs(now_us - stander->asked - 250000) < 40000)
-                return true;
-        }
-    return false;
 }
 
 /* Callers in line, of whom some are heard for and some are not, and the lock goes from one to the other. */

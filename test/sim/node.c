@@ -200,13 +200,11 @@ static const struct {
     const struct rl_script *script;
     void (*run)(struct sim_call *call);
 } scripts[] = {
-    {&rl_script_acquire, sim_script_acquire},
     {&rl_script_raise, sim_script_raise},
     {&rl_script_extend, sim_script_extend},
     {&rl_script_release, sim_script_release},
     {&rl_script_admit, sim_script_admit},
     {&rl_script_line, sim_script_line},
-    {&rl_script_acquire_many, sim_script_acquire_many},
     {&rl_script_release_many, sim_script_release_many},
     {&rl_script_search, sim_script_search},
     {&rl_script_ask, sim_script_ask},

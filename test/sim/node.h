@@ -190,17 +190,18 @@ struct sim_vote {
     int64_t floor, known, stored;
 };
 
-/* The parts of an acquire: argv begins with the owner. fit says false when it has answered. */
+/* The parts of a vote, by the names of those in wire/lua/parts: argv begins with the owner. fit says false when it has answered. */
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
-void sim_script_vote(struct sim_call *call, const char *const *argv, const struct sim_vote *vote);
+void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
+int64_t sim_script_number(const struct sim_call *call, const struct sim_vote *vote, int64_t proposed);
+void sim_script_store(struct sim_call *call, struct sim_vote *vote, const char *fence_key,
+                      const char *floor_key, int64_t fence);
 
-void sim_script_acquire(struct sim_call *call);
 void sim_script_ask(struct sim_call *call);
 void sim_script_ask_many(struct sim_call *call);
 void sim_script_hand_on(struct sim_call *call);
 void sim_script_hand_on_many(struct sim_call *call);
 void sim_script_line(struct sim_call *call);
-void sim_script_acquire_many(struct sim_call *call);
 void sim_script_release_many(struct sim_call *call);
 void sim_script_raise(struct sim_call *call);
 void sim_script_extend(struct sim_call *call);

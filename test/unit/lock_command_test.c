@@ -18,8 +18,7 @@
 
 static const char *script_name(const struct rl_resp *item)
 {
-    static const struct rl_script *const scripts[] = {&rl_script_acquire,
-                                                      &rl_script_raise,
+    static const struct rl_script *const scripts[] = {&rl_script_raise,
                                                       &rl_script_extend,
                                                       &rl_script_release,
                                                       &rl_script_admit,
@@ -82,6 +81,7 @@ static struct rl_lock_command guarded(enum rl_command_kind kind)
 {
     struct rl_lock_command command = plain(kind);
 
+    command.lock_kind = &rl_kind_line;
     command.epoch = EPOCH;
     command.fence = 1700000000123456;
     command.not_after_us = 1700000000654321;
@@ -158,6 +158,7 @@ static void native_releases_are_used_where_a_node_has_them(void **state)
     assert_string_equal(words_of(&release, RL_FEATURE_DELIFEQ, false), "DELIFEQ lock me");
 }
 
+#define ORDER_KEY "redlock-line:{lock}:order"
 #define SIDE_KEYS "redlock-fence:{lock} redlock-guard:epoch redlock-guard:floor"
 
 static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
@@ -166,8 +167,9 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     struct rl_lock_command extend = guarded(RL_COMMAND_EXTEND), release = guarded(RL_COMMAND_RELEASE);
 
     (void)state;
-    assert_string_equal(words_of(&acquire, 0, false), "EVALSHA <acquire> 4 lock " SIDE_KEYS
-                                                      " me 5000 1700000000123456 " EPOCH " 1700000000654321");
+    assert_string_equal(words_of(&acquire, 0, false),
+                        "EVALSHA <ask> 5 lock " SIDE_KEYS " " ORDER_KEY " me 5000 1700000000123456 " EPOCH
+                        " 1700000000654321 ");
     assert_string_equal(words_of(&raise, 0, true),
                         "EVAL <raise> 4 lock " SIDE_KEYS " me 1700000000123456 " EPOCH);
     assert_string_equal(words_of(&extend, 0, false),
@@ -178,12 +180,12 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     extend.repair = true;
     assert_string_equal(words_of(&extend, 0, false),
                         "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1 " EPOCH " 1700000000654321");
-    assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
+    assert_string_equal(words_of(&release, 0, false),
+                        "EVALSHA <hand_on> 5 lock " ORDER_KEY " redlock-guard:epoch redlock-fence:{lock} "
+                        "redlock-guard:floor me");
     release.kind = RL_COMMAND_SEARCH;
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <search> 1 redlock-guard:floor");
 }
-
-#define ORDER_KEY "redlock-line:{lock}:order"
 
 static void a_caller_in_line_says_where_it_stands(void **state)
 {
@@ -191,10 +193,6 @@ static void a_caller_in_line_says_where_it_stands(void **state)
     struct rl_place place = {.ticket = 1700000000000001, .lease_ms = 3000, .channel = "redlock:me"};
 
     (void)state;
-    acquire.lock_kind = &rl_kind_line;
-    assert_string_equal(words_of(&acquire, 0, false),
-                        "EVALSHA <ask> 5 lock " SIDE_KEYS " " ORDER_KEY " me 5000 1700000000123456 " EPOCH
-                        " 1700000000654321 ");
     acquire.place = &place;
     place.settled = true;
     assert_string_equal(words_of(&acquire, 0, true),
@@ -220,8 +218,8 @@ static void an_acquire_can_be_followed_by_the_question_which_master_it_was(void 
     acquire.prove = true;
     assert_int_equal(rl_lock_command_replies(&acquire), 2);
     assert_string_equal(words_of(&acquire, 0, false),
-                        "EVALSHA <acquire> 4 lock " SIDE_KEYS " me 5000 1700000000123456 " EPOCH
-                        " 1700000000654321 ; INFO replication");
+                        "EVALSHA <ask> 5 lock " SIDE_KEYS " " ORDER_KEY " me 5000 1700000000123456 " EPOCH
+                        " 1700000000654321  ; INFO replication");
 }
 
 static bool same_master(const char *bytes)
@@ -249,7 +247,7 @@ static void only_the_master_that_was_greeted_has_voted(void **state)
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct expected {
-    int kind; /* enum rl_command_kind, PLAIN or LINED */
+    int kind; /* enum rl_command_kind, or PLAIN */
     const char *bytes;
     enum rl_reading reading;
     enum rl_verdict verdict;
@@ -262,7 +260,6 @@ struct expected {
 
 #define ACQ RL_COMMAND_ACQUIRE
 #define PLAIN 99  /* an acquire in plain mode */
-#define LINED 98  /* an acquire of a caller in line */
 #define NOBODY 97 /* a peek of no lock */
 #define EXT RL_COMMAND_EXTEND
 #define REL RL_COMMAND_RELEASE
@@ -316,14 +313,14 @@ static const struct expected replies[] = {
     {ACQ, "*0\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "*1\r\n:1\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "%1\r\n:1\r\n:2\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
-    /* fair acquire */
-    {LINED, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n:1698\r\n", ANSWER, RL_DENIED,
+    /* of one in line */
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n:1698\r\n", ANSWER, RL_DENIED,
      RL_CAUSE_NONE, 99, 4200, 1700, "you"},
-    {LINED, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n:0\r\n", ANSWER, RL_FAILED,
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
-    {LINED, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n:0\r\n", ANSWER, RL_FAILED,
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
-    {LINED, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n:0\r\n", ANSWER, RL_FAILED,
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*6\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0,
      -2, 1700, NULL},
@@ -396,11 +393,11 @@ static const struct expected replies[] = {
 /* As much of a command as its reply is read by. */
 static struct rl_lock_command asked(int kind)
 {
-    return (struct rl_lock_command){.kind = kind == PLAIN || kind == LINED ? RL_COMMAND_ACQUIRE
-                                            : kind == NOBODY               ? RL_COMMAND_PEEK
-                                                                           : (enum rl_command_kind)kind,
+    return (struct rl_lock_command){.kind = kind == PLAIN    ? RL_COMMAND_ACQUIRE
+                                            : kind == NOBODY ? RL_COMMAND_PEEK
+                                                             : (enum rl_command_kind)kind,
                                     .nameless = kind == NOBODY,
-                                    .lock_kind = kind == LINED ? &rl_kind_line : &rl_kind_exclusive,
+                                    .lock_kind = kind == PLAIN ? &rl_kind_exclusive : &rl_kind_line,
                                     .epoch = kind == PLAIN ? NULL : EPOCH,
                                     .fence = 77};
 }
@@ -485,9 +482,6 @@ static void a_denial_in_line_tells_the_place_and_the_tickets(void **state)
 
     (void)state;
     rl_lock_reply_read(&command, held, sizeof held - 1, &reply);
-    assert_int_equal(reply.answer.cause, RL_CAUSE_PROTOCOL); /* no other kind has a line */
-    command.lock_kind = &rl_kind_line;
-    rl_lock_reply_read(&command, held, sizeof held - 1, &reply);
     assert_int_equal(reply.answer.verdict, RL_DENIED);
     assert_int_equal(reply.answer.rank, 2);
     assert_int_equal(reply.answer.ticket, 1699);
@@ -499,26 +493,18 @@ static void a_denial_in_line_tells_the_place_and_the_tickets(void **state)
 }
 
 /* Whatever it reads, a verdict says so and every pointer is inside the reply or static words. */
-static void check_reply_of(const struct rl_kind *lock_kind, const char *bytes, size_t length,
-                           enum rl_command_kind kind)
+static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
 {
     struct rl_lock_command command = asked(kind);
     struct rl_lock_reply reply;
     enum rl_reading reading;
 
-    command.lock_kind = lock_kind;
     reading = rl_lock_reply_read(&command, bytes, length, &reply);
     assert_in_range(reading, RL_READING_ANSWER, RL_READING_NO_COMMAND);
     assert_in_range(reply.answer.verdict, RL_GRANTED, RL_FAILED);
     assert_in_range(reply.answer.cause, RL_CAUSE_NONE, RL_CAUSE_BROKEN);
     if (reply.owner != NULL && reply.owner != rl_foreign_owner)
         assert_true(reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length);
-}
-
-static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
-{
-    check_reply_of(&rl_kind_exclusive, bytes, length, kind);
-    check_reply_of(&rl_kind_line, bytes, length, kind);
 }
 
 static void changed_replies_are_read_without_harm(void **state)
