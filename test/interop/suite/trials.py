@@ -11,7 +11,7 @@ from suite.checks import Failed, Unavailable
 from suite.command import Redlock
 from suite.nodes import Fleet
 
-SERVED_MODES = ("plain", "guarded", "fair")
+SERVED_MODES = ("plain", "guarded")
 TESTS_S = 1800
 NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "integration/idle_guarded",
             "integration/wrong_server", "cli/config"}
