@@ -240,14 +240,11 @@ static bool start_timer(struct taking *taking)
            event_add(taking->timer, &(struct timeval){span_ms / 1000, span_ms % 1000 * 1000}) == 0;
 }
 
-/* Waits in the line of this instance. A fair lock is given out in the order of all instances: each waiter stands in the line of
- * the nodes itself. */
+/* Waits in the line of this instance, whose first stands in the line of the nodes. */
 static redlock_result wait_for(struct taking *taking)
 {
     struct serve_server *server = taking->call.server;
 
-    if (taking->wish.kind == REDLOCK_FAIR)
-        return ask(taking, taking->wish.wait_ms);
     taking->until_ms = serve_now(server) + taking->wish.wait_ms;
     if (serve_line_join(server, taking->wish.name, taking->wish.name_length, &taking->place, on_first,
                         taking) ||
