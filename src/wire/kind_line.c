@@ -87,5 +87,5 @@ const struct rl_kind rl_kind_line = {
     .write_release_keys = write_release_keys,
     .read_denial = read_denial,
     .stands_in_line = true,
-    .not_plain = "waiting in line needs the guarded mode: plain nodes keep no line",
+    .not_plain = "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line",
 };

@@ -3,7 +3,6 @@
 if kept_order or (place ~= '' and holder) then
     local random = string.sub(owner, 1, 32)
     -- include order.lua
-    -- include number.lua
     -- include hand_on.lua
     local ticket, settled, lease, channel = string.match(place, '^(%d+) ([01]) (%d+) (%S*)$')
     if holder == owner then
@@ -12,11 +11,11 @@ if kept_order or (place ~= '' and holder) then
             call('PEXPIRE', lock, ttl)
         end
         order.write(ticket or '0', random, 0)
-        local fence = known
-        if not last or fence < floor then
-            fence = choose_number(text + 0)
-            store_number(fence)
+        if last and known >= floor then
+            return {1, now, known}
         end
+        -- include number.lua
+        -- include store.lua
         return {1, now, fence}
     end
     -- What is there may be of another type, which is no concern of the line: the vote below says so.
