@@ -69,6 +69,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         add_guard(&command, lock, node, pending);
     if (standing != NULL) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
+        standing->place.yields = standing->stand.nodes[node].yields;
         command.place = &standing->place;
     }
     if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)

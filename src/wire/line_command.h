@@ -15,6 +15,7 @@ enum { RL_LINE_NAMED_MAX = 32 }; /* waiters of each kind that an answer names */
 struct rl_place {
     uint64_t ticket;     /* in the order of these the lock is given out (us) */
     bool settled;        /* a quorum has taken it in with this ticket: it counts as it is */
+    bool yields;         /* it wants no vote, for somebody else has the lock */
     uint32_t lease_ms;   /* how long it is believed to be there unless it asks again */
     const char *channel; /* where to tell it that it has the lock; "" it cannot be told */
 };

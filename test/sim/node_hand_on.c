@@ -306,7 +306,7 @@ static struct sim_stander *take_in(struct table *table, const char *const *argv,
 static void deny_in_line(struct table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
-    const char *holder = get(call, table->lock);
+    const char *kept = get(call, table->lock), *holder = kept != NULL ? kept : "";
     bool known = strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
 
     sim_reply_array(call->reply, 8);
@@ -314,7 +314,7 @@ static void deny_in_line(struct table *table, const struct sim_stander *stander,
     sim_reply_integer(call->reply, call->now_us);
     sim_reply_integer(call->reply, table->vote.stored);
     sim_reply_integer(call->reply,
-                      left_ms > 0 ? left_ms : sim_node_pttl(call->node, call->now_us, table->lock));
+                      left_ms != 0 ? left_ms : sim_node_pttl(call->node, call->now_us, table->lock));
     sim_reply_text(call->reply, holder);
     sim_reply_integer(call->reply, place_of(table->line, stander));
     sim_reply_integer(call->reply, stander->ticket);
@@ -342,15 +342,22 @@ static bool ask_in_line(struct table *table, const char *const *argv)
     int settled = 0;
     bool waits =
         sscanf(argv[5], "%" SCNd64 " %d %" SCNd64 " %63s", &ticket, &settled, &lease_ms, channel) >= 3;
+    bool yields = settled >= 2;
     struct sim_stander *stander = NULL;
 
+    if (yields && holder != NULL && strcmp(holder, argv[0]) == 0) {
+        sim_node_remove(call->node, table->lock);
+        holder = NULL;
+    }
     if (holder != NULL && strcmp(holder, argv[0]) == 0) {
         grant_again(table, argv, ticket);
         return true;
     }
     if (waits)
-        stander = take_in(table, argv, ticket, settled != 0, lease_ms, channel);
-    if (holder == NULL) {
+        stander = take_in(table, argv, ticket, settled % 2 != 0, lease_ms, channel);
+    if (yields && holder == NULL) {
+        left_ms = -1;
+    } else if (holder == NULL) {
         struct given given = hand_on(table);
 
         if (given.owner != NULL && strcmp(given.owner, argv[0]) == 0) {

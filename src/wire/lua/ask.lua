@@ -4,7 +4,8 @@
 -- KEYS[1] lock  KEYS[2] fence  KEYS[3] epoch  KEYS[4] floor  KEYS[5] order: see parts/order.lua; the keys of the line begin like it
 -- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] proposed fence  ARGV[4] epoch record the client knows, up to its id
 -- ARGV[5] not after, in node time (us)  ARGV[6] '': the caller does not wait; else "ticket settled lease channel": the order in which it came
--- (us), 1 when a quorum has taken it in with that ticket, how long it is believed to be there unless it asks again (ms), and
+-- (us), 1 when a quorum has taken it in with that ticket, plus 2 when it wants to stand in line without this node's vote, for somebody else
+-- has the lock, how long it is believed to be there unless it asks again (ms), and
 -- where to tell it that it has the lock; no channel: it cannot be told, and asks now and then.
 -- Answers  now (us)                        granted, with exactly the proposed fence
 --          {1, now, fence}                 granted, with another fence

@@ -4,7 +4,12 @@ if kept_order or (place ~= '' and holder) then
     local random = string.sub(owner, 1, 32)
     -- include order.lua
     -- include hand_on.lua
-    local ticket, settled, lease, channel = string.match(place, '^(%d+) ([01]) (%d+) (%S*)$')
+    local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
+    local yields = settled == '2' or settled == '3'
+    if holder == owner and yields then
+        call('DEL', lock)
+        holder = nil
+    end
     if holder == owner then
         -- It has been heard of: this confirms what it was handed.
         if call('PTTL', lock) < ttl + 0 then
@@ -26,7 +31,7 @@ if kept_order or (place ~= '' and holder) then
             -- that all nodes are to go by.
             local before = call('ZSCORE', base .. 'waiters', random)
             local number = ticket + 0
-            if settled == '0' then
+            if settled == '0' or settled == '2' then
                 if before then
                     number = math.max(number, before + 0)
                 elseif number <= order.high - 2000 then
@@ -45,7 +50,9 @@ if kept_order or (place ~= '' and holder) then
             call('SET', base .. random, string.format('%.0f %s %s %s\n', now, text, ttl, channel) .. record .. '\n' .. owner, 'PX', lease)
         end
         local left
-        if not holder then
+        if yields and not holder then
+            left = -1
+        elseif not holder then
             local fence, ms
             holder, fence, ms = hand_on()
             if holder == owner then
