@@ -198,6 +198,7 @@ static void try_standing(struct pair *pair)
     int64_t name = draw(pair, 'a', 'f'), now_us = node_now(pair->fleet);
     struct rl_place place = {.ticket = (uint64_t)(now_us + draw(pair, -9, 9) * draw(pair, 0, 1000)),
                              .settled = draw(pair, 1, 3) == 1,
+                             .yields = draw(pair, 1, 6) == 1,
                              .lease_ms = LONG_TTL_MS,
                              .channel = channels[draw(pair, 0, 3)]};
     struct rl_lock_command command = {.kind = draw(pair, 1, 3) == 1 ? RL_COMMAND_RELEASE : RL_COMMAND_ACQUIRE,
