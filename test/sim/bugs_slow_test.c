@@ -12,7 +12,8 @@ enum { SEEDS = 5000, STEP = 20 };
 /* Order and promptness are kept but for rare histories, which stands.c counts: a run that has one without the bug shows nothing. */
 static bool is_rare(const struct sim_world *world)
 {
-    return strstr(world->failure, "order: client") != NULL || strstr(world->failure, "lost hand-over") != NULL;
+    return strstr(world->failure, "order: client") != NULL ||
+           strstr(world->failure, "lost hand-over") != NULL;
 }
 
 /* Each of them breaks a promise; that nobody got a lock any more would be another bug. The same run without the bug is fine. */
