@@ -22,7 +22,6 @@ int main(int argc, char **argv)
         return 1;
     }
     spec.name = "printer";
-    spec.kind = REDLOCK_FAIR; /* whoever asked first, on whatever machine */
     spec.why = "page by page";
     if (redlock_inspect(client, spec.name, 0, &report) == REDLOCK_OK)
         printf("%u before us\n", report.waiting);

@@ -10,9 +10,6 @@
 #include "core/acquire_wait.h"
 #include "core/validity.h"
 
-/* How patient a process is that lets others come first, and how patient losing to them makes a waiter. */
-enum { COURTESY_PATIENCE = 5, WIDE_PATIENCE = 8 };
-
 void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config *config, struct rl_prng *prng)
 {
     assert(config->node_count >= 1);
@@ -24,12 +21,7 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->backoff = rl_backoff_between(config->retry_min, config->retry_max);
     acquire->phase = config->queued ? RL_ACQUIRE_QUEUED : RL_ACQUIRE_RESTING;
     acquire->outcome = RL_OUTCOME_BUSY;
-    acquire->trip = config->trip;
-    acquire->patience = config->patience < RL_PATIENCE_MAX ? config->patience : RL_PATIENCE_MAX;
-    if (!config->in_line) /* who stands in a line must not stay away */
-        acquire->heat = config->heat < RL_HEAT_MAX ? config->heat : RL_HEAT_MAX;
     acquire->wake_at = RL_TIME_NEVER;
-    acquire->show_at = RL_TIME_NEVER;
     acquire->tally = rl_tally_start(config->node_count);
 }
 
@@ -86,21 +78,6 @@ static bool worth_retrying(enum rl_outcome outcome)
            outcome == RL_OUTCOME_QUARANTINE;
 }
 
-/* Whether nodes took it into their lines at different places: asking again gives them the last of these in common. */
-static bool tickets_differ(const struct rl_acquire *acquire)
-{
-    uint64_t ticket = 0;
-
-    for (rl_node_set left = acquire->tally.denied; left != 0; left &= left - 1) {
-        uint64_t here = acquire->last[rl_node_set_first(left)].ticket;
-
-        if (here != 0 && ticket != 0 && here != ticket)
-            return true;
-        ticket = here != 0 ? here : ticket;
-    }
-    return false;
-}
-
 /* Waits or rests before the next round, or ends when there is to be none. */
 static void rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
@@ -117,16 +94,8 @@ static void rest_or_end(struct rl_acquire *acquire, struct rl_time now, struct r
             effects);
         return;
     }
-    if (acquire->config.in_line && tickets_differ(acquire) && !acquire->agreed) {
-        acquire->agreed = true;
-        begin_round(acquire, now, effects);
-        return;
-    }
-    acquire->agreed = false;
     if (acquire->config.watch && acquire->outcome == RL_OUTCOME_BUSY) {
-        if (acquire->heat > 0)
-            rl_acquire_doze(acquire, now, effects);
-        else if (rl_acquire_begin_wait(acquire, now, effects) == RL_WAITED_ENOUGH)
+        if (rl_acquire_begin_wait(acquire, now, effects) == RL_WAITED_ENOUGH)
             begin_round(acquire, now, effects);
         return;
     }
@@ -167,16 +136,17 @@ static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl
     effects->question = ++acquire->question;
 }
 
-/* Others came too. Where the votes were split perhaps nobody got it, and all must spread wider; where somebody has it, it is
- * enough to spread so wide that not everybody comes at once, or whoever is unlucky would wait longer and longer. */
+/* Others came too. Where somebody has it, not coming all at once is enough; where the votes were split perhaps nobody got it, and all must
+ * spread wider. */
 static void note_missed_wake(struct rl_acquire *acquire)
 {
     bool split = acquire->tally.granted != 0;
+    int64_t most_us = acquire->config.retry_max.us;
 
-    if (acquire->patience < (split ? (uint32_t)RL_PATIENCE_MAX : WIDE_PATIENCE))
-        acquire->patience++;
-    if (acquire->quick && !acquire->config.in_line && acquire->heat < RL_HEAT_MAX)
-        acquire->heat++;
+    if (acquire->spread.us == 0)
+        acquire->spread = acquire->config.retry_min;
+    else if (split)
+        acquire->spread.us = acquire->spread.us < most_us / 2 ? 2 * acquire->spread.us : most_us;
 }
 
 /* A round that was not won is undone on all nodes but those that said no, silent ones above all: they may have granted
@@ -256,23 +226,12 @@ static bool reason_open(const struct rl_acquire *acquire)
     return rl_tally_reason(&tally) != rl_tally_reason(&acquire->tally);
 }
 
-/* A quick round tells how far away the nodes are; a slow one rather how busy somebody is. */
-static void note_trip(struct rl_acquire *acquire, struct rl_span took)
-{
-    if (acquire->trip.us == 0 || took.us < acquire->trip.us)
-        acquire->trip = took;
-    else
-        acquire->trip.us += (took.us - acquire->trip.us) / 16;
-}
-
 static void count_vote(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     if (!rl_tally_add(&acquire->tally, event->node, &event->answer))
         return;
     acquire->last[event->node] = event->answer;
     acquire->fences[event->node] = event->answer.fence;
-    if (rl_tally_decide(&acquire->tally) != RL_OPEN)
-        note_trip(acquire, rl_time_since(event->now, acquire->asked));
     switch (rl_tally_decide(&acquire->tally)) {
     case RL_OPEN:
         return;
@@ -380,8 +339,6 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
     case RL_ACQUIRE_RESTING:
         if (!rl_time_before(now, acquire->config.give_up_at))
             rest_or_end(acquire, now, effects);
-        else if (acquire->dozes)
-            go_on(acquire, rl_acquire_return(acquire, now, effects), now, effects);
         else
             begin_round(acquire, now, effects);
         return;
@@ -390,39 +347,27 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
     }
 }
 
-/* Who has waited that long is worth a command per node, so that others see him wait. */
-enum { SHOW_AFTER_MS = 1000 };
-
-/* Out of courtesy to other processes it looks before it asks, as if it were one of a crowd. */
-static void begin(struct rl_acquire *acquire, struct rl_time now, bool courtesy, struct rl_effects *effects)
-{
-    if (!courtesy || !acquire->config.watch || !rl_time_before(now, acquire->config.give_up_at)) {
-        begin_round(acquire, now, effects);
-        return;
-    }
-    if (acquire->patience < COURTESY_PATIENCE)
-        acquire->patience = COURTESY_PATIENCE;
-    go_on(acquire, rl_acquire_begin_wait(acquire, now, effects), now, effects);
-}
-
 static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     assert(acquire->round == 0);
     acquire->started = acquire->config.began.us != 0 ? acquire->config.began : now;
-    if (!acquire->config.in_line)
-        acquire->show_at = rl_time_add(now, rl_span_ms(SHOW_AFTER_MS));
     if (acquire->config.queued)
         acquire->wake_at = acquire->config.give_up_at;
     else
-        begin(acquire, now, acquire->config.courtesy, effects);
+        begin_round(acquire, now, effects);
 }
 
-/* Its turn among those of this process. */
+/* Its turn among those of this process. To let other processes come first, it looks before it asks, as one that came in vain. */
 static void take_turn(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     if (acquire->phase != RL_ACQUIRE_QUEUED)
         return;
-    begin(acquire, event->now, event->courtesy, effects);
+    if (!event->others_first || !rl_time_before(event->now, acquire->config.give_up_at)) {
+        begin_round(acquire, event->now, effects);
+        return;
+    }
+    acquire->spread = acquire->config.retry_min;
+    go_on(acquire, rl_acquire_begin_wait(acquire, event->now, effects), event->now, effects);
 }
 
 void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)

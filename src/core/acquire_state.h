@@ -20,15 +20,10 @@ struct rl_acquire_config {
     struct rl_time give_up_at;   /* ends by then, won or not; the time when the caller came means: try once */
     struct rl_span retry_min;
     struct rl_span retry_max;
-    struct rl_span trip; /* how long a round takes, as far as is known */
-    uint32_t patience;   /* how crowded it is, as far as is known: see rl_acquire.patience */
-    uint32_t heat;       /* how fast it changes hands, as far as is known: see rl_acquire.heat */
-    bool fenced;   /* grants carry fences, and a quorum must agree on one before the lock is handed out */
-    bool peek;     /* ask who holds it after the first round that was lost to another owner */
-    bool watch;    /* nodes can be asked to tell when it is free; else it is tried for again and again */
-    bool queued;   /* somebody in this process is before it: it begins when it is told that it is its turn */
-    bool courtesy; /* this process has had it for a while: others may come first */
-    bool in_line;  /* nodes keep its waiters in a line, and asking is what keeps its place there */
+    bool fenced; /* grants carry fences, and a quorum must agree on one before the lock is handed out */
+    bool peek;   /* ask who holds it after the first round that was lost to another owner */
+    bool watch;  /* nodes can be asked to tell when it is free; else it is tried for again and again */
+    bool queued; /* somebody in this process is before it: it begins when it is told that it is its turn */
 };
 
 enum rl_acquire_phase {
@@ -40,8 +35,6 @@ enum rl_acquire_phase {
     RL_ACQUIRE_RESTING, /* until the next round, for a random time */
     RL_ACQUIRE_ENDED
 };
-
-enum { RL_PATIENCE_MAX = 11, RL_HEAT_MAX = 7 };
 
 struct rl_acquire {
     struct rl_acquire_config config;
@@ -61,19 +54,11 @@ struct rl_acquire {
     uint64_t fence;                      /* the one to hand out */
     struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */
     struct rl_wait wait;
-    struct rl_time heard_by; /* WAITING: nodes that have not said who holds it by then will not */
-    struct rl_time look_at;  /* WAITING: when to look again although nobody told anything; mistrust */
-    struct rl_time poll_at;  /* WAITING: when to try again because too few nodes would tell */
-    struct rl_time show_at;  /* WAITING: when to let people see that it waits, once more */
-    struct rl_span trip;     /* how long a round takes, judging by those that were decided by answers */
-    uint32_t patience;       /* after a wake-up it waits a random time, of up to 2^(patience - 1) trips */
-    uint32_t
-        heat; /* how often it came too late for a lock that others hold for moments only: then it stays away for a while */
-    struct rl_time watching_since; /* WAITING */
-    bool quick;                    /* it was free again a moment after it was watched */
-    bool dozes;                    /* RESTING: it looks again before it asks */
-    bool agreed; /* in line: nodes that gave different tickets have been asked again, for one of them */
-    bool woken;  /* this round was begun because the lock seemed to be free */
+    struct rl_time heard_by;    /* WAITING: nodes that have not said who holds it by then will not */
+    struct rl_time look_at;     /* WAITING: when to look again although nobody told anything; mistrust */
+    struct rl_time poll_at;     /* WAITING: when to try again because too few nodes would tell */
+    struct rl_span spread;      /* when it seems to be free, it asks after a random time of up to this */
+    bool woken;                 /* this round was begun because the lock seemed to be free */
     enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
     struct rl_time valid_until; /* when outcome is OK */
 };

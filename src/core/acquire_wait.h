@@ -16,10 +16,6 @@ enum rl_waited {
 enum rl_waited rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now,
                                      struct rl_effects *effects);
 
-/* Stays away from a lock that is too hot; and then begins to wait. */
-void rl_acquire_doze(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects);
-enum rl_waited rl_acquire_return(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects);
-
 /* While waiting: a node said who holds it; a node told of a change, came or went; the time for something has come. */
 enum rl_waited rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *event,
                                       struct rl_effects *effects);

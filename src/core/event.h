@@ -123,7 +123,7 @@ struct rl_event {
     /* RL_EVENT_EXTEND; HANDED: for how long it was given */
     struct rl_span ttl;
     /* RL_EVENT_TURN */
-    bool courtesy; /* other processes may come first */
+    bool others_first; /* other processes are to have a chance before it asks */
 };
 
 /* What is to be done, in this order: release, ask, wake, tell. An empty set means nothing. */
@@ -140,8 +140,6 @@ struct rl_effects {
     struct rl_span ttl;
     struct rl_span
         rest;      /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
-    bool returned; /* acquire: it had stayed away, and looks again */
-    bool present;  /* acquire: it has waited for a while: let people see that */
     bool lost;     /* acquire: a round was not won */
     bool lined;    /* stand: a quorum has it in line now, for the first time */
     bool fresh;    /* stand: what is asked for is another attempt, with a fresh owner */

@@ -304,6 +304,40 @@ static void plan_look(struct rl_stand *stand, struct rl_time now)
     stand->patience.us = stand->patience.us < most.us / 2 ? 2 * stand->patience.us : most.us;
 }
 
+/* Rule: whoever has the lock is to have it wherever it can. A lone vote would only be missing there when nodes die: the caller stands in line
+ * without it, until something changes. */
+static bool is_had_by_another(const struct rl_stand *stand)
+{
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1)
+        if (count_held_alike(stand, rl_node_set_first(left)) >= quorum(stand))
+            return true;
+    return false;
+}
+
+static void yield(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
+{
+    rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
+
+    for (rl_node_set left = has; left != 0; left &= left - 1) {
+        stand->nodes[rl_node_set_first(left)].state = RL_STAND_ASKED;
+        stand->nodes[rl_node_set_first(left)].yields = true;
+    }
+    stand->looked = false;
+    ask(stand, has, now, effects);
+    for (rl_node_set left = has; left != 0; left &= left - 1)
+        stand->nodes[rl_node_set_first(left)].valid_from = stand->question;
+}
+
+/* The lock moves: nodes that it did not want a vote of may give it one again. */
+static void stop_yielding(struct rl_stand *stand, struct rl_time now)
+{
+    for (uint32_t node = 0; node < stand->config.node_count; node++) {
+        if (stand->nodes[node].yields && stand->nodes[node].state == RL_STAND_LINED)
+            stand->nodes[node].look_at = now;
+        stand->nodes[node].yields = false;
+    }
+}
+
 /* Some nodes are its own, and too few. What is under way may make them enough; then it looks who has the others. Other questions do not
  * put that off: where they come again and again there would never be a look. */
 static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
@@ -319,6 +353,10 @@ static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl
         return;
     if (stand->looked && must_give_way(stand) && !RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY)) {
         begin_anew(stand, now, effects);
+        return;
+    }
+    if (stand->looked && is_had_by_another(stand)) {
+        yield(stand, now, effects);
         return;
     }
     if (stand->looked)
@@ -376,6 +414,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
     note_exchange(node, event);
     node->heard = false;
     if (answer->verdict == RL_GRANTED) {
+        stop_yielding(stand, event->now);
         node->state = RL_STAND_HAS;
         node->fence = answer->fence;
         node->given = event->sent;
@@ -386,6 +425,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
     if (answer->verdict != RL_DENIED || answer->rank == 0)
         return;
     node->state = RL_STAND_LINED;
+    node->yields = node->yields && answer->holder == 0;
     take_place(stand, event->node, answer, effects);
     if (answer->rank <= NEAR_FRONT && answer->ttl_left_ms >= 0 &&
         !RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
@@ -443,6 +483,8 @@ static void take_answer(struct rl_stand *stand, const struct rl_event *event, st
 {
     if (event->question < stand->attempt && !RL_PLANTED(&stand->config, RL_PLANTED_GIVEN_BACK_COUNTS))
         return; /* of an earlier owner */
+    if (event->question < stand->nodes[event->node].valid_from)
+        return; /* of a vote that was given back since */
     if (stand->phase == RL_STAND_RAISING) {
         take_raise(stand, event, effects);
     } else if (stand->phase == RL_STAND_WAITING) {
@@ -488,6 +530,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     if (stand->phase != RL_STAND_WAITING || node->state == RL_STAND_ASKED || node->state == RL_STAND_HAS)
         return;
     stand->handed = true;
+    stop_yielding(stand, event->now);
     if (node->state == RL_STAND_LINED && event->eligible && dated &&
         lasts(stand, event->ttl, given, event->now)) {
         node->state = RL_STAND_HAS;

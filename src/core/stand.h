@@ -42,8 +42,10 @@ struct rl_stand_node {
     uint64_t fence;         /* HAS */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
     bool heard;             /* ASKED: it handed the lock over before it answered */
-    uint64_t seen_holder;   /* LINED: who had the lock there at the last look at a split; 0 there was none, */
-    int64_t seen_ends_ms;   /* and until when, by the node's clock */
+    bool yields;            /* it must not give the lock to this caller: another one has a quorum */
+    uint32_t valid_from; /* number of the first question whose answer counts, after its vote was given back */
+    uint64_t seen_holder; /* LINED: who had the lock there at the last look at a split; 0 there was none, */
+    int64_t seen_ends_ms; /* and until when, by the node's clock */
     struct rl_answer last;
 };
 

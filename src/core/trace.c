@@ -93,7 +93,7 @@ static void add_acquire_timer(struct rl_text *text, const struct rl_acquire *aft
     } else if (effects->watch != 0 && !effects->lost && !had_peek(after)) {
         rl_line_add_stamp(text, event->now, after->started);
         rl_line_add_who(text, "wait", 0, 0);
-        rl_text_add(text, effects->returned ? "back after a while" : "look again");
+        rl_text_add(text, "look again");
     } else if (effects->done || effects->rest.us > 0 || effects->lost) {
         rl_line_add_silent(text, silent_nodes(after, effects), event->now, after->started);
     }
@@ -132,7 +132,7 @@ static void add_waiting_event(struct rl_text *text, const struct rl_acquire *aft
         add_news(text, after, event, "queue", "others of this process come first");
     if (event->kind == RL_EVENT_TURN)
         add_news(text, after, event, "queue",
-                 event->courtesy ? "its turn, after other processes" : "its turn");
+                 event->others_first ? "its turn, after other processes" : "its turn");
     if (event->kind == RL_EVENT_CHANGED && matters)
         add_news(text, after, event, "node", "changed");
     if (event->kind == RL_EVENT_UP && matters)

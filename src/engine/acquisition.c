@@ -13,17 +13,6 @@
 #include "engine/record.h"
 #include "engine/watching.h"
 
-/* The next acquisition begins with what this one learned of the nodes' pace and of others who want what we want. */
-static void remember_crowd(struct rl_engine *engine, const struct rl_acquire *acquire)
-{
-    if (acquire->round == 0)
-        return;
-    engine->trip = acquire->trip;
-    engine->patience = acquire->patience > 0 ? acquire->patience - 1 : 0;
-    /* In a race between two one of them comes too late, so winning one counts for more. */
-    engine->heat = acquire->heat > 3 ? acquire->heat - 3 : 0;
-}
-
 /* Nodes that were not asked for it, or said no. One that has not answered yet most likely has it; if not, that is told later. */
 static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_acquire *acquire)
 {
@@ -43,10 +32,8 @@ static void end_acquisition(struct rl_operation *operation)
     rl_operation_stop_asking(operation);
     rl_queue_quit(operation);
     rl_watching_end(operation);
-    remember_crowd(lock->engine, acquire);
     if (acquire->outcome == RL_OUTCOME_OK) {
         lock->fence = acquire->fence;
-        rl_queue_won(lock, acquire);
         rl_holding_start(lock, acquire->asked, acquire->valid_until);
         rl_holding_missed(lock, behind);
         rl_dispatch_mend(lock,

@@ -200,10 +200,8 @@ static bool is_reported(const redlock_lock *lock, const struct rl_pending *pendi
 /* Whether it asked something of the lock itself; the rest is about those who wait, or about all locks. */
 static bool is_of_lock(const struct rl_pending *pending)
 {
-    return pending->kind != RL_COMMAND_LEAVE && pending->kind != RL_COMMAND_PRESENT &&
-           pending->kind != RL_COMMAND_LINE && pending->kind != RL_COMMAND_PLACE &&
-           pending->kind != RL_COMMAND_FENCE && pending->kind != RL_COMMAND_EXAMINE &&
-           pending->kind != RL_COMMAND_PAGE;
+    return pending->kind != RL_COMMAND_LINE && pending->kind != RL_COMMAND_FENCE &&
+           pending->kind != RL_COMMAND_EXAMINE && pending->kind != RL_COMMAND_PAGE;
 }
 
 /* What a node said of itself. */

@@ -170,9 +170,6 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
         .fenced = engine->config.guarded,
-        .trip = engine->trip,
-        .patience = engine->patience,
-        .heat = engine->heat,
         .peek =
             !engine->config.guarded && (peek || wait_ms != 0), /* guarded nodes tell it with their denial */
     };

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-enum { PLACES_MIN = 16, HAND_ON_MIN_MS = 20, HAND_ON_MAX_MS = 160, HAND_ON_MIN_TRIPS = 32, STREAK_TRIPS = 4 };
+enum { PLACES_MIN = 16, HAND_ON_MS = 100 };
 
 /* ---- the table of leaders ---- */
 
@@ -87,7 +87,6 @@ void rl_queue_init(struct rl_engine *engine)
 {
     rl_list_init(&engine->queues.turns);
     engine->queues.seed = rl_prng_next(&engine->prng);
-    engine->queues.limit = rl_span_ms(HAND_ON_MIN_MS);
 }
 
 void rl_queue_free(struct rl_engine *engine)
@@ -101,31 +100,14 @@ void rl_queue_free(struct rl_engine *engine)
 
 /* ---- the queue ---- */
 
-/* A name that is handed on inside for long, or asked for again and again, would shut other processes out. They get a
- * chance now and then, more seldom where it turned out that nobody took it. */
-static bool owes_courtesy(struct rl_engine *engine, redlock_lock *lock)
+/* A name that is handed on inside for long would shut other processes out: they get a chance now and then. Guarded nodes see to that
+ * themselves. */
+static bool is_others_turn(const struct rl_engine *engine, redlock_lock *lock)
 {
-    struct rl_span limit = engine->queues.limit;
-
-    if (limit.us < HAND_ON_MIN_TRIPS * engine->trip.us)
-        limit.us = HAND_ON_MIN_TRIPS * engine->trip.us;
-    if (rl_time_before(engine->now, rl_time_add(lock->queue_since, limit)))
+    if (rl_time_before(engine->now, rl_time_add(lock->queue_since, rl_span_ms(HAND_ON_MS))))
         return false;
     lock->queue_since = engine->now;
-    if (engine->queues.limit.us < rl_span_ms(HAND_ON_MAX_MS).us)
-        engine->queues.limit.us *= 2;
     return true;
-}
-
-/* Whether this name was given back here just now: then it has been with this process since longer. */
-static struct rl_time had_since(struct rl_engine *engine, uint64_t name)
-{
-    struct rl_span while_ago = {STREAK_TRIPS * engine->trip.us};
-
-    if (name != engine->queues.streak_of ||
-        rl_time_before(rl_time_add(engine->queues.streak_until, while_ago), engine->now))
-        return engine->now;
-    return engine->queues.streak_since;
 }
 
 void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config)
@@ -136,10 +118,8 @@ void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire
 
     if (leader == NULL) {
         lead(lock);
-        lock->queue_since =
-            had_since(engine, rl_hash_bytes(engine->queues.seed, lock->text, lock->key_length));
+        lock->queue_since = engine->now;
         config->watch = lock->leads;
-        config->courtesy = waits && lock->leads && owes_courtesy(engine, lock);
     } else if (waits) {
         rl_list_append(&leader->queue, &operation->in_queue);
         engine->queues.blocked += operation->request == 0;
@@ -162,7 +142,7 @@ void rl_queue_quit(struct rl_operation *operation)
     rl_list_remove(&operation->in_queue);
 }
 
-struct rl_operation *rl_queue_next(struct rl_engine *engine, bool *courtesy)
+struct rl_operation *rl_queue_next(struct rl_engine *engine, bool *others_first)
 {
     struct rl_link *link = rl_list_first(&engine->queues.turns);
     struct rl_operation *operation;
@@ -172,7 +152,7 @@ struct rl_operation *rl_queue_next(struct rl_engine *engine, bool *courtesy)
     operation = RL_CONTAINER(link, struct rl_operation, in_queue);
     rl_queue_quit(operation);
     rl_list_append(&engine->turned, &operation->turned);
-    *courtesy = owes_courtesy(engine, operation->lock);
+    *others_first = is_others_turn(engine, operation->lock);
     return operation;
 }
 
@@ -198,23 +178,11 @@ void rl_queue_leave(redlock_lock *lock)
     if (!lock->leads || engine->queues.places == 0)
         return;
     step_down(lock);
-    engine->queues.streak_of = rl_hash_bytes(engine->queues.seed, lock->text, lock->key_length);
-    engine->queues.streak_since = lock->queue_since;
-    engine->queues.streak_until = engine->now;
     if (!rl_list_empty(&lock->queue) && !engine->closing &&
         !(RL_PLANTED(engine, RL_PLANTED_QUEUE_FORGOTTEN) && lock->fence == 0))
         hand_on(lock);
     while ((link = rl_list_first(&lock->queue)) != NULL) /* the client closes: they are all being cancelled */
         rl_queue_quit(RL_CONTAINER(link, struct rl_operation, in_queue));
-}
-
-/* Somebody else had it meanwhile: this process has had it from now on only, and others are worth giving a chance. */
-void rl_queue_won(redlock_lock *lock, const struct rl_acquire *acquire)
-{
-    if (acquire->round == 1 && acquire->wait.holder == 0)
-        return;
-    lock->queue_since = lock->engine->now;
-    lock->engine->queues.limit = rl_span_ms(HAND_ON_MIN_MS);
 }
 
 /* ---- what to tell those whose time ran out in the queue ---- */

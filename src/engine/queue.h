@@ -26,12 +26,9 @@ void rl_queue_quit(struct rl_operation *operation);
 void rl_queue_leave(redlock_lock *lock);
 
 /* The next acquisition whose turn has come, to be told so (RL_EVENT_TURN); NULL: there is none. */
-struct rl_operation *rl_queue_next(struct rl_engine *engine, bool *courtesy);
+struct rl_operation *rl_queue_next(struct rl_engine *engine, bool *others_first);
 
 /* What a caller whose time ran out in the queue can be told: what its leader knows. */
 void rl_queue_explain(struct rl_operation *operation);
-
-/* It was won: was anybody else there first? */
-void rl_queue_won(redlock_lock *lock, const struct rl_acquire *acquire);
 
 #endif

@@ -102,8 +102,8 @@ static void keep_holder(struct rl_record *record, uint32_t node_count, uint64_t 
     record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
 }
 
-/* What a denial tells of time when it names nobody: a plain one names nobody at all, and a fair lock that is offered to
- * somebody else has no owner, so that the one seen before is gone. */
+/* What a denial tells of time when it names nobody: a plain one names nobody at all, and a lock that is free, but for
+ * those before us in line, has no owner, so that the one seen before is gone. */
 static void keep_time(struct rl_record *record, uint32_t node_count, const struct rl_lock_reply *reply)
 {
     if (reply->answer.verdict != RL_DENIED)

@@ -17,7 +17,7 @@
 /* The largest number that Lua keeps exactly. */
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
 
-/* What a guarded node wants to be told with a question: see wire/lua/acquire.lua. */
+/* What a guarded node wants to be told with a question: see wire/lua/ask.lua. */
 static void add_guard(struct rl_lock_command *command, const redlock_lock *lock, uint32_t node,
                       const struct rl_pending *pending)
 {
@@ -69,6 +69,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         add_guard(&command, lock, node, pending);
     if (standing != NULL) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
+        standing->place.yields = standing->stand.nodes[node].yields;
         command.place = &standing->place;
     }
     if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)

@@ -73,7 +73,8 @@ static void end_standing(struct rl_operation *operation)
         lock->fence = stand->fence;
         rl_holding_start(lock, operation->acquire.asked, stand->valid_until);
         rl_holding_missed(lock, behind);
-        rl_dispatch_mend(lock, behind & rl_stand_nodes(stand, RL_STAND_OUT));
+        /* Where it stands in line somebody else has it. One that it could not ask before the fence was raised counts as asked here. */
+        rl_dispatch_mend(lock, behind & ~rl_stand_nodes(stand, RL_STAND_LINED));
     } else {
         rl_owned_remove(lock);
         lock->stage = RL_LOCK_OVER;

@@ -75,9 +75,6 @@ struct rl_queues {
     uint64_t seed;
     struct rl_list turns; /* acquisitions whose turn has come */
     uint32_t blocked;     /* blocking calls that wait in here for others of this process */
-    struct rl_span limit; /* how long a name may be handed on inside before others get a chance */
-    uint64_t streak_of;   /* the name that this process had last, hashed; since when, and until when */
-    struct rl_time streak_since, streak_until;
 };
 
 /* Locks by their owner values; see owned.c. */
@@ -150,8 +147,6 @@ struct rl_engine {
     char channel[RL_CHANNEL_MAX +
                  1]; /* where nodes tell it that they have handed a lock over; see hearing.c */
     struct rl_queues queues;
-    struct rl_span trip;     /* how long the latest round took */
-    uint32_t patience, heat; /* how crowded the latest acquisition found it, and how fast it changes hands */
     redlock_request last_request;
     struct rl_debt debts[RL_DEBTS_MAX];
     uint32_t debt_count;

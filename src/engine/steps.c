@@ -117,7 +117,7 @@ static void settle(struct rl_engine *engine, struct rl_list *rounds, uint32_t no
 static bool take_turn(struct rl_engine *engine)
 {
     struct rl_event event = {.kind = RL_EVENT_TURN, .now = engine->now};
-    struct rl_operation *operation = rl_queue_next(engine, &event.courtesy);
+    struct rl_operation *operation = rl_queue_next(engine, &event.others_first);
 
     if (operation != NULL && operation->lock->kind->stands_in_line)
         rl_standing_turn(operation);

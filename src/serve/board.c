@@ -114,8 +114,6 @@ static int on_listed(void *context, const redlock_listed *lock)
     json_t *entry =
         json_pack("{s:o, s:i, s:i, s:i}", "holder", serve_json_holder(&lock->holder), "votes",
                   (int)lock->votes, "nodes", (int)lock->node_count, "waiting", (int)(lock->waiting + behind));
-    if (lock->kind == REDLOCK_FAIR)
-        json_object_set_new(entry, "kind", json_string("fair"));
     if (lock->ttl_left_ms >= 0)
         json_object_set_new(entry, "ends_ms", json_integer(wall_ms() + lock->ttl_left_ms));
     if (lock->fence != 0)

@@ -1,6 +1,6 @@
 /*
  * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it means to its waiters. One
- * file for each kind (kind_exclusive.c, kind_fair.c), or for each format (kind_redisson.c); a new one changes nobody else's path.
+ * file for each kind (kind_exclusive.c, kind_line.c), or for each format (kind_redisson.c); a new one changes nobody else's path.
  */
 #ifndef RL_WIRE_KIND_H
 #define RL_WIRE_KIND_H
@@ -18,7 +18,7 @@ enum { RL_DENIAL_ITEMS_MAX = 8 }; /* the longest refusal that any kind reads */
 
 struct rl_kind {
     /* Its scripts. */
-    const struct rl_script *acquire; /* one vote of a guarded node */
+    const struct rl_script *acquire; /* one vote of a guarded node; NULL: only plain nodes keep it */
     const struct rl_script
         *acquire_plain; /* one of a plain node, given owner and ttl; OK or nothing. NULL: SET NX PX */
     const struct rl_script
@@ -56,7 +56,6 @@ struct rl_kind {
 };
 
 extern const struct rl_kind rl_kind_exclusive;
-extern const struct rl_kind rl_kind_fair;
 extern const struct rl_kind rl_kind_line;
 extern const struct rl_kind rl_kind_redisson;
 extern const struct rl_kind rl_kind_redisson_shared;

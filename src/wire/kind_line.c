@@ -33,7 +33,8 @@ static void write_place(struct rl_writer *writer, const struct rl_lock_command *
     if (place != NULL) {
         assert(strlen(place->channel) < PLACE_MAX / 2);
         rl_text_add_unsigned(&text, place->ticket);
-        rl_text_format(&text, " %u %u ", place->settled ? 1U : 0U, place->lease_ms);
+        rl_text_format(&text, " %u %u ", (place->settled ? 1U : 0U) + (place->yields ? 2U : 0U),
+                       place->lease_ms);
         rl_text_add(&text, place->channel);
     }
     rl_write_bytes(writer, bytes, text.length);
@@ -87,5 +88,5 @@ const struct rl_kind rl_kind_line = {
     .write_release_keys = write_release_keys,
     .read_denial = read_denial,
     .stands_in_line = true,
-    .not_plain = "waiting in line needs the guarded mode: plain nodes keep no line",
+    .not_plain = "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line",
 };

@@ -1,5 +1,5 @@
 /*
- * Bytes of the commands about those who wait; see line_command.h and the scripts in wire/lua.
+ * The question who waits, and its answer; see line_command.h and wire/lua/line.lua.
  */
 #include "wire/line_command.h"
 
@@ -15,48 +15,11 @@ static void write_key(struct rl_writer *writer, const char *key, size_t key_leng
     rl_write_bytes(writer, text, rl_key_line(text, key, key_length, part));
 }
 
-void rl_line_write_keys(struct rl_writer *writer, const char *key, size_t key_length,
-                        const struct rl_place *place)
-{
-    write_key(writer, key, key_length, "line");
-    write_key(writer, key, key_length, "state");
-    write_key(writer, key, key_length, place->id);
-}
-
-static void open_script(struct rl_writer *writer, const struct rl_script *script, bool full,
-                        uint32_t key_count, uint32_t argument_count)
-{
-    rl_write_command(writer, 3 + key_count + argument_count);
-    rl_write_script(writer, script, full);
-    rl_write_integer(writer, key_count);
-}
-
-void rl_line_write_leave(struct rl_writer *writer, const char *key, size_t key_length,
-                         const struct rl_place *place, bool full)
-{
-    open_script(writer, &rl_script_leave, full, RL_LINE_KEYS, 1);
-    rl_line_write_keys(writer, key, key_length, place);
-    rl_write_text(writer, place->id);
-}
-
-void rl_line_write_present(struct rl_writer *writer, const char *key, size_t key_length,
-                           const struct rl_place *place, bool full)
-{
-    open_script(writer, &rl_script_present, full, 2, place->leaving ? 2 : 5);
-    write_key(writer, key, key_length, "waiting");
-    write_key(writer, key, key_length, place->id);
-    rl_write_text(writer, place->id);
-    rl_write_integer(writer, place->leaving ? 0 : place->lease_ms);
-    if (place->leaving)
-        return;
-    rl_write_integer(writer, (int64_t)place->ticket);
-    rl_write_integer(writer, place->count);
-    rl_write_bytes(writer, place->who, place->who_length);
-}
-
 void rl_line_write_line(struct rl_writer *writer, const char *key, size_t key_length, bool full)
 {
-    open_script(writer, &rl_script_line, full, 2, 1);
+    rl_write_command(writer, 6);
+    rl_write_script(writer, &rl_script_line, full);
+    rl_write_integer(writer, 2);
     write_key(writer, key, key_length, "line");
     write_key(writer, key, key_length, "waiting");
     rl_write_integer(writer, RL_LINE_NAMED_MAX);

@@ -1,6 +1,6 @@
 /*
- * The commands about those who wait for a lock (the line of a fair one, and who waits for an ordinary one), as bytes, and
- * the answer that names them. The vote itself is in lock_command.h.
+ * Those who wait for a lock: what a caller in line tells of itself, and the question who waits, with the answer that names them. The
+ * vote itself is in lock_command.h.
  */
 #ifndef RL_WIRE_LINE_COMMAND_H
 #define RL_WIRE_LINE_COMMAND_H
@@ -9,35 +9,16 @@
 #include "wire/resp_reader.h"
 #include "wire/resp_writer.h"
 
-enum {
-    RL_WAITER_ID = 2 * 16, /* random, in hex */
-    RL_LINE_NAMED_MAX = 32 /* waiters of each kind that an answer names */
-};
+enum { RL_LINE_NAMED_MAX = 32 }; /* waiters of each kind that an answer names */
 
-/* Somebody who waits. */
+/* What a caller that stands in line tells the nodes of itself. */
 struct rl_place {
-    char id[RL_WAITER_ID + 1];
-    uint64_t ticket; /* fair: in the order of these the lock is given out (us); PRESENT: since when (us) */
-    bool settled;    /* fair: a quorum has taken the waiter in with this ticket: it counts as it is */
-    uint32_t lease_ms;
-    uint32_t grace_ms; /* fair: how long a free lock is offered to one who does not take it */
-    const char *
-        who; /* an owner value without its random part, at most RL_OWNER_TAIL_MAX; longer ones are cut when read */
-    size_t who_length;
-    uint32_t count;      /* PRESENT: how many wait together */
-    bool leaving;        /* PRESENT: they wait no longer */
-    const char *channel; /* rl_kind_line: where to tell it that it has the lock; "" it cannot be told */
+    uint64_t ticket;     /* in the order of these the lock is given out (us) */
+    bool settled;        /* a quorum has taken it in with this ticket: it counts as it is */
+    bool yields;         /* it wants no vote, for somebody else has the lock */
+    uint32_t lease_ms;   /* how long it is believed to be there unless it asks again */
+    const char *channel; /* where to tell it that it has the lock; "" it cannot be told */
 };
-
-/* The keys of a line and of a waiter in it: they follow those of the vote, or are all there is to leaving. */
-enum { RL_LINE_KEYS = 3 };
-void rl_line_write_keys(struct rl_writer *writer, const char *key, size_t key_length,
-                        const struct rl_place *place);
-
-void rl_line_write_leave(struct rl_writer *writer, const char *key, size_t key_length,
-                         const struct rl_place *place, bool full);
-void rl_line_write_present(struct rl_writer *writer, const char *key, size_t key_length,
-                           const struct rl_place *place, bool full);
 
 /* Asks who waits. */
 void rl_line_write_line(struct rl_writer *writer, const char *key, size_t key_length, bool full);

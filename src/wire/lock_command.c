@@ -202,10 +202,6 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
         return command->lock_kind->extend;
     case RL_COMMAND_RELEASE:
         return command->lock_kind->release;
-    case RL_COMMAND_LEAVE:
-        return &rl_script_leave;
-    case RL_COMMAND_PRESENT:
-        return &rl_script_present;
     case RL_COMMAND_LINE:
         return &rl_script_line;
     case RL_COMMAND_SEARCH:
@@ -220,7 +216,6 @@ const struct rl_script *rl_lock_command_script(const struct rl_lock_command *com
     case RL_COMMAND_WATCH:
     case RL_COMMAND_TRACK:
     case RL_COMMAND_SUBSCRIBE:
-    case RL_COMMAND_PLACE:
     case RL_COMMAND_FENCE:
     case RL_COMMAND_EXAMINE:
         break;
@@ -259,12 +254,6 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
     case RL_COMMAND_WATCH:
         write_peek(writer, command);
         break;
-    case RL_COMMAND_LEAVE:
-        rl_line_write_leave(writer, command->key, command->key_length, command->place, full);
-        break;
-    case RL_COMMAND_PRESENT:
-        rl_line_write_present(writer, command->key, command->key_length, command->place, full);
-        break;
     case RL_COMMAND_LINE:
         rl_line_write_line(writer, command->key, command->key_length, full);
         break;
@@ -287,7 +276,6 @@ void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_comman
     case RL_COMMAND_EXAMINE:
     case RL_COMMAND_TRACK:
     case RL_COMMAND_SUBSCRIBE:
-    case RL_COMMAND_PLACE:
         assert(!"written elsewhere");
     }
     if (command->prove)

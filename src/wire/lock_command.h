@@ -18,13 +18,10 @@ enum rl_command_kind {
     RL_COMMAND_WATCH,     /* the same, and the node tells when the key changes, once; see tracking.h */
     RL_COMMAND_TRACK,     /* switches such telling on or off for a connection: see tracking.h, not here */
     RL_COMMAND_SUBSCRIBE, /* to the client's own channel: see hand_over.h, not here */
-    RL_COMMAND_PLACE, /* where a waiter stands in the line, and to be told when he moves up: see place.c, not here */
-    RL_COMMAND_ADMIT,   /* may this node vote: see guard_command.h, not here */
-    RL_COMMAND_LEAVE,   /* give up the place in the line: answers denied for "was not in it" */
-    RL_COMMAND_PRESENT, /* somebody waits, or no longer: for people to see */
-    RL_COMMAND_LINE,    /* who waits: answers granted, and rl_line_read has the rest */
-    RL_COMMAND_FENCE,   /* the highest fence of a lock: rl_lock_reply_fence reads it */
-    RL_COMMAND_EXAMINE, /* how is this node: see examine_command.h, not here */
+    RL_COMMAND_ADMIT,     /* may this node vote: see guard_command.h, not here */
+    RL_COMMAND_LINE,      /* who waits: answers granted, and rl_line_read has the rest */
+    RL_COMMAND_FENCE,     /* the highest fence of a lock: rl_lock_reply_fence reads it */
+    RL_COMMAND_EXAMINE,   /* how is this node: see examine_command.h, not here */
     RL_COMMAND_SEARCH, /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
     RL_COMMAND_BREAK, /* end somebody's hold by an operator's order; ttl_ms: how long others are kept out */
     RL_COMMAND_PAGE   /* one page of all locks of a node: see page_command.h for the answer */
@@ -49,7 +46,7 @@ struct rl_lock_command {
     bool repair;                  /* EXTEND: plant it again where it was lost; only a holder may */
     bool prove;                   /* ACQUIRE, EXTEND: ask behind it which master it was that answered */
     bool nameless;                /* PEEK: of no lock; asked is whether the node could store one */
-    const struct rl_place *place; /* LEAVE, PRESENT, and ACQUIRE of a kind that stands in line: whose place */
+    const struct rl_place *place; /* ACQUIRE of a caller that stands in line; NULL it does not */
     const struct rl_page *page;   /* PAGE: which one */
 };
 

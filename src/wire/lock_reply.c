@@ -74,7 +74,7 @@ bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *rep
     return true;
 }
 
-/* The acquire scripts' longer answers; see wire/lua/acquire.lua. */
+/* A vote's longer answers; see wire/lua/ask.lua. */
 static bool read_guarded(const struct rl_kind *kind, const char *bytes, size_t length, size_t offset,
                          uint32_t count, struct rl_lock_reply *reply)
 {

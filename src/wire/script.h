@@ -22,9 +22,6 @@ struct rl_script {
 typedef uint64_t rl_script_set;
 enum { RL_SCRIPTS_MAX = 64 };
 
-extern const struct rl_script rl_script_acquire;
-extern const struct rl_script rl_script_acquire_many;
-extern const struct rl_script rl_script_acquire_fair;
 extern const struct rl_script rl_script_ask;
 extern const struct rl_script rl_script_ask_many;
 extern const struct rl_script rl_script_hand_on;
@@ -35,8 +32,6 @@ extern const struct rl_script rl_script_release;
 extern const struct rl_script rl_script_search;
 extern const struct rl_script rl_script_release_many;
 extern const struct rl_script rl_script_admit;
-extern const struct rl_script rl_script_leave;
-extern const struct rl_script rl_script_present;
 extern const struct rl_script rl_script_line;
 extern const struct rl_script rl_script_break;
 extern const struct rl_script rl_script_list;

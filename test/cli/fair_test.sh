@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Who waits, as people and programs see it, and the fair kind: the lock goes round in the order of asking.
+# Who waits, as people and programs see it, and --kind fair, which is the default: the lock goes round in the order of asking.
 # shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
 . "$(dirname "$0")/lib.sh"
 

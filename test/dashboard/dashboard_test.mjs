@@ -74,10 +74,10 @@ test('a holder that stops renewing is at risk before it loses the lock', async (
 });
 
 test('those who wait are shown in their order', async () => {
-  run('line', '-q', '--kind', 'fair', '--who', 'holder', '--', 'sleep', '600');
+  run('line', '-q', '--who', 'holder', '--', 'sleep', '600');
   await until(async () => (await row(page, 'line')).includes('holder'), 'the holder');
   for (const [i, name] of ['first', 'second', 'third'].entries()) {
-    run('line', '-q', '--kind', 'fair', '--who', name, '--', 'sleep', '600');
+    run('line', '-q', '--who', name, '--', 'sleep', '600');
     await until(() => page.evaluate(count => (locks.get('line').waiters || []).length === count, i + 1), 'a waiter');
   }
   await until(async () => (await page.$$eval('#graph li.waiter', list => list.map(e => e.innerText.replace(/@.*/, '')))).join() === '1. first,2. second,3. third', 'the line');

@@ -20,7 +20,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Letters, so that a person can write seeds; any other byte chooses too. */
-static const char choices[] = "aprekwRmlPLhtsfngS";
+static const char choices[] = "aprekwRmLhtsngS";
 
 static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kind, uint64_t proposal,
                        const char *bytes, size_t length)
@@ -150,18 +150,15 @@ static void read_any(char choice, const char *bytes, size_t length)
     static const struct {
         char choice;
         enum rl_command_kind kind;
-    } kinds[] = {{'a', RL_COMMAND_ACQUIRE}, {'r', RL_COMMAND_RAISE},   {'e', RL_COMMAND_EXTEND},
-                 {'k', RL_COMMAND_PEEK},    {'w', RL_COMMAND_WATCH},   {'R', RL_COMMAND_RELEASE},
-                 {'l', RL_COMMAND_LEAVE},   {'P', RL_COMMAND_PRESENT}, {'L', RL_COMMAND_LINE},
-                 {'s', RL_COMMAND_SEARCH}};
+    } kinds[] = {{'a', RL_COMMAND_ACQUIRE}, {'r', RL_COMMAND_RAISE}, {'e', RL_COMMAND_EXTEND},
+                 {'k', RL_COMMAND_PEEK},    {'w', RL_COMMAND_WATCH}, {'R', RL_COMMAND_RELEASE},
+                 {'L', RL_COMMAND_LINE},    {'s', RL_COMMAND_SEARCH}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].choice == choice)
-            read_reply(kinds[i].kind, &rl_kind_exclusive, 77, bytes, length);
+            read_reply(kinds[i].kind, &rl_kind_line, 77, bytes, length);
     if (choice == 'p')
         read_reply(RL_COMMAND_ACQUIRE, &rl_kind_exclusive, 0, bytes, length);
-    if (choice == 'f')
-        read_reply(RL_COMMAND_ACQUIRE, &rl_kind_fair, 77, bytes, length);
     if (choice == 'S')
         read_reply(RL_COMMAND_WATCH, &rl_kind_redisson_shared, 0, bytes, length);
     if (choice == 'n')

@@ -1,5 +1,5 @@
 /*
- * The fair kind, at length: processes that want one lock again and again get it equally often, also when their clocks differ, some of
+ * The line of a lock, at length: processes that want one lock again and again get it equally often, also when their clocks differ, some of
  * them stop or are killed, and nodes fail meanwhile; and never two have it at once.
  */
 #include <signal.h>

@@ -1,5 +1,5 @@
 /*
- * The fair kind on real nodes: the lock goes round in the order of asking, whoever dies, stops, is cut off or has a wrong
+ * The line of a lock on real nodes: it goes round in the order of asking, whoever dies, stops, is cut off or has a wrong
  * clock in the line; and nobody who gave up is left in it. Who comes when is read from the calls, never from a clock.
  */
 #include <signal.h>
@@ -371,7 +371,7 @@ static void closing_a_client_takes_its_waiters_out_of_line(void **state)
 
 /* ---- kinds ------------------------------------------------------------------------------------------------ */
 
-static void fair_and_exclusive_callers_exclude_each_other(void **state)
+static void both_names_of_the_kind_mean_the_same_lock(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *one = open_patient(fleet_urls(fleet)), *two = open_patient(fleet_urls(fleet));
@@ -493,7 +493,7 @@ int main(void)
         ON_GUARDED(a_cancelled_waiter_leaves_the_line, start_three),
         ON_GUARDED(a_waiter_whose_time_is_over_leaves_the_line, start_three),
         ON_GUARDED(closing_a_client_takes_its_waiters_out_of_line, start_three),
-        ON_GUARDED(fair_and_exclusive_callers_exclude_each_other, start_three),
+        ON_GUARDED(both_names_of_the_kind_mean_the_same_lock, start_three),
         ON_GUARDED(a_plain_client_has_no_fair_locks, start_three),
         ON_GUARDED(a_lack_of_memory_leaves_nothing_in_line, start_three),
     };

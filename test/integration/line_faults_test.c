@@ -94,6 +94,13 @@ static void a_node_that_forgot_its_line_changes_no_order(void **state)
 
 /* ---- what was handed over ---- */
 
+static void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report)
+{
+    (void)context;
+    (void)lock;
+    (void)report;
+}
+
 static bool is_at(struct fleet *fleet, int node, const char *owner)
 {
     return strcmp(fleet_command(fleet, node, "GET", WANTED, NULL), owner) == 0;
@@ -146,6 +153,35 @@ static void a_lock_that_was_left_is_not_given_back(void **state)
         assert_true(is_at(fleet, node, owner));
     redlock_client_close(holder);
     redlock_client_close(client);
+    fleet_stop(fleet);
+}
+
+/* A node lost the holder's key, and gave its vote to one that waits: the holder gets it back, for it may need it when others die. */
+static void a_holder_gets_the_node_that_lost_its_key(void **state)
+{
+    struct fleet *fleet = start_fleet(&(struct fleet_options){.node_count = NODES});
+    redlock_client *holder = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_client *client = open_patient(fleet_urls(fleet));
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    char owner[REDLOCK_OWNER_MAX + 1];
+    struct waiter waiter;
+
+    (void)state;
+    spec.auto_extend = 1;
+    spec.renew_ms = 200;
+    spec.on_lost = ignore_loss;
+    redlock_lock *lock = take_spec(holder, &spec);
+    snprintf(owner, sizeof owner, "%s", redlock_lock_owner(lock, NULL));
+    await(is_at(fleet, 2, owner));
+    start_waiting(&waiter, client);
+    await(line_is(fleet, 1));
+    for (int i = 0; i < 3; i++) {
+        fleet_command(fleet, 2, "DEL", WANTED, NULL);
+        await(is_at(fleet, 2, owner));
+    }
+    give_back(lock);
+    have_it_and_close(&waiter);
+    redlock_client_close(holder);
     fleet_stop(fleet);
 }
 
@@ -224,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_node_that_forgot_its_line_changes_no_order),
         cmocka_unit_test(full_nodes_release_what_they_handed_over),
         cmocka_unit_test(a_lock_that_was_left_is_not_given_back),
+        cmocka_unit_test(a_holder_gets_the_node_that_lost_its_key),
         cmocka_unit_test(a_node_without_resp3_is_asked_and_only_it),
         cmocka_unit_test(a_node_that_forbids_to_subscribe_is_asked_and_only_it),
         cmocka_unit_test(nodes_that_forbid_the_channel_are_asked),

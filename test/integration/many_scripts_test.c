@@ -18,13 +18,15 @@ enum { WORDS_MAX = 128, TEXT_MAX = 16384, HOUR_S = 3600, LONG_NAME = 600 };
 struct request {
     const char *key;
     const char *fence_key;
+    const char *order_key;
     const char *holder; /* NULL: free; "hash": a key of another type */
     const char
         *stored; /* fence kept for it; NULL none; "hash": of another type; "+N": so many seconds from now */
     int64_t proposed_in_s; /* proposal, in seconds from now */
 };
 
-#define NAMED(name) .key = name, .fence_key = "redlock-fence:{" name "}"
+#define NAMED(name) \
+    .key = name, .fence_key = "redlock-fence:{" name "}", .order_key = "redlock-line:{" name "}:order"
 
 static char long_name[LONG_NAME + 1];
 
@@ -128,25 +130,27 @@ static void ask_alone(struct fleet *fleet, const struct asking *asking, int64_t 
 {
     for (int i = 0; i < ACQUIRES; i++) {
         const char *words[] = {"EVAL",
-                               rl_script_acquire.text,
-                               "4",
+                               rl_script_ask.text,
+                               "5",
                                acquires[i].key,
                                acquires[i].fence_key,
                                EPOCH_KEY,
                                FLOOR_KEY,
+                               acquires[i].order_key,
                                "me",
                                "5000",
                                decimal(now + acquires[i].proposed_in_s * SECOND_US - i),
                                asking->epoch,
-                               decimal(now + asking->not_after_in_s * SECOND_US)};
+                               decimal(now + asking->not_after_in_s * SECOND_US),
+                               ""};
 
-        add_lines(text, fleet_command_bytes(fleet, 0, 12, words, NULL), now);
+        add_lines(text, fleet_command_bytes(fleet, 0, 14, words, NULL), now);
     }
 }
 
 static void ask_together(struct fleet *fleet, const struct asking *asking, int64_t now, char *text)
 {
-    const char *words[WORDS_MAX] = {"EVAL", rl_script_acquire_many.text, decimal(2 + 2 * ACQUIRES), EPOCH_KEY,
+    const char *words[WORDS_MAX] = {"EVAL", rl_script_ask_many.text, decimal(2 + 3 * ACQUIRES), EPOCH_KEY,
                                     FLOOR_KEY};
     char fences[ACQUIRES][24], key_count[24], not_after[24];
     int count = 5;
@@ -155,6 +159,8 @@ static void ask_together(struct fleet *fleet, const struct asking *asking, int64
     for (int i = 0; i < ACQUIRES; i++)
         words[count++] = acquires[i].fence_key;
     for (int i = 0; i < ACQUIRES; i++)
+        words[count++] = acquires[i].order_key;
+    for (int i = 0; i < ACQUIRES; i++)
         words[count++] = acquires[i].key;
     words[count++] = asking->epoch;
     words[count++] = strcpy(not_after, decimal(now + asking->not_after_in_s * SECOND_US));
@@ -162,6 +168,7 @@ static void ask_together(struct fleet *fleet, const struct asking *asking, int64
         words[count++] = "me";
         words[count++] = "5000";
         words[count++] = strcpy(fences[i], decimal(now + acquires[i].proposed_in_s * SECOND_US - i));
+        words[count++] = "";
     }
     assert_true(count <= WORDS_MAX);
     add_lines(text, fleet_command_bytes(fleet, 0, count, words, NULL), now);
@@ -224,6 +231,8 @@ static void the_second_of_one_name_finds_it_held_by_the_first(void **state)
                            FLOOR_KEY,
                            "redlock-fence:{lock}",
                            "redlock-fence:{lock}",
+                           "redlock-line:{lock}:order",
+                           "redlock-line:{lock}:order",
                            "lock",
                            "lock",
                            EPOCH,
@@ -231,11 +240,13 @@ static void the_second_of_one_name_finds_it_held_by_the_first(void **state)
                            "first",
                            "5000",
                            fence,
+                           "",
                            "second",
                            "5000",
-                           fence};
+                           fence,
+                           ""};
 
-    answer = call_script(fleet, &rl_script_acquire_many, "6", words, 14);
+    answer = call_script(fleet, &rl_script_ask_many, "8", words, 18);
     assert_int_equal(count_lines(answer), 6);
     assert_int_equal(number_at(answer, 1), 0);
     assert_string_equal(strrchr(answer, '\n') + 1, "first");

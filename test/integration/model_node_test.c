@@ -126,84 +126,6 @@ static void learn_fence(struct pair *pair, const char *real)
         pair->fence = fence;
 }
 
-static void try_lock_command(struct pair *pair)
-{
-    static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_RAISE,
-                                                 RL_COMMAND_EXTEND,  RL_COMMAND_RELEASE, RL_COMMAND_PEEK};
-    static const char *const owners[] = {"0000000000000001|pid=1", "0000000000000002|pid=2"};
-    char bytes[8192], real[TEXT_MAX];
-    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
-    bool brief = draw(pair, 1, 20) == 1;
-    int64_t now_us = node_now(pair->fleet);
-    struct rl_lock_command command = {
-        .kind = kinds[draw(pair, 0, 5)],
-        .lock_kind = &rl_kind_exclusive,
-        .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
-        .key_length = 6,
-        .owner = owners[draw(pair, 0, 1)],
-        .owner_length = 22,
-        .ttl_ms = brief ? SHORT_TTL_MS : LONG_TTL_MS + draw(pair, 0, 10) * 1000,
-        .epoch = draw(pair, 1, 10) == 1 ? "1 other id 5 0" : pair->record,
-        .fence = pair->fence != 0 && draw(pair, 1, 3) == 1
-                     ? pair->fence + 1
-                     : (uint64_t)(now_us + draw(pair, -9000000, 9000000)),
-        .not_after_us = draw(pair, 1, 10) == 1 ? now_us - 1000000 : INT64_C(9007199254740991),
-        .holds = draw(pair, 0, 1) == 1,
-        .repair = draw(pair, 0, 1) == 1,
-    };
-
-    if (draw(pair, 1, 8) == 1 && command.kind != RL_COMMAND_RAISE)
-        command.epoch = NULL; /* plain */
-    rl_lock_command_write(&writer, &command, 0, true);
-    compare(pair, &writer, real);
-    learn_fence(pair, real);
-    if (brief)
-        usleep(30000); /* so that both agree that it is over */
-}
-
-/* Those who wait: a few of them, at two locks, with tickets, offers and leases of all sorts. Ids of both kinds differ, for a
- * waiter has one lease. */
-static void try_waiting(struct pair *pair)
-{
-    static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE,
-                                                 RL_COMMAND_ACQUIRE, RL_COMMAND_LEAVE,   RL_COMMAND_PRESENT,
-                                                 RL_COMMAND_LINE};
-    char bytes[8192], real[TEXT_MAX];
-    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
-    bool brief = draw(pair, 1, 30) == 1;
-    int64_t now_us = node_now(pair->fleet), grace = draw(pair, 0, 2);
-    struct rl_place place = {
-        .ticket = (uint64_t)(now_us + draw(pair, -9, 9) * draw(pair, 0, 100000)),
-        .settled = draw(pair, 1, 3) == 1,
-        .lease_ms = brief ? SHORT_TTL_MS : (uint32_t)(LONG_TTL_MS + draw(pair, 0, 3) * 1000),
-        .grace_ms = grace == 2 ? LONG_TTL_MS : (uint32_t)grace,
-        .who = draw(pair, 0, 1) == 0 ? "|pid=1" : "|host=a b|pid=2",
-        .count = (uint32_t)draw(pair, 1, 9),
-        .leaving = draw(pair, 1, 3) == 1,
-    };
-    struct rl_lock_command command = {
-        .kind = kinds[draw(pair, 0, 6)],
-        .lock_kind = &rl_kind_fair,
-        .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
-        .key_length = 6,
-        .owner = "0000000000000003|pid=3",
-        .owner_length = 22,
-        .ttl_ms = LONG_TTL_MS,
-        .epoch = draw(pair, 1, 20) == 1 ? "1 other id 5 0" : pair->record,
-        .fence = (uint64_t)now_us,
-        .not_after_us = draw(pair, 1, 20) == 1 ? now_us - 1000000 : INT64_C(9007199254740991),
-        .place = &place,
-    };
-
-    memset(place.id, (int)(command.kind == RL_COMMAND_PRESENT ? draw(pair, '0', '2') : draw(pair, 'a', 'd')),
-           RL_WAITER_ID);
-    place.who_length = strlen(place.who);
-    rl_lock_command_write(&writer, &command, 0, true);
-    compare(pair, &writer, real);
-    if (brief)
-        usleep(30000); /* so that both agree that it is over */
-}
-
 /* Whether somebody in line was last heard of about as long ago as makes a difference: which it is would be a matter of luck. */
 static bool is_close_call(const struct pair *pair, int64_t now_us)
 {
@@ -217,6 +139,56 @@ static bool is_close_call(const struct pair *pair, int64_t now_us)
     return false;
 }
 
+static void try_lock_command(struct pair *pair)
+{
+    static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_RAISE,
+                                                 RL_COMMAND_EXTEND,  RL_COMMAND_RELEASE, RL_COMMAND_PEEK};
+    static const char *const owners[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|pid=1",
+                                         "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb|pid=2"};
+    char bytes[8192], real[TEXT_MAX];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    bool brief = draw(pair, 1, 20) == 1;
+    int64_t now_us = node_now(pair->fleet);
+    struct rl_lock_command command = {
+        .kind = kinds[draw(pair, 0, 5)],
+        .lock_kind = &rl_kind_line,
+        .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1",
+        .key_length = 6,
+        .owner = owners[draw(pair, 0, 1)],
+        .owner_length = 38,
+        .ttl_ms = brief ? SHORT_TTL_MS : LONG_TTL_MS + draw(pair, 0, 10) * 1000,
+        .epoch = draw(pair, 1, 10) == 1 ? "1 other id 5 0" : pair->record,
+        .fence = pair->fence != 0 && draw(pair, 1, 3) == 1
+                     ? pair->fence + 1
+                     : (uint64_t)(now_us + draw(pair, -70000000, 9000000)),
+        .not_after_us = draw(pair, 1, 10) == 1 ? now_us - 1000000 : INT64_C(9007199254740991),
+        .holds = draw(pair, 0, 1) == 1,
+        .repair = draw(pair, 0, 1) == 1,
+    };
+
+    while (is_close_call(pair, node_now(pair->fleet)))
+        usleep(20000);
+    if (draw(pair, 1, 8) == 1 && command.kind != RL_COMMAND_RAISE)
+        command.lock_kind = &rl_kind_exclusive, command.epoch = NULL; /* plain */
+    rl_lock_command_write(&writer, &command, 0, true);
+    compare(pair, &writer, real);
+    learn_fence(pair, real);
+    if (brief)
+        usleep(30000); /* so that both agree that it is over */
+}
+
+/* Who waits. */
+static void try_waiting(struct pair *pair)
+{
+    char bytes[8192], real[TEXT_MAX];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    struct rl_lock_command command = {
+        .kind = RL_COMMAND_LINE, .key = draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1", .key_length = 6};
+
+    rl_lock_command_write(&writer, &command, 0, true);
+    compare(pair, &writer, real);
+}
+
 /* Callers in line, of whom some are heard for and some are not, and the lock goes from one to the other. */
 static void try_standing(struct pair *pair)
 {
@@ -226,6 +198,7 @@ static void try_standing(struct pair *pair)
     int64_t name = draw(pair, 'a', 'f'), now_us = node_now(pair->fleet);
     struct rl_place place = {.ticket = (uint64_t)(now_us + draw(pair, -9, 9) * draw(pair, 0, 1000)),
                              .settled = draw(pair, 1, 3) == 1,
+                             .yields = draw(pair, 1, 6) == 1,
                              .lease_ms = LONG_TTL_MS,
                              .channel = channels[draw(pair, 0, 3)]};
     struct rl_lock_command command = {.kind = draw(pair, 1, 3) == 1 ? RL_COMMAND_RELEASE : RL_COMMAND_ACQUIRE,

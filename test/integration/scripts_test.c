@@ -13,6 +13,7 @@
 #include "support/steps.h"
 
 #define FENCE_KEY "redlock-fence:{lock}"
+#define ORDER_KEY "redlock-line:{lock}:order"
 
 enum { ANSWER_MAX = 4096 };
 #define NEVER_LATE "9007199254740991"
@@ -22,10 +23,10 @@ enum { ANSWER_MAX = 4096 };
 static const char *acquire_as(struct fleet *fleet, const char *owner, int64_t fence, const char *epoch,
                               const char *not_after)
 {
-    const char *words[] = {"lock", FENCE_KEY,      EPOCH_KEY, FLOOR_KEY, owner,
-                           "5000", decimal(fence), epoch,     not_after};
+    const char *words[] = {"lock", FENCE_KEY,      EPOCH_KEY, FLOOR_KEY, ORDER_KEY, owner,
+                           "5000", decimal(fence), epoch,     not_after, ""};
 
-    return call_script(fleet, &rl_script_acquire, "4", words, 9);
+    return call_script(fleet, &rl_script_ask, "5", words, 11);
 }
 
 static const char *acquire(struct fleet *fleet, int64_t fence)
@@ -140,7 +141,7 @@ static void a_proposal_far_from_the_clock_gives_way_to_the_clock(void **state)
 {
     struct fleet *fleet = *state;
     static const int64_t off[] = {INT64_C(3600) * SECOND_US, -INT64_C(3600) * SECOND_US, 6 * SECOND_US,
-                                  -6 * SECOND_US};
+                                  -61 * SECOND_US};
 
     plant_guard(fleet);
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
@@ -153,7 +154,7 @@ static void a_proposal_far_from_the_clock_gives_way_to_the_clock(void **state)
         assert_value(fleet, FENCE_KEY, decimal(number_at(answer, 2)));
         fleet_command(fleet, 0, "DEL", "lock", FENCE_KEY, NULL);
     }
-    for (int64_t shift = -4 * SECOND_US; shift <= 4 * SECOND_US; shift += 4 * SECOND_US) {
+    for (int64_t shift = -52 * SECOND_US; shift <= 4 * SECOND_US; shift += 14 * SECOND_US) {
         assert_int_equal(count_lines(acquire(fleet, node_now(fleet) + shift)), 1);
         fleet_command(fleet, 0, "DEL", "lock", FENCE_KEY, NULL);
     }
@@ -863,17 +864,13 @@ static void a_longer_term_costs_a_node_that_remembers_nothing(void **state)
 static void a_longer_term_refuses_nobody_elses_question(void **state)
 {
     struct fleet *fleet = *state;
-    const char *words[] = {"lock", "redlock-fence:{lock}", EPOCH_KEY,         FLOOR_KEY, "me", "1000",
-                           "7",    "1 run-a id ",          "9000000000000000"};
 
     plant_fit(fleet);
     admit(fleet, (struct asks){.q_ms = 60000});
-    assert_true(strncmp(call_script(fleet, &rl_script_acquire, "4", words, 9), "1\n", 2) == 0);
+    assert_int_equal(number_at(acquire_as(fleet, "me", 7, "1 run-a id ", NEVER_LATE), 0), 1);
     fleet_command(fleet, 0, "DEL", "lock", NULL);
-    words[7] = "1 run-a ie ";
-    assert_int_equal(number_at(call_script(fleet, &rl_script_acquire, "4", words, 9), 0), -3);
-    words[7] = "";
-    assert_int_equal(number_at(call_script(fleet, &rl_script_acquire, "4", words, 9), 0), -3);
+    assert_int_equal(number_at(acquire_as(fleet, "me", 7, "1 run-a ie ", NEVER_LATE), 0), -3);
+    assert_int_equal(number_at(acquire_as(fleet, "me", 7, "", NEVER_LATE), 0), -3);
 }
 
 static void a_longer_term_is_counted_from_when_the_node_lost_its_data(void **state)

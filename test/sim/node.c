@@ -200,16 +200,11 @@ static const struct {
     const struct rl_script *script;
     void (*run)(struct sim_call *call);
 } scripts[] = {
-    {&rl_script_acquire, sim_script_acquire},
     {&rl_script_raise, sim_script_raise},
     {&rl_script_extend, sim_script_extend},
     {&rl_script_release, sim_script_release},
     {&rl_script_admit, sim_script_admit},
-    {&rl_script_acquire_fair, sim_script_acquire_fair},
-    {&rl_script_leave, sim_script_leave},
-    {&rl_script_present, sim_script_present},
     {&rl_script_line, sim_script_line},
-    {&rl_script_acquire_many, sim_script_acquire_many},
     {&rl_script_release_many, sim_script_release_many},
     {&rl_script_search, sim_script_search},
     {&rl_script_ask, sim_script_ask},
@@ -307,26 +302,6 @@ static void run_noop(struct sim_call *call, const struct rl_resp *items)
         sim_reply_integer(call->reply, 1);
 }
 
-/* PTTL lease, ZRANK line id. */
-static void run_line(struct sim_call *call, const struct rl_resp *items)
-{
-    char key[SIM_KEY_SIZE], id[SIM_ID_SIZE];
-    int64_t rank;
-
-    copy_text(key, sizeof key, &items[1]);
-    if (is_text(&items[0], "PTTL", 4)) {
-        sim_reply_integer(call->reply, sim_line_pttl(call, key));
-        sim_tracking_read(call->node, key);
-        return;
-    }
-    copy_text(id, sizeof id, &items[2]);
-    rank = sim_line_rank(call, key, id);
-    if (rank < 0)
-        reply_line(call->reply, call->node->old ? "$-1\r\n" : "_\r\n");
-    else
-        sim_reply_integer(call->reply, rank);
-}
-
 /* SET key value NX PX ttl, GETRANGE key 0 n, PTTL key. */
 static void run_plain(struct sim_call *call, const struct rl_resp *items, uint32_t count)
 {
@@ -388,8 +363,6 @@ static void run_command(struct sim_call *call, const struct rl_resp *items, uint
         run_info(call);
     else if (is_text(&items[0], "NOOP", 4))
         run_noop(call, items);
-    else if (count > 1 && items[1].text_length > 13 && memcmp(items[1].text, "redlock-line:", 13) == 0)
-        run_line(call, items);
     else
         run_plain(call, items, count);
     sim_tracking_served(call->node);

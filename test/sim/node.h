@@ -15,10 +15,8 @@
 enum { SIM_KEYS_MAX = 24, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
 enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
-    SIM_WAITERS_MAX = 48,
     SIM_STANDERS_MAX = 64,
     SIM_ID_SIZE = 33,
-    SIM_WHO_SIZE = 64,
     SIM_ARGUMENTS_MAX = 464, /* of a command for 64 locks */
     SIM_PUSH_SIZE = 1024,
     SIM_TRACKED_MAX = 64,
@@ -46,25 +44,6 @@ struct sim_tracking {
     uint32_t key_count;
 };
 
-/* Somebody who waits for a lock: in the line of a fair one, for an ordinary one, or both. */
-struct sim_waiter {
-    char id[SIM_ID_SIZE]; /* "": free place */
-    bool in_line, waits;
-    int64_t ticket;       /* in_line */
-    int64_t until_ms;     /* waits: he counts until then */
-    int64_t lease_end_ms; /* 0 he has no lease */
-    char lease[SIM_WHO_SIZE];
-};
-
-/* The keys redlock-line:{lock}:… of one lock. */
-struct sim_line {
-    char key[SIM_KEY_SIZE]; /* without its last part; "": free place */
-    struct sim_waiter waiters[SIM_WAITERS_MAX];
-    int64_t high, since_us;
-    char offer[SIM_KEY_SIZE]; /* "": none */
-    int64_t line_end_ms, state_end_ms, waiting_end_ms;
-};
-
 /* Somebody who stands in a line in which the lock is handed on, by the random part of its owner; see wire/lua/ask.lua. */
 struct sim_stander {
     char id[SIM_ID_SIZE]; /* "": free place */
@@ -88,7 +67,6 @@ struct sim_standing {
 /* All that a node can lose. */
 struct sim_memory {
     struct sim_key keys[SIM_KEYS_MAX];
-    struct sim_line lines[SIM_LINES_MAX];
     struct sim_standing standing[SIM_LINES_MAX];
 };
 
@@ -212,20 +190,18 @@ struct sim_vote {
     int64_t floor, known, stored;
 };
 
-/* The parts of an acquire: argv begins with the owner. fit says false when it has answered. */
+/* The parts of a vote, by the names of those in wire/lua/parts: argv begins with the owner. fit says false when it has answered. */
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
-void sim_script_vote(struct sim_call *call, const char *const *argv, const struct sim_vote *vote);
+void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
+int64_t sim_script_number(const struct sim_call *call, const struct sim_vote *vote, int64_t proposed);
+void sim_script_store(struct sim_call *call, struct sim_vote *vote, const char *fence_key,
+                      const char *floor_key, int64_t fence);
 
-void sim_script_acquire(struct sim_call *call);
-void sim_script_acquire_fair(struct sim_call *call);
 void sim_script_ask(struct sim_call *call);
 void sim_script_ask_many(struct sim_call *call);
 void sim_script_hand_on(struct sim_call *call);
 void sim_script_hand_on_many(struct sim_call *call);
-void sim_script_leave(struct sim_call *call);
-void sim_script_present(struct sim_call *call);
 void sim_script_line(struct sim_call *call);
-void sim_script_acquire_many(struct sim_call *call);
 void sim_script_release_many(struct sim_call *call);
 void sim_script_raise(struct sim_call *call);
 void sim_script_extend(struct sim_call *call);
@@ -238,10 +214,6 @@ void sim_show_standing(struct sim_call *call, const char *line_key);
 
 /* SUBSCRIBE, by the peer that is being served. */
 void sim_subscribe(struct sim_node *node, const char *channel, struct rl_writer *reply);
-
-/* PTTL of a waiter's lease, ZRANK in a line (-1: he is not in it). */
-int64_t sim_line_pttl(struct sim_call *call, const char *key);
-int64_t sim_line_rank(struct sim_call *call, const char *key, const char *id);
 
 void sim_reply_integer(struct rl_writer *reply, int64_t value);
 void sim_reply_text(struct rl_writer *reply, const char *text);

@@ -9,19 +9,7 @@
 
 #include "sim/node.h"
 
-enum {
-    CLOSE_US = 2000,
-    LIFE_MS = 60000,
-    AHEAD_US = 5000000,
-    BEHIND_US = 60000000,
-    BRIEF_MS = 1000,
-    FRESH_US = 250000,
-    LIVING_US = 1400000,
-    FENCE_LIFE_MS = 4200000
-};
-#define TEN_MINUTES_US INT64_C(600000000)
-#define FLOOR_BEHIND_US INT64_C(3500000000)
-#define FLOOR_LIFTED_US INT64_C(3000000000)
+enum { CLOSE_US = 2000, LIFE_MS = 60000, BRIEF_MS = 1000, FRESH_US = 250000, LIVING_US = 1400000 };
 
 /* What a script works with: the line, and what the node stores for the name. */
 struct table {
@@ -50,14 +38,6 @@ static int64_t ms_of(const struct sim_call *call)
 static const char *get(struct sim_call *call, const char *key)
 {
     return sim_node_get(call->node, call->now_us, key);
-}
-
-static void set_number(struct sim_call *call, const char *key, int64_t value, int64_t end_ms)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRId64, value);
-    sim_node_set(call->node, key, text, end_ms);
 }
 
 /* ---- what is kept ---- */
@@ -168,34 +148,6 @@ static void end_order(struct table *table)
     expire(table->line, ms_of(table->call));
 }
 
-/* ---- parts/number.lua ---- */
-
-static int64_t choose_number(const struct table *table, int64_t proposed)
-{
-    int64_t now = table->call->now_us, fence = proposed;
-
-    if (fence - now > AHEAD_US || now - fence > BEHIND_US)
-        fence = now;
-    return fence <= table->vote.stored ? table->vote.stored + 1 : fence;
-}
-
-static void store_number(struct table *table, int64_t fence)
-{
-    struct sim_call *call = table->call;
-    struct sim_vote *vote = &table->vote;
-    int64_t end_ms = ms_of(call) + FENCE_LIFE_MS;
-
-    if (vote->has_fence && vote->known >= fence - fence % TEN_MINUTES_US)
-        end_ms = ms_of(call) + sim_node_pttl(call->node, call->now_us, table->fence_key);
-    set_number(call, table->fence_key, fence, end_ms);
-    if (call->now_us - vote->floor > FLOOR_BEHIND_US) {
-        vote->floor = call->now_us - FLOOR_LIFTED_US;
-        set_number(call, table->floor_key, vote->floor, 0);
-    }
-    if (fence - call->now_us > AHEAD_US && fence > vote->floor)
-        set_number(call, table->floor_key, fence, 0);
-}
-
 /* ---- parts/hand_on.lua ---- */
 
 /* The bytes of a message to a subscriber. */
@@ -266,12 +218,12 @@ static struct given hand_on(struct table *table)
             call->node->passed_over++;
             continue;
         }
-        given.fence = choose_number(table, stander.proposed);
+        given.fence = sim_script_number(call, &table->vote, stander.proposed);
         if (!self && !is_told(table, &stander, given.fence, given.ms)) {
             call->node->passed_over++;
             continue;
         }
-        store_number(table, given.fence);
+        sim_script_store(call, &table->vote, table->fence_key, table->floor_key, given.fence);
         call->node->told = !self;
         sim_node_set(call->node, table->lock, stander.owner, ms_of(call) + given.ms);
         call->node->told = false;
@@ -316,8 +268,8 @@ static void grant_again(struct table *table, const char *const *argv, int64_t ti
         sim_node_set(call->node, table->lock, argv[0], ms_of(call) + number(argv[1]));
     write_order(table, ticket, table->random, 0);
     if (!table->vote.has_fence || fence < table->vote.floor) {
-        fence = choose_number(table, number(argv[2]));
-        store_number(table, fence);
+        fence = sim_script_number(call, &table->vote, number(argv[2]));
+        sim_script_store(call, &table->vote, table->fence_key, table->floor_key, fence);
     }
     sim_reply_array(call->reply, 3);
     sim_reply_integer(call->reply, 1);
@@ -354,7 +306,7 @@ static struct sim_stander *take_in(struct table *table, const char *const *argv,
 static void deny_in_line(struct table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
-    const char *holder = get(call, table->lock);
+    const char *kept = get(call, table->lock), *holder = kept != NULL ? kept : "";
     bool known = strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
 
     sim_reply_array(call->reply, 8);
@@ -362,7 +314,7 @@ static void deny_in_line(struct table *table, const struct sim_stander *stander,
     sim_reply_integer(call->reply, call->now_us);
     sim_reply_integer(call->reply, table->vote.stored);
     sim_reply_integer(call->reply,
-                      left_ms > 0 ? left_ms : sim_node_pttl(call->node, call->now_us, table->lock));
+                      left_ms != 0 ? left_ms : sim_node_pttl(call->node, call->now_us, table->lock));
     sim_reply_text(call->reply, holder);
     sim_reply_integer(call->reply, place_of(table->line, stander));
     sim_reply_integer(call->reply, stander->ticket);
@@ -390,15 +342,22 @@ static bool ask_in_line(struct table *table, const char *const *argv)
     int settled = 0;
     bool waits =
         sscanf(argv[5], "%" SCNd64 " %d %" SCNd64 " %63s", &ticket, &settled, &lease_ms, channel) >= 3;
+    bool yields = settled >= 2;
     struct sim_stander *stander = NULL;
 
+    if (yields && holder != NULL && strcmp(holder, argv[0]) == 0) {
+        sim_node_remove(call->node, table->lock);
+        holder = NULL;
+    }
     if (holder != NULL && strcmp(holder, argv[0]) == 0) {
         grant_again(table, argv, ticket);
         return true;
     }
     if (waits)
-        stander = take_in(table, argv, ticket, settled != 0, lease_ms, channel);
-    if (holder == NULL) {
+        stander = take_in(table, argv, ticket, settled % 2 != 0, lease_ms, channel);
+    if (yields && holder == NULL) {
+        left_ms = -1;
+    } else if (holder == NULL) {
         struct given given = hand_on(table);
 
         if (given.owner != NULL && strcmp(given.owner, argv[0]) == 0) {
@@ -422,6 +381,8 @@ void sim_script_ask(struct sim_call *call)
 
     if (!sim_script_fit(call, argv, &table.vote))
         return;
+    if (argv[5][0] == '\0' && call->node->asked != NULL)
+        call->node->asked(call->node->context, call->node, argv[0]);
     if (!is_older(call) &&
         (table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
         ask_in_line(&table, argv))

@@ -11,7 +11,13 @@
 #include "core/guard.h"
 #include "sim/node.h"
 
-enum { AHEAD_US = 5000000, FENCE_LIFE_S = 4200, TERM_LIFE_MS = 7200000, TERM_STEP_MS = 600000 };
+enum {
+    AHEAD_US = 5000000,
+    BEHIND_US = 60000000,
+    FENCE_LIFE_S = 4200,
+    TERM_LIFE_MS = 7200000,
+    TERM_STEP_MS = 600000
+};
 #define TEN_MINUTES_US INT64_C(600000000)
 #define FLOOR_BEHIND_US INT64_C(3500000000)
 #define FLOOR_LIFTED_US INT64_C(3000000000)
@@ -93,76 +99,49 @@ bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_v
     return true;
 }
 
-void sim_script_vote(struct sim_call *call, const char *const *argv, const struct sim_vote *vote)
+int64_t sim_script_number(const struct sim_call *call, const struct sim_vote *vote, int64_t proposed)
 {
-    const char *lock = call->arguments[0], *fence_key = call->arguments[1];
-    int64_t now = call->now_us, proposed = number(argv[2]), fence = proposed, end_ms;
+    int64_t now = call->now_us, fence = proposed;
+
+    if (fence - now > AHEAD_US || now - fence > BEHIND_US)
+        fence = now;
+    return fence <= vote->stored ? vote->stored + 1 : fence;
+}
+
+void sim_script_store(struct sim_call *call, struct sim_vote *vote, const char *fence_key,
+                      const char *floor_key, int64_t fence)
+{
+    int64_t now = call->now_us, end_ms = ms_of(call) + FENCE_LIFE_S * INT64_C(1000);
+
+    if (vote->has_fence && vote->known >= fence - fence % TEN_MINUTES_US)
+        end_ms = ms_of(call) + sim_node_pttl(call->node, now, fence_key);
+    set_number(call, fence_key, fence, end_ms);
+    if (now - vote->floor > FLOOR_BEHIND_US) {
+        vote->floor = now - FLOOR_LIFTED_US;
+        set_number(call, floor_key, vote->floor, 0);
+    }
+    if (fence - now > AHEAD_US && fence > vote->floor)
+        set_number(call, floor_key, fence, 0);
+}
+
+void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_vote *vote)
+{
+    const char *lock = call->arguments[0];
+    int64_t proposed = number(argv[2]), fence = sim_script_number(call, vote, proposed);
 
     if (get(call, lock) != NULL) {
         deny(call, lock, vote->stored);
         return;
     }
-    if (fence - now > AHEAD_US || now - fence > AHEAD_US)
-        fence = now;
-    if (fence <= vote->stored)
-        fence = vote->stored + 1;
-    end_ms = ms_of(call) + FENCE_LIFE_S * INT64_C(1000);
-    if (vote->has_fence && fence / TEN_MINUTES_US == vote->known / TEN_MINUTES_US)
-        end_ms = ms_of(call) + sim_node_pttl(call->node, now, fence_key);
-    set_number(call, fence_key, fence, end_ms);
-    if (now - vote->floor > FLOOR_BEHIND_US)
-        set_number(call, call->arguments[3], now - FLOOR_LIFTED_US, 0);
-    if (fence - now > AHEAD_US && fence > vote->floor)
-        set_number(call, call->arguments[3], fence, 0);
+    sim_script_store(call, vote, call->arguments[1], call->arguments[3], fence);
     sim_node_set(call->node, lock, argv[0], ms_of(call) + number(argv[1]));
     if (fence != proposed) {
         sim_reply_array(call->reply, 3);
         sim_reply_integer(call->reply, 1);
     }
-    sim_reply_integer(call->reply, now);
+    sim_reply_integer(call->reply, call->now_us);
     if (fence != proposed)
         sim_reply_integer(call->reply, fence);
-}
-
-/* KEYS lock fence epoch floor  ARGV owner ttl proposal epoch not_after */
-void sim_script_acquire(struct sim_call *call)
-{
-    struct sim_vote vote;
-
-    if (!sim_script_fit(call, call->arguments + 4, &vote))
-        return;
-    if (call->node->asked != NULL)
-        call->node->asked(call->node->context, call->node, call->arguments[4]);
-    sim_script_vote(call, call->arguments + 4, &vote);
-}
-
-/* KEYS epoch floor fences locks  ARGV epoch not_after, and for every lock owner ttl proposal */
-void sim_script_acquire_many(struct sim_call *call)
-{
-    uint32_t count = call->key_count / 2 - 1;
-    const char *const *keys = call->arguments, *const *argv = keys + call->key_count;
-    uint32_t carried_out = call->node->half ? count / 2 : count;
-    char bytes[8192];
-    struct rl_writer answers = rl_writer_on(bytes, sizeof bytes);
-
-    call->node->batches++;
-    for (uint32_t i = 0; i < carried_out; i++) {
-        const char *const *own = argv + 2 + 3 * i;
-        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 9, .reply = &answers};
-
-        memcpy(one.arguments,
-               ((const char *[]){keys[2 + count + i], keys[2 + i], keys[0], keys[1], own[0], own[1], own[2],
-                                 argv[0], argv[1]}),
-               9 * sizeof one.arguments[0]);
-        sim_script_acquire(&one);
-    }
-    if (carried_out < count) {
-        call->node->half = false;
-        rl_write_raw(call->reply, "-ERR it failed half-way\r\n", 25);
-        return;
-    }
-    sim_reply_array(call->reply, count);
-    rl_write_raw(call->reply, answers.bytes, answers.length);
 }
 
 /* KEYS locks  ARGV owners */

@@ -207,8 +207,7 @@ static inline bool walk_no_effects(const struct rl_effects *effects)
 {
     return (effects->release | effects->acquire | effects->raise | effects->peek | effects->watch |
             effects->extend | effects->mend) == 0 &&
-           !effects->present && !effects->lost && !effects->done && !effects->extended &&
-           effects->rest.us == 0;
+           !effects->lost && !effects->done && !effects->extended && effects->rest.us == 0;
 }
 
 /* NULL, or the rule that this step broke. */
@@ -261,15 +260,12 @@ static inline struct rl_acquire_config walk_acquire_config(struct walk_source *s
         .drift_ppm = source->draw(source, 20000),
         .node_timeout = rl_span_ms(1 + source->draw(source, 500)),
         .retry_min = rl_span_ms(1 + source->draw(source, 20)),
-        .trip = rl_span_us(source->draw(source, 5000)),
-        .patience = source->draw(source, 12),
         .fenced = source->draw(source, 2) == 1,
         .peek = source->draw(source, 2) == 1,
         .watch = source->draw(source, 2) == 1,
     };
 
     config.queued = config.watch && source->draw(source, 3) == 0;
-    config.in_line = config.watch && source->draw(source, 3) == 0;
     config.retry_max = rl_span_add(config.retry_min, rl_span_ms(source->draw(source, 500)));
     config.give_up_at = rl_time_add(now, walk_limit(source, source->draw(source, 20000)));
     return config;
@@ -287,7 +283,7 @@ static inline struct rl_event walk_acquire_event(struct walk_source *source, con
         event.kind = RL_EVENT_TIMER;
     } else if (choice < 14 && acquire->config.queued) {
         event.kind = RL_EVENT_TURN;
-        event.courtesy = choice == 13;
+        event.others_first = choice == 13;
     } else if (choice < 20 && acquire->config.watch) {
         static const enum rl_event_kind kinds[] = {RL_EVENT_CHANGED, RL_EVENT_CHANGED, RL_EVENT_UP,
                                                    RL_EVENT_DOWN};

@@ -33,7 +33,7 @@ void line_clear(struct fleet *fleet);
 /* For the lock that everybody wants (waiters.h), for longer than any test. */
 redlock_spec line_spec(redlock_kind kind);
 
-/* A process of its own that waits for the fair lock, says when it has it, and gives it back when it is told to. */
+/* A process of its own that stands in line for the lock, says when it has it, and gives it back when it is told to. */
 struct line_process {
     pid_t pid;
     struct line_process_state *state; /* shared with it */

@@ -191,7 +191,6 @@ static void start_acquire(struct player *player, const char *line)
         .peek = has_word(line, "peek"),
         .watch = has_word(line, "watch"),
         .queued = has_word(line, "queued"),
-        .patience = (uint32_t)setting(line, "patience", 0),
     };
     const char *name = strchr(line, '"') + 1;
 
@@ -234,7 +233,7 @@ static void play_line(struct player *player, const char *line)
         event = read_node(player, line, event.now);
     else if (has_word(line, "turn"))
         event = (struct rl_event){
-            .kind = RL_EVENT_TURN, .now = event.now, .courtesy = has_word(line, "courtesy")};
+            .kind = RL_EVENT_TURN, .now = event.now, .others_first = has_word(line, "others-first")};
     else if (has_word(line, "cancel"))
         event.kind = RL_EVENT_CANCEL;
     else if (has_word(line, "release"))

@@ -12,12 +12,6 @@ struct rl_acquire_config waiting_config(uint32_t node_count)
     return config;
 }
 
-void start_hidden(struct attempt *waiter, const struct rl_acquire_config *config)
-{
-    start(waiter, config);
-    waiter->acquire.show_at = RL_TIME_NEVER;
-}
-
 /* The first so many nodes say no, until that is decided. */
 static void deny(struct attempt *waiter, uint32_t node_count, int64_t ms)
 {
@@ -44,13 +38,13 @@ void start_lost(struct attempt *waiter)
 {
     struct rl_acquire_config config = waiting_config(3);
 
-    start_hidden(waiter, &config);
+    start(waiter, &config);
     lose(waiter);
 }
 
 void start_watching_with(struct attempt *waiter, const struct rl_acquire_config *config)
 {
-    start_hidden(waiter, config);
+    start(waiter, config);
     lose(waiter);
     show_all(waiter, 6, YOU);
     assert_waits(waiter);

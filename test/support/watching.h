@@ -15,9 +15,6 @@ enum { HELD_MS = 20000, FOREVER_MS = 1000000, YOU = 7 };
 /* One that waits for ever. */
 struct rl_acquire_config waiting_config(uint32_t node_count);
 
-/* It is not shown to people that it waits: that has a test of its own. */
-void start_hidden(struct attempt *waiter, const struct rl_acquire_config *config);
-
 /* A round that is lost to somebody, 4 ms after it began; one node may have granted it. */
 void lose(struct attempt *waiter);
 void lose_a_split_vote(struct attempt *waiter);

@@ -222,11 +222,11 @@ static void in_a_queue_it_asks_when_its_turn_has_come(void **state)
                       "             2 of 3 after 3 ms, drift 102 -> valid 9895 ms");
 }
 
-static void out_of_courtesy_it_looks_first(void **state)
+static void to_let_others_come_first_it_looks(void **state)
 {
     (void)state;
-    assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 wait=30000 watch queued\n"
-                      "40 turn courtesy\n"
+    assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 wait=30000 watch queued retry=1\n"
+                      "40 turn others-first\n"
                       "42 node 1 free\n"
                       "43 node 2 held 9000 armed by=7\n"
                       "43 node 3 held 9000 armed by=7\n"
@@ -242,6 +242,7 @@ static void out_of_courtesy_it_looks_first(void **state)
                       "[  43] node 2  > held, 9000 ms left\n"
                       "[  43] node 3  > held, 9000 ms left\n"
                       "[  60] node 2  > changed\n"
+                      "             it seems to be free: rest 1 ms\n"
                       "[  60] round 1 > ask 1,2,3\n"
                       "[  62] node 1  > granted\n"
                       "[  63] node 2  > granted\n"
@@ -259,7 +260,7 @@ int main(void)
         cmocka_unit_test(nodes_that_cannot_tell_are_tried_again),
         cmocka_unit_test(it_gives_up_while_it_waits),
         cmocka_unit_test(in_a_queue_it_asks_when_its_turn_has_come),
-        cmocka_unit_test(out_of_courtesy_it_looks_first),
+        cmocka_unit_test(to_let_others_come_first_it_looks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

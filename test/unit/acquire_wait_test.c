@@ -26,7 +26,7 @@ static void who_tries_once_watches_nothing(void **state)
 
     (void)state;
     config.give_up_at = at(0);
-    start_hidden(&waiter, &config);
+    start(&waiter, &config);
     lose(&waiter);
     assert_ended(&waiter, RL_OUTCOME_BUSY);
     assert_int_equal(waiter.effects.watch, 0);
@@ -38,7 +38,7 @@ static void ineligible_nodes_are_not_watched(void **state)
     struct attempt waiter;
 
     (void)state;
-    start_hidden(&waiter, &config);
+    start(&waiter, &config);
     answer_with(&waiter, 1, 4, 1, (struct rl_answer){.verdict = RL_INELIGIBLE, .cause = RL_CAUSE_QUARANTINE});
     lose(&waiter);
     assert_waits(&waiter);
@@ -51,7 +51,7 @@ static void a_missing_quorum_is_rested_from_not_watched(void **state)
     struct attempt waiter;
 
     (void)state;
-    start_hidden(&waiter, &config);
+    start(&waiter, &config);
     for (uint32_t node = 0; node < 2; node++)
         answer_with(&waiter, 1, node, 1, (struct rl_answer){.verdict = RL_FAILED});
     assert_phase(&waiter, RL_ACQUIRE_RESTING);
@@ -165,7 +165,7 @@ static void a_change_while_asking_is_nobodys_business(void **state)
     struct attempt waiter;
 
     (void)state;
-    start_hidden(&waiter, &config);
+    start(&waiter, &config);
     for (uint32_t node = 0; node < 3; node++) {
         change(&waiter, node, 1);
         assert_nothing(&waiter);
@@ -261,7 +261,7 @@ static void too_few_that_tell_are_polled_with_growing_pauses(void **state)
             show(&waiter, node, ms_of(waiter.acquire.asked) + 6, HELD_MS, YOU, node == 2);
     }
     assert_true(longest > 30);
-    assert_int_equal(waiter.acquire.patience, 0); /* a poll that fails says nothing about a crowd */
+    assert_int_equal(waiter.acquire.spread.us, 0); /* a poll that fails says nothing about a crowd */
 }
 
 static void the_end_of_its_key_counts_on_a_node_that_cannot_tell(void **state)
@@ -324,19 +324,6 @@ static void a_waiter_that_all_will_tell_looks_again_after_five_to_ten_seconds(vo
     assert_int_equal(waiter.acquire.round, 1);
 }
 
-static void a_waiter_in_line_asks_instead_of_looking(void **state)
-{
-    struct rl_acquire_config config = waiting_config(3);
-    struct attempt waiter;
-
-    (void)state;
-    config.in_line = true;
-    start_watching_with(&waiter, &config);
-    wake(&waiter);
-    assert_round(&waiter);
-    assert_false(waiter.acquire.woken);
-}
-
 /* ---- nodes that come and go ---- */
 
 static void a_node_that_is_back_is_watched_again(void **state)
@@ -380,7 +367,7 @@ static void when_too_few_are_left_it_is_polled(void **state)
     assert_round(&waiter);
 }
 
-/* ---- the end of patience ---- */
+/* ---- the end of the wait ---- */
 
 static void the_wait_ends_when_its_time_is_up(void **state)
 {
@@ -408,26 +395,6 @@ static void a_cancelled_waiter_has_nothing_to_undo(void **state)
     assert_nothing(&waiter);
 }
 
-/* ---- who waits is to be seen ---- */
-
-static void whoever_has_waited_for_a_second_is_shown_and_again_every_ten(void **state)
-{
-    struct rl_acquire_config config = waiting_config(3);
-    struct attempt waiter;
-
-    (void)state;
-    start(&waiter, &config);
-    lose(&waiter);
-    show_all(&waiter, 6, YOU);
-    assert_int_equal(waiter.acquire.wake_at.us, at(1000).us);
-    tell(&waiter, RL_EVENT_TIMER, 1000);
-    assert_true(waiter.effects.present);
-    assert_waits(&waiter);
-    assert_int_equal(waiter.acquire.show_at.us, at(11000).us);
-    tell(&waiter, RL_EVENT_TIMER, 1001);
-    assert_false(waiter.effects.present);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,13 +418,11 @@ int main(void)
         cmocka_unit_test(one_node_that_cannot_tell_is_looked_at_every_other_second),
         cmocka_unit_test(nodes_that_do_not_answer_the_look_are_not_relied_upon),
         cmocka_unit_test(a_waiter_that_all_will_tell_looks_again_after_five_to_ten_seconds),
-        cmocka_unit_test(a_waiter_in_line_asks_instead_of_looking),
         cmocka_unit_test(a_node_that_is_back_is_watched_again),
         cmocka_unit_test(a_lost_node_is_looked_for_soon),
         cmocka_unit_test(when_too_few_are_left_it_is_polled),
         cmocka_unit_test(the_wait_ends_when_its_time_is_up),
         cmocka_unit_test(a_cancelled_waiter_has_nothing_to_undo),
-        cmocka_unit_test(whoever_has_waited_for_a_second_is_shown_and_again_every_ten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,15 +18,13 @@
 
 static const char *script_name(const struct rl_resp *item)
 {
-    static const struct rl_script *const scripts[] = {&rl_script_acquire,
-                                                      &rl_script_raise,
+    static const struct rl_script *const scripts[] = {&rl_script_raise,
                                                       &rl_script_extend,
                                                       &rl_script_release,
                                                       &rl_script_admit,
                                                       &rl_script_line,
-                                                      &rl_script_leave,
-                                                      &rl_script_present,
-                                                      &rl_script_acquire_fair,
+                                                      &rl_script_ask,
+                                                      &rl_script_hand_on,
                                                       &rl_script_search,
                                                       &rl_script_redisson_acquire,
                                                       &rl_script_redisson_share,
@@ -83,6 +81,7 @@ static struct rl_lock_command guarded(enum rl_command_kind kind)
 {
     struct rl_lock_command command = plain(kind);
 
+    command.lock_kind = &rl_kind_line;
     command.epoch = EPOCH;
     command.fence = 1700000000123456;
     command.not_after_us = 1700000000654321;
@@ -159,6 +158,7 @@ static void native_releases_are_used_where_a_node_has_them(void **state)
     assert_string_equal(words_of(&release, RL_FEATURE_DELIFEQ, false), "DELIFEQ lock me");
 }
 
+#define ORDER_KEY "redlock-line:{lock}:order"
 #define SIDE_KEYS "redlock-fence:{lock} redlock-guard:epoch redlock-guard:floor"
 
 static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
@@ -167,8 +167,9 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     struct rl_lock_command extend = guarded(RL_COMMAND_EXTEND), release = guarded(RL_COMMAND_RELEASE);
 
     (void)state;
-    assert_string_equal(words_of(&acquire, 0, false), "EVALSHA <acquire> 4 lock " SIDE_KEYS
-                                                      " me 5000 1700000000123456 " EPOCH " 1700000000654321");
+    assert_string_equal(words_of(&acquire, 0, false),
+                        "EVALSHA <ask> 5 lock " SIDE_KEYS " " ORDER_KEY " me 5000 1700000000123456 " EPOCH
+                        " 1700000000654321 ");
     assert_string_equal(words_of(&raise, 0, true),
                         "EVAL <raise> 4 lock " SIDE_KEYS " me 1700000000123456 " EPOCH);
     assert_string_equal(words_of(&extend, 0, false),
@@ -179,59 +180,31 @@ static void guarded_commands_carry_fence_epoch_and_not_after(void **state)
     extend.repair = true;
     assert_string_equal(words_of(&extend, 0, false),
                         "EVALSHA <extend> 2 lock redlock-guard:epoch me 5000 1 " EPOCH " 1700000000654321");
-    assert_string_equal(words_of(&release, 0, false), "EVALSHA <release> 1 lock me");
+    assert_string_equal(words_of(&release, 0, false),
+                        "EVALSHA <hand_on> 5 lock " ORDER_KEY " redlock-guard:epoch redlock-fence:{lock} "
+                        "redlock-guard:floor me");
     release.kind = RL_COMMAND_SEARCH;
     assert_string_equal(words_of(&release, 0, false), "EVALSHA <search> 1 redlock-guard:floor");
 }
 
-#define ID "0123456789abcdef0123456789abcdef"
-#define WHO "|host=web-3|pid=42"
-#define LINE_KEYS "redlock-line:{lock}:line redlock-line:{lock}:state redlock-line:{lock}:" ID
-
-static struct rl_place place_of_somebody(void)
-{
-    return (struct rl_place){.id = ID,
-                             .ticket = 1700000000000001,
-                             .lease_ms = 3000,
-                             .grace_ms = 200,
-                             .who = WHO,
-                             .who_length = sizeof WHO - 1,
-                             .count = 7};
-}
-
-static void a_fair_acquire_carries_the_place_as_well(void **state)
+static void a_caller_in_line_says_where_it_stands(void **state)
 {
     struct rl_lock_command acquire = guarded(RL_COMMAND_ACQUIRE);
-    struct rl_place place = place_of_somebody();
+    struct rl_place place = {.ticket = 1700000000000001, .lease_ms = 3000, .channel = "redlock:me"};
 
     (void)state;
-    acquire.lock_kind = &rl_kind_fair;
     acquire.place = &place;
-    assert_string_equal(words_of(&acquire, 0, false),
-                        "EVALSHA <acquire_fair> 7 lock " SIDE_KEYS " " LINE_KEYS
-                        " me 5000 1700000000123456 " EPOCH " 1700000000654321 " ID
-                        " 1700000000000001 3000 200 " WHO " 0");
     place.settled = true;
-    assert_string_equal(words_of(&acquire, 0, true) + strlen("EVAL <acquire_fair> 7 lock " SIDE_KEYS " "),
-                        LINE_KEYS " me 5000 1700000000123456 " EPOCH " 1700000000654321 " ID
-                                  " 1700000000000001 3000 200 " WHO " 1");
+    assert_string_equal(words_of(&acquire, 0, true),
+                        "EVAL <ask> 5 lock " SIDE_KEYS " " ORDER_KEY " me 5000 1700000000123456 " EPOCH
+                        " 1700000000654321 1700000000000001 1 3000 redlock:me");
 }
 
-static void waiters_come_go_and_are_looked_at(void **state)
+static void waiters_are_looked_at(void **state)
 {
-    struct rl_lock_command leave = plain(RL_COMMAND_LEAVE), present = plain(RL_COMMAND_PRESENT);
     struct rl_lock_command line = plain(RL_COMMAND_LINE);
-    struct rl_place place = place_of_somebody();
 
     (void)state;
-    leave.place = present.place = &place;
-    assert_string_equal(words_of(&leave, 0, false), "EVALSHA <leave> 3 " LINE_KEYS " " ID);
-    assert_string_equal(words_of(&present, 0, false),
-                        "EVALSHA <present> 2 redlock-line:{lock}:waiting redlock-line:{lock}:" ID " " ID
-                        " 3000 1700000000000001 7 " WHO);
-    place.leaving = true;
-    assert_string_equal(words_of(&present, 0, true),
-                        "EVAL <present> 2 redlock-line:{lock}:waiting redlock-line:{lock}:" ID " " ID " 0");
     assert_string_equal(words_of(&line, 0, false),
                         "EVALSHA <line> 2 redlock-line:{lock}:line redlock-line:{lock}:waiting 32");
 }
@@ -245,8 +218,8 @@ static void an_acquire_can_be_followed_by_the_question_which_master_it_was(void 
     acquire.prove = true;
     assert_int_equal(rl_lock_command_replies(&acquire), 2);
     assert_string_equal(words_of(&acquire, 0, false),
-                        "EVALSHA <acquire> 4 lock " SIDE_KEYS " me 5000 1700000000123456 " EPOCH
-                        " 1700000000654321 ; INFO replication");
+                        "EVALSHA <ask> 5 lock " SIDE_KEYS " " ORDER_KEY " me 5000 1700000000123456 " EPOCH
+                        " 1700000000654321  ; INFO replication");
 }
 
 static bool same_master(const char *bytes)
@@ -274,7 +247,7 @@ static void only_the_master_that_was_greeted_has_voted(void **state)
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct expected {
-    int kind; /* enum rl_command_kind, PLAIN or FAIR */
+    int kind; /* enum rl_command_kind, or PLAIN */
     const char *bytes;
     enum rl_reading reading;
     enum rl_verdict verdict;
@@ -287,7 +260,6 @@ struct expected {
 
 #define ACQ RL_COMMAND_ACQUIRE
 #define PLAIN 99  /* an acquire in plain mode */
-#define FAIR 98   /* an acquire of the fair kind */
 #define NOBODY 97 /* a peek of no lock */
 #define EXT RL_COMMAND_EXTEND
 #define REL RL_COMMAND_RELEASE
@@ -295,8 +267,6 @@ struct expected {
 #define PEEK RL_COMMAND_PEEK
 #define WATCH RL_COMMAND_WATCH
 #define LINE RL_COMMAND_LINE
-#define LEAVE RL_COMMAND_LEAVE
-#define PRESENT RL_COMMAND_PRESENT
 #define SEARCH RL_COMMAND_SEARCH
 #define ANSWER RL_READING_ANSWER
 
@@ -343,24 +313,18 @@ static const struct expected replies[] = {
     {ACQ, "*0\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "*1\r\n:1\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {ACQ, "%1\r\n:1\r\n:2\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
-    /* fair acquire */
-    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n", ANSWER, RL_DENIED,
+    /* of one in line */
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n:1698\r\n", ANSWER, RL_DENIED,
      RL_CAUSE_NONE, 99, 4200, 1700, "you"},
-    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n", ANSWER, RL_FAILED,
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
-    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n", ANSWER, RL_FAILED,
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
-    {FAIR, "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n", ANSWER, RL_FAILED,
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*6\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0,
      -2, 1700, NULL},
     /* those who wait */
-    {LEAVE, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
-    {LEAVE, ":0\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, -2, 0, NULL},
-    {LEAVE, "-NOSCRIPT no\r\n", RL_READING_NO_SCRIPT, RL_FAILED, RL_CAUSE_ERROR, 0, -2, 0, NULL},
-    {PRESENT, ":1700\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 1700, NULL},
-    {PRESENT, ":1\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
-    {PRESENT, "*0\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {LINE, "*5\r\n:1700\r\n:1\r\n*2\r\n:9\r\n$1\r\nx\r\n:0\r\n*0\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0,
      -2, 1700, NULL},
     {LINE, ":1\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
@@ -429,11 +393,11 @@ static const struct expected replies[] = {
 /* As much of a command as its reply is read by. */
 static struct rl_lock_command asked(int kind)
 {
-    return (struct rl_lock_command){.kind = kind == PLAIN || kind == FAIR ? RL_COMMAND_ACQUIRE
-                                            : kind == NOBODY              ? RL_COMMAND_PEEK
-                                                                          : (enum rl_command_kind)kind,
+    return (struct rl_lock_command){.kind = kind == PLAIN    ? RL_COMMAND_ACQUIRE
+                                            : kind == NOBODY ? RL_COMMAND_PEEK
+                                                             : (enum rl_command_kind)kind,
                                     .nameless = kind == NOBODY,
-                                    .lock_kind = kind == FAIR ? &rl_kind_fair : &rl_kind_exclusive,
+                                    .lock_kind = kind == PLAIN ? &rl_kind_exclusive : &rl_kind_line,
                                     .epoch = kind == PLAIN ? NULL : EPOCH,
                                     .fence = 77};
 }
@@ -509,21 +473,19 @@ static void holders_are_told_apart_by_their_owner_values(void **state)
     assert_true(watched("$0\r\n\r\n+OK\r\n:-2\r\n").holder == 0);
 }
 
-static void a_fair_denial_tells_the_place_and_the_ticket(void **state)
+static void a_denial_in_line_tells_the_place_and_the_tickets(void **state)
 {
-    static const char held[] = "*7\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n";
+    static const char held[] = "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:1699\r\n:1698\r\n";
     static const char ordinary[] = "*5\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n";
     struct rl_lock_command command = asked(ACQ);
     struct rl_lock_reply reply;
 
     (void)state;
     rl_lock_reply_read(&command, held, sizeof held - 1, &reply);
-    assert_int_equal(reply.answer.cause, RL_CAUSE_PROTOCOL); /* no other kind has a line */
-    command.lock_kind = &rl_kind_fair;
-    rl_lock_reply_read(&command, held, sizeof held - 1, &reply);
     assert_int_equal(reply.answer.verdict, RL_DENIED);
     assert_int_equal(reply.answer.rank, 2);
     assert_int_equal(reply.answer.ticket, 1699);
+    assert_int_equal(reply.answer.holder_ticket, 1698);
     rl_lock_reply_read(&command, ordinary, sizeof ordinary - 1, &reply);
     assert_int_equal(reply.answer.verdict, RL_DENIED);
     assert_int_equal(reply.answer.rank, 0);
@@ -531,26 +493,18 @@ static void a_fair_denial_tells_the_place_and_the_ticket(void **state)
 }
 
 /* Whatever it reads, a verdict says so and every pointer is inside the reply or static words. */
-static void check_reply_of(const struct rl_kind *lock_kind, const char *bytes, size_t length,
-                           enum rl_command_kind kind)
+static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
 {
     struct rl_lock_command command = asked(kind);
     struct rl_lock_reply reply;
     enum rl_reading reading;
 
-    command.lock_kind = lock_kind;
     reading = rl_lock_reply_read(&command, bytes, length, &reply);
     assert_in_range(reading, RL_READING_ANSWER, RL_READING_NO_COMMAND);
     assert_in_range(reply.answer.verdict, RL_GRANTED, RL_FAILED);
     assert_in_range(reply.answer.cause, RL_CAUSE_NONE, RL_CAUSE_BROKEN);
     if (reply.owner != NULL && reply.owner != rl_foreign_owner)
         assert_true(reply.owner >= bytes && reply.owner + reply.owner_length <= bytes + length);
-}
-
-static void check_reply(const char *bytes, size_t length, enum rl_command_kind kind)
-{
-    check_reply_of(&rl_kind_exclusive, bytes, length, kind);
-    check_reply_of(&rl_kind_fair, bytes, length, kind);
 }
 
 static void changed_replies_are_read_without_harm(void **state)
@@ -601,14 +555,14 @@ int main(void)
         cmocka_unit_test(a_node_that_only_readers_have_is_free_to_a_reader),
         cmocka_unit_test(native_releases_are_used_where_a_node_has_them),
         cmocka_unit_test(guarded_commands_carry_fence_epoch_and_not_after),
-        cmocka_unit_test(a_fair_acquire_carries_the_place_as_well),
-        cmocka_unit_test(waiters_come_go_and_are_looked_at),
+        cmocka_unit_test(a_caller_in_line_says_where_it_stands),
+        cmocka_unit_test(waiters_are_looked_at),
         cmocka_unit_test(an_acquire_can_be_followed_by_the_question_which_master_it_was),
         cmocka_unit_test(only_the_master_that_was_greeted_has_voted),
         cmocka_unit_test(every_reply_has_its_meaning),
         cmocka_unit_test(a_node_is_armed_when_it_said_so_and_not_else),
         cmocka_unit_test(holders_are_told_apart_by_their_owner_values),
-        cmocka_unit_test(a_fair_denial_tells_the_place_and_the_ticket),
+        cmocka_unit_test(a_denial_in_line_tells_the_place_and_the_tickets),
         cmocka_unit_test(changed_replies_are_read_without_harm),
         cmocka_unit_test(random_bytes_are_read_without_harm),
     };

@@ -474,19 +474,51 @@ static void the_earlier_ticket_keeps_what_it_has(void **state)
     assert_won(&story, 200);
 }
 
-static void one_that_has_a_quorum_needs_nobody_to_give_way(void **state)
+/* Somebody has the lock, and should have it on all nodes: a lone vote is given back, and the place is kept. */
+static void yield_lone_vote(struct story *story)
 {
     const struct rl_answer others[] = {lined(1, 88, TICKET - 1), lined(1, 88, TICKET - 1),
                                        lined(1, 88, TICKET - 1), lined(1, 99, TICKET - 1)};
+
+    stand_everywhere(story, 5);
+    handed(story, 0, 500, 499, 200);
+    look(story, 510, others, 4);
+    assert_int_equal(story->effects.release, 0);
+    assert_int_equal(story->effects.acquire, rl_node_set_one(0));
+    assert_true(story->stand.nodes[0].yields);
+}
+
+static void a_lone_vote_is_given_back_when_another_one_has_a_quorum(void **state)
+{
+    struct rl_answer free = lined(1, 0, 0);
     struct story story;
 
     (void)state;
-    stand_everywhere(&story, 5);
-    handed(&story, 0, 500, 499, 200);
-    look(&story, 510, others, 4);
-    look(&story, 520, others, 4);
-    assert_int_equal(story.effects.release, 0);
+    yield_lone_vote(&story);
+    free.ttl_left_ms = -1;
+    answer(&story, 0, 511, free);
     assert_int_equal(story.effects.acquire, 0);
+    assert_true(story.stand.nodes[0].yields); /* the next question says so, too */
+    handed(&story, 1, 600, 599, 201);
+    timer(&story);
+    assert_int_equal(story.effects.acquire, rl_node_set_one(0));
+    assert_false(story.stand.nodes[0].yields);
+}
+
+static void a_vote_that_is_being_given_back_counts_no_more(void **state)
+{
+    struct story story;
+
+    (void)state;
+    yield_lone_vote(&story);
+    step(&story,
+         (struct rl_event){.kind = RL_EVENT_ANSWER,
+                           .now = at(511),
+                           .node = 0,
+                           .question = story.stand.question - 1,
+                           .sent = at(505),
+                           .answer = {.verdict = RL_GRANTED, .fence = 200, .node_us = node_time(506)}});
+    assert_int_equal(rl_stand_nodes(&story.stand, RL_STAND_HAS), 0);
 }
 
 /* ---- keeping the place ---- */
@@ -813,7 +845,8 @@ int main(void)
         cmocka_unit_test(a_split_that_is_over_is_forgotten),
         cmocka_unit_test(what_was_given_back_counts_no_more),
         cmocka_unit_test(the_earlier_ticket_keeps_what_it_has),
-        cmocka_unit_test(one_that_has_a_quorum_needs_nobody_to_give_way),
+        cmocka_unit_test(a_lone_vote_is_given_back_when_another_one_has_a_quorum),
+        cmocka_unit_test(a_vote_that_is_being_given_back_counts_no_more),
         cmocka_unit_test(asking_again_keeps_the_place),
         cmocka_unit_test(those_near_the_front_ask_when_the_lock_expires),
         cmocka_unit_test(those_near_the_front_watch_a_lock_that_is_held_for_long),

@@ -25,7 +25,7 @@ end
 local floor = redis.call('GET', KEYS[2])
 local floor_before = floor
 local terms_before = redis.call('GET', KEYS[3])
--- The largest number that has a next one; see acquire.lua. A floor beyond it is none of ours, and is to be told anew.
+-- The largest number that has a next one; see parts/fit.lua. A floor beyond it is none of ours, and is to be told anew.
 local fence_max = 9007199254740990
 local known_floor = tonumber(floor or '')
 if not (known_floor and known_floor >= 0 and known_floor < fence_max) then

@@ -1,13 +1,20 @@
--- One vote of a guarded node for a caller that is ready to wait: as acquire.lua, but a caller that cannot have the lock stands in the line that
--- the node keeps, and hears of it when the lock is handed to it (parts/hand_on.lua). The line decides who is given the lock
--- next, never who has it: that is still the ordinary majority.
+-- One vote of a guarded node: takes the lock if the node is fit to vote, the lock is free and nobody is before the caller, and numbers the
+-- grant. A caller that is ready to wait and cannot have the lock stands in the line that the node keeps, and hears of it when the lock is handed
+-- to it (parts/hand_on.lua). The line decides who is given the lock next, never who has it: that is the ordinary majority.
 -- KEYS[1] lock  KEYS[2] fence  KEYS[3] epoch  KEYS[4] floor  KEYS[5] order: see parts/order.lua; the keys of the line begin like it
--- ARGV[1..5] as in acquire.lua  ARGV[6] '': the caller does not wait; else "ticket settled lease channel": the order in which it came
--- (us), 1 when a quorum has taken it in with that ticket, how long it is believed to be there unless it asks again (ms), and
+-- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] proposed fence  ARGV[4] epoch record the client knows, up to its id
+-- ARGV[5] not after, in node time (us)  ARGV[6] '': the caller does not wait; else "ticket settled lease channel": the order in which it came
+-- (us), 1 when a quorum has taken it in with that ticket, plus 2 when it wants to stand in line without this node's vote, for somebody else
+-- has the lock, how long it is believed to be there unless it asks again (ms), and
 -- where to tell it that it has the lock; no channel: it cannot be told, and asks now and then.
--- Answers as acquire.lua, but to one that stands in line
+-- Answers  now (us)                        granted, with exactly the proposed fence
+--          {1, now, fence}                 granted, with another fence
+--          {0, now, fence, pttl, owner}    held, and it does not stand in line
 --          {0, now, fence, pttl, owner, place, ticket, ticket of the owner}    place from 1; its own ticket that counts here; 0 not known
--- An owner that has the lock here already is granted it again, with the number that it has, for its whole ttl.
+--          {-3, now}                       epoch: this node is not what the client takes it for
+--          {-4, now}                       late
+-- An owner that has the lock here already is granted it again, with the number that it has, for its whole ttl: where there is a line.
+-- Globals are looked up once, and texts become numbers by adding 0: this runs for every lock, and each costs a little.
 local call, keys, args = redis.call, KEYS, ARGV
 local lock, fence_key, floor_key, order_key = keys[1], keys[2], keys[4], keys[5]
 local owner, ttl, text, record, not_after, place = args[1], args[2], args[3], args[4], args[5], args[6]

@@ -10,7 +10,7 @@ from suite.checks import Failed, expect, until
 
 FINISH_S = 120
 FREE = ("free", "granted")  # what a node says that the holder is not on
-MODES = {"plain": ["--plain"], "guarded": [], "fair": ["--kind", "fair"],  # fair is a kind of lock, in guarded mode
+MODES = {"plain": ["--plain"], "guarded": [],
          "redisson": ["--format", "redisson"]}  # a format of locks, in plain mode
 
 
@@ -80,9 +80,8 @@ class Redlock:
         self.environment |= {"REDLOCK_NODES": fleet.urls(), "HOME": folder, "XDG_CONFIG_HOME": folder, "LC_ALL": "C.UTF-8"}
 
     def words(self, verb, *words):
-        """The command line; extend, release and status know no kind."""
-        options = MODES[self.mode] if verb in ("run", "acquire") or self.mode != "fair" else []
-        return [self.program, verb, *options, *(["--prefix", self.prefix] if self.prefix else []), *words]
+        """The command line."""
+        return [self.program, verb, *MODES[self.mode], *(["--prefix", self.prefix] if self.prefix else []), *words]
 
     def run(self, verb, *words, owner=None):
         """Runs it to its end: exit code, stdout, stderr."""

@@ -11,7 +11,7 @@ from suite.checks import Failed, Unavailable
 from suite.command import Redlock
 from suite.nodes import Fleet
 
-SERVED_MODES = ("plain", "guarded", "fair")
+SERVED_MODES = ("plain", "guarded")
 TESTS_S = 1800
 NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "integration/idle_guarded",
             "integration/wrong_server", "cli/config"}
@@ -22,8 +22,8 @@ NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "i
 SELECTION = {
     *(f"integration/{name}" for name in (
         "barrier", "counter_guarded", "examine_guarded", "exclusion", "exclusion_guarded", "fair", "follow_guarded", "guard", "hand_on_scripts",
-        "init", "inspect_guarded", "line_scripts", "listing", "listing_guarded", "many", "many_scripts", "model_node", "model_tracking", "queue",
-        "redisson", "scripts", "tls", "unusable_node", "update", "waiting", "waiting_guarded", "waiting_scripts")),
+        "init", "inspect_guarded", "listing", "listing_guarded", "many", "many_scripts", "model_node", "model_tracking", "queue",
+        "queue_guarded", "redisson", "scripts", "tls", "unusable_node", "update", "waiting", "waiting_guarded", "waiting_scripts")),
     *(f"cli/{name}" for name in (
         "acl", "barrier", "doctor", "elect", "exit_codes", "fair", "findings", "guard", "legacy", "once", "owners", "redisson", "remedies",
         "scripting", "status", "update", "waiting")),

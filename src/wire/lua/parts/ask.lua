@@ -3,20 +3,24 @@
 if kept_order or (place ~= '' and holder) then
     local random = string.sub(owner, 1, 32)
     -- include order.lua
-    -- include number.lua
     -- include hand_on.lua
-    local ticket, settled, lease, channel = string.match(place, '^(%d+) ([01]) (%d+) (%S*)$')
+    local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
+    local yields = settled == '2' or settled == '3'
+    if holder == owner and yields then
+        call('DEL', lock)
+        holder = nil
+    end
     if holder == owner then
         -- It has been heard of: this confirms what it was handed.
         if call('PTTL', lock) < ttl + 0 then
             call('PEXPIRE', lock, ttl)
         end
         order.write(ticket or '0', random, 0)
-        local fence = known
-        if not last or fence < floor then
-            fence = choose_number(text + 0)
-            store_number(fence)
+        if last and known >= floor then
+            return {1, now, known}
         end
+        -- include number.lua
+        -- include store.lua
         return {1, now, fence}
     end
     -- What is there may be of another type, which is no concern of the line: the vote below says so.
@@ -27,7 +31,7 @@ if kept_order or (place ~= '' and holder) then
             -- that all nodes are to go by.
             local before = call('ZSCORE', base .. 'waiters', random)
             local number = ticket + 0
-            if settled == '0' then
+            if settled == '0' or settled == '2' then
                 if before then
                     number = math.max(number, before + 0)
                 elseif number <= order.high - 2000 then
@@ -46,7 +50,9 @@ if kept_order or (place ~= '' and holder) then
             call('SET', base .. random, string.format('%.0f %s %s %s\n', now, text, ttl, channel) .. record .. '\n' .. owner, 'PX', lease)
         end
         local left
-        if not holder then
+        if yields and not holder then
+            left = -1
+        elseif not holder then
             local fence, ms
             holder, fence, ms = hand_on()
             if holder == owner then

@@ -40,7 +40,6 @@ if epoch and floor and floor >= 0 and floor < 9007199254740990 and known and kno
     local time = call('TIME')
     local now = time[1] * 1000000 + time[2]
     local stored = known > floor and known or floor
-    -- include number.lua
     -- include hand_on.lua
     given = hand_on()
 end

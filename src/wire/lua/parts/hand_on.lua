@@ -1,5 +1,5 @@
--- Hands the lock on to the first in line that hears of it. Wants call, now, epoch, number.lua, lock, base (what the keys of the line
--- begin with), order (what order.lua has read) and owner (of the caller; its random part is `random`).
+-- Hands the lock on to the first in line that hears of it. Wants call, now, epoch, lock, what number.lua and store.lua want, base (what the keys of
+-- the line begin with), order (what order.lua has read) and owner (of the caller; its random part is `random`).
 -- A waiter whose record ended is gone, and so is one that PUBLISH does not reach: it is passed over at once. A waiter that knows another
 -- epoch of this node must not be given anything by it. Any waiter may have been stopped: it gets the lock for a second, and has to ask for the
 -- rest. When one that wants no more than that has been heard of just now, nothing else is remembered; else, when it lets its time pass, those
@@ -24,7 +24,7 @@ local function hand_on()
         local record = call('GET', base .. id)
         local asked, text, ttl, channel, known_epoch, waiter = string.match(record or '', '^(%d+) (%d+) (%d+) (%S*)\n([^\n]*)\n(.*)$')
         if asked and known_epoch ~= '' and string.sub(epoch, 1, #known_epoch) == known_epoch and (id == random or asked + 0 >= since) then
-            local fence = choose_number(text + 0)
+            -- include number.lua
             local brief = id ~= random and (ttl + 0 > 1000 or now - asked > 250000 or channel == '')
             local ms = brief and ttl + 0 > 1000 and '1000' or ttl
             local heard = 1
@@ -41,7 +41,7 @@ local function hand_on()
                 end
             end
             if heard > 0 then
-                store_number(fence)
+                -- include store.lua
                 call('SET', lock, waiter, 'PX', ms)
                 call('DEL', base .. id)
                 if brief then
