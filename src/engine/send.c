@@ -211,15 +211,17 @@ static bool send_alone(struct rl_session *session, const redlock_lock *lock, str
     return true;
 }
 
-/* Rule: a key is never shortened. So the longest that was asked for counts, by the slowest clock that a node may have. */
+/* Rule: a key is never shortened. So the longest that was asked for counts, by the slowest clock that a node may have, from the last moment at
+ * which the question may be carried out. */
 static void note_key(redlock_lock *lock, enum rl_command_kind kind)
 {
     struct rl_span ttl = rl_span_ms(lock->ttl_ms);
     struct rl_span slow = rl_validity_drift(ttl, lock->engine->config.drift_ppm);
 
     if (kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND)
-        lock->kept_until =
-            rl_time_max(lock->kept_until, rl_time_add(lock->engine->now, rl_span_add(ttl, slow)));
+        lock->kept_until = rl_time_max(
+            lock->kept_until, rl_time_add(rl_time_add(lock->engine->now, lock->engine->config.node_timeout),
+                                          rl_span_add(ttl, slow)));
 }
 
 struct rl_examine_command rl_send_examine_command(const redlock_lock *lock)
