@@ -365,17 +365,19 @@ static void extend(struct sim_world *world, struct sim_worker *worker)
 /* What the application does with a lock that it has. */
 static void use_lock(struct sim_world *world, struct sim_worker *worker)
 {
+    struct rl_time now = {now_of(sim_client_of(world, worker))};
+
     if (world->stopping) {
         give_back(world, worker);
-    } else if (now_of(sim_client_of(world, worker)) < worker->give_back_us) {
+    } else if (now.us < worker->give_back_us) {
         extend(world, worker);
     } else if ((worker->lock->thread != NULL || worker->lock->lease.config.renew_every.us == 0) &&
                sim_chance(world, 5)) {
         world->stats.abandoned++;
         worker->alive = false; /* its thread ended, nobody will give it back */
         worker->act_us = INT64_MAX;
-    } else if (sim_chance(world, 5)) {
-        hand_on(world, worker);
+    } else if (sim_chance(world, 5) && rl_lease_held(&worker->lock->lease, now)) {
+        hand_on(world, worker); /* not what is over: its release is on its way */
     } else {
         give_back(world, worker);
     }
