@@ -7,8 +7,12 @@ nodes=$PWD
 unset REDLOCK_NODES # it would count before the configuration below
 export XDG_CONFIG_HOME="$nodes/config"
 
+node_runs() { [ -e "$nodes/$1.pid" ] && kill -0 "$(cat "$nodes/$1.pid")" 2>/dev/null; }
+
+# start_node NUMBER...: those that do not run. A second server would take the first one's socket, and nobody could stop that one any more.
 start_node() {
     for number; do
+        ! node_runs "$number" || continue
         redis-server --port 0 --unixsocket "$nodes/$number.sock" --pidfile "$nodes/$number.pid" --dir "$nodes" \
             --logfile "$nodes/$number.log" --save '' --daemonize yes >/dev/null
         until redis-cli -s "$nodes/$number.sock" PING >/dev/null 2>&1; do sleep 0.1; done
@@ -23,7 +27,15 @@ signal_node() {
         kill "-$signal" "$(cat "$nodes/$number.pid")"
     done
 }
-kill_node() { signal_node KILL "$@"; }
+
+# kill_node NUMBER...: it returns when they have ended, so that they can be started again.
+kill_node() {
+    signal_node KILL "$@"
+    for number; do
+        while node_runs "$number"; do sleep 0.1; done
+        rm -f "$nodes/$number.pid"
+    done
+}
 freeze_node() { signal_node STOP "$@"; }
 thaw_node() { signal_node CONT "$@"; }
 
@@ -43,5 +55,9 @@ for number in 1 2 3 4 5; do
     echo "node = unix://$nodes/$number.sock"
 done >"$XDG_CONFIG_HOME/redlock/redlock.conf"
 printf 'ttl = 2s\nmax_ttl = 3s\n' >>"$XDG_CONFIG_HOME/redlock/redlock.conf"
-start_node 1 2 3 4 5
-redlock init --yes
+if node_runs 1 || node_runs 2 || node_runs 3 || node_runs 4 || node_runs 5; then
+    echo "five-nodes.sh: nodes run in $nodes already, and are used as they are; stop_nodes ends them" >&2
+else
+    start_node 1 2 3 4 5
+    redlock init --yes
+fi

@@ -111,13 +111,36 @@ json_t *cli_busy_json(const char *name, const redlock_report *report)
     return object;
 }
 
-static void say_force(const char *name, const char *id)
+/* Where Redisson's format is not ours, and could be asked for. */
+static bool may_be_redisson(const struct cli_config *config)
 {
-    char quoted[4 * sizeof((redlock_holder *)NULL)->id + 8], option[sizeof quoted + 8];
+    return !config->redisson && !cli_suggest_repeats_format() && (config->plain || !config->mode_given);
+}
 
-    cli_text_quote(id, quoted, sizeof quoted);
-    snprintf(option, sizeof option, "--id %s", quoted);
-    cli_output_hint("force", "%s", cli_suggest("break", name, option, NULL).text);
+bool cli_busy_suggest_force(const struct cli_session *session, const char *name, const redlock_holder *holder,
+                            struct cli_busy_force *force)
+{
+    char quoted[4 * sizeof holder->id + 8], option[sizeof quoted + 8];
+
+    if (!cli_holder_is_of_other_format(holder)) {
+        cli_text_quote(holder->id, quoted, sizeof quoted);
+        snprintf(option, sizeof option, "--id %s", quoted);
+        *force = (struct cli_busy_force){"force", cli_suggest("break", name, option, NULL), ""};
+        return true;
+    }
+    if (!may_be_redisson(&session->config))
+        return false;
+    *force = (struct cli_busy_force){"or", cli_suggest("status", name, "--format redisson", NULL),
+                                     " # if it is a lock of Redisson's"};
+    return true;
+}
+
+static void say_force(const struct cli_session *session, const char *name, const redlock_holder *holder)
+{
+    struct cli_busy_force force;
+
+    if (cli_busy_suggest_force(session, name, holder, &force))
+        cli_output_hint(force.label, "%s%s", force.command.text, force.remark);
 }
 
 /* The round that was lost stopped at the first nodes that said no; whose keys are where is asked anew. False when they cannot
@@ -157,6 +180,6 @@ int cli_busy_say(const struct cli_session *session, const char *name, const redl
     if (now.holder.broken)
         cli_output_hint("broken", CLI_HOLDER_BROKEN);
     else if (now.holder.id[0] != '\0' && (!seen || held))
-        say_force(name, now.holder.id);
+        say_force(session, name, &now.holder);
     return code;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/busy.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/exits.h"
@@ -30,14 +31,32 @@ static int refuse_unheld(const char *name, const char *id, const redlock_report 
 {
     char holder[400];
 
-    cli_output_fail_with(json_pack("{s:o, s:o}", "name", cli_output_string(name), "holder",
-                                   cli_output_holder(&report->holder)),
+    cli_output_fail_with(json_pack("{s:o, s:o, s:b, s:i}", "name", cli_output_string(name), "holder",
+                                   cli_output_holder(&report->holder), "broken", 0, "broken_on", 0),
                          CLI_EXIT_LOST, "%s is not held by %s: nothing was changed", name, id);
     if (report->holder.id[0] != '\0') {
         cli_holder_describe_since(&report->holder, holder, sizeof holder);
         cli_output_hint("holder", "%s, id %s", holder, report->holder.id);
     }
     cli_output_hint("see", "%s", cli_suggest("status", name, NULL, NULL).text);
+    return CLI_EXIT_LOST;
+}
+
+/* The nodes were told to end it, and none had it: it ended meanwhile, or what they have is no lock of this format. */
+static int refuse_unbroken(const struct cli_session *session, const char *name, const char *id)
+{
+    redlock_report now = cli_session_second_report(session);
+    redlock_result result = redlock_inspect(session->client, name, 0, &now);
+    struct cli_busy_force other;
+
+    if (result != REDLOCK_OK || !cli_holder_is_of_other_format(&now.holder))
+        return refuse_unheld(name, id, &now);
+    cli_output_fail_with(json_pack("{s:o, s:o, s:b, s:i}", "name", cli_output_string(name), "holder",
+                                   cli_output_holder(&now.holder), "broken", 0, "broken_on", 0),
+                         CLI_EXIT_LOST,
+                         "nothing was broken: %s is another program's key and no lock of this format", name);
+    if (cli_busy_suggest_force(session, name, &now.holder, &other))
+        cli_output_hint("see", "%s%s", other.command.text, other.remark);
     return CLI_EXIT_LOST;
 }
 
@@ -134,6 +153,8 @@ static int break_hold(const struct cli_session *session, const struct cli_option
                                "more than one owner has the id %s: give its whole owner value", spec.id);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(session, spec.name, &report);
+    if (report.granted == 0)
+        return refuse_unbroken(session, spec.name, spec.id);
     return say_done(session, options, &report);
 }
 

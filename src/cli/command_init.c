@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/suggest.h"
+#include "cli/text.h"
 
 static const char *words_of(const redlock_node_report *node)
 {
@@ -108,7 +109,7 @@ static int admit(const struct cli_session *session, bool force)
         cli_output_answer(json_pack("{s:s, s:i, s:o}", "result", "ok", "admitted", (int)report.granted,
                                     "nodes", cli_output_nodes(&report)));
     else
-        cli_output_note("%u of %u nodes may vote", report.granted, report.node_count);
+        cli_output_note("%u of %s may vote", report.granted, cli_text_nodes(report.node_count).text);
     name_left(&report);
     return CLI_EXIT_OK;
 }

@@ -15,7 +15,6 @@
 #include "cli/output.h"
 #include "cli/owners.h"
 #include "cli/session.h"
-#include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
 
@@ -122,11 +121,12 @@ static void print_owners(const struct cli_owners *owners, uint32_t first)
 }
 
 /* shown: the name as a terminal may have it. */
-static void print_holder(const char *name, const char *shown, const redlock_report *report,
+static void print_holder(const struct subject *subject, const char *shown, const redlock_report *report,
                          const struct cli_owners *owners)
 {
     const redlock_holder *holder = &report->holder;
-    char words[512], clean[512], option[520];
+    char words[512], clean[512];
+    struct cli_busy_force force;
     int64_t now = cli_clock_wall();
 
     cli_holder_describe(holder, words, sizeof words);
@@ -144,11 +144,8 @@ static void print_holder(const char *name, const char *shown, const redlock_repo
         printf("  id      %s\n", clean);
     if (holder->broken)
         printf("  broken  %s\n", CLI_HOLDER_BROKEN);
-    else if (clean[0] != '\0') {
-        cli_text_quote(clean, words, sizeof words);
-        snprintf(option, sizeof option, "--id %.500s", words);
-        printf("  force   %s\n", cli_suggest("break", name, option, NULL).text);
-    }
+    else if (clean[0] != '\0' && cli_busy_suggest_force(subject->session, subject->name, holder, &force))
+        printf("  %-7s %s%s\n", force.label, force.command.text, force.remark);
     print_owners(owners, 1);
 }
 
@@ -186,7 +183,7 @@ static void print_words(const struct subject *subject, const redlock_report *rep
         cli_text_clean(subject->name, clean, sizeof clean);
         cli_owners_read(&owners, report);
         if (owners.possession == CLI_POSSESSION_HELD)
-            print_holder(subject->name, clean, report, &owners);
+            print_holder(subject, clean, report, &owners);
         else if (report->result == REDLOCK_OK || owners.count > 0)
             print_unheld(clean, report, &owners);
         cli_waiters_print(report);

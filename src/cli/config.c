@@ -88,8 +88,13 @@ static int read_file(const char *path, bool named, struct cli_config *config)
 
     if (stream == NULL && !named && (errno == ENOENT || errno == ENOTDIR))
         return 0;
-    if (stream == NULL)
-        return cli_output_fail(CLI_EXIT_CONFIG, "%s: %s", path, strerror(errno));
+    if (stream == NULL) {
+        cli_output_fail(CLI_EXIT_CONFIG, "%s: %s", path, strerror(errno));
+        if (named)
+            cli_output_hint("fix",
+                            "name a file that you may read, with lines such as: node = redis://host:6379");
+        return CLI_EXIT_CONFIG;
+    }
     code = read_stream(path, stream, config);
     fclose(stream);
     return code;
@@ -174,18 +179,33 @@ static int read_named_file(const char *path, struct cli_config *config)
     return code;
 }
 
-static int read_users_file(struct cli_config *config)
+/* False: this user has none. */
+static bool find_users_file(char path[PATH_MAX])
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    char path[PATH_MAX];
 
     if (base != NULL && *base == '/')
-        snprintf(path, sizeof path, "%s/redlock/redlock.conf", base);
+        snprintf(path, PATH_MAX, "%s/redlock/redlock.conf", base);
     else if (home != NULL && *home == '/')
-        snprintf(path, sizeof path, "%s/.config/redlock/redlock.conf", home);
+        snprintf(path, PATH_MAX, "%s/.config/redlock/redlock.conf", home);
     else
-        return 0;
-    return read_file(path, false, config);
+        return false;
+    return true;
+}
+
+void cli_config_suggest_nodes(void)
+{
+    char path[PATH_MAX];
+
+    cli_output_hint("fix", "set REDLOCK_NODES, or write lines such as node = redis://host:6379 into %s",
+                    find_users_file(path) ? path : MACHINE_FILE);
+}
+
+static int read_users_file(struct cli_config *config)
+{
+    char path[PATH_MAX];
+
+    return find_users_file(path) ? read_file(path, false, config) : 0;
 }
 
 static int take_password(struct cli_config *config)

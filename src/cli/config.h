@@ -12,6 +12,9 @@
 int cli_config_load(const struct cli_options *options, struct cli_config *config);
 void cli_config_free(struct cli_config *config);
 
+/* Nothing names nodes: the line "fix" with where to name them. */
+void cli_config_suggest_nodes(void);
+
 /* The longest TTL there may be. */
 int64_t cli_config_max_ttl(const struct cli_config *config);
 

@@ -158,7 +158,8 @@ static void check_quarantine(struct cli_doctor *doctor, uint32_t node)
 {
     const redlock_node_report *report = &doctor->nodes[node].report;
     bool new_fleet = cli_failure_is_new_fleet(doctor->report), begun = has_begun(report);
-    struct cli_span left = cli_text_span(report->eligible_in_ms);
+    int64_t left_ms = cli_failure_quarantine_ms(report);
+    struct cli_span left = cli_text_span(left_ms);
     struct cli_finding *finding = cli_doctor_add(
         doctor, node, CLI_WEIGHT_WARNING, "quarantine",
         "it may have lost locks that are still held, so it does not vote until all of them have ended");
@@ -173,13 +174,12 @@ static void check_quarantine(struct cli_doctor *doctor, uint32_t node)
     else if (new_fleet)
         snprintf(finding->fix, sizeof finding->fix,
                  "%s # if this is a new fleet and nobody holds a lock yet; else, which takes %s: %s",
-                 cli_suggest("init", NULL, NULL, NULL).text, left.text,
-                 suggest_beginning(report->eligible_in_ms).text);
+                 cli_suggest("init", NULL, NULL, NULL).text, left.text, suggest_beginning(left_ms).text);
     else if (begun)
         snprintf(finding->fix, sizeof finding->fix, "wait %s", left.text);
     else
         snprintf(finding->fix, sizeof finding->fix, "%s # any lock that is asked for begins it; then wait %s",
-                 suggest_beginning(report->eligible_in_ms).text, left.text);
+                 suggest_beginning(left_ms).text, left.text);
 }
 
 /* The node is told to keep copies, and has none: it refuses to write, but its disk is well. */

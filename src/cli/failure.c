@@ -15,6 +15,8 @@
 #include "cli/suggest.h"
 #include "cli/text.h"
 
+enum { SAME_S = 5 }; /* what passes at most between a node's answer and our words */
+
 int cli_failure_code(redlock_result result)
 {
     switch (result) {
@@ -96,15 +98,38 @@ bool cli_failure_is_new_fleet(const redlock_report *report)
     return report->eligible == 0 && quarantined > 0 && quarantined >= report->quorum;
 }
 
-/* The soonest and the latest time at which a quarantined node may vote again; -1 when none is quarantined. */
+/* The seconds in "quarantined for another 62 s", which were counted when the node answered; 0 when it says none. */
+static int64_t seconds_said(const char *detail)
+{
+    static const char before[] = "quarantined for ", again[] = "another ";
+    const char *place = strstr(detail, before);
+
+    if (place == NULL)
+        return 0;
+    place += sizeof before - 1;
+    if (strncmp(place, again, sizeof again - 1) == 0)
+        place += sizeof again - 1;
+    return strtoll(place, NULL, 10);
+}
+
+int64_t cli_failure_quarantine_ms(const redlock_node_report *node)
+{
+    int64_t said = seconds_said(node->detail), left = (node->eligible_in_ms + 999) / 1000;
+
+    if (left < 1)
+        left = 1;
+    return 1000 * (said > left && said - left <= SAME_S ? said : left);
+}
+
+/* The latest time at which a quarantined node may vote again; -1 when none is quarantined. */
 static int64_t find_quarantine_end(const redlock_report *report)
 {
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     int64_t end_ms = -1;
 
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
-        if (node.cause == REDLOCK_CAUSE_QUARANTINE && node.eligible_in_ms > end_ms)
-            end_ms = node.eligible_in_ms;
+        if (node.cause == REDLOCK_CAUSE_QUARANTINE && cli_failure_quarantine_ms(&node) > end_ms)
+            end_ms = cli_failure_quarantine_ms(&node);
     return end_ms;
 }
 
@@ -153,10 +178,10 @@ static void say_no_quorum(const struct failing *failing, json_t *more)
 
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++)
         decided_early = decided_early || node.verdict == REDLOCK_VERDICT_PENDING;
-    cli_output_fail_with(more, CLI_EXIT_NODES, "%sno quorum: %u of %u nodes %s, %u are needed%s",
-                         failing->subject, decided_early ? report->granted : count_answers(report),
-                         report->node_count, decided_early ? "agreed" : "answered", report->quorum,
-                         cli_busy_waited(report).text);
+    cli_output_fail_with(more, CLI_EXIT_NODES, "%sno quorum: %u of %s %s, %s%s", failing->subject,
+                         decided_early ? report->granted : count_answers(report),
+                         cli_text_nodes(report->node_count).text, decided_early ? "agreed" : "answered",
+                         cli_text_needed(report->quorum).text, cli_busy_waited(report).text);
     list_nodes(failing);
     if (cli_failure_describe_full(report, full, sizeof full))
         cli_output_hint("fix", "%s", full);
@@ -167,8 +192,9 @@ static void say_quarantine(const struct failing *failing, json_t *more)
 {
     int64_t end_ms = find_quarantine_end(failing->report);
 
-    cli_output_fail_with(more, CLI_EXIT_NODES, "%stoo few nodes may vote: %u are needed%s", failing->subject,
-                         failing->report->quorum, cli_busy_waited(failing->report).text);
+    cli_output_fail_with(more, CLI_EXIT_NODES, "%stoo few nodes may vote: %s%s", failing->subject,
+                         cli_text_needed(failing->report->quorum).text,
+                         cli_busy_waited(failing->report).text);
     list_nodes(failing);
     if (cli_failure_is_new_fleet(failing->report))
         cli_output_hint("fix", "wait %s; or, if this is a new fleet and nobody holds a lock yet: %s",

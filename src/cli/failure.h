@@ -23,6 +23,9 @@ int cli_failure_taking(const struct cli_session *session, const struct cli_optio
 /* Whether all that could be seen is a fleet that nobody has used yet: then, and only then, redlock init may be the remedy. */
 bool cli_failure_is_new_fleet(const redlock_report *report);
 
+/* How long a quarantined node still has to wait, in seconds begun: as many as its own words name. */
+int64_t cli_failure_quarantine_ms(const redlock_node_report *node);
+
 /* "nodes 1, 2 and 3 are out of memory: raise maxmemory there, or remove data"; false when none is. */
 bool cli_failure_describe_full(const redlock_report *report, char *text, size_t size);
 

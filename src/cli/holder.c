@@ -54,3 +54,8 @@ void cli_holder_describe_since(const redlock_holder *who, char *text, size_t siz
     if (who->why[0] != '\0')
         snprintf(text + used, size - used, ", why \"%s\"", who->why);
 }
+
+bool cli_holder_is_of_other_format(const redlock_holder *holder)
+{
+    return strcmp(holder->id, "foreign") == 0 && holder->host[0] == '\0';
+}

@@ -258,6 +258,8 @@ static int take_value(struct reader *reader, const struct cli_option *option, co
         if (reader->next >= reader->argc)
             return refuse(reader, shown, "needs a value");
         value = reader->argv[reader->next++];
+        if (strcmp(value, "--") == 0)
+            return refuse(reader, shown, "needs a value, and -- is none: it ends the options");
     }
     const char *problem = store_value(option, value, reader->options);
     char words[64];

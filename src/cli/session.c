@@ -21,7 +21,7 @@ static int refuse_local_nodes(const char *place)
         cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and %s has require_nodes = yes", place);
     else
         cli_output_fail(CLI_EXIT_CONFIG, "no nodes are configured, and --require-nodes was given");
-    cli_output_hint("fix", "set REDLOCK_NODES, or write lines such as: node = redis://host:6379");
+    cli_config_suggest_nodes();
     cli_output_hint("see", "man redlock.conf");
     return CLI_EXIT_CONFIG;
 }
@@ -30,7 +30,7 @@ static int refuse_local_nodes(const char *place)
 static int refuse_to_start(void)
 {
     cli_output_fail(CLI_EXIT_NODES, "no nodes are configured, and no local nodes run");
-    cli_output_hint("fix", "set REDLOCK_NODES, or write lines such as: node = redis://host:6379");
+    cli_config_suggest_nodes();
     cli_output_hint("or", "redlock local start (locks for this user on this machine only)");
     return CLI_EXIT_NODES;
 }

@@ -18,6 +18,11 @@ void cli_suggest_configure(const struct cli_options *options)
     typed = options;
 }
 
+bool cli_suggest_repeats_format(void)
+{
+    return typed != NULL && typed->format != CLI_NOT_GIVEN;
+}
+
 static void add(struct cli_suggested *suggested, const char *text)
 {
     size_t used = strlen(suggested->text);

@@ -5,6 +5,8 @@
 #ifndef CLI_SUGGEST_H
 #define CLI_SUGGEST_H
 
+#include <stdbool.h>
+
 #include "cli/options.h"
 #include "cli/text.h"
 
@@ -20,5 +22,8 @@ void cli_suggest_configure(const struct cli_options *options);
  * needed is NULL. A name that begins with a dash comes last, behind "--". */
 struct cli_suggested cli_suggest(const char *verb, const char *name, const char *options,
                                  const char *command);
+
+/* Whether --format was typed, so that every suggestion repeats it. */
+bool cli_suggest_repeats_format(void);
 
 #endif

@@ -28,9 +28,9 @@ static void tell_renewal(struct cli_supervision *supervision, const struct cli_l
                   "quorum", (int)news->quorum, "validity_ms", (json_int_t)news->validity_ms);
 
     if (news->failed && !news->late && !supervision->failing && !supervision->lost)
-        cli_output_warn("%s could not be renewed: %u of %u nodes agreed, %u are needed; %s left",
-                        supervision->name, news->granted, news->node_count, news->quorum,
-                        cli_text_span(news->validity_ms).text);
+        cli_output_warn("%s could not be renewed: %u of %s agreed, %s; %s left", supervision->name,
+                        news->granted, cli_text_nodes(news->node_count).text,
+                        cli_text_needed(news->quorum).text, cli_text_span(news->validity_ms).text);
     if (news->renewed)
         cli_events_emit(supervision->events, "renewed", json_incref(more));
     /* A renewal that failed is tried again many times a second; only the first one is news. */
@@ -42,7 +42,7 @@ static void tell_renewal(struct cli_supervision *supervision, const struct cli_l
 }
 
 struct loss_words {
-    char text[80];
+    char text[100];
 };
 
 /* The lock is lost, or will be before it can be renewed. Said once, however many signs there are. */
@@ -75,8 +75,8 @@ static struct loss_words loss_words(const struct cli_lease_news *news)
         snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->not_held,
                  news->node_count);
     else
-        snprintf(words.text, sizeof words.text, "%u of %u nodes renewed it, %u are needed", news->granted,
-                 news->node_count, news->quorum);
+        snprintf(words.text, sizeof words.text, "%u of %s renewed it, %s", news->granted,
+                 cli_text_nodes(news->node_count).text, cli_text_needed(news->quorum).text);
     return words;
 }
 

@@ -105,6 +105,22 @@ struct cli_span cli_text_span(int64_t ms)
     return span;
 }
 
+struct cli_span cli_text_nodes(uint32_t count)
+{
+    struct cli_span words;
+
+    snprintf(words.text, sizeof words.text, "%u node%s", count, count == 1 ? "" : "s");
+    return words;
+}
+
+struct cli_span cli_text_needed(uint32_t count)
+{
+    struct cli_span words;
+
+    snprintf(words.text, sizeof words.text, "%u %s needed", count, count == 1 ? "is" : "are");
+    return words;
+}
+
 struct cli_span cli_text_latency(int64_t us)
 {
     struct cli_span span;

@@ -20,10 +20,12 @@ const char *cli_text_read_duration(const char *text, int64_t *ms);
 /* Reads a whole number from 0 to max. NULL or what is wrong, as above. */
 const char *cli_text_read_number(const char *text, uint32_t max, uint32_t *number);
 
-struct cli_span cli_text_span(int64_t ms);    /* 450ms, 4s, 12m04s, 3h05m, 2d04h */
-struct cli_span cli_text_latency(int64_t us); /* 0.4ms, 12ms */
-struct cli_span cli_text_offset(int64_t us);  /* +0.4ms, -12ms, +3m20s */
-struct cli_span cli_text_clock(int64_t ms);   /* 0:42, 12:04, 1:02:03 */
+struct cli_span cli_text_span(int64_t ms);       /* 450ms, 4s, 12m04s, 3h05m, 2d04h */
+struct cli_span cli_text_nodes(uint32_t count);  /* 1 node, 5 nodes */
+struct cli_span cli_text_needed(uint32_t count); /* 1 is needed, 3 are needed */
+struct cli_span cli_text_latency(int64_t us);    /* 0.4ms, 12ms */
+struct cli_span cli_text_offset(int64_t us);     /* +0.4ms, -12ms, +3m20s */
+struct cli_span cli_text_clock(int64_t ms);      /* 0:42, 12:04, 1:02:03 */
 struct cli_span cli_text_since(int64_t wall_ms,
                                int64_t now_ms); /* 10:02:11, with the date when it was not today */
 

@@ -90,9 +90,9 @@ static bool describe_ineligible(const struct cli_waiting *waiting, char *text, s
     for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
         if (node.eligible || node.detail[0] == '\0')
             continue;
-        snprintf(text, size, "%s: %u of %u nodes may vote, %u are needed; node %u %s: %s%s", waiting->name,
-                 report->eligible, report->node_count, report->quorum, i + 1, node.url, node.detail,
-                 new_fleet);
+        snprintf(text, size, "%s: %u of %s may vote, %s; node %u %s: %s%s", waiting->name, report->eligible,
+                 cli_text_nodes(report->node_count).text, cli_text_needed(report->quorum).text, i + 1,
+                 node.url, node.detail, new_fleet);
         return true;
     }
     return false;

@@ -130,6 +130,16 @@ void serve_answer_report(struct serve_connection *connection, enum serve_problem
     serve_answer_problem(connection, problem, report->line, members);
 }
 
+void serve_answer_unheld(struct serve_connection *connection, enum serve_problem problem, const char *detail,
+                         const redlock_report *report)
+{
+    json_t *members = serve_json_report(report);
+
+    if (members != NULL)
+        json_object_set_new(members, "result", json_string(redlock_result_name(REDLOCK_NOT_HELD)));
+    serve_answer_problem(connection, problem, detail, members);
+}
+
 void serve_answer_stream(struct serve_connection *connection)
 {
     char head[300];

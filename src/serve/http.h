@@ -48,6 +48,10 @@ void serve_answer_problem(struct serve_connection *connection, enum serve_proble
 /* The same without further members, for a request that is no good; false, so that a check can end with it. */
 bool serve_refuse(struct serve_exchange *exchange, enum serve_problem problem, const char *detail);
 
+/* The lock is not held by whom the request names. The report is that of looking who has it, and went well. */
+void serve_answer_unheld(struct serve_connection *connection, enum serve_problem problem, const char *detail,
+                         const redlock_report *report);
+
 /* What came of a call that did not end well, in the report's words. */
 void serve_answer_report(struct serve_connection *connection, enum serve_problem problem,
                          const redlock_report *report, json_t *more);

@@ -65,6 +65,15 @@ static void tell_use(const struct using *use, const char *type)
                                                                  .owner = owner});
 }
 
+static const char *describe_unheld(bool foreign, redlock_result result, const redlock_report *report)
+{
+    if (foreign)
+        return "the lock is not held with this token: another owner had it before the token was handed out";
+    if (result == REDLOCK_OK && report->holder.id[0] != '\0')
+        return "the lock is not held with this token any more: another owner has it now";
+    return "the lock is not held with this token any more: it was released or broken, or its time ran out";
+}
+
 /* Not this owner's. If the present holder came later, or there is none, the lease has ended: the client ran unlocked. If it
  * was there before, the token cannot be of this lock. */
 static void on_explained(void *context, redlock_result result, const redlock_report *report)
@@ -79,7 +88,8 @@ static void on_explained(void *context, redlock_result result, const redlock_rep
     if (!foreign)
         tell_use(use, "lost");
     if (serve_call_end(&use->call)) {
-        serve_answer_report(connection, foreign ? SERVE_NOT_YOURS : SERVE_LOST, report, NULL);
+        serve_answer_unheld(connection, foreign ? SERVE_NOT_YOURS : SERVE_LOST,
+                            describe_unheld(foreign, result, report), report);
         serve_connection_go_on(connection);
     }
     free(use);

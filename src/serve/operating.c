@@ -307,14 +307,18 @@ static void on_broken(void *context, redlock_result result, const redlock_report
     struct breaking *breaking = context;
     struct serve_connection *connection = breaking->call.connection;
 
-    if (result == REDLOCK_OK)
+    bool broken = result == REDLOCK_OK && report->granted > 0;
+
+    if (broken)
         tell(breaking, report);
     if (serve_call_end(&breaking->call)) {
-        if (result == REDLOCK_OK)
+        if (broken)
             serve_answer_json(connection, 200, json_broken(breaking, report), NULL);
         else if (result == REDLOCK_NOT_HELD)
-            serve_answer_problem(connection, SERVE_NOT_HOLDER, "no holder with this id was seen",
-                                 serve_json_report(report));
+            serve_answer_unheld(connection, SERVE_NOT_HOLDER, "no holder with this id was seen", report);
+        else if (result == REDLOCK_OK) /* it ended meanwhile, or is another program's key in another format */
+            serve_answer_unheld(connection, SERVE_NOT_HOLDER,
+                                "nothing was broken: no node has a lock of this format with this id", report);
         else
             serve_answer_report(connection, serve_problem_of(result), report, NULL);
         serve_connection_go_on(connection);

@@ -70,6 +70,7 @@ exits 'so is a file that is far too large' 78 status --config "$work/wrong.conf"
 says 'which is said' 'too large'
 exits 'a missing file is wrong configuration' 78 status --config "$work/missing.conf"
 says 'and is named' 'missing.conf'
+ok 'with what to do' has "$err" 'fix     name a file that you may read'
 REDLOCK_NODES='' exits 'an empty REDLOCK_NODES does not silently mean this machine only' 78 status
 exits 'nor does an empty --nodes' 64 status --nodes ' '
 

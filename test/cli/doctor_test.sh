@@ -5,6 +5,18 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/doctor.sh"
 shopt -s extglob
+# waits_alike: the quarantine that the last doctor found lasts as long in its words as in its remedy.
+waits_alike() {
+    python3 - "$work/found.json" <<'END'
+import json, re, sys
+for one in json.load(open(sys.argv[1]))["findings"]:
+    if one["id"] == "quarantine":
+        said = int(re.search(r"quarantined for another (\d+) s", one["what"])[1])
+        minutes, seconds = re.match(r"wait (?:(\d+)m)?(\d+)s\b", one["fix"]).groups()
+        sys.exit(0 if said == 60 * int(minutes or 0) + int(seconds) > 0 else one)
+sys.exit("no quarantine was found")
+END
+}
 
 # ---- nothing is wrong
 start_new_nodes
@@ -159,6 +171,7 @@ type_it
 examine
 finds 'once a lock was asked for' quarantine 1
 ok 'it has to wait' matches "$fix" '^wait [0-9ms]+$'
+ok 'as long as is said' waits_alike
 # One of five that was restarted, and answers only when the others have granted the lock that begins its quarantine.
 fresh_nodes
 kill_nodes 5

@@ -367,6 +367,16 @@ mkdir "$work/five"
 out=$(cd "$work/five" && . "$SOURCE/examples/shell/five-nodes.sh" 2>"$work/err" && kill_node 1 && freeze_node 2 &&
     redlock run five --wait 30s -- echo works; stop_nodes)
 is 'five-nodes starts nodes that can be broken' "$out" works
+mkdir "$work/again"
+cat >"$work/again.sh" <<'END'
+. "$SOURCE/examples/shell/five-nodes.sh" && pids=$(cat ?.pid) && kill_node 3 && start_node 3 && pids=$(cat ?.pid) &&
+    . "$SOURCE/examples/shell/five-nodes.sh" && start_node 1 && [ "$pids" = "$(cat ?.pid)" ] && echo same
+stop_nodes
+for pid in $pids; do ! kill -0 "$pid" 2>/dev/null || echo "$pid runs"; done
+END
+out=$(cd "$work/again" && SOURCE=$SOURCE sh "$work/again.sh" 2>"$work/err")
+is 'sourced twice it starts no second server for a node' "$out" same
+ok 'and says so' grep -q 'nodes run in .* already' "$work/err"
 
 # ---- too few nodes, last because they stay down
 kill_nodes 1 2 3

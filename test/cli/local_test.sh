@@ -45,6 +45,7 @@ is 'say anything' "$err" ''
 exits '--require-nodes refuses local nodes' 78 run --require-nodes a -- true
 says 'in words' 'no nodes are configured, and --require-nodes was given'
 says 'with what to do' 'REDLOCK_NODES'
+ok 'and where' has "$err" "into $XDG_CONFIG_HOME/redlock/redlock.conf"
 mkdir -p "$XDG_CONFIG_HOME/redlock"
 echo 'require_nodes = yes' >"$XDG_CONFIG_HOME/redlock/redlock.conf"
 for command in 'run a true' 'acquire a --ttl 5s' status 'init --yes'; do

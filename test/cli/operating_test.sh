@@ -178,6 +178,26 @@ finish
 is 'a break that is interrupted while it waits' "$code" 130
 exits 'has broken the lock' 75 run interrupted -n -- true
 says 'which stays so' 'broken  by an operator'
+# Another program's key that is no lock of our format: a hash, as Redisson has them.
+for number in 1 2 3 4 5; do
+    node "$number" HSET hash uuid:1 1 >/dev/null
+    node "$number" PEXPIRE hash 600000 >/dev/null
+done
+exits 'a hash of another program is busy' 75 run hash -n -- true
+ok 'no break is proposed, which could not end it' lacks "$err" 'redlock break'
+says 'but where its holder is named' 'or      redlock status hash --format redisson #'
+exits 'status' 0 status hash
+ok 'proposes no break either' lacks "$out" 'redlock break'
+ok 'but the same' has "$out" 'or      redlock status hash --format redisson #'
+exits 'a break that breaks nothing is no success' 79 break hash --id foreign --yes --now
+says 'and says so' 'nothing was broken: hash is another program'
+exits 'nor one with a grace' 79 break hash --id foreign --yes --json
+is 'for scripts, too' "$(field broken <<<"$err") $(field broken_on <<<"$err")" 'False 0'
+exits 'what is proposed' 0 status hash --format redisson
+ok 'names the break that works' has "$out" 'redlock break hash --id uuid:1 --format redisson'
+is 'the key is still there' "$(copies hash)" 5
+exits 'which is ended' 0 break hash --id uuid:1 --format redisson --yes --now
+ok 'everywhere' until_true copies_are hash 0
 exits '--now has no grace' 64 break stale --id 1 --now --grace 3s --yes
 
 # ---- at a terminal

@@ -12,6 +12,7 @@ listed() { cat "$work/out" "$work/err" | grep -cE '^ +node +[1-5] '; }
 exits 'status without nodes has nothing to look at' 69 status
 says 'and says so' 'no nodes are configured, and no local nodes run'
 ok 'what to do' has "$err" 'REDLOCK_NODES'
+ok 'and where' has "$err" "into $XDG_CONFIG_HOME/redlock/redlock.conf"
 ok 'and starts nothing' test ! -e "$REDLOCK_LOCAL_DIR"
 exits 'nor does --check' 69 status --check
 exits 'nor a look at a name' 69 status a

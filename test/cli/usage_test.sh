@@ -89,6 +89,13 @@ exits 'an unknown letter is refused' 64 run -z a -- true
 exits 'an option of another command is refused' 64 status --grace 5s
 exits 'an option without its value is refused' 64 run a --ttl
 says 'by name' '--ttl needs a value'
+for option in --config --ttl --why -w -c; do
+    exits "-- is no value of $option" 64 run a "$option" -- true
+    says 'which is said' "$option needs a value, and -- is none"
+done
+exits 'a single node that is down' 69 run -n a -- true
+says 'is spoken of as one' '0 of 1 node answered, 1 is needed'
+exits 'unless it is attached' 69 run -qn a --why=-- -- true
 exits 'a flag with a value is refused' 64 run --foreground=yes a -- true
 exits 'an exit code above 255 is refused' 64 run -E 256 a -- true
 says 'in words' '0 to 255'

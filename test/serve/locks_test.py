@@ -78,13 +78,24 @@ def a_client_that_ran_unlocked_is_told():
     lease = service.take("expired", ttl_ms=100)
     until(lambda: fleet.copies("expired") == 0, "a lease that has ended")
     status, _, problem = service.ask("DELETE", "/v1/locks/expired", Redlock_Token=lease["token"])
-    equal((status, problem["type"]), (410, "/v1/problems/lost"), problem)
+    equal((status, problem["type"], problem["result"]), (410, "/v1/problems/lost", "not held"), problem)
     status, _, problem = service.ask("PATCH", "/v1/locks/expired", {}, Redlock_Token=lease["token"])
-    equal(status, 410, problem)
+    equal((status, problem["result"]), (410, "not held"), problem)
     successor = service.take("expired")
     status, _, problem = service.ask("DELETE", "/v1/locks/expired", Redlock_Token=lease["token"])
-    equal(status, 410, problem)
+    equal((status, problem["result"]), (410, "not held"), problem)
+    assert "another owner has it now" in problem["detail"], problem
     equal(release(service, "expired", successor), 204)
+
+
+@test
+def a_lock_is_given_back_once():
+    lease = service.take("twice")
+    equal(release(service, "twice", lease), 204)
+    status, _, problem = service.ask("DELETE", "/v1/locks/twice", Redlock_Token=lease["token"])
+    equal((status, problem["type"], problem["result"]), (410, "/v1/problems/lost", "not held"), problem)
+    equal(problem["detail"],
+          "the lock is not held with this token any more: it was released or broken, or its time ran out")
 
 
 @test
@@ -96,7 +107,7 @@ def a_token_of_another_lock_is_not_yours():
     older = service.take("older")
     younger = service.take("younger")
     status, _, problem = service.ask("DELETE", "/v1/locks/older", Redlock_Token=younger["token"])
-    equal((status, problem["type"]), (409, "/v1/problems/not-yours"), problem)
+    equal((status, problem["type"], problem["result"]), (409, "/v1/problems/not-yours", "not held"), problem)
     for name, lease in (("mine", mine), ("other", other), ("older", older), ("younger", younger)):
         equal(release(service, name, lease), 204)
 

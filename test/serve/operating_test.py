@@ -72,6 +72,17 @@ def exactly_the_holder_that_was_named_is_broken():
 
 
 @test
+def a_break_that_breaks_nothing_is_no_success():
+    for number in range(5):
+        fleet.ask(number, "HSET", "hash", "uuid:1", "1")
+        fleet.ask(number, "PEXPIRE", "hash", "600000")
+    status, _, problem = service.ask("POST", "/v1/locks/hash/break", {"id": "foreign", "grace_ms": 0})
+    equal((status, problem["type"], problem["result"]), (409, "/v1/problems/not-holder", "not held"), problem)
+    assert "nothing was broken" in problem["detail"], problem
+    equal(fleet.copies("hash"), 5)
+
+
+@test
 def those_who_listen_hear_of_it():
     service.take("heard", ttl_ms=50000)
     holder = service.ask("GET", "/v1/locks/heard")[2]["holder"]["id"]
