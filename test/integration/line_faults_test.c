@@ -106,22 +106,30 @@ static bool is_at(struct fleet *fleet, int node, const char *owner)
     return strcmp(fleet_command(fleet, node, "GET", WANTED, NULL), owner) == 0;
 }
 
-/* It has to write something down about a lock that it handed over, and has no room for that. */
+/* A node that handed a lock to one that renews it remembers that, and has something to write down when it is given back. */
 static void full_nodes_release_what_they_handed_over(void **state)
 {
     struct fleet *fleet = start_fleet(&(struct fleet_options){.node_count = NODES});
     redlock_client *holder = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    struct waiter waiters[WAITERS];
+    redlock_client *client = open_patient(fleet_urls(fleet));
+    redlock_lock *lock = take_lock(holder, WANTED, LONG_TTL_MS);
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    struct waiter waiter;
 
     (void)state;
-    give_back(stand_behind(fleet, holder, waiters));
-    await_end(&waiters[0], REDLOCK_OK);
+    spec.auto_extend = 1;
+    spec.on_lost = ignore_loss;
+    start_waiting_for(&waiter, client, &spec);
+    await(line_is(fleet, 1));
+    give_back(lock);
+    await_end(&waiter, REDLOCK_OK);
     for (int node = 0; node < NODES; node++)
         fleet_command(fleet, node, "CONFIG", "SET", "maxmemory", "1", NULL);
-    expect_order(waiters);
-    redlock_client_close(holder);
+    give_back(waiter.lock);
     for (int node = 0; node < NODES; node++)
         await(is_at(fleet, node, "(nil)"));
+    redlock_client_close(holder);
+    redlock_client_close(client);
     fleet_stop(fleet);
 }
 

@@ -23,7 +23,7 @@ SELECTION = {
     *(f"integration/{name}" for name in (
         "barrier", "counter_guarded", "examine_guarded", "exclusion", "exclusion_guarded", "fair", "follow_guarded", "guard", "hand_on_scripts",
         "init", "inspect_guarded", "listing", "listing_guarded", "many", "many_scripts", "model_node", "model_tracking", "queue",
-        "queue_guarded", "redisson", "scripts", "tls", "unusable_node", "update", "waiting", "waiting_guarded", "waiting_scripts")),
+        "redisson", "scripts", "tls", "unusable_node", "update", "waiting", "waiting_guarded", "waiting_scripts")),
     *(f"cli/{name}" for name in (
         "acl", "barrier", "doctor", "elect", "exit_codes", "fair", "findings", "guard", "legacy", "once", "owners", "redisson", "remedies",
         "scripting", "status", "update", "waiting")),
