@@ -242,6 +242,12 @@ static void aim(struct sim_plan *plan)
         plan->fault_every_us = 1000000;
     } else if (plan->bug == SIM_BUG_PROMOTION_UNSEEN || plan->bug == SIM_BUG_HANDED_INELIGIBLE) {
         plan->faults = 1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS;
+        if (plan->bug ==
+            SIM_BUG_HANDED_INELIGIBLE) { /* many stand in the line that a promoted node remembers */
+            plan->node_count = 1;
+            plan->name_count = 1;
+            plan->fault_every_us = 200000;
+        }
     } else if (plan->bug == SIM_BUG_OWN_TERM) {
         /* Nodes forget a long lock one after the other, and would be back before it ends. */
         plan->node_count = 3;
