@@ -201,7 +201,7 @@ static json_t *figures_json(const struct figures *figures)
 static int run(const struct cli_session *session, int64_t time_ms)
 {
     redlock_report report = cli_session_report(session);
-    struct figures bare, one, many;
+    struct figures bare = {0}, one = {0}, many = {0};
     char margin[120];
     int code = measure(session, 1, true, 1, &one); /* connects, and has the nodes admitted */
 

@@ -63,20 +63,20 @@ static void tell_loss(struct cli_supervision *supervision, const char *why)
                     consequences[supervision->on_lost]);
 }
 
-static struct loss_words loss_words(const struct cli_lease_news *news)
+static struct loss_words loss_words(struct cli_lease_news news)
 {
     struct loss_words words;
 
-    if (news->broken)
+    if (news.broken)
         snprintf(words.text, sizeof words.text, "an operator has broken it");
-    else if (news->late)
+    else if (news.late)
         snprintf(words.text, sizeof words.text, "it was not renewed in time, its validity has ended");
-    else if (news->not_held > 0)
-        snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news->not_held,
-                 news->node_count);
+    else if (news.not_held > 0)
+        snprintf(words.text, sizeof words.text, "%u of %u nodes do not have it any more", news.not_held,
+                 news.node_count);
     else
-        snprintf(words.text, sizeof words.text, "%u of %s renewed it, %s", news->granted,
-                 cli_text_nodes(news->node_count).text, cli_text_needed(news->quorum).text);
+        snprintf(words.text, sizeof words.text, "%u of %s renewed it, %s", news.granted,
+                 cli_text_nodes(news.node_count).text, cli_text_needed(news.quorum).text);
     return words;
 }
 
@@ -89,7 +89,7 @@ static void hear_lease(struct cli_supervision *supervision)
     if (news.renewed || news.failed)
         tell_renewal(supervision, &news);
     if (news.lost)
-        tell_loss(supervision, loss_words(&news).text);
+        tell_loss(supervision, loss_words(news).text);
     cli_metrics_file_write(supervision->metrics, supervision->client, -1);
 }
 

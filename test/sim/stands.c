@@ -37,7 +37,7 @@ static int64_t later(int64_t a_us, int64_t b_us)
 /* The time from which on a quorum of nodes has been as wanted, when each has been so since `since_us`. */
 static int64_t quorum_since_us(const struct sim_world *world, const int64_t *since_us)
 {
-    int64_t sorted[SIM_NODES_MAX];
+    int64_t sorted[SIM_NODES_MAX] = {0};
 
     for (uint32_t node = 0; node < world->plan.node_count; node++) {
         uint32_t place = node;
