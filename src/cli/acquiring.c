@@ -119,6 +119,8 @@ static void give_back(struct cli_acquiring *acquiring)
     acquiring->lock = NULL;
 }
 
+enum { EXTEND_AGAIN_MS = 20 };
+
 /* A lock that renews itself may be valid for a second at first. What is to be started relies on it for longer, and is stopped long before
  * validity ends: so it is had for its whole TTL first. */
 static void have_whole(struct cli_acquiring *acquiring)
@@ -129,9 +131,10 @@ static void have_whole(struct cli_acquiring *acquiring)
 
     if (!spec->auto_extend || redlock_lock_validity_ms(acquiring->lock) >= (int64_t)spec->ttl_ms / 2)
         return;
-    do
-        result = redlock_extend(acquiring->lock, spec->ttl_ms, &acquiring->report);
-    while (result == REDLOCK_NO_QUORUM && redlock_lock_validity_ms(acquiring->lock) > 0);
+    while ((result = redlock_extend(acquiring->lock, spec->ttl_ms, &acquiring->report)) ==
+               REDLOCK_NO_QUORUM &&
+           redlock_lock_validity_ms(acquiring->lock) > 0)
+        (void)!poll(NULL, 0, EXTEND_AGAIN_MS);
     acquiring->report.result = result;
     acquiring->report.waited_ms = waited_ms;
     if (result != REDLOCK_OK)

@@ -17,7 +17,7 @@ static struct rl_time later(struct rl_acquire *acquire, struct rl_time now, int6
     return rl_time_add(now, rl_span_us(rl_prng_between(acquire->prng, least_us, 2 * least_us)));
 }
 
-/* A quorum seems to be free. All who wait learn that at the same moment. Whoever has come in vain before comes after a random time, so
+/* A quorum seems to be free. All waiters learn that at the same moment. One that has come in vain before comes after a random time, so
  * that they do not split the votes for ever. */
 static enum rl_waited take_chance(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {

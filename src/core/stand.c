@@ -276,21 +276,19 @@ static void note_look(struct rl_stand *stand, rl_node_set nodes)
 }
 
 /* Rule: of a lock that is split the later ticket gives way to whoever contends for it. The same ticket as its own is somebody's who came in
- * the same microsecond: both begin anew. One that has a quorum needs nobody to give way, and asking again would only be granted the
- * same. */
+ * the same microsecond: both begin anew. */
 static bool must_give_way(const struct rl_stand *stand)
 {
-    bool later = false;
-
+    if (RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY))
+        return false;
     for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
         const struct rl_stand_node *node = &stand->nodes[rl_node_set_first(left)];
         uint64_t theirs = node->last.holder_ticket;
 
-        if (count_held_alike(stand, rl_node_set_first(left)) >= quorum(stand))
-            return false;
-        later = later || (theirs != 0 && theirs <= stand->ticket && contends(node));
+        if (theirs != 0 && theirs <= stand->ticket && contends(node))
+            return true;
     }
-    return later;
+    return false;
 }
 
 /* When it looks at a split again: less and less often, but always in time for its own keys, which each look lets live longer. */
@@ -304,7 +302,7 @@ static void plan_look(struct rl_stand *stand, struct rl_time now)
     stand->patience.us = stand->patience.us < most.us / 2 ? 2 * stand->patience.us : most.us;
 }
 
-/* Rule: whoever has the lock is to have it wherever it can. A lone vote would only be missing there when nodes die: the caller stands in line
+/* Rule: the holder is to have the lock wherever it can. A lone vote would only be missing there when nodes die: the caller stands in line
  * without it, until something changes. */
 static bool is_had_by_another(const struct rl_stand *stand)
 {
@@ -351,12 +349,12 @@ static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl
     }
     if (rl_stand_nodes(stand, RL_STAND_ASKED) != 0)
         return;
-    if (stand->looked && must_give_way(stand) && !RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY)) {
-        begin_anew(stand, now, effects);
-        return;
-    }
     if (stand->looked && is_had_by_another(stand)) {
         yield(stand, now, effects);
+        return;
+    }
+    if (stand->looked && must_give_way(stand)) {
+        begin_anew(stand, now, effects);
         return;
     }
     if (stand->looked)

@@ -189,7 +189,7 @@ static bool send_together(struct rl_session *session, const redlock_lock *lock,
     return rl_exchange_enlist(exchange, exchange->enlisted == 0 ? RL_MANY_HEAD + size : size, pending);
 }
 
-/* Rule: who does not hold the lock yet relies on what the node remembers; so it must still be the master that was greeted. */
+/* Rule: a caller that does not hold the lock yet relies on what the node remembers; so it must still be the master that was greeted. */
 static bool wants_proof(const redlock_lock *lock, enum rl_command_kind kind)
 {
     return lock->engine->config.guarded &&

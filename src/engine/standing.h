@@ -15,7 +15,7 @@ void rl_standing_start(struct rl_operation *operation);
 void rl_standing_turn(struct rl_operation *operation);
 void rl_standing_event(struct rl_operation *operation, const struct rl_event *event);
 
-/* The key of a lock has changed at a node. Linear in those who stand in line. */
+/* The key of a lock has changed at a node. */
 void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length);
 
 /* A node has handed a lock over. */

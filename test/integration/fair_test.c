@@ -40,16 +40,6 @@ int clock_gettime(clockid_t which, struct timespec *at)
 
 enum { WAITERS_MAX = 6 };
 
-static redlock_client *open_patient(const char *nodes)
-{
-    redlock_options options = guarded_options(nodes, LONG_TTL_MS);
-
-    options.node_timeout_ms = 5000; /* a machine under load is slow, not silent */
-    redlock_client *client = open_with(&options);
-    await_all_nodes(client);
-    return client;
-}
-
 static void ask(struct waiter *waiter, redlock_client *client, const char *why)
 {
     redlock_spec spec = line_spec(REDLOCK_FAIR);
@@ -89,7 +79,7 @@ static void the_lock_goes_round_in_the_order_of_asking(void **state)
 
     occupy(fleet);
     for (int i = 0; i < WAITERS_MAX; i++) {
-        ask(&waiters[i], open_patient(fleet_urls(fleet)), NULL);
+        ask(&waiters[i], line_open(fleet_urls(fleet)), NULL);
         await(line_is(fleet, i + 1));
     }
     vacate(fleet);
@@ -102,7 +92,7 @@ static void the_lock_goes_round_in_the_order_of_asking(void **state)
 static void callers_of_one_client_have_one_place_in_line(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_patient(fleet_urls(fleet)), *other = open_patient(fleet_urls(fleet));
+    redlock_client *client = line_open(fleet_urls(fleet)), *other = line_open(fleet_urls(fleet));
     struct waiter waiters[4];
 
     occupy(fleet);
@@ -128,7 +118,7 @@ static void a_wrong_clock_changes_no_order(void **state)
 
     occupy(fleet);
     for (int i = 0; i < WAITERS_MAX; i++) {
-        redlock_client *client = open_patient(fleet_urls(fleet));
+        redlock_client *client = line_open(fleet_urls(fleet));
 
         atomic_store(&skew_us, skews_us[i]);
         ask(&waiters[i], client, NULL); /* draws the ticket */
@@ -148,7 +138,7 @@ static void a_node_that_is_down_changes_no_order(void **state)
     struct waiter waiters[WAITERS_MAX];
 
     for (int i = 0; i < WAITERS_MAX; i++)
-        clients[i] = open_patient(fleet_urls(fleet));
+        clients[i] = line_open(fleet_urls(fleet));
     occupy(fleet);
     for (int i = 0; i < WAITERS_MAX; i++) {
         ask(&waiters[i], clients[i], NULL);
@@ -166,13 +156,13 @@ static void who_waits_is_seen_in_order(void **state)
 {
     static const char *const words[] = {"first", "second", "third"};
     struct fleet *fleet = *state;
-    redlock_client *looks = open_patient(fleet_urls(fleet));
+    redlock_client *looks = line_open(fleet_urls(fleet));
     redlock_report report = detailed_report();
     struct waiter waiters[3];
 
     occupy(fleet);
     for (int i = 0; i < 3; i++) {
-        ask(&waiters[i], open_patient(fleet_urls(fleet)), words[i]);
+        ask(&waiters[i], line_open(fleet_urls(fleet)), words[i]);
         await(line_is(fleet, i + 1));
     }
     assert_result(REDLOCK_OK, redlock_inspect(looks, WANTED, 0, &report), &report);
@@ -208,7 +198,7 @@ static const char *line_up_behind(struct fleet *fleet, atomic_int *may_ask, stru
     await(line_is(fleet, 1));
     strcpy(id, line_at(fleet, 0, 1));
     for (int i = 0; i < 2; i++) {
-        ask(&waiters[i], open_patient(fleet_urls(fleet)), NULL);
+        ask(&waiters[i], line_open(fleet_urls(fleet)), NULL);
         await(line_is(fleet, i + 2));
     }
     assert_true(line_is_led_by(fleet, id, 3));
@@ -317,7 +307,7 @@ static void assert_nothing_is_left(struct fleet *fleet)
 static void a_cancelled_waiter_leaves_the_line(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_patient(fleet_urls(fleet));
+    redlock_client *client = line_open(fleet_urls(fleet));
     struct waiter waiters[3];
 
     occupy(fleet);
@@ -337,7 +327,7 @@ static void a_cancelled_waiter_leaves_the_line(void **state)
 static void a_waiter_whose_time_is_over_leaves_the_line(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_patient(fleet_urls(fleet));
+    redlock_client *client = line_open(fleet_urls(fleet));
     redlock_spec spec = line_spec(REDLOCK_FAIR);
     redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
@@ -355,7 +345,7 @@ static void a_waiter_whose_time_is_over_leaves_the_line(void **state)
 static void closing_a_client_takes_its_waiters_out_of_line(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_patient(fleet_urls(fleet));
+    redlock_client *client = line_open(fleet_urls(fleet));
     struct waiter waiters[3];
 
     occupy(fleet);
@@ -374,7 +364,7 @@ static void closing_a_client_takes_its_waiters_out_of_line(void **state)
 static void both_names_of_the_kind_mean_the_same_lock(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *one = open_patient(fleet_urls(fleet)), *two = open_patient(fleet_urls(fleet));
+    redlock_client *one = line_open(fleet_urls(fleet)), *two = line_open(fleet_urls(fleet));
     redlock_spec fair = line_spec(REDLOCK_FAIR), exclusive = line_spec(REDLOCK_EXCLUSIVE);
     redlock_lock *lock = take_spec(one, &fair), *other = NULL;
     redlock_report report = detailed_report();

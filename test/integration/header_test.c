@@ -188,13 +188,6 @@ static redlock_stats stats_of(redlock_client *client)
     return stats;
 }
 
-static void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    (void)context;
-    (void)lock;
-    (void)report;
-}
-
 static void forget_result(void *context, redlock_result result, redlock_lock *lock,
                           const redlock_report *report)
 {

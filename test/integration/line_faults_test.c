@@ -12,16 +12,6 @@
 
 enum { NODES = 3, WAITERS = 4 };
 
-static redlock_client *open_patient(const char *nodes)
-{
-    redlock_options options = guarded_options(nodes, LONG_TTL_MS);
-
-    options.node_timeout_ms = 5000; /* a machine under load is slow, not silent */
-    redlock_client *client = open_with(&options);
-    await_all_nodes(client);
-    return client;
-}
-
 static struct fleet *start_fleet(const struct fleet_options *options)
 {
     struct fleet *fleet = fleet_start(options);
@@ -37,7 +27,7 @@ static redlock_lock *stand_behind(struct fleet *fleet, redlock_client *holder, s
     redlock_spec spec = line_spec(REDLOCK_EXCLUSIVE);
 
     for (int i = 0; i < WAITERS; i++) {
-        start_waiting_for(&waiters[i], open_patient(fleet_urls(fleet)), &spec);
+        start_waiting_for(&waiters[i], line_open(fleet_urls(fleet)), &spec);
         await(line_is(fleet, i + 1));
     }
     return lock;
@@ -94,103 +84,115 @@ static void a_node_that_forgot_its_line_changes_no_order(void **state)
 
 /* ---- what was handed over ---- */
 
-static void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    (void)context;
-    (void)lock;
-    (void)report;
-}
-
 static bool is_at(struct fleet *fleet, int node, const char *owner)
 {
     return strcmp(fleet_command(fleet, node, "GET", WANTED, NULL), owner) == 0;
 }
 
+/* One that has the lock, or gives it away, and one that waits for it. */
+struct pair {
+    struct fleet *fleet;
+    redlock_client *holder, *client;
+    struct waiter waiter;
+};
+
+static struct pair open_pair(void)
+{
+    struct pair pair = {.fleet = start_fleet(&(struct fleet_options){.node_count = NODES})};
+
+    pair.holder = open_admitted(fleet_urls(pair.fleet), LONG_TTL_MS);
+    pair.client = line_open(fleet_urls(pair.fleet));
+    return pair;
+}
+
+static void close_pair(struct pair *pair)
+{
+    redlock_client_close(pair->holder);
+    redlock_client_close(pair->client);
+    fleet_stop(pair->fleet);
+}
+
+static void wait_in_line(struct pair *pair, const redlock_spec *spec)
+{
+    start_waiting_for(&pair->waiter, pair->client, spec);
+    await(line_is(pair->fleet, 1));
+}
+
+static redlock_spec renewing_spec(void)
+{
+    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+
+    spec.auto_extend = 1;
+    spec.on_lost = ignore_loss;
+    return spec;
+}
+
 /* A node that handed a lock to one that renews it remembers that, and has something to write down when it is given back. */
 static void full_nodes_release_what_they_handed_over(void **state)
 {
-    struct fleet *fleet = start_fleet(&(struct fleet_options){.node_count = NODES});
-    redlock_client *holder = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    redlock_client *client = open_patient(fleet_urls(fleet));
-    redlock_lock *lock = take_lock(holder, WANTED, LONG_TTL_MS);
-    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
-    struct waiter waiter;
+    struct pair pair = open_pair();
+    redlock_lock *lock = take_lock(pair.holder, WANTED, LONG_TTL_MS);
+    redlock_spec spec = renewing_spec();
 
     (void)state;
-    spec.auto_extend = 1;
-    spec.on_lost = ignore_loss;
-    start_waiting_for(&waiter, client, &spec);
-    await(line_is(fleet, 1));
+    wait_in_line(&pair, &spec);
     give_back(lock);
-    await_end(&waiter, REDLOCK_OK);
+    await_end(&pair.waiter, REDLOCK_OK);
     for (int node = 0; node < NODES; node++)
-        fleet_command(fleet, node, "CONFIG", "SET", "maxmemory", "1", NULL);
-    give_back(waiter.lock);
+        fleet_command(pair.fleet, node, "CONFIG", "SET", "maxmemory", "1", NULL);
+    give_back(pair.waiter.lock);
     for (int node = 0; node < NODES; node++)
-        await(is_at(fleet, node, "(nil)"));
-    redlock_client_close(holder);
-    redlock_client_close(client);
-    fleet_stop(fleet);
+        await(is_at(pair.fleet, node, "(nil)"));
+    close_pair(&pair);
 }
 
-/* Whoever leaves a lock to another process must not take it away from there: a node that was late hands it over to the one that left. */
+/* A process that leaves a lock to another one must not take it away from there: a node that was late hands it over to the one that left. */
 static void a_lock_that_was_left_is_not_given_back(void **state)
 {
-    struct fleet *fleet = start_fleet(&(struct fleet_options){.node_count = NODES});
-    redlock_client *holder = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    redlock_client *client = open_patient(fleet_urls(fleet));
-    redlock_lock *lock = take_lock(holder, WANTED, LONG_TTL_MS);
+    struct pair pair = open_pair();
+    redlock_lock *lock = take_lock(pair.holder, WANTED, LONG_TTL_MS);
     redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
-    struct waiter waiter;
     char owner[REDLOCK_OWNER_MAX + 1];
 
     (void)state;
-    start_waiting_for(&waiter, client, &spec);
-    await(line_is(fleet, 1));
-    fleet_freeze(fleet, 2);
+    wait_in_line(&pair, &spec);
+    fleet_freeze(pair.fleet, 2);
     redlock_release(lock, NULL);
     redlock_lock_free(lock);
-    await_end(&waiter, REDLOCK_OK);
-    snprintf(owner, sizeof owner, "%s", redlock_lock_owner(waiter.lock, NULL));
-    redlock_lock_free(waiter.lock);
-    fleet_thaw(fleet, 2);
-    await(is_at(fleet, 2, owner));
-    give_back(take_lock(client, "another", LONG_TTL_MS)); /* behind whatever it has told the node */
-    await_all_nodes(client);
+    await_end(&pair.waiter, REDLOCK_OK);
+    snprintf(owner, sizeof owner, "%s", redlock_lock_owner(pair.waiter.lock, NULL));
+    redlock_lock_free(pair.waiter.lock);
+    fleet_thaw(pair.fleet, 2);
+    await(is_at(pair.fleet, 2, owner));
+    give_back(take_lock(pair.client, "another", LONG_TTL_MS)); /* behind whatever it has told the node */
+    await_all_nodes(pair.client);
     for (int node = 0; node < NODES; node++)
-        assert_true(is_at(fleet, node, owner));
-    redlock_client_close(holder);
-    redlock_client_close(client);
-    fleet_stop(fleet);
+        assert_true(is_at(pair.fleet, node, owner));
+    close_pair(&pair);
 }
 
 /* A node lost the holder's key, and gave its vote to one that waits: the holder gets it back, for it may need it when others die. */
 static void a_holder_gets_the_node_that_lost_its_key(void **state)
 {
-    struct fleet *fleet = start_fleet(&(struct fleet_options){.node_count = NODES});
-    redlock_client *holder = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    redlock_client *client = open_patient(fleet_urls(fleet));
-    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    struct pair pair = open_pair();
+    redlock_spec spec = renewing_spec();
     char owner[REDLOCK_OWNER_MAX + 1];
-    struct waiter waiter;
 
     (void)state;
-    spec.auto_extend = 1;
     spec.renew_ms = 200;
-    spec.on_lost = ignore_loss;
-    redlock_lock *lock = take_spec(holder, &spec);
+    redlock_lock *lock = take_spec(pair.holder, &spec);
     snprintf(owner, sizeof owner, "%s", redlock_lock_owner(lock, NULL));
-    await(is_at(fleet, 2, owner));
-    start_waiting(&waiter, client);
-    await(line_is(fleet, 1));
+    await(is_at(pair.fleet, 2, owner));
+    spec = spec_for(WANTED, LONG_TTL_MS);
+    wait_in_line(&pair, &spec);
     for (int i = 0; i < 3; i++) {
-        fleet_command(fleet, 2, "DEL", WANTED, NULL);
-        await(is_at(fleet, 2, owner));
+        fleet_command(pair.fleet, 2, "DEL", WANTED, NULL);
+        await(is_at(pair.fleet, 2, owner));
     }
     give_back(lock);
-    have_it_and_close(&waiter);
-    redlock_client_close(holder);
-    fleet_stop(fleet);
+    await_end(&pair.waiter, REDLOCK_OK);
+    give_back(pair.waiter.lock);
+    close_pair(&pair);
 }
 
 /* ---- nodes that cannot tell ---- */

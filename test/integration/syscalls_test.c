@@ -153,13 +153,6 @@ static void lone_caller_writes_and_reads_once_per_node_and_round(void **state)
     assert_in_range(waits, 0, rounds * (fleet_size(fleet) + 1));
 }
 
-static void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    (void)context;
-    (void)lock;
-    (void)report;
-}
-
 static long count_renewed(redlock_client *client)
 {
     static redlock_stats stats;

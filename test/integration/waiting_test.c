@@ -161,13 +161,6 @@ static void note_renewal(void *context, redlock_lock *lock, const redlock_report
     atomic_fetch_add(&renewals, report->result == REDLOCK_OK);
 }
 
-static void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    (void)context;
-    (void)lock;
-    (void)report;
-}
-
 static redlock_lock *take_renewed(redlock_client *client, uint32_t renew_ms)
 {
     redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);

@@ -232,6 +232,40 @@ static void aim_at_stopped(struct sim_plan *plan)
     plan->plain = plan->beyond = plan->mixed = false;
 }
 
+static void aim_at_arrivals(struct sim_plan *plan)
+{
+    /* Locks are short and used to their end, some messages are late, and there is so much going on that nobody has to ask whether
+     * a node is the master. */
+    plan->faults = 1U << SIM_FAULT_DELAY;
+    plan->node_count = 1;
+    plan->client_count = SIM_CLIENTS_MAX;
+    plan->worker_count = SIM_WORKERS_MAX;
+    plan->name_count = 2;
+    plan->delay_min_us = 20;
+    plan->delay_max_us = 100;
+    plan->node_timeout_ms = 10;
+    plan->ttl_ms = plan->max_ttl_ms = 60;
+    plan->think_max_us = 20000;
+    plan->hold_max_us = 150000;
+    plan->drift_ppm = 1000;
+    plan->rate_max_ppm = 0;
+    plan->plain = plan->beyond = plan->mixed = false;
+}
+
+static void aim_at_splits(struct sim_plan *plan)
+{
+    /* Many ask at once, and reach an even number of nodes in different orders. */
+    plan->faults = 1U << SIM_FAULT_DELAY;
+    plan->node_count = 4;
+    plan->client_count = SIM_CLIENTS_MAX;
+    plan->worker_count = SIM_WORKERS_MAX;
+    plan->name_count = 1;
+    plan->ttl_ms = plan->max_ttl_ms = 2000;
+    plan->hold_max_us = 20000;
+    plan->wall_skew_us = 50;
+    plan->plain = plan->beyond = plan->mixed = false;
+}
+
 static void aim(struct sim_plan *plan)
 {
     if (plan->bug == SIM_BUG_FENCE_OR_FLOOR) {
@@ -240,14 +274,13 @@ static void aim(struct sim_plan *plan)
         plan->faults =
             1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS; /* it is copied when something else happens */
         plan->fault_every_us = 1000000;
-    } else if (plan->bug == SIM_BUG_PROMOTION_UNSEEN || plan->bug == SIM_BUG_HANDED_INELIGIBLE) {
+    } else if (plan->bug == SIM_BUG_PROMOTION_UNSEEN) {
         plan->faults = 1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS;
-        if (plan->bug ==
-            SIM_BUG_HANDED_INELIGIBLE) { /* many stand in the line that a promoted node remembers */
-            plan->node_count = 1;
-            plan->name_count = 1;
-            plan->fault_every_us = 200000;
-        }
+    } else if (plan->bug == SIM_BUG_HANDED_INELIGIBLE) {
+        /* Many stand in the line that a promoted node remembers. */
+        plan->faults = 1U << SIM_FAULT_SNAPSHOT | 1U << SIM_FAULT_SCRIPTS;
+        plan->node_count = plan->name_count = 1;
+        plan->fault_every_us = 200000;
     } else if (plan->bug == SIM_BUG_OWN_TERM) {
         /* Nodes forget a long lock one after the other, and would be back before it ends. */
         plan->node_count = 3;
@@ -267,34 +300,10 @@ static void aim(struct sim_plan *plan)
         aim_at_stopped(plan);
         return;
     } else if (plan->bug == SIM_BUG_HANDED_ON_ARRIVAL) {
-        /* Locks are short and used to their end, some messages are late, and there is so much going on that nobody has to ask whether
-         * a node is the master. */
-        plan->faults = 1U << SIM_FAULT_DELAY;
-        plan->node_count = 1;
-        plan->client_count = SIM_CLIENTS_MAX;
-        plan->worker_count = SIM_WORKERS_MAX;
-        plan->name_count = 2;
-        plan->delay_min_us = 20;
-        plan->delay_max_us = 100;
-        plan->node_timeout_ms = 10;
-        plan->ttl_ms = plan->max_ttl_ms = 60;
-        plan->think_max_us = 20000;
-        plan->hold_max_us = 150000;
-        plan->drift_ppm = 1000;
-        plan->rate_max_ppm = 0;
-        plan->plain = plan->beyond = plan->mixed = false;
+        aim_at_arrivals(plan);
         return;
     } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY) {
-        /* Many ask at once, and reach an even number of nodes in different orders. */
-        plan->faults = 1U << SIM_FAULT_DELAY;
-        plan->node_count = 4;
-        plan->client_count = SIM_CLIENTS_MAX;
-        plan->worker_count = SIM_WORKERS_MAX;
-        plan->name_count = 1;
-        plan->ttl_ms = plan->max_ttl_ms = 2000;
-        plan->hold_max_us = 20000;
-        plan->wall_skew_us = 50;
-        plan->plain = plan->beyond = plan->mixed = false;
+        aim_at_splits(plan);
         return;
     } else if (plan->bug == SIM_BUG_NOT_REARMED) {
         plan->faults = 1U << SIM_FAULT_BREAK;

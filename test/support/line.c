@@ -79,6 +79,16 @@ void line_clear(struct fleet *fleet)
                 "0", NULL);
 }
 
+redlock_client *line_open(const char *nodes)
+{
+    redlock_options options = guarded_options(nodes, LONG_TTL_MS);
+
+    options.node_timeout_ms = 5000;
+    redlock_client *client = open_with(&options);
+    await_all_nodes(client);
+    return client;
+}
+
 redlock_spec line_spec(redlock_kind kind)
 {
     redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);

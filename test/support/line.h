@@ -30,6 +30,9 @@ bool line_is_gone(struct fleet *fleet);
 /* Forgets those who were killed: at a node where nobody asked after them they stay until their lease ends. */
 void line_clear(struct fleet *fleet);
 
+/* A client that is connected with all nodes, and takes a slow one for slow, not for silent. */
+redlock_client *line_open(const char *nodes);
+
 /* For the lock that everybody wants (waiters.h), for longer than any test. */
 redlock_spec line_spec(redlock_kind kind);
 

@@ -104,4 +104,7 @@ void sleep_ms(int64_t ms);
 /* The clock that counts suspended time, which is the one validity is measured by. */
 int64_t now_ms(void);
 
+/* For on_lost, where a loss is of no concern. */
+void ignore_loss(void *context, redlock_lock *lock, const redlock_report *report);
+
 #endif
