@@ -133,7 +133,8 @@ class History:
             self.locks[key] = Lock(process, number, rest[0], time, adopted=word == "adopt")
             return
         lock = self.locks.get(key)
-        if lock is None or (not lock.granted and word not in ("granted", "refused", "lost", "wait", "cancel")):
+        # A renewal is told on a thread of its own, perhaps before the caller has come to tell of the grant.
+        if lock is None or (not lock.granted and word not in ("granted", "refused", "renewed", "lost", "wait", "cancel")):
             self.complain(f"{process}: {word} of lock {number} before it was asked for or granted")
             return
         if time < lock.asked:
@@ -190,6 +191,8 @@ class History:
         self.rely(lock, time, validity, seen)
 
     def take_renewed(self, lock, time, validity, seen):
+        if lock.refused:
+            self.complain(f"renewed after it was refused: {lock}")
         self.counts["extensions"] += 1
         self.rely(lock, time, validity, seen)
 

@@ -86,6 +86,7 @@ WRONG_WAITING = {
     "a waiter that was too slow in a process that ran":
         ("after it began to wait", "refused 103100 2 2\nask 3500 3 n2\nwait 3501 3 -1\n", "refused 103100 2 2\nask 3500 3 n2\nwait 3501 3 -1\nask 103500 5 n2\nwait 103501 5 -1\nrefused 103900 5 17\n"),
     "an answer to a call that was cancelled": ("granted after it was refused", "refused 2100 1 5", "refused 2100 1 5\ngranted 2200 1 500 2210 6"),
+    "a renewal of what was refused": ("renewed after it was refused", "refused 103100 2 2", "refused 103100 2 2\nrenewed 103200 2 500 103210"),
     "a refusal of what was granted": ("after it was answered", "given 105000 3", "refused 105000 3 5"),
     "a call that nobody cancelled": ("cancelled by nobody", "cancel 2000 1\n", ""),
     "a call that is never answered": ("never answered", "refused 103100 2 2\n", ""),
@@ -122,6 +123,8 @@ def cases():
     for name, (words, before, after) in WRONG_WAITING.items():
         found = judge(GOOD_A, WAITING.replace(before, after), STORE[:2], "\n").violations
         yield name + " is found", any(words in violation for violation in found)
+    early = WAITING.replace("granted 104000 3", "renewed 104001 3 500 104011\ngranted 104000 3")
+    yield "a renewal may be told before its grant", not judge(GOOD_A, early, STORE[:2], "\n").violations
     stopped = WAITING.replace("end 9000000", "ask 108500 5 n2\nwait 108501 5 -1\nrefused 408500 5 17\nend 9000000")
     history = judge(GOOD_A, stopped, STORE[:2], "\n")
     yield "a waiter may be too slow when its process was stopped", not history.violations and history.counts["too slow"] == 1
