@@ -192,7 +192,7 @@ void sim_stands_stopped(struct sim_world *world, const struct sim_client *client
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
 
-            if (strncmp(key->key, "lock-", 5) == 0 &&
+            if (strncmp(key->key, "lock-", 5) == 0 && key->type == SIM_TEXT &&
                 world->attempts[sim_attempt_of(world, key->value)].client == client->index)
                 sim_stands_excuse(world, &world->nodes[node], key);
         }
