@@ -317,7 +317,9 @@ static bool is_foreign(const struct table *table)
 static void deny_in_line(struct table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
-    const char *kept = get(call, table->lock), *holder = kept != NULL ? kept : is_foreign(table) ? "foreign" : "";
+    const char *kept = get(call, table->lock), *holder = kept != NULL        ? kept
+                                                         : is_foreign(table) ? "foreign"
+                                                                             : "";
     bool known = strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
 
     sim_reply_array(call->reply, 8);
