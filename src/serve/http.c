@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-
 /* ---- principal ------------------------------------------------------------------------------------------- */
 
 /* "host:port", "[::1]:port" and "host" without their port. */
