@@ -113,9 +113,14 @@ ok '+subscribe is needed for that, and for nothing else' says_so
 node 1 ACL SETUSER locks +subscribe -publish >/dev/null
 is_not_told() { ! is_told && step run --config "$work/guarded.conf" -n handed -- true; }
 ok '+publish too' is_not_told
-node 1 ACL SETUSER locks +publish resetchannels >/dev/null
-[ -z "$channels" ] || ok "$channels too" says_so
-node 1 ACL SETUSER locks ${channels:+"$channels"} >/dev/null
+node 1 ACL SETUSER locks +publish >/dev/null
+if [ -n "$channels" ]; then
+    node 1 ACL SETUSER locks resetchannels >/dev/null
+    ok "$channels too" says_so
+    node 1 ACL SETUSER locks "$channels" >/dev/null
+else
+    ok 'rights for channels # SKIP this server knows none' true
+fi
 ok 'with all of them it is told again' is_told
 
 mapfile -t rights < <(grep -oE '\+[a-z]+' <<<"$rule" | grep -vxE '\+(publish|subscribe)')
