@@ -5,6 +5,10 @@ if not call('SET', lock, owner, 'NX', 'PX', ttl) then
     local holder = redis.pcall('GET', lock)
     local left = call('PTTL', lock)
     if type(holder) == 'table' then
+        local slots = redis.pcall('HGET', lock, 'slots')
+        if type(slots) == 'string' then
+            return redis.error_reply('WRONGTYPE the name is in use for a semaphore of ' .. slots .. ' slots')
+        end
         -- Another program's kind of lock ends by itself; what does not is no lock, and waiting for it is in vain.
         if left < 0 then
             return holder
