@@ -15,6 +15,7 @@
 #include "client/poll.h"
 #include "engine/details.h"
 #include "engine/sized.h"
+#include "engine/spec.h"
 
 enum { FLUSH_EVERY = 64 }; /* callbacks: none of them holds back too many questions */
 
@@ -46,7 +47,7 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    result = rl_call_check_spec(&client->engine, rl_spec_accept(spec, &copy), &checked, NULL);
+    result = rl_spec_check(&client->engine, rl_spec_accept(spec, &copy), &checked, NULL);
     if (result == REDLOCK_OK) {
         rl_poll_refresh(client);
         operation = rl_begin_acquire(client, &checked, client->engine.now, wait_ms, next_request(client),

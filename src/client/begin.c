@@ -7,7 +7,9 @@
 
 #include "client/background.h"
 #include "client/poll.h"
+#include "engine/operator_calls.h"
 #include "engine/report.h"
+#include "engine/spec.h"
 
 static bool start_threads(redlock_client *client)
 {
@@ -88,7 +90,7 @@ struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_know
 {
     redlock_spec checked;
 
-    *result = rl_call_check_spec(&client->engine, call->spec, &checked, report);
+    *result = rl_spec_check(&client->engine, call->spec, &checked, report);
     if (*result != REDLOCK_OK)
         return NULL;
     if (!start_for_spec(client, &checked, request))
@@ -122,7 +124,7 @@ struct rl_operation *rl_begin_call(redlock_client *client, struct rl_call *call)
     if (call->post.kind != RL_POST_ACQUIRE)
         return rl_begin_release(call->lock, 0, &call->result, call->report);
     began = rl_client_now(client);
-    call->result = rl_call_check_spec(&client->engine, call->spec, &checked, call->report);
+    call->result = rl_spec_check(&client->engine, call->spec, &checked, call->report);
     if (call->result != REDLOCK_OK)
         return NULL;
     return rl_begin_acquire(client, &checked, began, call->wait_ms, 0, &call->result, call->report);

@@ -12,6 +12,7 @@
 #include "engine/guard.h"
 #include "engine/report.h"
 #include "engine/sized.h"
+#include "engine/spec.h"
 
 /* Waits for an operation, reports it and lets go of it. */
 static redlock_result conclude(redlock_client *client, struct rl_operation *operation, redlock_report *report)
@@ -48,7 +49,7 @@ static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call
     redlock_spec checked;
     struct rl_time began = rl_client_now(client);
 
-    call->result = rl_call_check_spec(&client->engine, call->spec, &checked, call->report);
+    call->result = rl_spec_check(&client->engine, call->spec, &checked, call->report);
     if (call->result != REDLOCK_OK)
         return NULL;
     rl_guard_begin(&client->engine);

@@ -10,6 +10,7 @@
 #include "client/poll.h"
 #include "engine/details.h"
 #include "engine/listing.h"
+#include "engine/operator_calls.h"
 #include "engine/report.h"
 #include "engine/sized.h"
 

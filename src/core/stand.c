@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/split.h"
 #include "core/validity.h"
 
 /* A waiter is believed to be there for three seconds; asking again every second or so keeps its place, and finds out about expired
@@ -17,9 +18,7 @@ enum {
     WATCH_AFTER_MS = 100, /* a lock that changes hands sooner is not worth watching */
     EXPIRY_MARGIN_MS = 1,
     UNTOLD_MS =
-        200, /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
-    SPLIT_MIN_MS = 2,
-    SPLIT_MAX_MS = 250
+        200 /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
 };
 
 void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config, struct rl_prng *prng)
@@ -34,21 +33,6 @@ void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config,
     stand->ticket = config->ticket;
     stand->outcome = RL_OUTCOME_BUSY;
     stand->asked_by = stand->split_at = stand->watch_at = stand->keep_at = stand->wake_at = RL_TIME_NEVER;
-}
-
-rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state)
-{
-    rl_node_set set = 0;
-
-    for (uint32_t node = 0; node < stand->config.node_count; node++)
-        if (stand->nodes[node].state == state)
-            set |= rl_node_set_one(node);
-    return set;
-}
-
-static uint32_t quorum(const struct rl_stand *stand)
-{
-    return rl_quorum(stand->config.node_count);
 }
 
 /* ---- asking ---- */
@@ -90,10 +74,10 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
         stand->nodes[node] = (struct rl_stand_node){.look_at = RL_TIME_NEVER};
     stand->raising = stand->raised = 0;
     stand->fence = 0;
-    stand->looked = stand->handed = false;
+    stand->handed = false;
     stand->attempts++;
-    stand->split_at = stand->watch_at = RL_TIME_NEVER;
-    stand->patience = rl_span_ms(SPLIT_MIN_MS);
+    rl_split_end(stand);
+    stand->watch_at = RL_TIME_NEVER;
     stand->keep_at = next_keep(stand, now);
     effects->fresh = true;
     ask(stand, rl_node_set_all(stand->config.node_count), now, effects);
@@ -126,28 +110,9 @@ static void begin_anew(struct rl_stand *stand, struct rl_time now, struct rl_eff
     begin_attempt(stand, now, effects);
 }
 
-/* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their ends. */
-static struct rl_time valid_until(const struct rl_stand *stand)
-{
-    struct rl_time latest[RL_NODES_MAX];
-    uint32_t count = 0;
-
-    /* Insertion into falling order; there are at most 31 nodes. */
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1) {
-        struct rl_time ends = stand->nodes[rl_node_set_first(left)].ends;
-        uint32_t place = count++;
-
-        for (; place > 0 && rl_time_before(latest[place - 1], ends); place--)
-            latest[place] = latest[place - 1];
-        latest[place] = ends;
-    }
-    // cppcheck-suppress uninitvar ; a quorum is at least one, so that one was filled in
-    return count >= quorum(stand) ? latest[quorum(stand) - 1] : (struct rl_time){0};
-}
-
 static void win(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    stand->valid_until = valid_until(stand);
+    stand->valid_until = rl_stand_valid_until(stand);
     if (rl_time_before(now, stand->valid_until))
         end(stand, RL_OUTCOME_OK, effects);
     else
@@ -155,16 +120,6 @@ static void win(struct rl_stand *stand, struct rl_time now, struct rl_effects *e
 }
 
 /* ---- the fence ---- */
-
-static rl_node_set nodes_at_fence(const struct rl_stand *stand)
-{
-    rl_node_set at = stand->raised;
-
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
-        if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
-            at |= rl_node_set_one(rl_node_set_first(left));
-    return at & rl_stand_nodes(stand, RL_STAND_HAS);
-}
 
 /* Fence rule, as in acquire.c: the highest number of the grants, once a quorum stores it while the lock is still ours there. */
 static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
@@ -174,12 +129,12 @@ static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl
     for (rl_node_set left = has; left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].fence > stand->fence)
             stand->fence = stand->nodes[rl_node_set_first(left)].fence;
-    if (rl_node_set_count(nodes_at_fence(stand)) >= quorum(stand)) {
+    if (rl_node_set_count(rl_stand_nodes_at_fence(stand)) >= rl_stand_quorum(stand)) {
         win(stand, now, effects);
         return;
     }
     stand->phase = RL_STAND_RAISING;
-    stand->raising = has & ~nodes_at_fence(stand);
+    stand->raising = has & ~rl_stand_nodes_at_fence(stand);
     stand->asked_by = rl_time_add(now, stand->config.node_timeout);
     assert(effects->acquire == 0);
     effects->raise = stand->raising;
@@ -188,37 +143,6 @@ static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl
 }
 
 /* ---- counting ---- */
-
-static bool has_quorum(const struct rl_stand *stand)
-{
-    return rl_node_set_count(rl_stand_nodes(stand, RL_STAND_HAS)) >= quorum(stand);
-}
-
-struct rl_tally rl_stand_tally(const struct rl_stand *stand)
-{
-    struct rl_tally tally = rl_tally_start(stand->config.node_count);
-
-    for (uint32_t number = 0; number < stand->config.node_count; number++) {
-        const struct rl_stand_node *node = &stand->nodes[number];
-        struct rl_answer answer = node->last;
-
-        if (node->state == RL_STAND_HAS)
-            answer = (struct rl_answer){.verdict = RL_GRANTED};
-        else if (answer.verdict == RL_GRANTED || (node->state == RL_STAND_ASKED && answer.rank == 0))
-            answer.verdict = RL_SILENT; /* what it said before says nothing of now */
-        rl_tally_add(&tally, number, &answer);
-    }
-    return tally;
-}
-
-/* Whether the nodes that have not answered yet decide why it fails; as in acquire.c. */
-static bool is_reason_open(const struct rl_stand *stand)
-{
-    struct rl_tally tally = rl_stand_tally(stand), other = tally;
-
-    other.denied |= rl_stand_nodes(stand, RL_STAND_ASKED) & ~rl_tally_answered(&tally);
-    return rl_tally_reason(&other) != rl_tally_reason(&tally);
-}
 
 /* Too few nodes to ever make a quorum: it leaves the others' lines, for it would only be in the way there. */
 static void give_up_attempt(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
@@ -237,147 +161,36 @@ static void give_up_attempt(struct rl_stand *stand, struct rl_time now, struct r
     stand->keep_at = rl_time_add(now, rl_backoff_next(&stand->backoff, stand->prng));
 }
 
-/* At how many nodes somebody has the lock who has it at this one. */
-static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
-{
-    uint64_t holder = stand->nodes[number].last.holder;
-    uint32_t count = 0;
-
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1)
-        count += stand->nodes[rl_node_set_first(left)].last.holder == holder;
-    return holder != 0 ? count : 0;
-}
-
-/* When the key that is in the way ends, by the node's own clock, to the ms; 0 not known. */
-static int64_t holder_ends_ms(const struct rl_answer *answer)
-{
-    return answer->node_us != 0 && answer->ttl_left_ms >= 0 ? answer->node_us / 1000 + answer->ttl_left_ms
-                                                            : 0;
-}
-
-/* Whether the one that has the lock at a node is after it, too. Contenders look at a split again and again, as we do, and each look lets
- * their keys live longer; the keys of one that had the lock before, or that is dead, only end. */
-static bool contends(const struct rl_stand_node *node)
-{
-    return node->last.holder != 0 && node->last.holder == node->seen_holder && node->seen_ends_ms != 0 &&
-           holder_ends_ms(&node->last) > node->seen_ends_ms + 1;
-}
-
-/* What a look has shown, for the next one; of a split that is over nothing. */
-static void note_look(struct rl_stand *stand, rl_node_set nodes)
-{
-    for (uint32_t number = 0; number < stand->config.node_count; number++) {
-        struct rl_stand_node *node = &stand->nodes[number];
-        bool shown = rl_node_set_has(nodes, number);
-
-        node->seen_holder = shown ? node->last.holder : 0;
-        node->seen_ends_ms = shown ? holder_ends_ms(&node->last) : 0;
-    }
-}
-
-/* Rule: of a lock that is split the later ticket gives way to whoever contends for it. The same ticket as its own is somebody's who came in
- * the same microsecond: both begin anew. */
-static bool must_give_way(const struct rl_stand *stand)
-{
-    if (RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY))
-        return false;
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
-        const struct rl_stand_node *node = &stand->nodes[rl_node_set_first(left)];
-        uint64_t theirs = node->last.holder_ticket;
-
-        if (theirs != 0 && theirs <= stand->ticket && contends(node))
-            return true;
-    }
-    return false;
-}
-
-/* When it looks at a split again: less and less often, but always in time for its own keys, which each look lets live longer. */
-static void plan_look(struct rl_stand *stand, struct rl_time now)
-{
-    struct rl_span most = rl_span_us(stand->config.ttl.us / 4);
-
-    stand->split_at = rl_time_add(now, stand->patience);
-    if (most.us > rl_span_ms(SPLIT_MAX_MS).us)
-        most = rl_span_ms(SPLIT_MAX_MS);
-    stand->patience.us = stand->patience.us < most.us / 2 ? 2 * stand->patience.us : most.us;
-}
-
-/* Rule: the holder is to have the lock wherever it can. A lone vote would only be missing there when nodes die: the caller stands in line
- * without it, until something changes. */
-static bool is_had_by_another(const struct rl_stand *stand)
-{
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1)
-        if (count_held_alike(stand, rl_node_set_first(left)) >= quorum(stand))
-            return true;
-    return false;
-}
-
-static void yield(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
-{
-    rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
-
-    for (rl_node_set left = has; left != 0; left &= left - 1) {
-        stand->nodes[rl_node_set_first(left)].state = RL_STAND_ASKED;
-        stand->nodes[rl_node_set_first(left)].yields = true;
-    }
-    stand->looked = false;
-    ask(stand, has, now, effects);
-    for (rl_node_set left = has; left != 0; left &= left - 1)
-        stand->nodes[rl_node_set_first(left)].valid_from = stand->question;
-}
-
-/* The lock moves: nodes that it did not want a vote of may give it one again. */
-static void stop_yielding(struct rl_stand *stand, struct rl_time now)
-{
-    for (uint32_t node = 0; node < stand->config.node_count; node++) {
-        if (stand->nodes[node].yields && stand->nodes[node].state == RL_STAND_LINED)
-            stand->nodes[node].look_at = now;
-        stand->nodes[node].yields = false;
-    }
-}
-
-/* Some nodes are its own, and too few. What is under way may make them enough; then it looks who has the others. Other questions do not
- * put that off: where they come again and again there would never be a look. */
+/* Too few nodes are its own. Answers of before a vote was given back do not count. */
 static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    if (rl_stand_nodes(stand, RL_STAND_HAS) == 0) {
-        note_look(stand, 0);
-        stand->patience = rl_span_ms(SPLIT_MIN_MS);
-        stand->split_at = RL_TIME_NEVER;
-        stand->looked = false;
-        return;
-    }
-    if (rl_stand_nodes(stand, RL_STAND_ASKED) != 0)
-        return;
-    if (stand->looked && is_had_by_another(stand)) {
-        yield(stand, now, effects);
-        return;
-    }
-    if (stand->looked && must_give_way(stand)) {
+    enum rl_split_advice advice = rl_split_consider(stand, now);
+
+    if (advice == RL_SPLIT_GIVE_WAY) {
         begin_anew(stand, now, effects);
-        return;
+    } else if (advice == RL_SPLIT_YIELD) {
+        rl_node_set given_back = rl_split_yield(stand);
+
+        ask(stand, given_back, now, effects);
+        for (rl_node_set left = given_back; left != 0; left &= left - 1)
+            stand->nodes[rl_node_set_first(left)].valid_from = stand->question;
     }
-    if (stand->looked)
-        note_look(stand, rl_stand_nodes(stand, RL_STAND_LINED));
-    stand->looked = false;
-    if (stand->split_at.us == RL_TIME_NEVER.us)
-        plan_look(stand, now);
 }
 
 /* After anything that was learned while it waits. */
 static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     rl_node_set out = rl_stand_nodes(stand, RL_STAND_OUT);
-    bool in_vain = rl_node_set_count(out) > stand->config.node_count - quorum(stand);
+    bool in_vain = rl_node_set_count(out) > stand->config.node_count - rl_stand_quorum(stand);
 
     if (stand->phase != RL_STAND_WAITING)
         return;
     if (rl_stand_nodes(stand, RL_STAND_ASKED) == 0)
         stand->asked_by = RL_TIME_NEVER;
     /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
-    if (rl_stand_tally(stand).duplicate != 0 || (in_vain && !is_reason_open(stand)))
+    if (rl_stand_tally(stand).duplicate != 0 || (in_vain && !rl_stand_reason_open(stand)))
         give_up_attempt(stand, now, effects);
-    else if (has_quorum(stand))
+    else if (rl_node_set_count(rl_stand_nodes(stand, RL_STAND_HAS)) >= rl_stand_quorum(stand))
         agree_on_fence(stand, now, effects);
     else if (!in_vain)
         consider_split(stand, now, effects);
@@ -392,7 +205,7 @@ static void take_place(struct rl_stand *stand, uint32_t number, const struct rl_
         return;
     if (answer->ticket > stand->ticket)
         stand->ticket = answer->ticket;
-    stand->settled = effects->lined = rl_node_set_count(stand->lined) >= quorum(stand);
+    stand->settled = effects->lined = rl_node_set_count(stand->lined) >= rl_stand_quorum(stand);
 }
 
 static void note_exchange(struct rl_stand_node *node, const struct rl_event *event)
@@ -412,7 +225,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
     note_exchange(node, event);
     node->heard = false;
     if (answer->verdict == RL_GRANTED) {
-        stop_yielding(stand, event->now);
+        rl_split_stop_yielding(stand, event->now);
         node->state = RL_STAND_HAS;
         node->fence = answer->fence;
         node->given = event->sent;
@@ -471,9 +284,9 @@ static void take_raise(struct rl_stand *stand, const struct rl_event *event, str
             stand->nodes[event->node].state = RL_STAND_OUT; /* it slipped away there, or the node did */
     }
     open = stand->raising | rl_stand_nodes(stand, RL_STAND_ASKED);
-    if (rl_node_set_count(nodes_at_fence(stand)) >= quorum(stand))
+    if (rl_node_set_count(rl_stand_nodes_at_fence(stand)) >= rl_stand_quorum(stand))
         win(stand, event->now, effects);
-    else if (rl_node_set_count(nodes_at_fence(stand) | open) < quorum(stand))
+    else if (rl_node_set_count(rl_stand_nodes_at_fence(stand) | open) < rl_stand_quorum(stand))
         begin_anew(stand, event->now, effects);
 }
 
@@ -528,7 +341,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     if (stand->phase != RL_STAND_WAITING || node->state == RL_STAND_ASKED || node->state == RL_STAND_HAS)
         return;
     stand->handed = true;
-    stop_yielding(stand, event->now);
+    rl_split_stop_yielding(stand, event->now);
     if (node->state == RL_STAND_LINED && event->eligible && dated &&
         lasts(stand, event->ttl, given, event->now)) {
         node->state = RL_STAND_HAS;
@@ -625,11 +438,7 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
             stand->nodes[rl_node_set_first(left)].state = RL_STAND_OUT;
         stand->asked_by = RL_TIME_NEVER;
     }
-    if (!rl_time_before(now, stand->split_at)) {
-        stand->split_at = RL_TIME_NEVER;
-        stand->looked = true;
-        wanted |= rl_stand_nodes(stand, RL_STAND_HAS) | rl_stand_nodes(stand, RL_STAND_LINED);
-    }
+    wanted |= rl_split_look(stand, now);
     if (!rl_time_before(now, stand->keep_at)) {
         stand->keep_at = next_keep(stand, now);
         wanted = rl_node_set_all(stand->config.node_count);
@@ -658,7 +467,7 @@ static enum rl_outcome reason(const struct rl_stand *stand)
 {
     struct rl_tally tally = rl_stand_tally(stand);
 
-    if (stand->phase == RL_STAND_RESTING || (stand->attempts > 1 && is_reason_open(stand)))
+    if (stand->phase == RL_STAND_RESTING || (stand->attempts > 1 && rl_stand_reason_open(stand)))
         return stand->outcome;
     return rl_tally_reason(&tally);
 }
@@ -765,25 +574,4 @@ void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct 
     }
     plan_watch(stand, event->now);
     set_wake(stand);
-}
-
-uint32_t rl_stand_place(const struct rl_stand *stand)
-{
-    uint32_t places[RL_NODES_MAX], count = 0;
-
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
-        uint32_t rank = stand->nodes[rl_node_set_first(left)].last.rank, place = count++;
-
-        for (; place > 0 && rank < places[place - 1]; place--)
-            places[place] = places[place - 1];
-        places[place] = rank;
-    }
-    return count > 0 ? places[count / 2] : 0;
-}
-
-struct rl_time rl_stand_since(const struct rl_stand *stand, struct rl_time now)
-{
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
-        now = rl_time_min(now, stand->nodes[rl_node_set_first(left)].given);
-    return now;
 }

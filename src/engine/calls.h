@@ -1,15 +1,12 @@
 /*
- * A call begins: what blocking calls and their asynchronous twins have in common. The operation that each returns ends at some
- * time, perhaps at once, and is found in engine->ended then.
+ * A call for a lock begins: what blocking calls and their asynchronous twins have in common. The operation that each returns ends at some
+ * time, perhaps at once, and is found in engine->ended then. Specs have been checked before (spec.h); what operators ask is in
+ * operator_calls.h.
  */
 #ifndef RL_ENGINE_CALLS_H
 #define RL_ENGINE_CALLS_H
 
 #include "engine/operation.h"
-
-/* A spec with its defaults filled in; on REDLOCK_INVALID the report names what is wrong. */
-redlock_result rl_call_check_spec(struct rl_engine *engine, const redlock_spec *spec, redlock_spec *checked,
-                                  redlock_report *report);
 
 /* The lock object with everything the spec says about it; owner: adopted, else NULL. NULL: no memory. */
 redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *spec, const char *owner,
@@ -36,23 +33,14 @@ struct rl_operation *rl_call_known(struct rl_engine *engine, enum rl_operation_k
 /* Makes the lock of an ended adoption the caller's; NULL: there is none, operation->result says why. */
 redlock_lock *rl_call_adopted(struct rl_operation *operation);
 
-/* Puts one question about a name (or about no name) to every node: INSPECT, EXAMINE or INIT. force: init goes on although locks
- * are held. */
-struct rl_operation *rl_call_survey(struct rl_engine *engine, enum rl_operation_kind kind,
-                                    const redlock_spec *spec, bool force, redlock_request request,
-                                    redlock_result *result, redlock_report *report);
-
-/* Ends somebody's hold. The spec has its lengths filled in; details: room for what nodes say, which the operation needs. */
-struct rl_operation *rl_call_break(struct rl_engine *engine, const redlock_break_spec *spec,
-                                   redlock_details *details, redlock_request request, redlock_result *result,
-                                   redlock_report *report);
-
-/* LIST, WATCH or WAIT: see listing.h for how it goes on. The spec has its lengths filled in; wait_ms is WAIT's. */
-struct rl_operation *rl_call_list(struct rl_engine *engine, enum rl_operation_kind kind,
-                                  const redlock_list_spec *spec, int64_t wait_ms, redlock_request request,
-                                  redlock_result *result, redlock_report *report);
-
 /* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
 redlock_lock *rl_call_hand_out(struct rl_operation *operation);
+
+/* What every call needs: to say no, in the report too (always NULL); and an operation on a lock of its own, whose only reference it takes
+ * (NULL: no memory, and the lock is gone too). */
+struct rl_operation *rl_call_refuse(redlock_result *result, redlock_report *report, redlock_result why,
+                                    const char *words);
+struct rl_operation *rl_call_begin_on_own(struct rl_engine *engine, enum rl_operation_kind kind,
+                                          redlock_lock *lock, redlock_request request);
 
 #endif

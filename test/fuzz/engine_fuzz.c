@@ -9,7 +9,9 @@
 #include "engine/calls.h"
 #include "engine/engine.h"
 #include "engine/guard.h"
+#include "engine/operator_calls.h"
 #include "engine/report.h"
+#include "engine/spec.h"
 #include "sim/node.h"
 #include "wire/node_url.h"
 #include "wire/resp_reader.h"
@@ -502,7 +504,7 @@ static bool make_spec(redlock_spec *checked, char name[8])
     spec.on_renewed = (bits & 32) != 0 ? ignore_renewal : NULL;
     spec.max_hold_ms = (bits & 64) != 0 ? 300 : 0;
     spec.max_extensions = (bits & 128) != 0;
-    return rl_call_check_spec(&world.engine, &spec, checked, &report) == REDLOCK_OK;
+    return rl_spec_check(&world.engine, &spec, checked, &report) == REDLOCK_OK;
 }
 
 static void note_begun(struct call *call, struct rl_operation *operation)

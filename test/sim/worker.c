@@ -8,7 +8,9 @@
 
 #include "engine/guard.h"
 #include "engine/holding.h"
+#include "engine/operator_calls.h"
 #include "engine/report.h"
+#include "engine/spec.h"
 #include "sim/world.h"
 
 static int64_t now_of(const struct sim_client *client)
@@ -64,7 +66,7 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
     spec.max_extensions = sim_chance(world, 10) ? 2 : 0;
     spec.on_lost = spec.auto_extend != 0 || sim_chance(world, 50) ? on_lost : NULL;
     spec.context = worker;
-    if (rl_call_check_spec(&sim_client_of(world, worker)->engine, &spec, &checked, NULL) != REDLOCK_OK) {
+    if (rl_spec_check(&sim_client_of(world, worker)->engine, &spec, &checked, NULL) != REDLOCK_OK) {
         sim_fail(world, "client %u.%u: a spec was refused", worker->client + 1, worker->index + 1);
         return spec;
     }

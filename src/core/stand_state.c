@@ -1,0 +1,94 @@
+/*
+ * What follows from all that a caller in line remembers; see stand_state.h. Nothing here changes it.
+ */
+#include "core/stand_state.h"
+
+rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state)
+{
+    rl_node_set set = 0;
+
+    for (uint32_t node = 0; node < stand->config.node_count; node++)
+        if (stand->nodes[node].state == state)
+            set |= rl_node_set_one(node);
+    return set;
+}
+
+rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand)
+{
+    rl_node_set at = stand->raised;
+
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+        if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
+            at |= rl_node_set_one(rl_node_set_first(left));
+    return at & rl_stand_nodes(stand, RL_STAND_HAS);
+}
+
+uint32_t rl_stand_quorum(const struct rl_stand *stand)
+{
+    return rl_quorum(stand->config.node_count);
+}
+
+struct rl_tally rl_stand_tally(const struct rl_stand *stand)
+{
+    struct rl_tally tally = rl_tally_start(stand->config.node_count);
+
+    for (uint32_t number = 0; number < stand->config.node_count; number++) {
+        const struct rl_stand_node *node = &stand->nodes[number];
+        struct rl_answer answer = node->last;
+
+        if (node->state == RL_STAND_HAS)
+            answer = (struct rl_answer){.verdict = RL_GRANTED};
+        else if (answer.verdict == RL_GRANTED || (node->state == RL_STAND_ASKED && answer.rank == 0))
+            answer.verdict = RL_SILENT; /* what it said before says nothing of now */
+        rl_tally_add(&tally, number, &answer);
+    }
+    return tally;
+}
+
+bool rl_stand_reason_open(const struct rl_stand *stand)
+{
+    struct rl_tally tally = rl_stand_tally(stand), other = tally;
+
+    other.denied |= rl_stand_nodes(stand, RL_STAND_ASKED) & ~rl_tally_answered(&tally);
+    return rl_tally_reason(&other) != rl_tally_reason(&tally);
+}
+
+/* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their ends. */
+struct rl_time rl_stand_valid_until(const struct rl_stand *stand)
+{
+    struct rl_time latest[RL_NODES_MAX];
+    uint32_t count = 0;
+
+    /* Insertion into falling order; there are at most 31 nodes. */
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1) {
+        struct rl_time ends = stand->nodes[rl_node_set_first(left)].ends;
+        uint32_t place = count++;
+
+        for (; place > 0 && rl_time_before(latest[place - 1], ends); place--)
+            latest[place] = latest[place - 1];
+        latest[place] = ends;
+    }
+    // cppcheck-suppress uninitvar ; a quorum is at least one, so that one was filled in
+    return count >= rl_stand_quorum(stand) ? latest[rl_stand_quorum(stand) - 1] : (struct rl_time){0};
+}
+
+uint32_t rl_stand_place(const struct rl_stand *stand)
+{
+    uint32_t places[RL_NODES_MAX], count = 0;
+
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1) {
+        uint32_t rank = stand->nodes[rl_node_set_first(left)].last.rank, place = count++;
+
+        for (; place > 0 && rank < places[place - 1]; place--)
+            places[place] = places[place - 1];
+        places[place] = rank;
+    }
+    return count > 0 ? places[count / 2] : 0;
+}
+
+struct rl_time rl_stand_since(const struct rl_stand *stand, struct rl_time now)
+{
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+        now = rl_time_min(now, stand->nodes[rl_node_set_first(left)].given);
+    return now;
+}

@@ -1,0 +1,112 @@
+/*
+ * What a caller in line is told when it begins, all that it remembers, and what follows from that. stand.c has its waiting, split.c what it
+ * does when the lock is split; nothing else changes it.
+ */
+#ifndef RL_CORE_STAND_STATE_H
+#define RL_CORE_STAND_STATE_H
+
+#include "base/prng.h"
+#include "core/backoff.h"
+#include "core/planted.h"
+#include "core/tally.h"
+
+struct rl_stand_config {
+    uint32_t node_count;
+    struct rl_span ttl;
+    uint32_t drift_ppm;
+    struct rl_span node_timeout; /* a node that has not answered by then is silent */
+    struct rl_span
+        first_wait;       /* added to it for the first question, while connections are still being made */
+    struct rl_time began; /* when the caller came; 0 with the start */
+    struct rl_time give_up_at;
+    struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
+    uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
+    bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
+    enum rl_planted planted; /* the simulator's */
+};
+
+/* What it knows of one node in the present attempt. */
+enum rl_stand_state {
+    RL_STAND_OUT,   /* it cannot or must not vote, or could not be asked */
+    RL_STAND_ASKED, /* a question is under way */
+    RL_STAND_LINED, /* it stands in line there */
+    RL_STAND_HAS    /* the lock is its own there, until `ends` */
+};
+
+struct rl_stand_node {
+    enum rl_stand_state state;
+    struct rl_time sent;    /* its latest question that was answered was sent then, */
+    int64_t node_us;        /* and answered at this node time */
+    struct rl_time given;   /* HAS: the node gave it no earlier than that, by our clock, */
+    struct rl_time ends;    /* and the key lives until then at least */
+    struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
+    uint64_t fence;         /* HAS */
+    bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
+    bool heard;             /* ASKED: it handed the lock over before it answered */
+    bool yields;            /* it must not give the lock to this caller: another one has a quorum */
+    uint32_t valid_from; /* number of the first question whose answer counts, after its vote was given back */
+    uint64_t seen_holder; /* LINED: who had the lock there at the last look at a split; 0 there was none, */
+    int64_t seen_ends_ms; /* and until when, by the node's clock */
+    struct rl_answer last;
+};
+
+enum rl_stand_phase {
+    RL_STAND_WAITING, /* asking, and standing in line */
+    RL_STAND_RAISING, /* a quorum has given it the lock; their numbers are being made the same */
+    RL_STAND_RESTING, /* too few nodes could be asked: until the next attempt */
+    RL_STAND_ENDED
+};
+
+struct rl_stand {
+    struct rl_stand_config config;
+    struct rl_prng *prng; /* not owned */
+    struct rl_backoff backoff;
+    enum rl_stand_phase phase;
+    struct rl_time started;
+    struct rl_stand_node nodes[RL_NODES_MAX];
+    rl_node_set
+        lined; /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
+    uint64_t ticket;   /* the highest that a node gave it */
+    bool settled;      /* all nodes are to go by it */
+    uint32_t question; /* number of the latest question; all with one owner count from `attempt` on */
+    uint32_t attempt;  /* number of the first question that was asked with the present owner */
+    uint32_t attempts; /* how many owners it has had */
+    bool handed;       /* in this attempt a node has handed it the lock; others are about to */
+    rl_node_set raising, raised;
+    uint64_t fence;          /* RAISING and won: the one to hand out */
+    struct rl_time asked_by; /* nodes that have not answered by then are silent; NEVER nothing is under way */
+    struct rl_time split_at; /* it has some nodes and nothing is under way: when to see who has the others */
+    struct rl_span patience; /* between two such looks */
+    bool looked;             /* that is what was asked for last */
+    struct rl_time watch_at; /* near the front: when to have the key watched where it is not */
+    struct rl_time keep_at;  /* when to ask again, so that its places are kept */
+    struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
+    enum rl_outcome outcome; /* what it came to; before its end what the last attempt came to */
+    struct rl_time valid_until; /* when outcome is OK */
+};
+
+/* The nodes in a state. */
+rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state);
+
+/* The nodes where the lock is its own and its number the fence. */
+rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand);
+
+/* Of how many nodes it needs the lock. */
+uint32_t rl_stand_quorum(const struct rl_stand *stand);
+
+/* What the nodes said in the present attempt, as a tally: HAS is granted, being in line denied. */
+struct rl_tally rl_stand_tally(const struct rl_stand *stand);
+
+/* Whether the nodes that have not answered yet decide why it fails; as in acquire.c. */
+bool rl_stand_reason_open(const struct rl_stand *stand);
+
+/* Until when a quorum of its keys lives; 0 it has none. */
+struct rl_time rl_stand_valid_until(const struct rl_stand *stand);
+
+/* When the first of the grants that it has was given, no later; now, if it has none. */
+struct rl_time rl_stand_since(const struct rl_stand *stand, struct rl_time now);
+
+/* Its place in line as most nodes see it, from 1; 0 not known. */
+uint32_t rl_stand_place(const struct rl_stand *stand);
+
+#endif
