@@ -138,6 +138,7 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     }
     lock->engine = engine;
     lock->kind = kind;
+    lock->slots = kind->has_slots ? (uint16_t)spec->permits : 0;
     lock->refs = 1;
     lock->timer.of_lock = true;
     rl_list_init(&lock->waiting);
