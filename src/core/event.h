@@ -96,7 +96,7 @@ struct rl_answer {
 };
 
 /* As many slots as a semaphore may have: nodes look at all of them with each question. */
-enum { RL_SLOTS_MAX = 128 };
+enum { RL_SLOTS_MAX = 1000 };
 
 enum rl_event_kind {
     RL_EVENT_START,   /* begin */
@@ -145,7 +145,6 @@ struct rl_effects {
     struct rl_span
         rest;      /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
     bool lost;     /* acquire: a round was not won */
-    rl_node_set others; /* stand: it has won one slot; at these nodes it has another one, which is given back */
     bool lined;    /* stand: a quorum has it in line now, for the first time */
     bool fresh;    /* stand: what is asked for is another attempt, with a fresh owner */
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */

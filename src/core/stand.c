@@ -120,7 +120,6 @@ static void begin_anew(struct rl_stand *stand, struct rl_time now, struct rl_eff
 static void win(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     stand->valid_until = rl_stand_valid_until(stand);
-    effects->others = rl_stand_others(stand);
     if (rl_time_before(now, stand->valid_until))
         end(stand, RL_OUTCOME_OK, effects);
     else

@@ -81,9 +81,22 @@ static struct rl_stand_config stand_config(struct rl_engine *engine, const redlo
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
+        .slots = spec->permits,
         .renews = spec->auto_extend != 0,
         .planted = engine->planted,
     };
+}
+
+/* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes are split asks once more. */
+static struct rl_stand_config once_config(struct rl_engine *engine, const redlock_spec *spec,
+                                          struct rl_time began)
+{
+    struct rl_stand_config config = stand_config(engine, spec, began, 0);
+    struct rl_span asked = rl_span_add(config.first_wait, config.node_timeout);
+
+    config.once = true;
+    config.give_up_at = rl_time_add(rl_time_add(began, asked), config.node_timeout);
+    return config;
 }
 
 static void start(struct rl_operation *operation, const redlock_spec *spec, int64_t wait_ms, bool peek)
@@ -96,6 +109,11 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
         config.watch = true;
     else
         rl_queue_join(operation, wait_ms != 0, &config);
+    if (operation->lock->kind->has_slots && wait_ms == 0) {
+        operation->stand.config = once_config(engine, spec, operation->started);
+        rl_standing_start(operation);
+        return;
+    }
     if (!operation->lock->kind->stands_in_line || wait_ms == 0) {
         rl_acquisition_start(operation, &config);
         return;

@@ -34,15 +34,15 @@ do
     read_slots()
     local mine = find_slot(owner)
     if mine and (yields or only and mine ~= wish) then
-        call('DEL', slot_keys[mine])
+        call('DEL', slot_key(mine))
         call('HDEL', name, mine)
         held[mine] = false
         mine = nil
     end
     if mine then
         -- It has been heard of: this confirms what it was handed.
-        if call('PTTL', slot_keys[mine]) < ttl + 0 then
-            call('PEXPIRE', slot_keys[mine], ttl)
+        if call('PTTL', slot_key(mine)) < ttl + 0 then
+            call('PEXPIRE', slot_key(mine), ttl)
         end
         local number, _, id = note(mine)
         if not number or id ~= random or not last or number + 0 < floor then
@@ -110,7 +110,7 @@ do
                 left = 100 -- there is somebody before it whom this user may not tell: both ask again soon
             elseif not yields and (rank <= 2 or only) then
                 for i = 1, count do
-                    local ms = (not only or i == wish) and call('PTTL', slot_keys[i]) or -1
+                    local ms = (not only or i == wish) and call('PTTL', slot_key(i)) or -1
                     if ms >= 0 and (left < 0 or ms < left) then
                         left = ms
                     end
@@ -125,11 +125,11 @@ do
         end
     end
     if not free then
-        return {0, now, stored, call('PTTL', slot_keys[wish]), string.sub(held[wish] or '', 1, 511)}
+        return {0, now, stored, call('PTTL', slot_key(wish)), string.sub(held[wish] or '', 1, 511)}
     end
     -- include parts/number.lua
     -- include parts/store.lua
-    call('SET', slot_keys[free], owner, 'PX', ttl)
+    call('SET', slot_key(free), owner, 'PX', ttl)
     write_note(free, fence, ticket or '0', random, 0)
     keep_name(ttl)
     return {1, now, fence, free}

@@ -21,10 +21,10 @@ if slot == 0 then
         return fit and -1 or -3
     end
 end
-local value = call('GET', slot_keys[slot])
+local value = call('GET', slot_key(slot))
 if value == owner then
-    if (fit or ARGV[3] ~= '0') and call('PTTL', slot_keys[slot]) < tonumber(ARGV[2]) then
-        call('PEXPIRE', slot_keys[slot], ARGV[2])
+    if (fit or ARGV[3] ~= '0') and call('PTTL', slot_key(slot)) < tonumber(ARGV[2]) then
+        call('PEXPIRE', slot_key(slot), ARGV[2])
     end
     if not words then
         call('HSET', name, 'slots', count)
@@ -39,7 +39,7 @@ if not fit then
     return -3
 end
 if ARGV[3] == '1' and not words then
-    call('SET', slot_keys[slot], owner, 'PX', ARGV[2])
+    call('SET', slot_key(slot), owner, 'PX', ARGV[2])
     call('HDEL', name, slot)
     call('HSET', name, 'slots', count)
     keep_name(ARGV[2])

@@ -11,7 +11,7 @@ local random = string.sub(owner, 1, 32)
 -- include parts/slots.lua
 -- include parts/slots_kind.lua
 local mark = 'broken|' .. owner
-local value = slot > 0 and slot <= count and call('GET', slot_keys[slot])
+local value = slot > 0 and slot <= count and call('GET', slot_key(slot))
 local mine = (value == owner or value == mark) and slot or nil
 if not mine then
     read_slots()
@@ -51,10 +51,10 @@ if kept_order and fit then
     end
 end
 if mine and not given then
-    call('DEL', slot_keys[mine])
+    call('DEL', slot_key(mine))
     if not words then
         call('HDEL', name, mine)
-        if call('EXISTS', unpack(slot_keys)) == 0 then
+        if call('EXISTS', all_slots()) == 0 then
             call('DEL', name)
         end
     end

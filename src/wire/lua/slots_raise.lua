@@ -12,7 +12,7 @@ if not kept[1] or not kept[3] or ARGV[3] == '' or string.sub(kept[1], 1, #ARGV[3
     return -3
 end
 -- include parts/slots.lua
-if call('GET', slot_keys[slot]) ~= ARGV[1] then
+if call('GET', slot_key(slot)) ~= ARGV[1] then
     return 0
 end
 local fence = tonumber(ARGV[2])

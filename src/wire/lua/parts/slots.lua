@@ -4,13 +4,19 @@
 -- of since. It lives for as long as the last of the slots does, so that other kinds of locks are kept off the name, and other numbers of slots. Wants call, name, order_key and count (of the slots); held has the owner
 -- of each slot once it was read. A key of another type stands in for nothing: see slots_kind.lua.
 local base = string.sub(order_key, 1, -6)
-local slot_keys = {}
-for i = 1, count do
-    slot_keys[i] = base .. 'slot:' .. i
+local function slot_key(slot)
+    return base .. 'slot:' .. slot
+end
+local function all_slots()
+    local keys = {}
+    for i = 1, count do
+        keys[i] = slot_key(i)
+    end
+    return unpack(keys)
 end
 local held = {}
 local function read_slots()
-    held = call('MGET', unpack(slot_keys))
+    held = call('MGET', all_slots())
 end
 local function find_slot(value)
     for i = 1, count do

@@ -42,7 +42,7 @@ local function hand_on(slot, given)
                 if heard > 0 then
                     -- include store.lua
                     last, known, stored = text, fence, fence
-                    call('SET', slot_keys[slot], waiter, 'PX', ms)
+                    call('SET', slot_key(slot), waiter, 'PX', ms)
                     write_note(slot, fence, ticket, id, brief and now or 0)
                     keep_name(ms)
                     call('DEL', base .. id)
