@@ -133,14 +133,15 @@ static void judge_time(struct sim_world *world, struct sim_worker *worker, int64
                  worker->client + 1, worker->index + 1, 'a' + (int)worker->name, what, took_us, usual_us);
 }
 
-static void check_free(struct sim_world *world, const struct sim_client *client, struct sim_worker *worker)
+static void check_free(struct sim_world *world, const struct sim_client *client, struct sim_worker *worker,
+                       uint32_t slot)
 {
     const struct sim_plan *plan = &world->plan;
     bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && worker->near;
     int64_t since_us[SIM_NODES_MAX], free_us;
 
     for (uint32_t node = 0; node < plan->node_count; node++)
-        since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name),
+        since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name, slot),
                                later(usable_since_us(world, client, node), worker->stands_us));
     free_us = quorum_since_us(world, since_us);
     if (free_us < world->now_us)
@@ -261,7 +262,8 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
         worker->near = knows_to_be_near(worker); /* before it was given anything */
     if (!is_judged(world) || (world->plan.older >> client->index & 1) != 0)
         return; /* an older version stands in no line: it asks now and then */
-    check_free(world, client, worker);
+    for (uint32_t slot = world->plan.slots[worker->name] > 0; slot <= world->plan.slots[worker->name]; slot++)
+        check_free(world, client, worker, slot);
     check_idle(world, client, worker);
 }
 
