@@ -270,11 +270,12 @@ static void take_late_vote(struct rl_stand *stand, const struct rl_event *event,
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     bool granted = event->answer.verdict == RL_GRANTED;
-    bool known = node->state == RL_STAND_HAS && event->answer.fence == node->fence &&
-                 event->answer.slot == node->slot;
+    bool known =
+        node->state == RL_STAND_HAS && event->answer.fence == node->fence && event->answer.slot == node->slot;
 
     if (granted && event->answer.slot != stand->slot) {
-        take_vote(stand, event, effects); /* no vote: it has another slot there, and gives it back in the end */
+        take_vote(stand, event,
+                  effects); /* no vote: it has another slot there, and gives it back in the end */
         stand->raising &= ~rl_node_set_one(event->node);
         stand->raised &= ~rl_node_set_one(event->node);
     } else if (granted && !known && event->answer.fence != stand->fence) {

@@ -22,7 +22,8 @@ struct rl_stand_config {
     struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
     uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
     uint32_t slots;                      /* of a semaphore; 0 it is none */
-    bool once;   /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be had */
+    bool
+        once; /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be had */
     bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
     enum rl_planted planted; /* the simulator's */
 };
@@ -74,10 +75,11 @@ struct rl_stand {
     uint32_t question; /* number of the latest question; all with one owner count from `attempt` on */
     uint32_t attempt;  /* number of the first question that was asked with the present owner */
     uint32_t attempts; /* how many owners it has had */
-    uint32_t slot;     /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
-    uint32_t wish;     /* the one that it would like best */
-    bool only;         /* it wants no other one, and gives others back: its votes are split */
-    bool handed;       /* in this attempt a node has handed it the lock; others are about to */
+    uint32_t
+        slot; /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
+    uint32_t wish; /* the one that it would like best */
+    bool only;     /* it wants no other one, and gives others back: its votes are split */
+    bool handed;   /* in this attempt a node has handed it the lock; others are about to */
     rl_node_set raising, raised;
     uint64_t fence;          /* RAISING and won: the one to hand out */
     struct rl_time asked_by; /* nodes that have not answered by then are silent; NEVER nothing is under way */

@@ -46,8 +46,8 @@ static bool may_plant(const redlock_lock *lock)
 }
 
 /* Of a semaphore: which slot it is about. What a holder gives back beside its own slot are those of others that it was given on the way. */
-static void add_slot(struct rl_lock_command *command, const redlock_lock *lock,
-                     const struct rl_stand *stand, const struct rl_pending *pending)
+static void add_slot(struct rl_lock_command *command, const redlock_lock *lock, const struct rl_stand *stand,
+                     const struct rl_pending *pending)
 {
     uint8_t present[RL_OWNER_RANDOM];
 
@@ -302,8 +302,7 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;
-    if (kind == RL_COMMAND_ACQUIRE && rl_operation_in_line(lock) != NULL &&
-        !lock->asking->stand.config.once)
+    if (kind == RL_COMMAND_ACQUIRE && rl_operation_in_line(lock) != NULL && !lock->asking->stand.config.once)
         rl_hearing_begin(engine, node);
     if (random != NULL)
         memcpy(pending.random, random, sizeof pending.random);

@@ -75,7 +75,8 @@ static rl_node_set nodes_at_fence(const struct rl_operation *operation)
 static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
 {
     unsigned long long lower = mine->fence, higher = other->fence;
-    bool alike = mine->slot == other->slot; /* different slots are different locks, whose numbers come from one place */
+    bool alike = mine->slot ==
+                 other->slot; /* different slots are different locks, whose numbers come from one place */
 
     if (mine->fence == other->fence && alike)
         sim_fail(world, "fence order: %llu was handed out twice", lower);
@@ -113,8 +114,7 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
     /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
     if (mine.fence <= *highest && !world->plan.beyond)
         sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
-                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name,
-                 *highest);
+                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name, *highest);
     if (mine.fence > *highest)
         *highest = mine.fence;
 }
@@ -389,7 +389,6 @@ static void check_gone(struct sim_world *world, uint32_t node, uint32_t name, ui
 /* Everybody has stopped, and had the time to clean up. */
 static void check_clean(struct sim_world *world)
 {
-
     /* First, for looking at a key that has ended makes its node tell of that. */
     if (world->messages_alive != 0)
         sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);

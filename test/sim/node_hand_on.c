@@ -240,11 +240,11 @@ static bool is_older(const struct sim_call *call)
 struct sim_table sim_line_lay(struct sim_call *call, const char *owner, const char *const *keys)
 {
     struct sim_table table = {.call = call,
-                          .line = sim_line_find(call, keys[4]),
-                          .lock = keys[0],
-                          .fence_key = keys[1],
-                          .floor_key = keys[3],
-                          .epoch = get(call, keys[2])};
+                              .line = sim_line_find(call, keys[4]),
+                              .lock = keys[0],
+                              .fence_key = keys[1],
+                              .floor_key = keys[3],
+                              .epoch = get(call, keys[2])};
 
     snprintf(table.random, sizeof table.random, "%s", owner);
     return table;
@@ -268,8 +268,8 @@ static void grant_again(struct sim_table *table, const char *const *argv, int64_
     sim_reply_integer(call->reply, fence);
 }
 
-struct sim_stander *sim_line_take_in(struct sim_table *table, const char *const *argv, int64_t ticket, bool settled,
-                                   int64_t lease_ms, const char *channel)
+struct sim_stander *sim_line_take_in(struct sim_table *table, const char *const *argv, int64_t ticket,
+                                     bool settled, int64_t lease_ms, const char *channel)
 {
     struct sim_standing *line = table->line;
     struct sim_stander *stander = make_stander(line, table->random);

@@ -400,8 +400,7 @@ void sim_script_slots_hand_on(struct sim_call *call)
     const char *const *at = call->arguments;
     const char *const keys[] = {at[0], at[3], at[2], at[4], at[1]};
     const char *owner = at[5], *floor = get(call, at[4]), *last = get(call, at[3]);
-    uint32_t count = (uint32_t)number(at[6]), slot = (uint32_t)number(at[7]),
-             kept = (uint32_t)number(at[8]);
+    uint32_t count = (uint32_t)number(at[6]), slot = (uint32_t)number(at[7]), kept = (uint32_t)number(at[8]);
     struct sim_table table = sim_line_lay(call, owner, keys);
     bool waited_for = table.line->order_end_ms != 0, given = false;
     struct sim_stander *stander = sim_line_stander(table.line, table.random);

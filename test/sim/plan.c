@@ -337,13 +337,15 @@ static void draw_slots(struct sim_plan *plan)
     struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x510));
     bool planted = plan->bug == SIM_BUG_SLOTS_COUNTED;
 
-    if (plan->plain || (!planted && (plan->seed % 5 != 2 || plan->seed % 8 == 5 || plan->bug != SIM_BUG_NONE)))
+    if (plan->plain ||
+        (!planted && (plan->seed % 5 != 2 || plan->seed % 8 == 5 || plan->bug != SIM_BUG_NONE)))
         return;
     plan->client_count = (uint32_t)PICK(&prng, 3, 4, SIM_CLIENTS_MAX);
     plan->worker_count = (uint32_t)PICK(&prng, 1, 2, 2, SIM_WORKERS_MAX);
     for (uint32_t name = 0; name < SIM_NAMES_MAX; name++)
         if (planted || chance(&prng, 70))
-            plan->slots[name] = (uint32_t)rl_prng_between(&prng, planted ? 2 : 1, planted ? 2 : SIM_SLOTS_MAX);
+            plan->slots[name] =
+                (uint32_t)rl_prng_between(&prng, planted ? 2 : 1, planted ? 2 : SIM_SLOTS_MAX);
 }
 
 void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide)
@@ -401,8 +403,7 @@ void sim_plan_describe(const struct sim_plan *plan, char *text, int size)
              plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "",
              plan->promotes ? " promotes" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
              plan->max_ttl_ms, plan->longest_ms, plan->node_timeout_ms, plan->slots[0], plan->slots[1],
-             plan->slots[2], plan->slots[3], plan->retry_min_ms,
-             plan->retry_max_ms, plan->think_max_us, plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm,
-             plan->wall_skew_us, plan->node_skew_us, plan->end_us / 1000, plan->fault_every_us / 1000,
-             plan->faults_end_us / 1000, faults);
+             plan->slots[2], plan->slots[3], plan->retry_min_ms, plan->retry_max_ms, plan->think_max_us,
+             plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm, plan->wall_skew_us, plan->node_skew_us,
+             plan->end_us / 1000, plan->fault_every_us / 1000, plan->faults_end_us / 1000, faults);
 }

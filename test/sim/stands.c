@@ -133,11 +133,17 @@ static void judge_time(struct sim_world *world, struct sim_worker *worker, int64
                  worker->client + 1, worker->index + 1, 'a' + (int)worker->name, what, took_us, usual_us);
 }
 
+/* Waiters of a semaphore do not have its keys watched: what ends early they find out when they ask again. */
+static bool is_watching(const struct sim_world *world, const struct sim_worker *worker)
+{
+    return worker->near && world->plan.slots[worker->name] == 0;
+}
+
 static void check_free(struct sim_world *world, const struct sim_client *client, struct sim_worker *worker,
                        uint32_t slot)
 {
     const struct sim_plan *plan = &world->plan;
-    bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && worker->near;
+    bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && is_watching(world, worker);
     int64_t since_us[SIM_NODES_MAX], free_us;
 
     for (uint32_t node = 0; node < plan->node_count; node++)
@@ -196,9 +202,9 @@ static int64_t idle_bound_us(const struct sim_world *world, const struct sim_wor
     const struct sim_plan *plan = &world->plan;
 
     if (worker->stands_us > calm_since_us(world))
-        return calm_bound_us(plan) + (plan->untold != 0 || !worker->near ? bound_us(plan) : 0);
+        return calm_bound_us(plan) + (plan->untold != 0 || !is_watching(world, worker) ? bound_us(plan) : 0);
     if ((plan->faults & ~(uint32_t)KILLING) == 0 && plan->kills && plan->untold == 0)
-        return calm_bound_us(plan) + (!worker->near ? bound_us(plan) : 0);
+        return calm_bound_us(plan) + (!is_watching(world, worker) ? bound_us(plan) : 0);
     if ((plan->faults & ~(uint32_t)STOPPING) == 0)
         return bound_us(plan) + 1000 * BRIEF_MS;
     return INT64_MAX;
@@ -305,7 +311,8 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
         other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
         winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
         (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
-        usable_quorum_since_us(world, client) > other->stands_us || is_settling(world, other) || is_rare(world, &world->stats.overtaken))
+        usable_quorum_since_us(world, client) > other->stands_us || is_settling(world, other) ||
+        is_rare(world, &world->stats.overtaken))
         return;
     sim_fail(world,
              "order: client %u.%u has %c, and asked for it %" PRId64

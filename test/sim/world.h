@@ -204,7 +204,7 @@ struct sim_world {
     /* The attempt that a lock's key is of at a node, 0 nobody's; and when it was last removed there. */
     uint32_t held_by[SIM_NODES_MAX][SIM_NAMES_MAX][SIM_SLOTS_MAX + 1];
     int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX][SIM_SLOTS_MAX + 1];
-    uint32_t asked[SIM_NAMES_MAX];                 /* how often it was asked for since */
+    uint32_t asked[SIM_NAMES_MAX]; /* how often it was asked for since */
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
     bool stopping;

@@ -22,10 +22,10 @@ struct permits_config {
 
 struct permits_result {
     long turns;
-    int crowded; /* times somebody came in and was one too many */
-    int doubled; /* times somebody came in while another one had its slot */
+    int crowded;  /* times somebody came in and was one too many */
+    int doubled;  /* times somebody came in while another one had its slot */
     int unfenced; /* times somebody came in with a fence that its slot had met before */
-    int most;    /* how many were inside at once */
+    int most;     /* how many were inside at once */
     int failures;
     int crashes;
 };
