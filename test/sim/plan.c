@@ -338,7 +338,7 @@ static void draw_slots(struct sim_plan *plan)
     bool planted = plan->bug == SIM_BUG_SLOTS_COUNTED;
 
     if (plan->plain ||
-        (!planted && (plan->seed % 5 != 2 || plan->seed % 8 == 5 || plan->bug != SIM_BUG_NONE)))
+        (!planted && (plan->seed % 5 != 3 || plan->seed % 8 == 5 || plan->bug != SIM_BUG_NONE)))
         return;
     plan->client_count = (uint32_t)PICK(&prng, 3, 4, SIM_CLIENTS_MAX);
     plan->worker_count = (uint32_t)PICK(&prng, 1, 2, 2, SIM_WORKERS_MAX);
