@@ -31,6 +31,11 @@ static const char *get(struct sim_call *call, const char *key)
     return sim_node_get(call->node, call->now_us, key);
 }
 
+static bool is_there(struct sim_call *call, const char *key)
+{
+    return sim_node_pttl(call->node, call->now_us, key) != -2;
+}
+
 /* ---- what is kept ---- */
 
 static void expire(struct sim_standing *line, int64_t now_ms)
@@ -294,10 +299,18 @@ struct sim_stander *sim_line_take_in(struct sim_table *table, const char *const 
     return stander;
 }
 
+/* Another program's kind of lock is in the way. */
+static bool is_foreign(const struct sim_table *table)
+{
+    return get(table->call, table->lock) == NULL && is_there(table->call, table->lock);
+}
+
 static void deny_in_line(struct sim_table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
-    const char *kept = get(call, table->lock), *holder = kept != NULL ? kept : "";
+    const char *kept = get(call, table->lock), *holder = kept != NULL        ? kept
+                                                         : is_foreign(table) ? "foreign"
+                                                                             : "";
     bool known = strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
 
     sim_reply_array(call->reply, 8);
@@ -346,9 +359,9 @@ static bool ask_in_line(struct sim_table *table, const char *const *argv)
     }
     if (waits)
         stander = sim_line_take_in(table, argv, ticket, settled % 2 != 0, lease_ms, channel);
-    if (yields && holder == NULL) {
+    if (yields && holder == NULL && !is_foreign(table)) {
         left_ms = -1;
-    } else if (holder == NULL) {
+    } else if (holder == NULL && !is_foreign(table)) {
         struct given given = hand_on(table);
 
         if (given.owner != NULL && strcmp(given.owner, argv[0]) == 0) {
@@ -375,7 +388,7 @@ void sim_script_ask(struct sim_call *call)
     if (argv[5][0] == '\0' && call->node->asked != NULL)
         call->node->asked(call->node->context, call->node, argv[0]);
     if (!is_older(call) &&
-        (table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
+        (table.line->order_end_ms != 0 || (argv[5][0] != '\0' && is_there(call, keys[0]))) &&
         ask_in_line(&table, argv))
         return;
     sim_script_vote(call, argv, &table.vote);
@@ -435,7 +448,9 @@ void sim_script_hand_on(struct sim_call *call)
     if (waited_for && answer == 0 && sim_line_first(table.line) == NULL &&
         strncmp(table.line->id, held, SIM_ID_SIZE - 1) != 0)
         sim_line_end_order(&table);
-    if (waited_for && answer != 0 && table.epoch != NULL && floor != NULL) {
+    if (waited_for && answer == -1 && is_foreign(&table) && sim_line_first(table.line) == NULL)
+        sim_line_end_order(&table);
+    if (waited_for && answer != 0 && !is_foreign(&table) && table.epoch != NULL && floor != NULL) {
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;
         table.vote.stored = table.vote.known > table.vote.floor ? table.vote.known : table.vote.floor;

@@ -331,6 +331,14 @@ static void aim(struct sim_plan *plan)
     plan->node_skew_us = 50000;
 }
 
+static bool has_slots(const struct sim_plan *plan)
+{
+    for (uint32_t name = 0; name < SIM_NAMES_MAX; name++)
+        if (plan->slots[name] > 0)
+            return true;
+    return false;
+}
+
 /* Every fifth seed has semaphores, and enough callers for all of their slots to be taken. From a generator of its own. */
 static void draw_slots(struct sim_plan *plan)
 {
@@ -374,6 +382,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     plan->kills = (seed % 2 == 0 || bug == SIM_BUG_DEAF_NOT_PASSED) && sim_plan_has(plan, SIM_FAULT_SUSPEND);
     if (seed % 8 == 5 && !plan->plain)
         plan->older = seed % 16 == 5 ? 1 : 3;
+    plan->foreign = seed % 8 == 2 && !plan->plain && !has_slots(plan);
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)
