@@ -29,24 +29,31 @@ static redlock_lock *take_slot(redlock_client *client, uint32_t permits)
     return take_spec(client, &spec);
 }
 
-static void expect_refusal(redlock_result expected, redlock_client *client, const redlock_spec *spec,
-                           const char *words)
+static void expect_refusal_of(redlock_result expected, redlock_client *client, const redlock_spec *spec,
+                              int64_t wait_ms, const char *words)
 {
     redlock_report report = REDLOCK_REPORT_INIT;
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     redlock_lock *lock = NULL;
     redlock_result result;
+    bool said;
 
     report.details = redlock_details_new(NULL);
-    result = redlock_acquire(client, spec, 0, &lock, &report);
+    result = redlock_acquire(client, spec, wait_ms, &lock, &report);
+    said = strstr(report.line, words) != NULL;
     assert_result(expected, result, &report);
     assert_null(lock);
-    if (strstr(report.line, words) == NULL) {
-        assert_true(redlock_report_node(&report, 0, &node));
-        if (strstr(node.detail, words) == NULL)
-            fail_msg("neither \"%s\" nor \"%s\" says \"%s\"", report.line, node.detail, words);
-    }
+    for (uint32_t i = 0; !said && redlock_report_node(&report, i, &node); i++)
+        said = strstr(node.detail, words) != NULL;
+    if (!said)
+        fail_msg("neither \"%s\" nor any node says \"%s\"", report.line, words);
     redlock_details_free(report.details);
+}
+
+static void expect_refusal(redlock_result expected, redlock_client *client, const redlock_spec *spec,
+                           const char *words)
+{
+    expect_refusal_of(expected, client, spec, 0, words);
 }
 
 static void as_many_as_there_are_slots_come_in(void **state)
@@ -167,12 +174,31 @@ static void another_number_of_slots_or_another_kind_is_refused_by_name(void **st
 
     expect_refusal(REDLOCK_FOREIGN_TYPE, client, &four, "semaphore of 2 slots");
     expect_refusal(REDLOCK_FOREIGN_TYPE, client, &alone, "semaphore of 2 slots");
+    expect_refusal_of(REDLOCK_FOREIGN_TYPE, client, &four, REDLOCK_WAIT_FOREVER, "semaphore of 2 slots");
+    expect_refusal_of(REDLOCK_FOREIGN_TYPE, client, &alone, REDLOCK_WAIT_FOREVER, "semaphore of 2 slots");
     give_back(lock);
     lock = take_slot(client, 4); /* nobody has it: it may have another number of slots */
     give_back(lock);
     lock = take_spec(client, &alone);
     expect_refusal(REDLOCK_FOREIGN_TYPE, client, &four, "exclusive lock");
     give_back(lock);
+    redlock_client_close(client);
+}
+
+/* Somebody who waits for a slot does not make others wait for something that they cannot have. */
+static void another_kind_is_refused_where_a_line_is_as_well(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), TTL_MS);
+    redlock_spec one = slots_of(1), alone = spec_for(WANTED, TTL_MS);
+    redlock_lock *lock = take_slot(client, 1);
+    struct waiter waiter;
+
+    start_waiting_for(&waiter, line_open(fleet_urls(fleet)), &one);
+    await(line_is(fleet, 1));
+    expect_refusal_of(REDLOCK_FOREIGN_TYPE, client, &alone, REDLOCK_WAIT_FOREVER, "semaphore of 1 slots");
+    give_back(lock);
+    have_it_and_close(&waiter);
     redlock_client_close(client);
 }
 
@@ -211,6 +237,7 @@ int main(void)
         ON_GUARDED(the_slot_of_a_holder_that_died_goes_to_the_first_in_line, start_three_guarded),
         ON_GUARDED(a_slot_is_gone_on_with_and_given_back_by_its_owner_value, start_five_guarded),
         ON_GUARDED(another_number_of_slots_or_another_kind_is_refused_by_name, start_three_guarded),
+        ON_GUARDED(another_kind_is_refused_where_a_line_is_as_well, start_three_guarded),
         ON_GUARDED(numbers_of_slots_that_make_no_sense_are_refused, start_one_guarded),
         ON_GUARDED(sixteen_processes_are_never_more_than_the_slots, start_five_guarded),
     };

@@ -121,8 +121,8 @@ static int take_part(const struct party *party, pid_t parent)
     srand((unsigned)party->number);
     options.mode = REDLOCK_GUARDED;
     options.max_ttl_ms = ttl_ms;
-    if (party->config->disturb == NULL)
-        options.node_timeout_ms = 2000; /* slow is not silent */
+    if (party->config->disturb == NULL) /* slow is not silent */
+        options.node_timeout_ms = options.connect_timeout_ms = 5000;
     if (redlock_client_open(&options, &client, NULL) != REDLOCK_OK)
         return 1;
     while (now_ms() < party->until_ms)

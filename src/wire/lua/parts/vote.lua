@@ -13,10 +13,7 @@ end
 local found = redis.pcall('GET', lock)
 local left = call('PTTL', lock)
 if type(found) == 'table' then
-    local slots = redis.pcall('HGET', lock, 'slots')
-    if type(slots) == 'string' then
-        return redis.error_reply('WRONGTYPE the name is in use for a semaphore of ' .. slots .. ' slots')
-    end
+    -- include no_slots.lua
     -- Another program's kind of lock ends by itself; what does not is no lock, and waiting for it is in vain.
     if left < 0 then
         return found
