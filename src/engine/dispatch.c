@@ -188,6 +188,14 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
         rl_list_append(&engine->rounds, &lock->link);
 }
 
+/* Where it cannot be sent, the release of the whole lock makes up for it, or the end of the key. */
+void rl_dispatch_return(redlock_lock *lock, rl_node_set nodes)
+{
+    assert(nodes == 0 || lock->slot > 0);
+    for (rl_node_set left = nodes; left != 0; left &= left - 1)
+        rl_send_command(lock, rl_node_set_first(left), RL_COMMAND_RELEASE, 0, NULL, false);
+}
+
 bool rl_dispatch_pay(redlock_lock *lock, uint32_t node)
 {
     struct rl_engine *engine = lock->engine;
