@@ -81,9 +81,22 @@ static struct rl_stand_config stand_config(struct rl_engine *engine, const redlo
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
+        .slots = spec->permits,
         .renews = spec->auto_extend != 0,
         .planted = engine->planted,
     };
+}
+
+/* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes are split asks once more. */
+static struct rl_stand_config once_config(struct rl_engine *engine, const redlock_spec *spec,
+                                          struct rl_time began)
+{
+    struct rl_stand_config config = stand_config(engine, spec, began, 0);
+    struct rl_span asked = rl_span_add(config.first_wait, config.node_timeout);
+
+    config.once = true;
+    config.give_up_at = rl_time_add(rl_time_add(began, asked), config.node_timeout);
+    return config;
 }
 
 /* Asks for the lock; behind others of this client it waits as any acquisition does, and the first of them stands in line. */
@@ -98,7 +111,7 @@ static void start_asking(struct rl_operation *operation, struct rl_acquire_confi
         config.watch = true;
     else
         rl_queue_join(operation, waits, &config);
-    if (kind->stands_in_line && waits && !config.queued)
+    if (waits ? kind->stands_in_line && !config.queued : kind->has_slots)
         rl_standing_start(operation);
     else
         rl_acquisition_start(operation, &config);
@@ -108,7 +121,9 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
 {
     struct rl_engine *engine = operation->lock->engine;
 
-    if (operation->lock->kind->stands_in_line && wait_ms != 0)
+    if (operation->lock->kind->has_slots && wait_ms == 0)
+        operation->stand.config = once_config(engine, spec, operation->started);
+    else if (operation->lock->kind->stands_in_line && wait_ms != 0)
         operation->stand.config = stand_config(engine, spec, operation->started, wait_ms);
     start_asking(operation, acquire_config(engine, spec, operation->started, wait_ms, peek));
 }

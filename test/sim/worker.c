@@ -57,6 +57,9 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
     snprintf(name, size, "lock-%u", worker->name);
     spec.name = name;
     spec.kind = worker->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
+    spec.permits = plan->slots[worker->name];
+    if (spec.permits > 0)
+        spec.kind = REDLOCK_SEMAPHORE;
     spec.ttl_ms = (uint32_t)plan->ttl_ms;
     if (plan->mixed && sim_chance(world, 50))
         spec.ttl_ms = (uint32_t)plan->terms_ms[worker->client];
