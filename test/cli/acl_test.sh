@@ -6,10 +6,7 @@
 
 rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/security.md")
 ok 'the document has one rule' matches "$rule" '^user locks on >[^[:space:]]+ [^'$'\n'']*$'
-# Redis 6.0 knows no rights for channels.
-case $(redis-server --version) in
-*v=6.0.*) rule=${rule/ resetchannels &redlock:\*/} ;;
-esac
+rule=$(for_this_server <<<"$rule")
 channels=$(grep -oE '&[^ ]+' <<<"$rule")
 password=$(sed -nE 's/.* >([^ ]+) .*/\1/p' <<<"$rule")
 
