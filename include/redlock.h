@@ -479,6 +479,24 @@ REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *n
 
 /* ---- operating ----------------------------------------------------------------------------------------- */
 
+/* One slot of a semaphore that is held. */
+typedef struct redlock_slot {
+    size_t size;         /* sizeof(redlock_slot) */
+    uint32_t slot;       /* from 0 */
+    uint32_t votes;      /* nodes that have this holder's key */
+    int64_t ttl_left_ms; /* how long a quorum will have it unless it is renewed */
+    redlock_holder holder;
+} redlock_slot;
+
+/* Anything but 0: no more of them are wanted. It must not call the library. What it is given is gone when it returns. */
+typedef int (*redlock_slot_fn)(void *context, const redlock_slot *slot);
+
+/* Asks all nodes for the holders of a semaphore, on connections of its own, and tells of each slot that an owner has at a quorum of them, from the first to the
+ * last. *permits is how many slots there are; 0: the name is no semaphore while nobody has a slot of it. REDLOCK_OK: a quorum answered. It takes and changes nothing. */
+REDLOCK_API redlock_result redlock_inspect_slots(redlock_client *client, const char *name, size_t name_length,
+                                                 redlock_slot_fn tell, void *context, uint32_t *permits,
+                                                 redlock_report *report);
+
 /* A lock as redlock_list() and redlock_watch() report it. Gone when the callback returns. */
 typedef struct redlock_listed {
     size_t size;      /* sizeof(redlock_listed) */

@@ -61,7 +61,8 @@ static void add_slot(struct rl_lock_command *command, const redlock_lock *lock, 
     }
     rl_lock_random(lock, present);
     if (command->kind == RL_COMMAND_RELEASE && lock->stage == RL_LOCK_HELD &&
-        lock->lease.phase != RL_LEASE_RELEASING && memcmp(present, pending->random, sizeof present) == 0)
+        rl_lease_held(&lock->lease, lock->engine->now) &&
+        memcmp(present, pending->random, sizeof present) == 0)
         command->kept_slot = lock->slot;
 }
 

@@ -39,6 +39,7 @@ extern const struct rl_script rl_script_slots_ask;
 extern const struct rl_script rl_script_slots_hand_on;
 extern const struct rl_script rl_script_slots_raise;
 extern const struct rl_script rl_script_slots_extend;
+extern const struct rl_script rl_script_slots_look;
 extern const struct rl_script rl_script_redisson_acquire;
 extern const struct rl_script rl_script_redisson_share;
 extern const struct rl_script rl_script_redisson_extend;
