@@ -121,10 +121,12 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
                           const struct rl_lock_reply *reply)
 {
     bool names = reply->owner != NULL && (reply->owner_length > 0 || inspects);
-    uint64_t owner = names ? rl_hash_bytes(0, reply->owner, reply->owner_length) : 0;
+    uint64_t owner = names ? rl_lock_reply_holder(reply) : 0;
 
     record->nodes[node].answer.holder = owner;
     record->nodes[node].answer.marked = reply->answer.marked;
+    record->nodes[node].answer.shared = reply->answer.shared;
+    record->nodes[node].answer.sharers = reply->answer.sharers;
     if (names)
         keep_holder(record, node_count, owner, reply);
     else

@@ -1,6 +1,6 @@
 /*
- * The exclusive lock of callers that stand in line at the nodes, where a release hands it on in the same step; see wire/lua/ask.lua and
- * hand_on.lua. What a node says when it hands it on is in hand_over.h.
+ * Locks of callers that stand in one line at the nodes, where a release hands them on in the same step: held alone, or shared. See wire/lua/ask.lua,
+ * share.lua and hand_on.lua. What a node says when it hands it on is in hand_over.h.
  */
 #include "wire/kind.h"
 
@@ -73,6 +73,7 @@ static bool read_denial(const struct rl_resp *items, uint32_t count, struct rl_l
 const struct rl_kind rl_kind_line = {
     .acquire = &rl_script_ask,
     .acquire_many = &rl_script_ask_many,
+    .look = &rl_script_look,
     .raise = &rl_script_raise,
     .extend = &rl_script_extend,
     .release = &rl_script_hand_on,
@@ -89,4 +90,24 @@ const struct rl_kind rl_kind_line = {
     .read_denial = read_denial,
     .stands_in_line = true,
     .not_plain = "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line",
+};
+
+const struct rl_kind rl_kind_shared = {
+    .acquire = &rl_script_share,
+    .look = &rl_script_look,
+    .raise = &rl_script_raise,
+    .extend = &rl_script_extend_shared,
+    .release = &rl_script_hand_on,
+    .break_hold = &rl_script_break,
+    .list = &rl_script_list,
+    .extra_keys = 1,
+    .extra_arguments = 1,
+    .write_keys = write_order_key,
+    .write_arguments = write_place,
+    .release_keys = 4,
+    .write_release_keys = write_release_keys,
+    .read_denial = read_denial,
+    .stands_in_line = true,
+    .is_shared = true,
+    .not_plain = "REDLOCK_SHARED needs the guarded mode, or REDLOCK_FORMAT_REDISSON: plain nodes keep no line",
 };

@@ -34,6 +34,9 @@ struct rl_lock_reply {
 enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const char *bytes, size_t length,
                                    struct rl_lock_reply *reply);
 
+/* Tells the holder that it names from others; those who share a lock are as one. */
+uint64_t rl_lock_reply_holder(const struct rl_lock_reply *reply);
+
 /* For the readers of kinds: {0, now, fence, pttl, owner}, the items after the first two; false: they are not that. */
 bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *reply);
 

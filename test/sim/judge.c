@@ -34,6 +34,10 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
             continue;
         if (world->plan.beyond)
             continue;
+        if (other->shared && mine->shared) {
+            world->stats.together++;
+            continue;
+        }
         sim_fail(world,
                  "exclusion: client %u.%u and client %u.%u both rely on %c, the other one for %" PRId64
                  " us more",
@@ -69,16 +73,22 @@ static void check_order(struct sim_world *world, const struct sim_grant *mine, c
 {
     unsigned long long lower = mine->fence, higher = other->fence;
 
-    if (mine->fence == other->fence)
+    bool shared = mine->shared || other->shared, after = other->at_us < world->attempts[mine->attempt].asked_us;
+
+    if (mine->fence == other->fence && (!shared || (after && !mine->shared)))
         sim_fail(world, "fence order: %llu was handed out twice", lower);
-    if (other->at_us < world->attempts[mine->attempt].asked_us && mine->fence < other->fence)
+    if (after && mine->fence < other->fence)
         sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
-    if (world->plan.bug == SIM_BUG_SAME_OWNER)
+    if (world->plan.bug == SIM_BUG_SAME_OWNER || (mine->shared && other->shared))
         return; /* it cannot be told when which of its rounds was there */
     for (rl_node_set both = mine->nodes & other->nodes; both != 0; both &= both - 1) {
         uint32_t node = rl_node_set_first(both);
 
-        if ((other->held[node] < mine->held[node]) != (other->fence < mine->fence))
+        /* One that shares it has the number of the one before it. */
+        bool first = other->held[node] < mine->held[node];
+        bool equal = mine->fence == other->fence && (first ? mine->shared : other->shared);
+
+        if (!equal && first != (other->fence < mine->fence))
             sim_fail(world, "fence order: %llu and %llu are the wrong way round on node %u", lower, higher,
                      node + 1);
     }
@@ -88,7 +98,8 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
                         const struct rl_operation *operation)
 {
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
-    struct sim_grant mine = {.name = worker->name,
+    struct sim_grant mine = {.shared = worker->shared,
+                             .name = worker->name,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
                              .nodes = nodes_at_fence(operation),
                              .fence = worker->lock->fence,
@@ -101,12 +112,17 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
             check_order(world, &mine, &world->grants[i]);
     world->grants[world->grant_count++ % SIM_GRANTS_KEPT] = mine;
     /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
-    if (mine.fence <= world->highest[worker->name] && !world->plan.beyond)
+    bool low = mine.shared ? mine.fence < world->highest_alone[worker->name]
+                           : mine.fence <= world->highest[worker->name];
+
+    if (low && !world->plan.beyond)
         sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
                  worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name,
                  world->highest[worker->name]);
     if (mine.fence > world->highest[worker->name])
         world->highest[worker->name] = mine.fence;
+    if (!mine.shared && mine.fence > world->highest_alone[worker->name])
+        world->highest_alone[worker->name] = mine.fence;
 }
 
 static int64_t end_of_validity_us(struct sim_world *world, const struct sim_worker *worker)
@@ -119,6 +135,7 @@ static struct sim_holding *begin_holding(struct sim_world *world, const struct s
     struct sim_holding *holding = holding_of(world, worker);
 
     *holding = (struct sim_holding){.active = true,
+                                    .shared = worker->shared,
                                     .client = worker->client,
                                     .worker = worker->index,
                                     .name = worker->name,
@@ -137,6 +154,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
     struct sim_holding *holding = begin_holding(world, worker);
 
     world->stats.grants++;
+    world->stats.shared_grants += worker->shared;
     world->stats.hand_overs += worker->waited;
     world->granted_us[worker->name] = world->now_us;
     world->asked[worker->name] = 0;
@@ -176,9 +194,17 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
 
-            if (strncmp(key->key, "lock-", 5) != 0 || sim_attempt_of(world, key->value) != attempt)
+            if (strncmp(key->key, "lock-", 5) != 0 || key->type != SIM_TEXT || sim_attempt_of(world, key->value) != attempt)
                 continue;
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
+            if (end_us > world->excused_us[name])
+                world->excused_us[name] = end_us;
+        }
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (world->attempts[attempt].hold_end_ms[node] != 0) {
+            int64_t end_ms = world->attempts[attempt].hold_end_ms[node];
+            int64_t end_us = sim_clock_when(&world->nodes[node].clock, (end_ms + 1) * 1000);
+
             if (end_us > world->excused_us[name])
                 world->excused_us[name] = end_us;
         }
@@ -317,6 +343,29 @@ void sim_judge_asked(void *context, struct sim_node *node, const char *owner)
     world->attempts[attempt].asked |= rl_node_set_one(place);
 }
 
+/* Rule: each of those who share a lock has it for as long as it asked for, whatever others ask for. */
+static void note_hold(struct sim_world *world, struct sim_node *node, const char *key, const char *owner)
+{
+    uint32_t place = (uint32_t)(node - world->nodes), mine = sim_attempt_of(world, owner);
+
+    if (node->fresh) {
+        if (world->attempts[mine].held[place] != 0)
+            world->attempts[mine].again |= rl_node_set_one(place);
+        world->attempts[mine].held[place] = ++world->hold_count;
+    }
+    world->attempts[mine].hold_end_ms[place] = sim_holds_end_ms(node, key, owner);
+    for (int i = 0; i < SIM_NAMES_MAX * SIM_HOLDS_MAX; i++) {
+        const struct sim_sharing *sharing = &node->memory.sharing[i / SIM_HOLDS_MAX];
+        const struct sim_hold *hold = &sharing->holds[i % SIM_HOLDS_MAX];
+        uint32_t attempt = hold->owner[0] != '\0' ? sim_attempt_of(world, hold->owner) : mine;
+
+        if (strcmp(sharing->key, key) == 0 && hold->end_ms > world->attempts[attempt].hold_end_ms[place] &&
+            attempt != mine)
+            sim_fail(world, "node %u keeps the hold of attempt %u for longer than it wanted", place + 1,
+                     attempt);
+    }
+}
+
 /* No key of a lock without an end, none that outlives the longest TTL, none that comes when nobody will remove it. */
 void sim_judge_wrote(void *context, struct sim_node *node, const char *key, const char *owner)
 {
@@ -329,12 +378,15 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     attempt = sim_attempt_of(world, owner);
     if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us && !node->told)
         sim_stands_excuse(world, node, sim_node_find(node, key));
-    if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt) {
+    if (sim_node_find(node, key)->type == SIM_HOLDS) {
+        note_hold(world, node, key, owner);
+    } else if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt) {
         if (world->attempts[attempt].held[place] != 0)
             world->attempts[attempt].again |= rl_node_set_one(place);
         world->attempts[attempt].held[place] = ++world->hold_count;
     }
-    world->held_by[place][strtoul(key + 5, NULL, 10)] = attempt;
+    world->held_by[place][strtoul(key + 5, NULL, 10)] =
+        sim_node_find(node, key)->type == SIM_HOLDS ? 0 : attempt;
     left_ms = sim_node_pttl(node, now_us, key);
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
@@ -365,12 +417,11 @@ static void check_clean(struct sim_world *world)
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         for (uint32_t name = 0; name < world->plan.name_count; name++) {
             int64_t now_us = sim_clock_at(&world->nodes[node].clock, world->now_us);
-            const char *owner;
 
             snprintf(key, sizeof key, "lock-%u", name);
-            owner = sim_node_get(&world->nodes[node], now_us, key);
-            if (owner != NULL)
-                sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key, owner);
+            if (sim_node_pttl(&world->nodes[node], now_us, key) != -2)
+                sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key,
+                         sim_node_find(&world->nodes[node], key)->value);
         }
     sim_stands_end(world);
     for (uint32_t i = 0; i < world->plan.client_count; i++) {
