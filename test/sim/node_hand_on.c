@@ -616,7 +616,7 @@ void sim_script_hand_on(struct sim_call *call)
     shares = sim_holds_count(call, at[0]) > 0;
     kept = !ours && !shares && is_there(call, at[0]);
     if (waited_for && kept && first_of(table.line) == NULL &&
-        strncmp(table.line->id, get(call, at[0]) != NULL ? get(call, at[0]) : "", SIM_ID_SIZE - 1) != 0)
+        (get(call, at[0]) == NULL || strncmp(table.line->id, get(call, at[0]), SIM_ID_SIZE - 1) != 0))
         end_order(&table);
     if (waited_for && !kept && table.epoch != NULL && floor != NULL) {
         struct given to;
