@@ -52,8 +52,7 @@ static void describe(const struct rl_listing *listing, const struct rl_operation
                                .quorum = rl_quorum(engine->node_count),
                                .waiting = look->record.waiting,
                                .ttl_left_ms = picture.ttl_left_ms,
-                               .fence = picture.fence,
-                               .sharers = picture.sharers};
+                               .fence = picture.fence};
     if (picture.owner != 0 || listing->partial)
         listed->holder = picture.holder;
 }

@@ -117,6 +117,27 @@ static void keep_time(struct rl_record *record, uint32_t node_count, const struc
     record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
 }
 
+/* Nodes need not agree on them: the one that names most is believed. */
+static void record_sharers(struct rl_record *record, const struct rl_lock_reply *reply)
+{
+    redlock_details *details = record->details;
+    const char *owner;
+    size_t length, offset = 0;
+    uint32_t count = 1;
+
+    if (reply->answer.sharers == 0)
+        return;
+    while (rl_lock_reply_other(reply, &offset, &owner, &length))
+        count++;
+    if (count <= details->sharer_count)
+        return;
+    details->sharer_count = 0;
+    rl_details_add_sharer(details, reply->owner, reply->owner_length);
+    for (offset = 0; rl_lock_reply_other(reply, &offset, &owner, &length);)
+        rl_details_add_sharer(details, owner, length);
+    record->sharer_count = details->sharer_count;
+}
+
 static void record_holder(struct rl_record *record, uint32_t node_count, uint32_t node, bool inspects,
                           const struct rl_lock_reply *reply)
 {
@@ -133,6 +154,8 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
         keep_time(record, node_count, reply);
     if (names && record->details != NULL)
         rl_details_set_owner(record->details, node, reply->owner, reply->owner_length);
+    if (names && record->details != NULL && inspects)
+        record_sharers(record, reply);
 }
 
 void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,

@@ -369,7 +369,6 @@ struct rl_picture rl_report_picture(const struct rl_operation *look)
     if (record->named == 0)
         return picture;
     picture.votes = support.named;
-    picture.sharers = count_sharers(record, engine->node_count);
     picture.holder = record->holder;
     picture.broken = is_marked(record, engine->node_count);
     picture.holder.broken = picture.broken;
@@ -426,6 +425,7 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
     if (report->details != NULL) {
         report->details->waiter_count = operation->record.waiter_count;
         report->waiter_count = operation->record.waiter_count;
+        report->details->sharer_count = operation->record.sharer_count;
     }
     rl_report_write_line(report, lock, &views, operation->kind, name_holder(report, operation));
 }

@@ -28,7 +28,6 @@ struct rl_picture {
     bool known;          /* a quorum answered */
     bool free;           /* a quorum has no key */
     bool shared;         /* readers hold it together */
-    uint32_t sharers;    /* how many they are; 0 not known */
     bool broken;         /* an operator has broken the holder's hold */
     uint32_t votes;      /* nodes that have the key of the owner that most of them named */
     uint64_t owner;      /* tells that one from others, if a quorum has it; 0 nobody holds it */

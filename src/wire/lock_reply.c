@@ -275,16 +275,36 @@ static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset
 }
 
 /* Behind the first of those who share a lock: how many they are, and the others; see wire/lua/look.lua. */
-static uint32_t read_sharers(const char *bytes, size_t length, uint32_t left, size_t *offset)
+static uint32_t read_sharers(const char *bytes, size_t length, uint32_t left, size_t *offset,
+                             struct rl_lock_reply *reply)
 {
     struct rl_resp count = next_item(bytes, length, offset);
+    size_t begin = *offset;
 
     while (--left > 0)
         if (rl_resp_skip(bytes, length, offset) != RL_RESP_OK)
             return 0;
+    reply->others = *offset > begin ? bytes + begin : NULL;
+    reply->others_length = *offset - begin;
     return count.type == RL_RESP_INTEGER && count.integer > 0 && count.integer < UINT32_MAX
                ? (uint32_t)count.integer
                : 0;
+}
+
+bool rl_lock_reply_other(const struct rl_lock_reply *reply, size_t *offset, const char **owner,
+                         size_t *length)
+{
+    struct rl_resp item;
+
+    if (reply->others == NULL || *offset >= reply->others_length)
+        return false;
+    item = next_item(reply->others, reply->others_length, offset);
+    if (item.type != RL_RESP_STRING)
+        return false;
+    *owner = item.text;
+    *length = item.text_length;
+    rl_owner_unmark(owner, length);
+    return true;
 }
 
 /* Whether the command itself was refused: the node does not have it, or the user may not say it. */
@@ -311,7 +331,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
     if (items > 0)
         first = next_item(bytes, length, &offset);
     if (items > 1)
-        sharers = read_sharers(bytes, length, items - 1, &offset);
+        sharers = read_sharers(bytes, length, items - 1, &offset, reply);
     if (kind == RL_COMMAND_WATCH)
         reply->answer.armed =
             next_item(bytes, length, &offset).type == RL_RESP_STRING; /* OK, and not an error */

@@ -197,10 +197,25 @@ static uint32_t publish(struct sim_call *call, const char *channel, const char *
     return heard;
 }
 
-/* Those who share a lock number nothing. */
-static int64_t shared_number(const struct sim_vote *vote)
+/* Those who share a lock have one number, that of the first of them. */
+static bool is_numbered(const struct sim_vote *vote, bool shares)
 {
-    return vote->stored > 1 ? vote->stored : 1;
+    return shares && vote->has_fence && vote->known >= vote->floor;
+}
+
+static int64_t pick_number(const struct table *table, bool shares, int64_t proposed)
+{
+    return is_numbered(&table->vote, shares) ? table->vote.known
+                                             : sim_script_number(table->call, &table->vote, proposed);
+}
+
+static void keep_number(struct table *table, bool shares, int64_t fence)
+{
+    if (is_numbered(&table->vote, shares))
+        return;
+    sim_script_store(table->call, &table->vote, table->fence_key, table->floor_key, fence);
+    table->vote.has_fence = true;
+    table->vote.known = table->vote.stored = fence;
 }
 
 static bool is_told(struct table *table, const struct sim_stander *stander, int64_t fence, int64_t ms)
@@ -228,6 +243,7 @@ static void give(struct table *table, const struct sim_stander *stander, bool sh
     struct sim_call *call = table->call;
 
     call->node->told = strcmp(stander->id, table->random) != 0;
+    keep_number(table, shares, given->fence);
     if (stander->shares) {
         if (!shares)
             sim_node_remove(call->node, table->lock);
@@ -236,7 +252,6 @@ static void give(struct table *table, const struct sim_stander *stander, bool sh
         if (strcmp(stander->id, table->random) == 0)
             given->own = given->fence;
     } else {
-        sim_script_store(call, &table->vote, table->fence_key, table->floor_key, given->fence);
         sim_node_set(call->node, table->lock, stander->owner, ms_of(call) + given->ms);
         given->owner = get(call, table->lock);
     }
@@ -263,8 +278,7 @@ static struct given hand_on(struct table *table, bool shares)
             return given;
         forget(first);
         given.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms;
-        given.fence = stander.shares ? shared_number(&table->vote)
-                                     : sim_script_number(call, &table->vote, stander.proposed);
+        given.fence = pick_number(table, shares, stander.proposed);
         if (!lives(table, &stander, since) ||
             (!self && !is_told(table, &stander, given.fence, given.ms))) {
             call->node->passed_over++;
@@ -455,11 +469,14 @@ static bool ask_in_line(struct table *table, const char *const *argv)
 static void grant_share(struct table *table, const char *const *argv)
 {
     struct sim_call *call = table->call;
+    bool shares = sim_holds_count(call, table->lock) > 0;
+    int64_t fence = pick_number(table, shares, number(argv[2]));
 
+    keep_number(table, shares, fence);
     if (sim_holds_end_ms(call->node, table->lock, argv[0]) < ms_of(call) + number(argv[1]) ||
         !sim_holds_has(call, table->lock, argv[0]))
         sim_holds_add(call, table->lock, argv[0], number(argv[1]));
-    grant(call, shared_number(&table->vote), -1);
+    grant(call, fence, -1);
 }
 
 /* One that has it alone, or may: planted bug, those who share it do not mind. */
@@ -510,7 +527,7 @@ void sim_script_share(struct sim_call *call)
         call->node->asked(call->node->context, call->node, argv[0]);
     waits = read_place(argv[5], &place);
     if (call->node->bug == SIM_BUG_SHARED_BESIDE && get(call, table.lock) != NULL) {
-        grant(call, shared_number(&table.vote), -1);
+        grant(call, table.vote.stored + 1, -1);
         return;
     }
     if (place.settled >= 2)

@@ -59,6 +59,17 @@ static const struct sim_hold *last_of(const struct sim_sharing *sharing)
     return last;
 }
 
+static struct sim_hold *least_of(struct sim_sharing *sharing)
+{
+    struct sim_hold *least = NULL;
+
+    for (int i = 0; i < SIM_HOLDS_MAX; i++)
+        if (sharing->holds[i].owner[0] != '\0' &&
+            (least == NULL || strcmp(sharing->holds[i].owner, least->owner) < 0))
+            least = &sharing->holds[i];
+    return least;
+}
+
 /* The key ends with the last of them. */
 static void end_with_last(struct sim_call *call, const char *key)
 {
@@ -163,7 +174,7 @@ const char *sim_holds_name(struct sim_call *call, const char *key)
 
     if (count == 0)
         return "foreign";
-    snprintf(name, sizeof name, "shared|%u|%s", count, last_of(find_sharing(call->node, key))->owner);
+    snprintf(name, sizeof name, "shared|%u|%s", count, least_of(find_sharing(call->node, key))->owner);
     return name;
 }
 
@@ -212,11 +223,11 @@ void sim_script_look(struct sim_call *call)
     left = *find_sharing(call->node, key);
     sim_reply_array(call->reply, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        const struct sim_hold *last = last_of(&left);
+        struct sim_hold *least = least_of(&left);
 
-        sim_reply_text(call->reply, last->owner);
+        sim_reply_text(call->reply, least->owner);
         if (i == 0)
             sim_reply_integer(call->reply, count);
-        find_hold(&left, last->owner)->owner[0] = '\0';
+        least->owner[0] = '\0';
     }
 }

@@ -1,6 +1,6 @@
 -- One vote of a guarded node for one of several that share a lock: as ask.lua, but that others who share it are not in the way; only one that has it
--- alone is, or waits for it in line before the caller. What a shared lock looks like is in parts/holds.lua. Grants are not numbered: the caller is told the highest
--- number of the name, which is that of the last one that had it alone, and the next one will have a higher one.
+-- alone is, or waits for it in line before the caller. What a shared lock looks like is in parts/holds.lua. The first of those who share it is numbered
+-- as one that has it alone, and the others have the same number: it is above that of everybody who had it alone before, and below that of the next.
 -- KEYS and ARGV as of ask.lua
 -- Answers  {1, now, fence}   granted; and what else ask.lua answers
 local call, keys, args = redis.call, KEYS, ARGV
@@ -16,10 +16,18 @@ local epoch, last, floor, kept_order, holder = kept[1], kept[2], kept[3], kept[4
 local random = string.sub(owner, 1, 32)
 -- include parts/order.lua
 -- include parts/hand_on.lua
-local member, number = 'shared|' .. owner, math.max(stored, 1)
+local member = 'shared|' .. owner
 local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
 local yields = settled == '2' or settled == '3'
 local shares = not holder and count_holds(lock) or nil
+local function number_share()
+    if shares and last and known >= floor then
+        return known
+    end
+    -- include parts/number.lua
+    -- include parts/store.lua
+    return fence
+end
 local own = shares and call('ZSCORE', lock, member)
 if own and yields then
     call('ZREM', lock, member)
@@ -34,7 +42,7 @@ if own then
     if kept_order or ticket then
         order.write(ticket or '0', random, 0)
     end
-    return {1, now, number}
+    return {1, now, number_share()}
 end
 if not holder and not shares then
     local there = call('PTTL', lock)
@@ -45,6 +53,7 @@ if not holder and not shares then
 end
 -- Nobody who has it alone, and nobody in line: it is as free to the caller as can be.
 local function join()
+    local number = number_share()
     add_hold(lock, member, ttl)
     return {1, now, number}
 end

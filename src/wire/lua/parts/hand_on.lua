@@ -34,9 +34,10 @@ local function hand_on(shares)
         call('ZREM', waiters, id)
         if lives then
             -- include number.lua
-            if mark == 's' then
-                -- Those who share it number nothing: theirs is the highest number there is.
-                fence = math.max(stored, 1)
+            -- Those who share it have one number, that of the first of them.
+            local drawn = not (shares and last and known >= floor)
+            if not drawn then
+                fence = known
             end
             local brief = id ~= random and (ttl + 0 > 1000 or now - asked > 250000 or channel == '')
             local ms = brief and ttl + 0 > 1000 and '1000' or ttl
@@ -60,8 +61,11 @@ local function hand_on(shares)
                 if brief then
                     order.write(ticket, id, now)
                 end
-                if mark == '' then
+                if drawn then
                     -- include store.lua
+                    last, known, stored = text, fence, fence
+                end
+                if mark == '' then
                     call('SET', lock, waiter, 'PX', ms)
                     return waiter, fence, ms
                 end

@@ -22,8 +22,12 @@ local function add_hold(key, member, ms)
     call('ZADD', key, now_ms + ms, member)
     end_with_last(key)
 end
--- Who has it, for those who are refused: how many, and the one that has it longest.
+-- Who has it, for those who are refused: how many, and one of the first 64: the least of them is most likely the same on all nodes.
 local function name_holds(key)
-    local last = call('ZRANGE', key, -1, -1)[1]
-    return 'shared|' .. call('ZCARD', key) .. '|' .. (string.sub(last, 1, 7) == 'shared|' and string.sub(last, 8) or last)
+    local least
+    for _, member in ipairs(call('ZRANGE', key, 0, 63)) do
+        local owner = string.sub(member, 1, 7) == 'shared|' and string.sub(member, 8) or member
+        least = least and least < owner and least or owner
+    end
+    return 'shared|' .. call('ZCARD', key) .. '|' .. least
 end
