@@ -11,11 +11,14 @@
 #include "cli/owner.h"
 #include "cli/session.h"
 
-static int release(const struct cli_session *session, const char *name, const char *owner)
+static int release(const struct cli_session *session, const char *name, bool shared, const char *owner)
 {
     redlock_report report = cli_session_report(session);
+    redlock_spec spec = REDLOCK_SPEC_INIT;
 
-    report.result = redlock_release_owner(session->client, name, 0, owner, 0, &report);
+    spec.name = name;
+    spec.kind = shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    report.result = redlock_release_spec(session->client, &spec, owner, 0, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(session, name, &report);
     if (cli_output_is_json())
@@ -36,7 +39,7 @@ int cli_command_release(const struct cli_options *options)
     if (code == 0 && session.config.legacy)
         code = cli_legacy_release(&session, options->words[0], owner);
     else if (code == 0)
-        code = release(&session, options->words[0], owner);
+        code = release(&session, options->words[0], options->shared, owner);
     cli_session_close(&session);
     return code;
 }

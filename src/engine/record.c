@@ -4,6 +4,7 @@
 #include "engine/record.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "engine/details.h"
@@ -158,6 +159,21 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
         record_sharers(record, reply);
 }
 
+/* Of those who share a lock an operator may have named any: that one counts as the node's owner. */
+static void prefer_named(const redlock_lock *lock, uint32_t node, const struct rl_lock_reply *reply)
+{
+    const char *owner, *wanted = rl_lock_owner(lock);
+    size_t length, offset = 0;
+    redlock_holder holder;
+
+    while (rl_lock_reply_other(reply, &offset, &owner, &length)) {
+        redlock_holder_parse(owner, length, &holder);
+        if ((length == lock->owner_length && memcmp(owner, wanted, length) == 0) ||
+            (strlen(holder.id) == lock->owner_length && memcmp(holder.id, wanted, lock->owner_length) == 0))
+            rl_details_set_owner(lock->asking->record.details, node, owner, length);
+    }
+}
+
 void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
                      const struct rl_lock_reply *reply)
 {
@@ -178,6 +194,8 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     }
     record_holder(record, lock->engine->node_count, node,
                   lock->asking != NULL && lock->asking->kind == RL_OPERATION_INSPECT, reply);
+    if (lock->asking != NULL && lock->asking->breaks && record->details != NULL)
+        prefer_named(lock, node, reply);
     detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
     if (reply->error != NULL && reply->error_length > 0)
         rl_text_add_printable(&detail, reply->error, reply->error_length);

@@ -67,6 +67,8 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)
         add_guard(&command, lock, node, pending);
+    if (command.kind == RL_COMMAND_EXTEND)
+        command.fence = lock->fence;
     if (standing != NULL) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
         standing->place.yields = standing->stand.nodes[node].yields;

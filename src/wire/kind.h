@@ -44,6 +44,10 @@ struct rl_kind {
     /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not do. */
     uint32_t release_keys;
     void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
+    const char *release_mark; /* a further argument of its release; NULL none */
+
+    /* Its extension is given the keys of the fence and the floor as well, and the holder's fence: planting it again is numbered. */
+    bool numbers_repairs;
 
     /* Reads the refusal {0, now, ...} of a guarded node, of which items has RL_DENIAL_ITEMS_MAX; false: it is none. */
     bool (*read_denial)(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply);

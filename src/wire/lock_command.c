@@ -96,11 +96,18 @@ static void write_raise(struct rl_writer *writer, const struct rl_lock_command *
 
 static void write_extend(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
-    bool guarded = command->epoch != NULL;
+    bool guarded = command->epoch != NULL, numbers = command->lock_kind->numbers_repairs;
+    char key[RL_KEY_FENCE_MAX];
 
-    open_script(writer, command, full, guarded ? 2 : 1, guarded ? 5 : 3);
+    assert(guarded || !numbers);
+    open_script(writer, command, full, (guarded ? 2 : 1) + (numbers ? 2 : 0),
+                (guarded ? 5 : 3) + (numbers ? 1 : 0));
     if (guarded)
         rl_write_text(writer, RL_KEY_EPOCH);
+    if (numbers) {
+        rl_write_bytes(writer, key, rl_key_fence(key, command->key, command->key_length));
+        rl_write_text(writer, RL_KEY_FLOOR);
+    }
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
     rl_write_text(writer, command->repair ? "1" : command->holds ? "2" : "0");
@@ -108,6 +115,8 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
         rl_write_text(writer, command->epoch);
         rl_write_integer(writer, command->not_after_us);
     }
+    if (numbers)
+        rl_write_integer(writer, (int64_t)command->fence);
 }
 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
@@ -116,7 +125,7 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     const struct rl_kind *kind = command->lock_kind;
 
     if (kind->write_release_keys != NULL) {
-        open_script(writer, command, full, 1 + kind->release_keys, 1);
+        open_script(writer, command, full, 1 + kind->release_keys, kind->release_mark != NULL ? 2 : 1);
         kind->write_release_keys(writer, command);
     } else if ((features & RL_FEATURE_DELEX) != 0) {
         rl_write_command(writer, 4);
@@ -131,6 +140,8 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
         open_script(writer, command, full, 1, 1);
     }
     rl_write_bytes(writer, command->owner, command->owner_length);
+    if (kind->release_mark != NULL)
+        rl_write_text(writer, kind->release_mark);
 }
 
 static void write_break(struct rl_writer *writer, const struct rl_lock_command *command, bool full)

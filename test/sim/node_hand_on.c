@@ -594,7 +594,7 @@ void sim_script_ask_many(struct sim_call *call)
 /* ---- hand_on.lua ---- */
 
 /* What an owner has of a lock is taken from it; what the script answers. */
-static int64_t take_back(struct table *table, const char *owner, bool *ours)
+static int64_t take_back(struct table *table, const char *owner, bool shared, bool *ours)
 {
     struct sim_call *call = table->call;
     const char *held = get(call, table->lock);
@@ -602,7 +602,7 @@ static int64_t take_back(struct table *table, const char *owner, bool *ours)
 
     *ours = broken || (held != NULL && strcmp(held, owner) == 0);
     if (held == NULL && sim_holds_count(call, table->lock) > 0)
-        return sim_holds_remove(call, table->lock, owner) ? 1 : 0;
+        return shared && sim_holds_remove(call, table->lock, owner) ? 1 : 0;
     return broken ? -5 : *ours ? 1 : held != NULL ? 0 : -1;
 }
 
@@ -624,7 +624,8 @@ void sim_script_hand_on(struct sim_call *call)
     const char *owner = at[5], *floor = get(call, at[4]), *last = get(call, at[3]);
     struct table table = lay_table(call, owner, keys);
     bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false, ours, shares, kept;
-    int64_t answer = take_back(&table, owner, &ours);
+    bool shared = call->count > 6;
+    int64_t answer = take_back(&table, owner, shared, &ours);
 
     if (call->node->released != NULL)
         call->node->released(call->node->context, call->node, owner);

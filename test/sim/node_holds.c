@@ -178,10 +178,21 @@ const char *sim_holds_name(struct sim_call *call, const char *key)
     return name;
 }
 
-/* KEYS lock epoch  ARGV owner ttl holder epoch not_after */
+static void number_repair(struct sim_call *call, const char *fence_key, const char *floor_key, int64_t proposed)
+{
+    const char *last = sim_node_get(call->node, call->now_us, fence_key);
+    const char *floor = sim_node_get(call->node, call->now_us, floor_key);
+    struct sim_vote vote = {.has_fence = last != NULL, .floor = floor != NULL ? number(floor) : 0};
+
+    vote.known = last != NULL ? number(last) : vote.floor;
+    vote.stored = vote.known > vote.floor ? vote.known : vote.floor;
+    sim_script_store(call, &vote, fence_key, floor_key, sim_script_number(call, &vote, proposed));
+}
+
+/* KEYS lock epoch fence floor  ARGV owner ttl holder epoch not_after fence */
 void sim_script_extend_shared(struct sim_call *call)
 {
-    const char *const *at = call->arguments, *const *rest = at + 2;
+    const char *const *at = call->arguments, *const *rest = at + 4;
     bool fit = sim_script_known(call, rest[3]);
     uint32_t count = sim_holds_count(call, at[0]);
 
@@ -194,10 +205,13 @@ void sim_script_extend_shared(struct sim_call *call)
         sim_reply_integer(call->reply, fit ? call->now_us : -3);
     } else if (count == 0 && sim_node_pttl(call->node, call->now_us, at[0]) != -2) {
         sim_reply_integer(call->reply, 0);
-    } else if (!fit) {
+    } else if (!fit || (count == 0 && strcmp(rest[2], "1") == 0 &&
+                        sim_node_get(call->node, call->now_us, at[3]) == NULL)) {
         sim_reply_integer(call->reply, -3);
     } else if (strcmp(rest[2], "1") == 0) {
         call->node->repairs++;
+        if (count == 0)
+            number_repair(call, at[2], at[3], number(rest[5]));
         sim_holds_add(call, at[0], rest[0], number(rest[1]));
         sim_reply_integer(call->reply, -2);
     } else {

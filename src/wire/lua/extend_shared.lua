@@ -1,5 +1,5 @@
 -- The same as extend.lua, at guarded nodes, for one of several that share a lock: lets its own hold live for at least ttl from now, and nobody else's.
--- KEYS[1] lock  KEYS[2] epoch  ARGV as of extend.lua
+-- KEYS[1] lock  KEYS[2] epoch  KEYS[3] fence  KEYS[4] floor  ARGV as of extend.lua, and ARGV[6] the holder's fence
 -- Answers as extend.lua; 0 somebody has it alone
 local call, lock, ttl = redis.call, KEYS[1], tonumber(ARGV[2])
 local time = call('TIME')
@@ -29,6 +29,18 @@ if not fit then
     return -3
 end
 if ARGV[3] == '1' then
+    if not shares then
+        -- It is the first of them again, and those who join it have a number above everything that was given here meanwhile.
+        local fence_key, floor_key, text = KEYS[3], KEYS[4], ARGV[6]
+        local kept = call('MGET', fence_key, floor_key)
+        local last, floor = kept[1], tonumber(kept[2] or '')
+        if not (floor and floor >= 0 and floor < 9007199254740990) then
+            return -3
+        end
+        -- include parts/stored.lua
+        -- include parts/number.lua
+        -- include parts/store.lua
+    end
     add_hold(lock, member, ttl)
     return -2
 end

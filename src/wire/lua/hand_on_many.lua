@@ -8,6 +8,7 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local kept = call('MGET', unpack(keys, 3 + count))
 -- include parts/holds.lua
+local shared = false
 local freed, seen, answers = {}, {}, {}
 local function free(key)
     freed[#freed + 1] = key

@@ -1,11 +1,14 @@
 -- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, now, lock, order_key, fence_key, epoch_key and
--- floor_key; owner; held and kept_order as they are kept here; the functions of holds.lua; and free(key), which deletes a lock.
+-- floor_key; owner; shared: its hold is a shared one; held and kept_order as they are kept here; the functions of holds.lua; and free(key), which deletes a lock.
 local broken = held == 'broken|' .. owner
 local ours = held == owner or broken
 local answer = broken and -5 or ours and 1 or held and 0 or -1
 -- What is no text may be shared.
 local shares = not held and count_holds(lock) or nil
 if shares then
+    answer = 0
+end
+if shares and shared then
     answer = call('ZREM', lock, 'shared|' .. owner) == 1 and 1 or call('ZREM', lock, 'broken|' .. owner) == 1 and -5 or 0
     end_with_last(lock)
     shares = count_holds(lock)
