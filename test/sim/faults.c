@@ -348,8 +348,7 @@ void sim_faults_foreign(struct sim_world *world)
         sim_stands_excuse_foreign(world, at, sim_node_find(at, key));
     }
     every_us = sim_draw(world, 1000, every_us);
-    sim_queue_push(&world->queue,
-                   (struct sim_event){.kind = SIM_FOREIGN, .at_us = world->now_us + every_us});
+    sim_queue_push(&world->queue, (struct sim_event){.kind = SIM_FOREIGN, .at_us = world->now_us + every_us});
 }
 
 /* It is switched off, or its network is: then nobody is told. */

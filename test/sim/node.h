@@ -32,7 +32,7 @@ struct sim_key {
     char key[SIM_KEY_SIZE]; /* "": free place */
     enum sim_type type;
     char value[SIM_VALUE_SIZE]; /* of a text */
-    int64_t end_ms; /* node time; 0 it has none */
+    int64_t end_ms;             /* node time; 0 it has none */
 };
 
 /* Client tracking: who is told of what, see node_tracking.c. */
