@@ -14,8 +14,8 @@ const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind 
 {
     static const struct rl_kind *const kinds[][REDLOCK_SHARED + 1] = {
         [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive,
-                                  [REDLOCK_FAIR] = &rl_kind_line,
-                                  [REDLOCK_SHARED] = &rl_kind_shared},
+                                   [REDLOCK_FAIR] = &rl_kind_line,
+                                   [REDLOCK_SHARED] = &rl_kind_shared},
         [REDLOCK_FORMAT_REDISSON] = {
             [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
 

@@ -328,7 +328,8 @@ void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *ke
             RL_CONTAINER(rl_list_turn(&engine->standing), struct rl_operation, standing);
         const redlock_lock *lock = operation->lock;
 
-        if (operation->watches && (leader == NULL || lock->kind->is_shared) && lock->key_length == key_length && memcmp(lock->text, key, key_length) == 0)
+        if (operation->watches && (leader == NULL || lock->kind->is_shared) &&
+            lock->key_length == key_length && memcmp(lock->text, key, key_length) == 0)
             rl_standing_event(operation, &event);
     }
 }

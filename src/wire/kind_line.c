@@ -111,5 +111,6 @@ const struct rl_kind rl_kind_shared = {
     .read_denial = read_denial,
     .stands_in_line = true,
     .is_shared = true,
-    .not_plain = "REDLOCK_SHARED needs the guarded mode, or REDLOCK_FORMAT_REDISSON: plain nodes keep no line",
+    .not_plain =
+        "REDLOCK_SHARED needs the guarded mode, or REDLOCK_FORMAT_REDISSON: plain nodes keep no line",
 };

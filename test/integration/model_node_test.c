@@ -61,8 +61,8 @@ static void ask_model(struct pair *pair, int64_t now_us, const struct rl_writer 
         else if (item.type == RL_RESP_ARRAY && item.element_count == 0)
             used += (size_t)snprintf(text + used, TEXT_MAX - used, "\n");
         else if (item.type == RL_RESP_ERROR)
-            used += (size_t)snprintf(text + used, TEXT_MAX - used, "%.*s\n",
-                                     (int)strcspn(item.text, " "), item.text);
+            used += (size_t)snprintf(text + used, TEXT_MAX - used, "%.*s\n", (int)strcspn(item.text, " "),
+                                     item.text);
         else if (item.type == RL_RESP_NULL)
             used += (size_t)snprintf(text + used, TEXT_MAX - used, "(nil)\n");
     }

@@ -56,7 +56,8 @@ static void stand_in_line(redlock_client *client, struct waiter *waiter, redlock
 static void readers_share_a_lock_and_keep_writers_out(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_warm_client(fleet_urls(fleet)), *other = open_warm_client(fleet_urls(fleet));
+    redlock_client *client = open_warm_client(fleet_urls(fleet)),
+                   *other = open_warm_client(fleet_urls(fleet));
     redlock_lock *first = read_lock(client, LONG_TTL_MS), *second = read_lock(other, LONG_TTL_MS);
     redlock_lock *third = read_lock(client, LONG_TTL_MS); /* of the same client */
     redlock_report report = detailed_report();
@@ -122,7 +123,8 @@ static void plain_clients_are_refused_by_readers(void **state)
 static void a_writer_in_line_goes_before_readers_that_come_later(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_warm_client(fleet_urls(fleet)), *other = open_warm_client(fleet_urls(fleet));
+    redlock_client *client = open_warm_client(fleet_urls(fleet)),
+                   *other = open_warm_client(fleet_urls(fleet));
     redlock_lock *first = read_lock(client, LONG_TTL_MS);
     struct waiter writer, readers[READERS];
 
@@ -148,7 +150,8 @@ static void a_writer_in_line_goes_before_readers_that_come_later(void **state)
 static void readers_up_to_the_next_writer_come_in_together(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_warm_client(fleet_urls(fleet)), *other = open_warm_client(fleet_urls(fleet));
+    redlock_client *client = open_warm_client(fleet_urls(fleet)),
+                   *other = open_warm_client(fleet_urls(fleet));
     redlock_client *third = open_warm_client(fleet_urls(fleet));
     redlock_lock *first = take_lock(other, WANTED, LONG_TTL_MS);
     struct waiter early[2], writer, late;
@@ -185,7 +188,8 @@ static void readers_up_to_the_next_writer_come_in_together(void **state)
 static void a_reader_comes_in_when_the_writer_before_it_gives_up(void **state)
 {
     struct fleet *fleet = *state;
-    redlock_client *client = open_warm_client(fleet_urls(fleet)), *other = open_warm_client(fleet_urls(fleet));
+    redlock_client *client = open_warm_client(fleet_urls(fleet)),
+                   *other = open_warm_client(fleet_urls(fleet));
     redlock_lock *first = read_lock(client, LONG_TTL_MS);
     struct waiter writer, reader;
 
@@ -243,7 +247,8 @@ static void an_owner_value_is_enough_to_go_on_with_a_share_and_to_give_it_back(v
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
-    redlock_lock *first = read_lock(client, LONG_TTL_MS), *left = read_lock(client, LONG_TTL_MS), *mine = NULL;
+    redlock_lock *first = read_lock(client, LONG_TTL_MS), *left = read_lock(client, LONG_TTL_MS),
+                 *mine = NULL;
     redlock_spec spec = reader_spec(LONG_TTL_MS), alone = spec_for(WANTED, LONG_TTL_MS);
     redlock_report report = detailed_report();
     char owner[REDLOCK_OWNER_MAX + 1];

@@ -73,7 +73,8 @@ static void check_order(struct sim_world *world, const struct sim_grant *mine, c
 {
     unsigned long long lower = mine->fence, higher = other->fence;
 
-    bool shared = mine->shared && other->shared, after = other->at_us < world->attempts[mine->attempt].asked_us;
+    bool shared = mine->shared && other->shared,
+         after = other->at_us < world->attempts[mine->attempt].asked_us;
 
     if (mine->fence == other->fence && !shared)
         sim_fail(world, "fence order: %llu was handed out twice", lower);
@@ -190,7 +191,8 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
 
-            if (strncmp(key->key, "lock-", 5) != 0 || key->type != SIM_TEXT || sim_attempt_of(world, key->value) != attempt)
+            if (strncmp(key->key, "lock-", 5) != 0 || key->type != SIM_TEXT ||
+                sim_attempt_of(world, key->value) != attempt)
                 continue;
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
             if (end_us > world->excused_us[name])
@@ -384,7 +386,8 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     world->held_by[place][strtoul(key + 5, NULL, 10)] =
         sim_node_find(node, key)->type == SIM_HOLDS ? 0 : attempt;
     left_ms = sim_node_pttl(node, now_us, key);
-    if (sim_node_find(node, key)->type == SIM_HOLDS) /* others of it may end later, by a clock that was set back */
+    if (sim_node_find(node, key)->type ==
+        SIM_HOLDS) /* others of it may end later, by a clock that was set back */
         left_ms = sim_holds_end_ms(node, key, owner) - now_us / 1000;
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);

@@ -279,8 +279,7 @@ static struct given hand_on(struct table *table, bool shares)
         forget(first);
         given.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms;
         given.fence = pick_number(table, shares, stander.proposed);
-        if (!lives(table, &stander, since) ||
-            (!self && !is_told(table, &stander, given.fence, given.ms))) {
+        if (!lives(table, &stander, since) || (!self && !is_told(table, &stander, given.fence, given.ms))) {
             call->node->passed_over++;
             continue;
         }

@@ -178,7 +178,8 @@ const char *sim_holds_name(struct sim_call *call, const char *key)
     return name;
 }
 
-static void number_repair(struct sim_call *call, const char *fence_key, const char *floor_key, int64_t proposed)
+static void number_repair(struct sim_call *call, const char *fence_key, const char *floor_key,
+                          int64_t proposed)
 {
     const char *last = sim_node_get(call->node, call->now_us, fence_key);
     const char *floor = sim_node_get(call->node, call->now_us, floor_key);

@@ -283,8 +283,7 @@ void sim_script_search(struct sim_call *call)
     for (int i = 0; i < SIM_KEYS_MAX; i++) {
         const struct sim_key *key = &call->node->memory.keys[i];
 
-        if (key->key[0] != '\0' && key->type != SIM_HASH && key->end_ms > ms_of(call) &&
-            is_owner(key->value))
+        if (key->key[0] != '\0' && key->type != SIM_HASH && key->end_ms > ms_of(call) && is_owner(key->value))
             found = key;
     }
     sim_reply_array(call->reply, found != NULL ? 6 : 3);

@@ -302,10 +302,10 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
 
     /* Those who share it come in together: who hears of it first is a matter of luck. */
     if (other->stage != SIM_ASKING || other->adopts || other->name != winner->name ||
-        (winner->shared && other->shared) ||
-        other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
-        winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
-        (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
+        (winner->shared && other->shared) || other->settled_us == 0 ||
+        other->settled_us < calm_since_us(world) || winner->asked_us < other->settled_us + margin_us ||
+        are_close(operation, other->operation) || (world->plan.older >> winner->client & 1) != 0 ||
+        (world->plan.older >> other->client & 1) != 0 ||
         usable_quorum_since_us(world, client) > other->stands_us || is_rare(world, &world->stats.overtaken))
         return;
     sim_fail(world,

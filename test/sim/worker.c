@@ -345,7 +345,8 @@ static bool adopt_stale(struct sim_world *world, struct sim_worker *worker)
 {
     char owner[REDLOCK_OWNER_MAX + 1];
     uint32_t name = 0;
-    const char *alone = find_stale(world, &name), *stale = alone != NULL ? alone : find_stale_hold(world, &name);
+    const char *alone = find_stale(world, &name),
+               *stale = alone != NULL ? alone : find_stale_hold(world, &name);
     bool shared = alone == NULL;
 
     if (stale == NULL || !sim_chance(world, 20))

@@ -179,7 +179,8 @@ struct sim_stats {
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t mixed_seeds, stale_adoptions;
-    uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds, foreign_locks, shared_grants, together;
+    uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds, foreign_locks,
+        shared_grants, together;
     uint64_t late, overtaken; /* rare histories: see stands.c */
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
@@ -199,11 +200,11 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
-    uint64_t highest[SIM_NAMES_MAX];   /* fence handed out, */
+    uint64_t highest[SIM_NAMES_MAX];       /* fence handed out, */
     uint64_t highest_alone[SIM_NAMES_MAX]; /* and to one that had the lock alone */
-    int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
-    int64_t had_us[SIM_NAMES_MAX];     /* when somebody was last known to have it */
-    int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
+    int64_t excused_us[SIM_NAMES_MAX];     /* until when somebody who is stopped keeps it from others */
+    int64_t had_us[SIM_NAMES_MAX];         /* when somebody was last known to have it */
+    int64_t granted_us[SIM_NAMES_MAX];     /* when a lock was handed out last */
     uint32_t held_by[SIM_NODES_MAX]
                     [SIM_NAMES_MAX];               /* the attempt that a lock's key is of there; 0 nobody's */
     int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
