@@ -81,10 +81,10 @@ elseif not holder and not yields then
         stored, left = fence, ms
     end
 end
-local named = holder or shares and name_holds(lock) or ''
+local named = holder and string.sub(holder, 1, 511) or shares and name_holds(lock) or ''
 left = tonumber(left) or named ~= '' and call('PTTL', lock) or 100
 if not ticket then
-    return {0, now, stored, left, string.sub(named, 1, 540)}
+    return {0, now, stored, left, named}
 end
 local theirs = (shares or order.id == string.sub(named, 1, 32)) and order.ticket or 0
-return {0, now, stored, left, string.sub(named, 1, 540), call('ZRANK', base .. 'waiters', random) + 1, ticket + 0, theirs + 0}
+return {0, now, stored, left, named, call('ZRANK', base .. 'waiters', random) + 1, ticket + 0, theirs + 0}

@@ -55,8 +55,8 @@ for _ = 1, 2 do
                 -- Free, but there is somebody before it whom this user may not tell: both ask again soon.
                 left = tonumber(left) or (holder or shares) and call('PTTL', lock) or 100
                 local theirs = (shares or holder and order.id == string.sub(holder, 1, 32)) and order.ticket or 0
-                local named = shares and name_holds(lock) or holder or ''
-                return {0, now, stored, left, string.sub(named, 1, 540), call('ZRANK', base .. 'waiters', random) + 1, ticket + 0, theirs + 0}
+                local named = shares and name_holds(lock) or string.sub(holder or '', 1, 511)
+                return {0, now, stored, left, named, call('ZRANK', base .. 'waiters', random) + 1, ticket + 0, theirs + 0}
             end
         end
     end

@@ -29,5 +29,5 @@ local function name_holds(key)
         local owner = string.sub(member, 1, 7) == 'shared|' and string.sub(member, 8) or member
         least = least and least < owner and least or owner
     end
-    return 'shared|' .. call('ZCARD', key) .. '|' .. least
+    return 'shared|' .. call('ZCARD', key) .. '|' .. string.sub(least, 1, 518)
 end

@@ -12,7 +12,9 @@ if call('SET', lock, owner, 'NX', 'PX', ttl) then
 end
 local found = redis.pcall('GET', lock)
 local left = call('PTTL', lock)
-if type(found) == 'table' then
+if type(found) == 'string' then
+    found = string.sub(found, 1, 511)
+else
     -- A lock that is shared, or another program's, ends by itself; what does not is no lock, and waiting for it is in vain.
     if left < 0 then
         return found
@@ -20,6 +22,6 @@ if type(found) == 'table' then
     found = place == '' and count_holds(lock) and name_holds(lock) or 'foreign'
 end
 if place == '' or another then
-    return {0, now, stored, left, string.sub(found, 1, 540)}
+    return {0, now, stored, left, found}
 end
 another = true
