@@ -57,7 +57,7 @@ local function join()
     add_hold(lock, member, ttl)
     return {1, now, number}
 end
-if not holder and not yields and not (kept_order and call('ZCARD', base .. 'waiters') > 0) then
+if not holder and not yields and not (kept_order and call('ZCOUNT', base .. 'waiters', '-inf', '+inf') > 0) then
     return join()
 end
 if ticket then
@@ -74,7 +74,7 @@ elseif not holder and not yields then
         return {1, now, fence}
     end
     holder = given ~= 'shared' and given or nil
-    if not ticket and not holder and call('ZCARD', base .. 'waiters') == 0 then
+    if not ticket and not holder and call('ZCOUNT', base .. 'waiters', '-inf', '+inf') == 0 then
         return join()
     end
     if holder then

@@ -6,8 +6,11 @@ local now_ms = math.floor(now / 1000)
 local function count_holds(key)
     local mark = string.sub(redis.pcall('ZRANGE', key, 0, 0)[1] or '', 1, 7)
     if mark == 'shared|' or mark == 'broken|' then
-        call('ZREMRANGEBYSCORE', key, '-inf', '(' .. now_ms)
-        local count = call('ZCARD', key)
+        local ended = call('ZRANGEBYSCORE', key, '-inf', '(' .. now_ms, 'LIMIT', '0', '1000')
+        if ended[1] then
+            call('ZREM', key, unpack(ended))
+        end
+        local count = call('ZCOUNT', key, now_ms, '+inf')
         return count > 0 and count or nil
     end
 end
@@ -15,7 +18,7 @@ end
 local function end_with_last(key)
     local last = call('ZRANGE', key, -1, -1, 'WITHSCORES')
     if last[2] then
-        call('PEXPIREAT', key, last[2])
+        call('PEXPIRE', key, math.max(last[2] - now_ms, 1))
     end
 end
 local function add_hold(key, member, ms)
@@ -29,5 +32,5 @@ local function name_holds(key)
         local owner = string.sub(member, 1, 7) == 'shared|' and string.sub(member, 8) or member
         least = least and least < owner and least or owner
     end
-    return 'shared|' .. call('ZCARD', key) .. '|' .. string.sub(least, 1, 518)
+    return 'shared|' .. call('ZCOUNT', key, now_ms, '+inf') .. '|' .. string.sub(least, 1, 518)
 end
