@@ -321,7 +321,7 @@ typedef enum redlock_kind {
      * next writer come in together. Each has its own lease. Their fence is above that of every writer before them and below that
      * of every writer after them; those who have it at the same time may have the same one. Plain clients need REDLOCK_FORMAT_REDISSON, which has no fence and no order. */
     REDLOCK_SHARED = 2,
-    /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Not in this version. */
+    /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Guarded mode only. */
     REDLOCK_SEMAPHORE = 3
 } redlock_kind;
 

@@ -12,17 +12,18 @@ enum { TEXT_STEP = 16, SPARE_MAX = 256 };
 
 const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind kind)
 {
-    static const struct rl_kind *const kinds[][REDLOCK_SHARED + 1] = {
+    static const struct rl_kind *const kinds[][REDLOCK_SEMAPHORE + 1] = {
         [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive,
                                    [REDLOCK_FAIR] = &rl_kind_line,
-                                   [REDLOCK_SHARED] = &rl_kind_shared},
+                                   [REDLOCK_SHARED] = &rl_kind_shared,
+                                   [REDLOCK_SEMAPHORE] = &rl_kind_slots},
         [REDLOCK_FORMAT_REDISSON] = {
             [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
 
-    if ((unsigned)kind > REDLOCK_SHARED)
+    if ((unsigned)kind > REDLOCK_SEMAPHORE)
         return NULL;
     /* Guarded nodes keep one kind that is held alone, in the order of asking: both names mean it. */
-    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind != REDLOCK_SHARED)
+    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind <= REDLOCK_FAIR)
         return &rl_kind_line;
     return kinds[engine->config.format][kind];
 }
@@ -120,6 +121,27 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
     *lock->renewal = (struct rl_renewal){.tell = tell};
 }
 
+/* A lock of a kind with room for so much text and a renewal, with one reference; NULL: no memory. */
+static redlock_lock *make(struct rl_engine *engine, const struct rl_kind *kind, size_t capacity)
+{
+    redlock_lock *lock;
+
+    if (!rl_state_reserve_timer(engine))
+        return NULL;
+    lock = obtain(engine, capacity);
+    if (lock == NULL) {
+        rl_state_unreserve_timer(engine);
+        return NULL;
+    }
+    lock->engine = engine;
+    lock->kind = kind;
+    lock->refs = 1;
+    lock->timer.of_lock = true;
+    rl_list_init(&lock->waiting);
+    rl_list_init(&lock->queue);
+    return lock;
+}
+
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
@@ -131,19 +153,10 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     if (owner == NULL)
         owner_length = RL_OWNER_HEX + make_tail(engine, spec, tail);
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
-    if (!rl_state_reserve_timer(engine))
+    lock = make(engine, kind, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
+    if (lock == NULL)
         return NULL;
-    lock = obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
-    if (lock == NULL) {
-        rl_state_unreserve_timer(engine);
-        return NULL;
-    }
-    lock->engine = engine;
-    lock->kind = kind;
-    lock->refs = 1;
-    lock->timer.of_lock = true;
-    rl_list_init(&lock->waiting);
-    rl_list_init(&lock->queue);
+    lock->slots = kind->has_slots ? (uint16_t)spec->permits : 0;
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
@@ -152,6 +165,28 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     if (spec->on_renewed != NULL)
         add_renewal(lock, spec->on_renewed);
     lock->context = spec->context;
+    return lock;
+}
+
+redlock_lock *rl_lock_again(redlock_lock *before)
+{
+    redlock_lock *lock = make(before->engine, before->kind, before->capacity);
+
+    assert(!before->owner_fixed);
+    if (lock == NULL)
+        return NULL;
+    memcpy(lock->text, before->text, (size_t)before->key_length + before->owner_length + 2);
+    lock->slots = before->slots;
+    lock->key_length = before->key_length;
+    lock->owner_length = before->owner_length;
+    lock->on_lost = before->on_lost;
+    if (before->renewal != NULL)
+        add_renewal(lock, before->renewal->tell);
+    lock->context = before->context;
+    lock->ttl_ms = before->ttl_ms;
+    lock->lease.config = before->lease.config;
+    lock->thread = before->thread;
+    before->thread = NULL;
     return lock;
 }
 

@@ -44,10 +44,18 @@ struct rl_kind {
     /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not do. */
     uint32_t release_keys;
     void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
-    const char *release_mark; /* a further argument of its release; NULL none */
 
     /* Its extension is given the keys of the fence and the floor as well, and the holder's fence: planting it again is numbered. */
     bool numbers_repairs;
+
+    /* What extend and raise are given beyond what those of every kind are: keys behind the others; and what these, release and break are given: arguments
+     * behind the others. NULL none. */
+    uint32_t change_keys;
+    void (*write_change_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
+    void (*write_change)(struct rl_writer *writer, const struct rl_lock_command *command);
+    uint32_t change_arguments; /* of extend and raise */
+    uint32_t release_arguments;
+    void (*write_release_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
 
     /* Reads the refusal {0, now, ...} of a guarded node, of which items has RL_DENIAL_ITEMS_MAX; false: it is none. */
     bool (*read_denial)(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply);
@@ -55,6 +63,7 @@ struct rl_kind {
     /* Its properties. */
     bool stands_in_line; /* nodes keep its waiters in a line, and asking is what keeps the place */
     bool is_shared;      /* several may have it: callers of one client do not queue behind each other */
+    bool has_slots;      /* a vote is for one of several slots, and names it */
     const char
         *not_plain; /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
 };
@@ -62,6 +71,7 @@ struct rl_kind {
 extern const struct rl_kind rl_kind_exclusive;
 extern const struct rl_kind rl_kind_line;
 extern const struct rl_kind rl_kind_shared;
+extern const struct rl_kind rl_kind_slots;
 extern const struct rl_kind rl_kind_redisson;
 extern const struct rl_kind rl_kind_redisson_shared;
 

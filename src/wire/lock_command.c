@@ -87,23 +87,32 @@ static void write_proof(struct rl_writer *writer)
 
 static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
-    open_script(writer, command, full, 4, 3);
+    const struct rl_kind *kind = command->lock_kind;
+
+    open_script(writer, command, full, 4 + kind->change_keys, 3 + kind->change_arguments);
     write_fence_keys(writer, command);
+    if (kind->write_change_keys != NULL)
+        kind->write_change_keys(writer, command);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, (int64_t)command->fence);
     rl_write_text(writer, command->epoch);
+    if (kind->write_change != NULL)
+        kind->write_change(writer, command);
 }
 
 static void write_extend(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
-    bool guarded = command->epoch != NULL, numbers = command->lock_kind->numbers_repairs;
+    const struct rl_kind *kind = command->lock_kind;
+    bool guarded = command->epoch != NULL, numbers = kind->numbers_repairs;
     char key[RL_KEY_FENCE_MAX];
 
     assert(guarded || !numbers);
-    open_script(writer, command, full, (guarded ? 2 : 1) + (numbers ? 2 : 0),
-                (guarded ? 5 : 3) + (numbers ? 1 : 0));
+    open_script(writer, command, full, (guarded ? 2 : 1) + kind->change_keys + (numbers ? 2 : 0),
+                (guarded ? 5 : 3) + kind->change_arguments + (numbers ? 1 : 0));
     if (guarded)
         rl_write_text(writer, RL_KEY_EPOCH);
+    if (kind->write_change_keys != NULL)
+        kind->write_change_keys(writer, command);
     if (numbers) {
         rl_write_bytes(writer, key, rl_key_fence(key, command->key, command->key_length));
         rl_write_text(writer, RL_KEY_FLOOR);
@@ -115,6 +124,8 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
         rl_write_text(writer, command->epoch);
         rl_write_integer(writer, command->not_after_us);
     }
+    if (kind->write_change != NULL)
+        kind->write_change(writer, command);
     if (numbers)
         rl_write_integer(writer, (int64_t)command->fence);
 }
@@ -125,7 +136,7 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     const struct rl_kind *kind = command->lock_kind;
 
     if (kind->write_release_keys != NULL) {
-        open_script(writer, command, full, 1 + kind->release_keys, kind->release_mark != NULL ? 2 : 1);
+        open_script(writer, command, full, 1 + kind->release_keys, 1 + kind->release_arguments);
         kind->write_release_keys(writer, command);
     } else if ((features & RL_FEATURE_DELEX) != 0) {
         rl_write_command(writer, 4);
@@ -140,8 +151,8 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
         open_script(writer, command, full, 1, 1);
     }
     rl_write_bytes(writer, command->owner, command->owner_length);
-    if (kind->release_mark != NULL)
-        rl_write_text(writer, kind->release_mark);
+    if (kind->write_release_arguments != NULL)
+        kind->write_release_arguments(writer, command);
 }
 
 static void write_break(struct rl_writer *writer, const struct rl_lock_command *command, bool full)

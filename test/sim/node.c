@@ -225,13 +225,24 @@ static const struct {
     const struct rl_script *script;
     void (*run)(struct sim_call *call);
 } scripts[] = {
-    {&rl_script_raise, sim_script_raise},       {&rl_script_extend, sim_script_extend},
-    {&rl_script_release, sim_script_release},   {&rl_script_admit, sim_script_admit},
-    {&rl_script_line, sim_script_line},         {&rl_script_release_many, sim_script_release_many},
-    {&rl_script_search, sim_script_search},     {&rl_script_ask, sim_script_ask},
-    {&rl_script_share, sim_script_share},       {&rl_script_extend_shared, sim_script_extend_shared},
-    {&rl_script_look, sim_script_look},         {&rl_script_hand_on, sim_script_hand_on},
-    {&rl_script_ask_many, sim_script_ask_many}, {&rl_script_hand_on_many, sim_script_hand_on_many},
+    {&rl_script_raise, sim_script_raise},
+    {&rl_script_extend, sim_script_extend},
+    {&rl_script_release, sim_script_release},
+    {&rl_script_admit, sim_script_admit},
+    {&rl_script_line, sim_script_line},
+    {&rl_script_release_many, sim_script_release_many},
+    {&rl_script_search, sim_script_search},
+    {&rl_script_ask, sim_script_ask},
+    {&rl_script_share, sim_script_share},
+    {&rl_script_extend_shared, sim_script_extend_shared},
+    {&rl_script_look, sim_script_look},
+    {&rl_script_hand_on, sim_script_hand_on},
+    {&rl_script_ask_many, sim_script_ask_many},
+    {&rl_script_hand_on_many, sim_script_hand_on_many},
+    {&rl_script_slots_ask, sim_script_slots_ask},
+    {&rl_script_slots_hand_on, sim_script_slots_hand_on},
+    {&rl_script_slots_extend, sim_script_slots_extend},
+    {&rl_script_slots_raise, sim_script_slots_raise},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)

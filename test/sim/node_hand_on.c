@@ -7,18 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/node.h"
+#include "sim/node_standing.h"
 
 enum { CLOSE_US = 2000, LIFE_MS = 60000, BRIEF_MS = 1000, FRESH_US = 250000, LIVING_US = 1400000 };
-
-/* What a script works with: the line, and what the node stores for the name. */
-struct table {
-    struct sim_call *call;
-    struct sim_standing *line;
-    const char *lock, *fence_key, *floor_key, *epoch;
-    char random[SIM_ID_SIZE]; /* of the owner that calls */
-    struct sim_vote vote;
-};
 
 struct place {
     int64_t ticket, lease_ms;
@@ -73,7 +64,7 @@ static void expire(struct sim_standing *line, int64_t now_ms)
     }
 }
 
-static struct sim_standing *find_standing(struct sim_call *call, const char *order_key)
+struct sim_standing *sim_line_find(struct sim_call *call, const char *order_key)
 {
     struct sim_standing *lines = call->node->memory.standing, *place = NULL;
 
@@ -91,7 +82,7 @@ static struct sim_standing *find_standing(struct sim_call *call, const char *ord
     return place;
 }
 
-static struct sim_stander *find_stander(struct sim_standing *line, const char *id)
+struct sim_stander *sim_line_stander(struct sim_standing *line, const char *id)
 {
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
         if (strcmp(line->standers[i].id, id) == 0)
@@ -101,11 +92,11 @@ static struct sim_stander *find_stander(struct sim_standing *line, const char *i
 
 static struct sim_stander *make_stander(struct sim_standing *line, const char *id)
 {
-    struct sim_stander *stander = find_stander(line, id);
+    struct sim_stander *stander = sim_line_stander(line, id);
 
     if (stander != NULL)
         return stander;
-    stander = find_stander(line, "");
+    stander = sim_line_stander(line, "");
     if (stander == NULL)
         abort(); /* records end soon */
     *stander = (struct sim_stander){0};
@@ -113,38 +104,38 @@ static struct sim_stander *make_stander(struct sim_standing *line, const char *i
     return stander;
 }
 
-static void forget(struct sim_stander *stander)
+void sim_line_forget(struct sim_stander *stander)
 {
     stander->in_line = false;
     stander->record_end_ms = 0;
     stander->id[0] = '\0';
 }
 
-static bool is_before(const struct sim_stander *a, const struct sim_stander *b)
+bool sim_line_before(const struct sim_stander *a, const struct sim_stander *b)
 {
     return a->ticket != b->ticket ? a->ticket < b->ticket : strcmp(a->id, b->id) < 0;
 }
 
-static int64_t place_of(const struct sim_standing *line, const struct sim_stander *stander)
+int64_t sim_line_place(const struct sim_standing *line, const struct sim_stander *stander)
 {
     int64_t place = 1;
 
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
-        place += line->standers[i].in_line && is_before(&line->standers[i], stander);
+        place += line->standers[i].in_line && sim_line_before(&line->standers[i], stander);
     return place;
 }
 
-static struct sim_stander *first_of(struct sim_standing *line)
+struct sim_stander *sim_line_first(struct sim_standing *line)
 {
     struct sim_stander *first = NULL;
 
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
-        if (line->standers[i].in_line && (first == NULL || is_before(&line->standers[i], first)))
+        if (line->standers[i].in_line && (first == NULL || sim_line_before(&line->standers[i], first)))
             first = &line->standers[i];
     return first;
 }
 
-static void write_order(struct table *table, int64_t ticket, const char *id, int64_t given)
+void sim_line_write_order(struct sim_table *table, int64_t ticket, const char *id, int64_t given)
 {
     struct sim_standing *line = table->line;
 
@@ -155,7 +146,7 @@ static void write_order(struct table *table, int64_t ticket, const char *id, int
 }
 
 /* Where there is no order, nobody waits. */
-static void end_order(struct table *table)
+void sim_line_end_order(struct sim_table *table)
 {
     table->line->order_end_ms = 0;
     expire(table->line, ms_of(table->call));
@@ -173,7 +164,7 @@ static void write_message(struct rl_writer *to, const char *channel, const char 
 }
 
 /* PUBLISH: how many are believed to hear it. Whoever is being served gets it with its replies. */
-static uint32_t publish(struct sim_call *call, const char *channel, const char *message)
+uint32_t sim_line_publish(struct sim_call *call, const char *channel, const char *message)
 {
     struct sim_node *node = call->node;
     uint32_t heard = 0;
@@ -203,13 +194,13 @@ static bool is_numbered(const struct sim_vote *vote, bool shares)
     return shares && vote->has_fence && vote->known >= vote->floor;
 }
 
-static int64_t pick_number(const struct table *table, bool shares, int64_t proposed)
+static int64_t pick_number(const struct sim_table *table, bool shares, int64_t proposed)
 {
     return is_numbered(&table->vote, shares) ? table->vote.known
                                              : sim_script_number(table->call, &table->vote, proposed);
 }
 
-static void keep_number(struct table *table, bool shares, int64_t fence)
+static void keep_number(struct sim_table *table, bool shares, int64_t fence)
 {
     if (is_numbered(&table->vote, shares))
         return;
@@ -218,19 +209,19 @@ static void keep_number(struct table *table, bool shares, int64_t fence)
     table->vote.known = table->vote.stored = fence;
 }
 
-static bool is_told(struct table *table, const struct sim_stander *stander, int64_t fence, int64_t ms)
+static bool is_told(struct sim_table *table, const struct sim_stander *stander, int64_t fence, int64_t ms)
 {
     char message[512];
 
     snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %s %zu %zu %s%s%s",
              table->call->now_us, fence, ms, table->call->node->replid, strlen(stander->owner),
              strlen(stander->epoch), stander->owner, stander->epoch, table->lock);
-    return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0 ||
+    return stander->channel[0] == '\0' || sim_line_publish(table->call, stander->channel, message) > 0 ||
            table->call->node->bug == SIM_BUG_DEAF_NOT_PASSED;
 }
 
 /* Whether a waiter is there, knows the node, and was heard of since. */
-static bool lives(const struct table *table, const struct sim_stander *stander, int64_t since)
+static bool lives(const struct sim_table *table, const struct sim_stander *stander, int64_t since)
 {
     return stander->record_end_ms != 0 && stander->epoch[0] != '\0' &&
            strncmp(table->epoch, stander->epoch, strlen(stander->epoch)) == 0 &&
@@ -238,7 +229,7 @@ static bool lives(const struct table *table, const struct sim_stander *stander, 
 }
 
 /* The lock is its own, alone or shared; whether others may come in beside it. */
-static void give(struct table *table, const struct sim_stander *stander, bool shares, struct given *given)
+static void give(struct sim_table *table, const struct sim_stander *stander, bool shares, struct given *given)
 {
     struct sim_call *call = table->call;
 
@@ -258,7 +249,7 @@ static void give(struct table *table, const struct sim_stander *stander, bool sh
     call->node->told = false;
 }
 
-static struct given hand_on(struct table *table, bool shares)
+static struct given hand_on(struct sim_table *table, bool shares)
 {
     struct sim_call *call = table->call;
     struct sim_standing *line = table->line;
@@ -268,7 +259,7 @@ static struct given hand_on(struct table *table, bool shares)
 
     if (line->given > 0 && line->given <= now && call->node->bug != SIM_BUG_STOPPED_NOT_PASSED)
         since = line->given < now - LIVING_US ? line->given : now - LIVING_US;
-    while ((first = first_of(line)) != NULL) {
+    while ((first = sim_line_first(line)) != NULL) {
         struct sim_stander stander = *first;
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
@@ -276,7 +267,7 @@ static struct given hand_on(struct table *table, bool shares)
 
         if (lives(table, &stander, since) && shares && !stander.shares)
             return given;
-        forget(first);
+        sim_line_forget(first);
         given.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms;
         given.fence = pick_number(table, shares, stander.proposed);
         if (!lives(table, &stander, since) || (!self && !is_told(table, &stander, given.fence, given.ms))) {
@@ -284,14 +275,14 @@ static struct given hand_on(struct table *table, bool shares)
             continue;
         }
         if (brief)
-            write_order(table, stander.ticket, stander.id, now);
+            sim_line_write_order(table, stander.ticket, stander.id, now);
         give(table, &stander, shares, &given);
         if (!stander.shares)
             return given;
         shares = true;
     }
     if (!shares)
-        end_order(table);
+        sim_line_end_order(table);
     return given;
 }
 
@@ -305,27 +296,27 @@ static bool is_older(const struct sim_call *call)
 }
 
 /* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
-static struct table lay_table(struct sim_call *call, const char *owner, const char *const *keys)
+struct sim_table sim_line_lay(struct sim_call *call, const char *owner, const char *const *keys)
 {
-    struct table table = {.call = call,
-                          .line = find_standing(call, keys[4]),
-                          .lock = keys[0],
-                          .fence_key = keys[1],
-                          .floor_key = keys[3],
-                          .epoch = get(call, keys[2])};
+    struct sim_table table = {.call = call,
+                              .line = sim_line_find(call, keys[4]),
+                              .lock = keys[0],
+                              .fence_key = keys[1],
+                              .floor_key = keys[3],
+                              .epoch = get(call, keys[2])};
 
     snprintf(table.random, sizeof table.random, "%s", owner);
     return table;
 }
 
-static void grant_again(struct table *table, const char *const *argv, int64_t ticket)
+static void grant_again(struct sim_table *table, const char *const *argv, int64_t ticket)
 {
     struct sim_call *call = table->call;
     int64_t fence = table->vote.known;
 
     if (sim_node_pttl(call->node, call->now_us, table->lock) < number(argv[1]))
         sim_node_set(call->node, table->lock, argv[0], ms_of(call) + number(argv[1]));
-    write_order(table, ticket, table->random, 0);
+    sim_line_write_order(table, ticket, table->random, 0);
     if (!table->vote.has_fence || fence < table->vote.floor) {
         fence = sim_script_number(call, &table->vote, number(argv[2]));
         sim_script_store(call, &table->vote, table->fence_key, table->floor_key, fence);
@@ -336,13 +327,11 @@ static void grant_again(struct table *table, const char *const *argv, int64_t ti
     sim_reply_integer(call->reply, fence);
 }
 
-static struct sim_stander *take_in(struct table *table, const char *const *argv, const struct place *place,
-                                   bool shares)
+struct sim_stander *sim_line_take_in(struct sim_table *table, const char *const *argv, int64_t ticket,
+                                     bool settled, int64_t lease_ms, const char *channel)
 {
     struct sim_standing *line = table->line;
     struct sim_stander *stander = make_stander(line, table->random);
-    int64_t ticket = place->ticket;
-    bool settled = place->settled % 2 != 0;
 
     if (!settled && stander->in_line && stander->ticket > ticket)
         ticket = stander->ticket;
@@ -354,26 +343,36 @@ static struct sim_stander *take_in(struct table *table, const char *const *argv,
     line->waiters_end_ms = ms_of(table->call) + LIFE_MS;
     stander->in_line = true;
     stander->ticket = ticket;
-    stander->record_end_ms = ms_of(table->call) + place->lease_ms;
+    stander->record_end_ms = ms_of(table->call) + lease_ms;
     stander->asked = table->call->now_us;
     stander->proposed = number(argv[2]);
     stander->ttl_ms = number(argv[1]);
-    snprintf(stander->channel, sizeof stander->channel, "%s", place->channel);
-    stander->shares = shares;
+    stander->shares = false;
+    snprintf(stander->channel, sizeof stander->channel, "%s", channel);
     snprintf(stander->epoch, sizeof stander->epoch, "%s", argv[3]);
     snprintf(stander->owner, sizeof stander->owner, "%s", argv[0]);
     return stander;
 }
 
+static struct sim_stander *take_in(struct sim_table *table, const char *const *argv,
+                                   const struct place *place, bool shares)
+{
+    struct sim_stander *stander = sim_line_take_in(table, argv, place->ticket, place->settled % 2 != 0,
+                                                   place->lease_ms, place->channel);
+
+    stander->shares = shares;
+    return stander;
+}
+
 /* Another program's kind of lock is in the way. */
-static bool is_foreign(const struct table *table)
+static bool is_foreign(const struct sim_table *table)
 {
     return get(table->call, table->lock) == NULL && is_there(table->call, table->lock) &&
            sim_holds_count(table->call, table->lock) == 0 && is_there(table->call, table->lock);
 }
 
 /* Who is in the way, as it is told. */
-static const char *name_holder(const struct table *table)
+static const char *name_holder(const struct sim_table *table)
 {
     const char *kept = get(table->call, table->lock);
 
@@ -382,7 +381,7 @@ static const char *name_holder(const struct table *table)
     return is_there(table->call, table->lock) ? sim_holds_name(table->call, table->lock) : "";
 }
 
-static void deny_in_line(struct table *table, const struct sim_stander *stander, int64_t left_ms)
+static void deny_in_line(struct sim_table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
     const char *holder = name_holder(table);
@@ -398,7 +397,7 @@ static void deny_in_line(struct table *table, const struct sim_stander *stander,
     sim_reply_text(call->reply, holder);
     if (stander == NULL)
         return;
-    sim_reply_integer(call->reply, place_of(table->line, stander));
+    sim_reply_integer(call->reply, sim_line_place(table->line, stander));
     sim_reply_integer(call->reply, stander->ticket);
     sim_reply_integer(call->reply, known ? table->line->ticket : 0);
 }
@@ -422,7 +421,7 @@ static bool read_place(const char *text, struct place *place)
 }
 
 /* Somebody waits, or will: false, nothing was answered, and the vote is as any other. */
-static bool ask_in_line(struct table *table, const char *const *argv)
+static bool ask_in_line(struct sim_table *table, const char *const *argv)
 {
     struct sim_call *call = table->call;
     const char *holder = get(call, table->lock);
@@ -465,7 +464,7 @@ static bool ask_in_line(struct table *table, const char *const *argv)
 
 /* ---- share.lua ---- */
 
-static void grant_share(struct table *table, const char *const *argv)
+static void grant_share(struct sim_table *table, const char *const *argv)
 {
     struct sim_call *call = table->call;
     bool shares = sim_holds_count(call, table->lock) > 0;
@@ -479,12 +478,13 @@ static void grant_share(struct table *table, const char *const *argv)
 }
 
 /* One that has it alone, or may: planted bug, those who share it do not mind. */
-static bool is_in_the_way(const struct table *table)
+static bool is_in_the_way(const struct sim_table *table)
 {
     return get(table->call, table->lock) != NULL || is_foreign(table);
 }
 
-static void share_in_line(struct table *table, const char *const *argv, const struct place *place, bool waits)
+static void share_in_line(struct sim_table *table, const char *const *argv, const struct place *place,
+                          bool waits)
 {
     struct sim_call *call = table->call;
     bool yields = place->settled >= 2, shares = sim_holds_count(call, table->lock) > 0;
@@ -500,7 +500,7 @@ static void share_in_line(struct table *table, const char *const *argv, const st
             grant(call, given.own, -1);
             return;
         }
-        if (!waits && given.owner == NULL && first_of(table->line) == NULL) {
+        if (!waits && given.owner == NULL && sim_line_first(table->line) == NULL) {
             grant_share(table, argv);
             return;
         }
@@ -516,7 +516,7 @@ static void share_in_line(struct table *table, const char *const *argv, const st
 void sim_script_share(struct sim_call *call)
 {
     const char *const *keys = call->arguments, *const *argv = keys + 5;
-    struct table table = lay_table(call, argv[0], keys);
+    struct sim_table table = sim_line_lay(call, argv[0], keys);
     struct place place;
     bool waits;
 
@@ -534,8 +534,8 @@ void sim_script_share(struct sim_call *call)
     if (sim_holds_has(call, table.lock, argv[0])) {
         grant_share(&table, argv);
         if (table.line->order_end_ms != 0 || waits)
-            write_order(&table, place.ticket, table.random, 0);
-    } else if (!is_in_the_way(&table) && place.settled < 2 && first_of(table.line) == NULL) {
+            sim_line_write_order(&table, place.ticket, table.random, 0);
+    } else if (!is_in_the_way(&table) && place.settled < 2 && sim_line_first(table.line) == NULL) {
         grant_share(&table, argv);
     } else {
         share_in_line(&table, argv, &place, waits);
@@ -547,7 +547,7 @@ void sim_script_share(struct sim_call *call)
 void sim_script_ask(struct sim_call *call)
 {
     const char *const *keys = call->arguments, *const *argv = keys + 5;
-    struct table table = lay_table(call, argv[0], keys);
+    struct sim_table table = sim_line_lay(call, argv[0], keys);
 
     if (!sim_script_fit(call, argv, &table.vote))
         return;
@@ -593,7 +593,7 @@ void sim_script_ask_many(struct sim_call *call)
 /* ---- hand_on.lua ---- */
 
 /* What an owner has of a lock is taken from it; what the script answers. */
-static int64_t take_back(struct table *table, const char *owner, bool shared, bool *ours)
+static int64_t take_back(struct sim_table *table, const char *owner, bool shared, bool *ours)
 {
     struct sim_call *call = table->call;
     const char *held = get(call, table->lock);
@@ -605,14 +605,14 @@ static int64_t take_back(struct table *table, const char *owner, bool shared, bo
     return broken ? -5 : *ours ? 1 : held != NULL ? 0 : -1;
 }
 
-static void leave_line(struct table *table)
+static void leave_line(struct sim_table *table)
 {
-    struct sim_stander *stander = find_stander(table->line, table->random);
+    struct sim_stander *stander = sim_line_stander(table->line, table->random);
 
     if (strcmp(table->line->id, table->random) == 0 && table->line->given > 0)
-        write_order(table, table->line->ticket, table->random, 0);
+        sim_line_write_order(table, table->line->ticket, table->random, 0);
     if (stander != NULL && stander->in_line)
-        forget(stander);
+        sim_line_forget(stander);
 }
 
 /* KEYS lock order epoch fence floor  ARGV owner */
@@ -621,7 +621,7 @@ void sim_script_hand_on(struct sim_call *call)
     const char *const *at = call->arguments;
     const char *const keys[] = {at[0], at[3], at[2], at[4], at[1]};
     const char *owner = at[5], *floor = get(call, at[4]), *last = get(call, at[3]);
-    struct table table = lay_table(call, owner, keys);
+    struct sim_table table = sim_line_lay(call, owner, keys);
     bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false, ours, shares, kept;
     bool shared = call->count > 6;
     int64_t answer = take_back(&table, owner, shared, &ours);
@@ -632,9 +632,9 @@ void sim_script_hand_on(struct sim_call *call)
         leave_line(&table);
     shares = sim_holds_count(call, at[0]) > 0;
     kept = !ours && !shares && is_there(call, at[0]);
-    if (waited_for && kept && first_of(table.line) == NULL &&
+    if (waited_for && kept && sim_line_first(table.line) == NULL &&
         (get(call, at[0]) == NULL || strncmp(table.line->id, get(call, at[0]), SIM_ID_SIZE - 1) != 0))
-        end_order(&table);
+        sim_line_end_order(&table);
     if (waited_for && !kept && table.epoch != NULL && floor != NULL) {
         struct given to;
 
@@ -678,8 +678,8 @@ void sim_show_standing(struct sim_call *call, const char *line_key)
     uint32_t count = 0;
 
     snprintf(order_key, sizeof order_key, "%.*sorder", (int)(strlen(line_key) - strlen("line")), line_key);
-    line = *find_standing(call, order_key);
-    while ((first = first_of(&line)) != NULL) {
+    line = *sim_line_find(call, order_key);
+    while ((first = sim_line_first(&line)) != NULL) {
         if (first->record_end_ms != 0)
             seen[count++] = *first;
         first->in_line = false;

@@ -194,7 +194,7 @@ static void number_repair(struct sim_call *call, const char *fence_key, const ch
 void sim_script_extend_shared(struct sim_call *call)
 {
     const char *const *at = call->arguments, *const *rest = at + 4;
-    bool fit = sim_script_known(call, rest[3]);
+    bool fit = sim_script_extends(call, sim_node_get(call->node, call->now_us, at[1]), rest[3]);
     uint32_t count = sim_holds_count(call, at[0]);
 
     if (call->now_us > number(rest[4])) {

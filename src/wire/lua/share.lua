@@ -46,6 +46,9 @@ if own then
 end
 if not holder and not shares then
     local there = call('PTTL', lock)
+    if there ~= -2 then
+        -- include parts/no_slots.lua
+    end
     if there == -1 then
         return redis.pcall('GET', lock) -- of another type, and without an end: it is no lock
     end

@@ -30,6 +30,7 @@ for _ = 1, 2 do
         -- and waited for as any other; of what does not the vote below says so.
         local there, shares = holder and 0 or call('PTTL', lock), nil
         if there >= 0 and not holder then
+            -- include no_slots.lua
             shares = count_holds(lock)
             there = call('PTTL', lock)
             holder = not shares and there >= 0 and 'foreign' or nil

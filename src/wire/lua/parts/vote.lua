@@ -15,6 +15,7 @@ local left = call('PTTL', lock)
 if type(found) == 'string' then
     found = string.sub(found, 1, 511)
 else
+    -- include no_slots.lua
     -- A lock that is shared, or another program's, ends by itself; what does not is no lock, and waiting for it is in vain.
     if left < 0 then
         return found
