@@ -231,6 +231,9 @@ typedef struct redlock_report {
     /* Of a lock with several names: which one was in the way, or was lost. 1 is redlock_spec.name, 2 the first of also, and so on; 0 none of
      * them more than the others. */
     uint32_t name_number;
+    /* How many share the lock (REDLOCK_SHARED), of whom holder is one, as the node says that knows most of them; holder_ttl_left_ms is when the last of their
+     * leases ends. 0: it is not shared, or in Redisson's format. redlock_report_sharer() has them by name. */
+    uint32_t sharers;
 } redlock_report;
 
 #define REDLOCK_REPORT_INIT REDLOCK_INIT_(redlock_report)
@@ -314,7 +317,9 @@ typedef enum redlock_kind {
     REDLOCK_FAIR =
         1, /* the same in guarded mode; plain clients refuse it, for they could not keep the order */
     /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
-     * REDLOCK_EXCLUSIVE. Only with REDLOCK_FORMAT_REDISSON in this version. */
+     * REDLOCK_EXCLUSIVE. In guarded mode all of them stand in one line: a reader that comes while a writer waits goes behind it, and readers in front of the
+     * next writer come in together. Each has its own lease. Their fence is above that of every writer before them and below that
+     * of every writer after them; those who have it at the same time may have the same one. Plain clients need REDLOCK_FORMAT_REDISSON, which has no fence and no order. */
     REDLOCK_SHARED = 2,
     /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Guarded mode only. */
     REDLOCK_SEMAPHORE = 3
@@ -394,6 +399,9 @@ REDLOCK_API redlock_result redlock_report_copy(redlock_report *copy, const redlo
  * waiter, the report has no details, or `size` is wrong; *node is not changed. */
 REDLOCK_API int redlock_report_node(const redlock_report *report, uint32_t number, redlock_node_report *node);
 REDLOCK_API int redlock_report_waiter(const redlock_report *report, uint32_t number, redlock_waiter *waiter);
+
+/* The same for those who share a lock, from redlock_inspect(): 16 of them at most, as the node says that knows most of them. */
+REDLOCK_API int redlock_report_sharer(const redlock_report *report, uint32_t number, redlock_holder *sharer);
 
 /* ---- locks --------------------------------------------------------------------------------------------- */
 

@@ -65,9 +65,10 @@ int cli_acquiring_kind(const struct cli_session *session, const struct cli_optio
     }
     if (options->shared && *kind == REDLOCK_FAIR)
         return cli_output_fail(CLI_EXIT_USAGE, "--shared and --kind fair exclude each other");
-    if (options->shared && !session->config.redisson) {
-        cli_output_fail(CLI_EXIT_USAGE, "--shared: this version has shared locks in Redisson's format only");
-        cli_output_hint("fix", "add --format redisson, on every host that uses this lock");
+    if (options->shared && !session->config.redisson && session->config.plain) {
+        cli_output_fail(CLI_EXIT_USAGE, "--shared: plain nodes keep shared locks in Redisson's format only");
+        cli_output_hint("fix", "leave out %s, or add --format redisson, on every host that uses this lock",
+                        options->plain ? "--plain" : "mode = plain in the configuration");
         return CLI_EXIT_USAGE;
     }
     if (options->shared)

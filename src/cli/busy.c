@@ -10,6 +10,7 @@
 #include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/owners.h"
+#include "cli/sharers.h"
 #include "cli/slots.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
@@ -23,6 +24,12 @@ struct cli_span cli_busy_waited(const redlock_report *report)
     if (report->waited_ms >= 1000)
         snprintf(span.text, sizeof span.text, " (waited %.20s)", cli_text_span(report->waited_ms).text);
     return span;
+}
+
+static void say_sharers(const redlock_report *report)
+{
+    if (report->sharers > 1)
+        cli_output_hint("shared", "by %u; this is one of them:", report->sharers);
 }
 
 void cli_busy_say_holder(const redlock_holder *holder)
@@ -43,7 +50,7 @@ static void describe_renewal(const redlock_report *report, char *text, size_t si
     int64_t taken_ms = cli_clock_wall() - holder->since_ms;
 
     text[0] = '\0';
-    if (holder->ttl_ms <= 0 || ago_ms < 0)
+    if (holder->ttl_ms <= 0 || ago_ms < 0 || report->sharers > 1) /* whose lease ends last is not told */
         return;
     /* A renewal moves the end; without one it is where the taking put it, but for what clocks differ by. */
     bool renewed = taken_ms - ago_ms > RENEWED_MS;
@@ -108,6 +115,7 @@ json_t *cli_busy_json(const char *name, const redlock_report *report)
         json_object_set_new(object, "ttl_left_ms",
                             report->holder_ttl_left_ms < 0 ? json_null()
                                                            : json_integer(report->holder_ttl_left_ms));
+        cli_sharers_add_json(report, object);
     }
     return object;
 }
@@ -204,6 +212,7 @@ int cli_busy_say(const struct cli_session *session, const char *name, const redl
     if (seen && !held) {
         say_owners(&owners);
     } else {
+        say_sharers(&now);
         cli_busy_say_holder(&now.holder);
         say_lease(&now, held ? owners.owners[0].node_count : 0);
     }

@@ -102,7 +102,9 @@ static struct holding find_holding(const struct cli_session *session, const char
     struct holding holding = {.name = name, .ttl_ms = ttl_ms};
     const char *owner = redlock_lock_owner(lock, NULL);
 
-    if (look_at(session, name, ttl_ms, &now) && strncmp(now.holder.id, owner, strlen(now.holder.id)) == 0) {
+    /* Of a lock that is shared it is told when the last of the leases ends, whosever that is. */
+    if (look_at(session, name, ttl_ms, &now) && now.sharers <= 1 &&
+        strncmp(now.holder.id, owner, strlen(now.holder.id)) == 0) {
         holding.fence = now.fence;
         if (now.holder_ttl_left_ms > holding.ttl_ms) {
             holding.ttl_ms = now.holder_ttl_left_ms;

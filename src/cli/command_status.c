@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/owners.h"
 #include "cli/session.h"
+#include "cli/sharers.h"
 #include "cli/slots.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
@@ -130,10 +131,11 @@ static void print_holder(const struct subject *subject, const char *shown, const
     struct cli_busy_force force;
     int64_t now = cli_clock_wall();
 
-    cli_holder_describe(holder, words, sizeof words);
+    cli_sharers_describe(report, words, sizeof words);
     cli_text_clean(words, clean, sizeof clean);
     printf("%s is held by %s\n", shown, clean);
-    if (holder->since_ms > 0)
+    cli_sharers_print(report);
+    if (holder->since_ms > 0 && report->sharers <= 1)
         printf("  since   %s (%s)\n", cli_text_since(holder->since_ms, now).text,
                cli_text_span(now - holder->since_ms).text);
     cli_busy_describe_lease(report, owners->owners[0].node_count, words, sizeof words);
@@ -141,7 +143,7 @@ static void print_holder(const struct subject *subject, const char *shown, const
     if (report->fence != 0)
         printf("  fence   %llu\n", (unsigned long long)report->fence);
     cli_text_clean(holder->id, clean, sizeof clean);
-    if (clean[0] != '\0')
+    if (clean[0] != '\0' && report->sharers <= 1)
         printf("  id      %s\n", clean);
     if (holder->broken)
         printf("  broken  %s\n", CLI_HOLDER_BROKEN);
@@ -257,6 +259,7 @@ static void print_json(const struct subject *subject, const redlock_report *repo
                                                            : json_integer(report->holder_ttl_left_ms));
         cli_owners_read(&owners, report);
         cli_owners_add_json(&owners, object);
+        cli_sharers_add_json(report, object);
         if (cli_slots_find(subject->session, subject->name, report, &slots))
             cli_slots_add_json(&slots, object);
         json_object_set_new(object, "waiting", json_integer(report->waiting));

@@ -13,6 +13,7 @@
 #include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/owners.h"
+#include "cli/sharers.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
@@ -150,7 +151,7 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
         describe_unheld(waiting, &owners, dot, text, size);
         return;
     }
-    cli_holder_describe(&report->holder, holder, sizeof holder);
+    cli_sharers_describe(report, holder, sizeof holder);
     snprintf(text, size, "%s is held by %s", waiting->name, holder);
     if (report->holder.since_ms > 0) {
         add(text, size, " for ");

@@ -83,7 +83,8 @@ struct rl_answer {
     uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
     uint64_t holder;     /* tells one holder from another; 0 not known */
     bool marked;         /* the holder that is in the way was broken by an operator, and may not know yet */
-    bool shared;         /* a look: readers hold it together, and the holder is one of them */
+    bool shared;         /* readers hold it together, and the holder is one of them */
+    uint32_t sharers;    /* how many they are; 0 not known */
     bool armed;          /* it will tell when the key changes, once */
     uint32_t
         rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */

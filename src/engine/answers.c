@@ -263,7 +263,7 @@ static void tell_more(const struct rl_engine *engine, uint32_t node, struct rl_l
     reply->answer.node_us = reply->node_us;
     reply->answer.armed = rl_hearing_channel(engine, node)[0] != '\0';
     if (reply->owner != NULL && reply->owner_length > 0)
-        reply->answer.holder = rl_hash_bytes(0, reply->owner, reply->owner_length);
+        reply->answer.holder = rl_lock_reply_holder(reply);
 }
 
 /* The answer to a question about the lock counts: writes it down and brings it to the one that asked. */

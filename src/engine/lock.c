@@ -15,13 +15,14 @@ const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind 
     static const struct rl_kind *const kinds[][REDLOCK_SEMAPHORE + 1] = {
         [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive,
                                    [REDLOCK_FAIR] = &rl_kind_line,
+                                   [REDLOCK_SHARED] = &rl_kind_shared,
                                    [REDLOCK_SEMAPHORE] = &rl_kind_slots},
         [REDLOCK_FORMAT_REDISSON] = {
             [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
 
     if ((unsigned)kind > REDLOCK_SEMAPHORE)
         return NULL;
-    /* Guarded nodes keep one kind, in the order of asking: both names mean it. */
+    /* Guarded nodes keep one kind that is held alone, in the order of asking: both names mean it. */
     if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind <= REDLOCK_FAIR)
         return &rl_kind_line;
     return kinds[engine->config.format][kind];

@@ -300,6 +300,17 @@ static bool is_marked(const struct rl_record *record, uint32_t node_count)
     return false;
 }
 
+/* How many share the lock, by the node that knows most. */
+static uint32_t count_sharers(const struct rl_record *record, uint32_t node_count)
+{
+    uint32_t most = 0;
+
+    for (uint32_t node = 0; node < node_count; node++)
+        if (record->nodes[node].answer.holder == record->named && record->nodes[node].answer.sharers > most)
+            most = record->nodes[node].answer.sharers;
+    return record->named != 0 ? most : 0;
+}
+
 /* Returns whether owners were seen, but none of them is known to be the holder. */
 static bool name_holder(redlock_report *report, const struct rl_operation *operation)
 {
@@ -316,6 +327,7 @@ static bool name_holder(redlock_report *report, const struct rl_operation *opera
     report->holder = record->holder;
     report->holder_ttl_left_ms =
         asked_all ? lease_left_ms(record, report->node_count) : record->holder_ttl_left_ms;
+    report->sharers = count_sharers(record, report->node_count);
     if (record->named != 0 && is_marked(record, report->node_count))
         report->holder.broken = report->broken = 1;
     return false;
@@ -413,6 +425,7 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
     if (report->details != NULL) {
         report->details->waiter_count = operation->record.waiter_count;
         report->waiter_count = operation->record.waiter_count;
+        report->details->sharer_count = operation->record.sharer_count;
     }
     rl_report_write_line(report, lock, &views, operation->kind, name_holder(report, operation));
 }

@@ -109,6 +109,10 @@ static void add_holder(struct rl_text *text, const redlock_report *report, bool 
     if (report->holder.id[0] == '\0')
         return;
     rl_text_add(text, ", held by ");
+    if (report->sharers > 1) {
+        rl_text_add_unsigned(text, report->sharers);
+        rl_text_add(text, " that share it, one of them ");
+    }
     rl_text_add(text, report->holder.host[0] != '\0' ? report->holder.host : report->holder.id);
     if (report->holder.pid != 0) {
         rl_text_add(text, " pid ");

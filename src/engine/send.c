@@ -88,6 +88,8 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)
         add_guard(&command, lock, node, pending);
+    if (command.kind == RL_COMMAND_EXTEND)
+        command.fence = lock->fence;
     if (lock->slots > 0)
         add_slot(&command, lock, standing != NULL ? &standing->stand : NULL, pending);
     if (standing != NULL && !standing->stand.config.once) {

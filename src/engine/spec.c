@@ -63,8 +63,6 @@ static const char *check_kind(const struct rl_engine *engine, const redlock_spec
 
     if (kind == NULL && spec->kind == REDLOCK_FAIR)
         return "REDLOCK_FAIR does not exist in Redisson's format: redlock does not join its queue";
-    if (kind == NULL && spec->kind == REDLOCK_SHARED)
-        return "REDLOCK_SHARED needs REDLOCK_FORMAT_REDISSON in this version";
     if (kind == NULL && spec->kind == REDLOCK_SEMAPHORE)
         return "REDLOCK_SEMAPHORE does not exist in Redisson's format";
     if (kind == NULL)

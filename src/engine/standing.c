@@ -321,11 +321,9 @@ void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *ke
     struct rl_event event = {.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node};
     const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
 
-    if (leader != NULL) { /* all others of its name queue behind it */
-        if (rl_operation_in_line(leader) != NULL && leader->asking->watches)
-            rl_standing_event(leader->asking, &event);
-        return;
-    }
+    /* All others of its name queue behind it, but those who would share it, which stand in line each for itself. */
+    if (leader != NULL && rl_operation_in_line(leader) != NULL && leader->asking->watches)
+        rl_standing_event(leader->asking, &event);
     /* Without memory for the table nobody leads. */
     for (uint32_t left = rl_list_length(&engine->standing); left > 0 && !rl_list_empty(&engine->standing);
          left--) {
@@ -333,7 +331,8 @@ void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *ke
             RL_CONTAINER(rl_list_turn(&engine->standing), struct rl_operation, standing);
         const redlock_lock *lock = operation->lock;
 
-        if (operation->watches && lock->key_length == key_length && memcmp(lock->text, key, key_length) == 0)
+        if (operation->watches && (leader == NULL || lock->kind->is_shared) &&
+            lock->key_length == key_length && memcmp(lock->text, key, key_length) == 0)
             rl_standing_event(operation, &event);
     }
 }

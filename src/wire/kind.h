@@ -1,6 +1,6 @@
 /*
  * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it means to its waiters. One
- * file for each kind (kind_exclusive.c, kind_line.c), or for each format (kind_redisson.c); a new one changes nobody else's path.
+ * file for each kind (kind_exclusive.c, kind_line.c, which has the shared one as well), or for each format (kind_redisson.c); a new one changes nobody else's path.
  */
 #ifndef RL_WIRE_KIND_H
 #define RL_WIRE_KIND_H
@@ -45,6 +45,9 @@ struct rl_kind {
     uint32_t release_keys;
     void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
 
+    /* Its extension is given the keys of the fence and the floor as well, and the holder's fence: planting it again is numbered. */
+    bool numbers_repairs;
+
     /* What extend and raise are given beyond what those of every kind are: keys behind the others; and what these, release and break are given: arguments
      * behind the others. NULL none. */
     uint32_t change_keys;
@@ -67,6 +70,7 @@ struct rl_kind {
 
 extern const struct rl_kind rl_kind_exclusive;
 extern const struct rl_kind rl_kind_line;
+extern const struct rl_kind rl_kind_shared;
 extern const struct rl_kind rl_kind_slots;
 extern const struct rl_kind rl_kind_redisson;
 extern const struct rl_kind rl_kind_redisson_shared;

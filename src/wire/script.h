@@ -24,10 +24,13 @@ enum { RL_SCRIPTS_MAX = 64 };
 
 extern const struct rl_script rl_script_ask;
 extern const struct rl_script rl_script_ask_many;
+extern const struct rl_script rl_script_share;
+extern const struct rl_script rl_script_look;
 extern const struct rl_script rl_script_hand_on;
 extern const struct rl_script rl_script_hand_on_many;
 extern const struct rl_script rl_script_raise;
 extern const struct rl_script rl_script_extend;
+extern const struct rl_script rl_script_extend_shared;
 extern const struct rl_script rl_script_release;
 extern const struct rl_script rl_script_search;
 extern const struct rl_script rl_script_release_many;

@@ -71,7 +71,7 @@ unset REDLOCK_OWNER
 ok 'without a trace' equals "$(node 1 DBSIZE)" 0
 
 # ---- what is refused, and how
-exits 'a shared lock of the common format' 64 run -s job -- true
+exits 'a shared lock of the common format on plain nodes' 64 run --plain -s job -- true
 says 'is refused with the remedy' 'add --format redisson'
 exits 'a fair one in this format' 64 run --format redisson --kind fair job -- true
 says 'too' 'redlock does not join the queue'

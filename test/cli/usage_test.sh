@@ -111,8 +111,8 @@ for kind in read write semaphore:3 '' Fair; do
     exits "the kind \"$kind\" is refused" 64 run --kind "$kind" a -- true
     says 'with those there are' "--kind \"$kind\" is not one of exclusive|fair"
 done
-exits '-s likewise' 64 run -s a -- true
-says 'outside of Redisson'\''s format' 'shared locks in Redisson'\''s format only'
+exits '-s likewise' 64 run --plain -s a -- true
+says 'on plain nodes' 'shared locks in Redisson'\''s format only'
 for command in 'run a -- true' 'acquire a --ttl 5s'; do
     # shellcheck disable=SC2086 # several words
     exits "a fair lock needs the guarded mode: ${command%% *}" 64 ${command%% *} --plain --kind fair ${command#* }

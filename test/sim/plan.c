@@ -47,6 +47,9 @@ static const char *const bug_names[SIM_BUGS] = {
     "given-back-counts",
     "place-not-kept",
     "expiry-unseen",
+    "shared-beside",
+    "holds-unseen",
+    "holds-as-one",
     "slots-counted",
     "queue-forgotten",
 };
@@ -189,6 +192,17 @@ static void draw_terms(struct sim_plan *plan)
         if (plan->longest_ms < plan->terms_ms[i])
             plan->longest_ms = plan->terms_ms[i];
     }
+}
+
+/* Likewise: whether locks are shared. */
+static void draw_shared(struct sim_plan *plan)
+{
+    struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x5a4ed));
+    bool planted = plan->bug == SIM_BUG_SHARED_BESIDE || plan->bug == SIM_BUG_HOLDS_UNSEEN ||
+                   plan->bug == SIM_BUG_HOLDS_AS_ONE;
+
+    if (!plan->plain && (plan->bug == SIM_BUG_NONE || planted))
+        plan->shared_percent = (int)(planted ? 50 : PICK(&prng, 0, 0, 30, 60, 90));
 }
 
 static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
@@ -383,6 +397,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     if (seed % 8 == 5 && !plan->plain)
         plan->older = seed % 16 == 5 ? 1 : 3;
     plan->foreign = seed % 8 == 2 && !plan->plain && !has_slots(plan);
+    draw_shared(plan);
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)

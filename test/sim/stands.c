@@ -202,6 +202,8 @@ void sim_stands_stopped(struct sim_world *world, const struct sim_client *client
             if (strncmp(key->key, "lock-", 5) == 0 && key->type == SIM_TEXT &&
                 world->attempts[sim_attempt_of(world, key->value)].client == client->index)
                 sim_stands_excuse(world, &world->nodes[node], key);
+            else if (strncmp(key->key, "lock-", 5) == 0 && key->type == SIM_HOLDS)
+                sim_stands_excuse(world, &world->nodes[node], key); /* it may be among them */
         }
 }
 
@@ -316,10 +318,12 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
     const struct sim_client *client = &world->clients[other->client];
     int64_t margin_us = 2000 + 2 * sim_wakes_hop_us(&world->plan);
 
+    /* Those who share it come in together: who hears of it first is a matter of luck. */
     if (other->stage != SIM_ASKING || other->adopts || other->name != winner->name ||
-        other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
-        winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
-        (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
+        (winner->shared && other->shared) || other->settled_us == 0 ||
+        other->settled_us < calm_since_us(world) || winner->asked_us < other->settled_us + margin_us ||
+        are_close(operation, other->operation) || (world->plan.older >> winner->client & 1) != 0 ||
+        (world->plan.older >> other->client & 1) != 0 ||
         usable_quorum_since_us(world, client) > other->stands_us || is_settling(world, other) ||
         is_rare(world, &world->stats.overtaken))
         return;

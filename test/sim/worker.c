@@ -56,7 +56,7 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
 
     snprintf(name, size, "lock-%u", worker->name);
     spec.name = name;
-    spec.kind = worker->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
+    spec.kind = worker->shared ? REDLOCK_SHARED : worker->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
     spec.permits = plan->slots[worker->name];
     if (spec.permits > 0)
         spec.kind = REDLOCK_SEMAPHORE;
@@ -101,6 +101,8 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
 
     worker->name = (worker->name + (sim_chance(world, 70) ? 1 : 0)) % world->plan.name_count;
     worker->fair = !world->plan.plain && sim_chance(world, world->plan.fair_percent);
+    worker->shared = world->plan.shared_percent > 0 && sim_chance(world, world->plan.shared_percent) &&
+                     (world->plan.older >> worker->client & 1) == 0 && world->plan.slots[worker->name] == 0;
     worker->request = blocks ? 0 : ++client->last_request;
     worker->waited = worker->waits = worker->split = false;
     worker->asked_us = world->now_us;
@@ -285,7 +287,8 @@ static struct sim_worker *find_heir(struct sim_world *world, struct sim_worker *
     return worker;
 }
 
-static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t name, const char *owner)
+static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t name, bool shared,
+                  const char *owner)
 {
     struct sim_client *client = sim_client_of(world, heir);
     redlock_result result;
@@ -294,6 +297,7 @@ static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t nam
 
     heir->name = name;
     heir->fair = false;
+    heir->shared = shared;
     heir->adopts = true;
     client->binding = heir;
     sim_client_look(world, client);
@@ -310,13 +314,14 @@ static void hand_on(struct sim_world *world, struct sim_worker *worker)
     char owner[REDLOCK_OWNER_MAX + 1];
     struct sim_worker *heir;
     uint32_t name = worker->name;
+    bool shared = worker->shared;
 
     snprintf(owner, sizeof owner, "%s", rl_lock_owner(worker->lock));
     world->attempts[sim_attempt_of(world, owner)].left = true;
     sim_judge_left(world, worker);
     free_handle(world, worker);
     heir = find_heir(world, worker);
-    adopt(world, heir, name, owner);
+    adopt(world, heir, name, shared, owner);
     if (heir->client != worker->client)
         sim_client_attend(world, sim_client_of(world, heir));
 }
@@ -337,19 +342,37 @@ static const char *find_stale(const struct sim_world *world, uint32_t *name)
     return NULL;
 }
 
+/* Likewise of one that was shared. */
+static const char *find_stale_hold(const struct sim_world *world, uint32_t *name)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        for (int i = 0; i < SIM_NAMES_MAX * SIM_HOLDS_MAX; i++) {
+            const struct sim_sharing *sharing = &world->nodes[node].memory.sharing[i / SIM_HOLDS_MAX];
+            const struct sim_hold *hold = &sharing->holds[i % SIM_HOLDS_MAX];
+
+            if (hold->owner[0] == '\0' || !world->attempts[sim_attempt_of(world, hold->owner)].given_back)
+                continue;
+            *name = (uint32_t)strtoul(sharing->key + 5, NULL, 10);
+            return hold->owner;
+        }
+    return NULL;
+}
+
 /* Somebody has kept a copy of an owner value, and believes that the lock is still to be had by it. */
 static bool adopt_stale(struct sim_world *world, struct sim_worker *worker)
 {
     char owner[REDLOCK_OWNER_MAX + 1];
     uint32_t name = 0;
-    const char *stale = find_stale(world, &name);
+    const char *alone = find_stale(world, &name),
+               *stale = alone != NULL ? alone : find_stale_hold(world, &name);
+    bool shared = alone == NULL;
 
     if (stale == NULL || !sim_chance(world, 20))
         return false;
     snprintf(owner, sizeof owner, "%s", stale);
     world->attempts[sim_attempt_of(world, owner)].left = true;
     world->stats.stale_adoptions++;
-    adopt(world, worker, name, owner);
+    adopt(world, worker, name, shared, owner);
     return true;
 }
 
