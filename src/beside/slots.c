@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "client/ask_all.h"
+#include "beside/ask_all.h"
 #include "core/tally.h"
 #include "engine/report.h"
 #include "engine/sized.h"
