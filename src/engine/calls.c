@@ -94,7 +94,7 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
     config = acquire_config(engine, spec, operation->started, wait_ms, peek);
     if (operation->lock->kind->is_shared)
         config.watch = true;
-    else
+    else if (operation->lock->names == NULL) /* one with several names stands in line for itself */
         rl_queue_join(operation, wait_ms != 0, &config);
     if (!operation->lock->kind->stands_in_line || wait_ms == 0) {
         rl_acquisition_start(operation, &config);

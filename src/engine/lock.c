@@ -109,6 +109,87 @@ static void write_owner(redlock_lock *lock, const char *owner, const char *tail)
     text[lock->owner_length] = '\0';
 }
 
+/* ---- several names ---- */
+
+static int compare_keys(const struct rl_name_key *one, const struct rl_name_key *other)
+{
+    size_t common = one->length < other->length ? one->length : other->length;
+    int order = memcmp(one->key, other->key, common);
+
+    return order != 0 ? order : (one->length > other->length) - (one->length < other->length);
+}
+
+/* Among those that are there already, in the order of their bytes: callers that want some of the same names meet in the same line. */
+static void insert_key(struct rl_names *names, struct rl_name_key key)
+{
+    uint32_t place = names->count++;
+
+    assert(names->count <= RL_NAMES_MAX);
+    for (; place > 0 && compare_keys(&names->keys[place - 1], &key) > 0; place--)
+        names->keys[place] = names->keys[place - 1];
+    names->keys[place] = key;
+    names->bytes += key.length;
+}
+
+static char *add_name(struct rl_lock_names *names, const struct rl_config *config, char *text,
+                      const char *name, size_t length)
+{
+    struct rl_name_key key = {
+        .key = text, .length = (uint32_t)(config->key_prefix_length + length), .given = names->keys.count};
+
+    memcpy(text, config->key_prefix, config->key_prefix_length);
+    memcpy(text + config->key_prefix_length, name, length);
+    text[key.length] = '\0';
+    insert_key(&names->keys, key);
+    return text + key.length + 1;
+}
+
+size_t rl_name_length(const redlock_name *name)
+{
+    return name->length != 0 || name->name == NULL ? name->length : strlen(name->name);
+}
+
+static struct rl_lock_names *make_names(struct rl_engine *engine, const redlock_spec *spec)
+{
+    const struct rl_config *config = &engine->config;
+    size_t size = sizeof(struct rl_lock_names) + config->key_prefix_length + spec->name_length + 1;
+    struct rl_lock_names *names;
+    char *text;
+
+    for (uint32_t i = 0; i < spec->also_count; i++)
+        size += config->key_prefix_length + rl_name_length(&spec->also[i]) + 1;
+    names = rl_state_allocate(engine, size);
+    if (names == NULL)
+        return NULL;
+    memset(names, 0, sizeof *names);
+    names->size = size;
+    text = add_name(names, config, names->text, spec->name, spec->name_length);
+    for (uint32_t i = 0; i < spec->also_count; i++)
+        text = add_name(names, config, text, spec->also[i].name, rl_name_length(&spec->also[i]));
+    return names;
+}
+
+static void free_names(redlock_lock *lock)
+{
+    if (lock->names != NULL)
+        rl_state_release(lock->engine, lock->names, lock->names->size);
+    lock->names = NULL;
+}
+
+bool rl_lock_has_key(const redlock_lock *lock, const char *key, size_t key_length)
+{
+    const struct rl_names *names = lock->names != NULL ? &lock->names->keys : NULL;
+
+    if (names == NULL)
+        return lock->key_length == key_length && memcmp(lock->text, key, key_length) == 0;
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->keys[i].length == key_length && memcmp(names->keys[i].key, key, key_length) == 0)
+            return true;
+    return false;
+}
+
+/* ---- making one ---- */
+
 /* Few locks want it, so it lives at the very end of their memory and costs the others nothing. */
 static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 {
@@ -118,10 +199,20 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
     *lock->renewal = (struct rl_renewal){.tell = tell};
 }
 
+static void set_up(redlock_lock *lock, struct rl_engine *engine, const struct rl_kind *kind)
+{
+    lock->engine = engine;
+    lock->kind = kind;
+    lock->refs = 1;
+    lock->timer.of_lock = true;
+    rl_list_init(&lock->waiting);
+    rl_list_init(&lock->queue);
+}
+
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
-    const struct rl_kind *kind = rl_lock_kind(engine, spec->kind);
+    struct rl_lock_names *names = NULL;
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
@@ -131,17 +222,19 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
     if (!rl_state_reserve_timer(engine))
         return NULL;
-    lock = obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
+    if (spec->also_count > 0)
+        names = make_names(engine, spec);
+    lock = spec->also_count == 0 || names != NULL
+               ? obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind)
+               : NULL;
     if (lock == NULL) {
+        if (names != NULL)
+            rl_state_release(engine, names, names->size);
         rl_state_unreserve_timer(engine);
         return NULL;
     }
-    lock->engine = engine;
-    lock->kind = kind;
-    lock->refs = 1;
-    lock->timer.of_lock = true;
-    rl_list_init(&lock->waiting);
-    rl_list_init(&lock->queue);
+    set_up(lock, engine, names != NULL ? &rl_kind_names : rl_lock_kind(engine, spec->kind));
+    lock->names = names;
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
@@ -204,6 +297,7 @@ void rl_lock_unref(redlock_lock *lock)
     rl_list_remove(&lock->link);
     rl_list_remove(&lock->notice);
     rl_lock_unbind(lock);
+    free_names(lock);
     if (engine->spare_lock_count < SPARE_MAX && !engine->closed) {
         rl_list_append(&engine->spare_locks, &lock->link);
         engine->spare_lock_count++;

@@ -403,6 +403,7 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
     fill_answers(report->details, operation);
     report->result = result;
     report->broken = lock->broken_on != 0;
+    report->name_number = result != REDLOCK_OK ? lock->name_number : 0;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(engine->now, operation->started));
     report->validity_ms = validity_left_ms(lock);
@@ -434,5 +435,6 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
     report->validity_ms = validity_left_ms(lock);
     report->fence = lock->fence;
     report->broken = lock->broken_on != 0;
+    report->name_number = result != REDLOCK_OK ? lock->name_number : 0;
     rl_report_write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
 }

@@ -23,8 +23,7 @@ static void write_order_key(struct rl_writer *writer, const struct rl_lock_comma
     rl_write_bytes(writer, key, rl_key_line(key, command->key, command->key_length, "order"));
 }
 
-/* "ticket settled lease channel"; a caller that does not wait has no place. */
-static void write_place(struct rl_writer *writer, const struct rl_lock_command *command)
+void rl_kind_write_place(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     const struct rl_place *place = command->place;
     char bytes[PLACE_MAX];
@@ -55,8 +54,7 @@ static bool is_number(const struct rl_resp *item, int64_t least, int64_t most)
     return item->type == RL_RESP_INTEGER && item->integer >= least && item->integer <= most;
 }
 
-/* An ordinary refusal, or one with place, ticket and the holder's ticket behind it. */
-static bool read_denial(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply)
+bool rl_kind_read_denial(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply)
 {
     if (count == 5)
         return rl_lock_reply_denied(items, reply);
@@ -82,11 +80,11 @@ const struct rl_kind rl_kind_line = {
     .extra_keys = 1,
     .extra_arguments = 1,
     .write_keys = write_order_key,
-    .write_arguments = write_place,
+    .write_arguments = rl_kind_write_place,
     .write_order = write_order_key,
     .release_keys = 4,
     .write_release_keys = write_release_keys,
-    .read_denial = read_denial,
+    .read_denial = rl_kind_read_denial,
     .stands_in_line = true,
     .not_plain = "REDLOCK_FAIR needs the guarded mode: plain nodes keep no line",
 };
