@@ -211,6 +211,10 @@ static const struct {
     {&rl_script_hand_on, sim_script_hand_on},
     {&rl_script_ask_many, sim_script_ask_many},
     {&rl_script_hand_on_many, sim_script_hand_on_many},
+    {&rl_script_ask_names, sim_script_ask_names},
+    {&rl_script_raise_names, sim_script_raise_names},
+    {&rl_script_extend_names, sim_script_extend_names},
+    {&rl_script_hand_on_names, sim_script_hand_on_names},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)

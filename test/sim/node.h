@@ -194,6 +194,7 @@ struct sim_vote {
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
 void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
 int64_t sim_script_number(const struct sim_call *call, const struct sim_vote *vote, int64_t proposed);
+bool sim_script_extends(const struct sim_call *call, const char *epoch, const char *known);
 void sim_script_store(struct sim_call *call, struct sim_vote *vote, const char *fence_key,
                       const char *floor_key, int64_t fence);
 
@@ -201,6 +202,10 @@ void sim_script_ask(struct sim_call *call);
 void sim_script_ask_many(struct sim_call *call);
 void sim_script_hand_on(struct sim_call *call);
 void sim_script_hand_on_many(struct sim_call *call);
+void sim_script_ask_names(struct sim_call *call);
+void sim_script_raise_names(struct sim_call *call);
+void sim_script_extend_names(struct sim_call *call);
+void sim_script_hand_on_names(struct sim_call *call);
 void sim_script_line(struct sim_call *call);
 void sim_script_release_many(struct sim_call *call);
 void sim_script_raise(struct sim_call *call);

@@ -78,6 +78,9 @@ enum sim_bug {
     SIM_BUG_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
     SIM_BUG_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
     SIM_BUG_QUEUE_FORGOTTEN, /* nobody follows a caller that gave up standing in line for others of its client */
+    /* Of several names. */
+    SIM_BUG_SOME_NAMES, /* a node grants them when it can give some of them */
+    SIM_BUG_NAMES_KEPT, /* a node that cannot give all of them keeps those it has given to the caller */
     SIM_BUGS
 };
 
@@ -96,6 +99,7 @@ struct sim_plan {
     bool mixed;           /* clients differ in how long their locks may be */
     bool init_by_call;    /* the operator vouches by a call */
     int fair_percent;     /* of acquisitions that are fair */
+    int several_percent;  /* of acquisitions that are for several names */
     bool
         kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
     uint32_t older;      /* clients of an older version, which knows no line; a bit for each */

@@ -90,6 +90,12 @@ static int64_t calm_since_us(const struct sim_world *world)
 
 /* ---- rules ---- */
 
+/* Whether it wants several names: it is not told of changes, and may be passed by those who want less. */
+static bool is_several(const struct sim_worker *worker)
+{
+    return (worker->names & (worker->names - 1)) != 0;
+}
+
 static bool is_judged(const struct sim_world *world)
 {
     return !world->plan.beyond && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) && !world->stopping;
@@ -136,12 +142,16 @@ static void judge_time(struct sim_world *world, struct sim_worker *worker, int64
 static void check_free(struct sim_world *world, const struct sim_client *client, struct sim_worker *worker)
 {
     const struct sim_plan *plan = &world->plan;
-    bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && worker->near;
+    bool calm =
+        worker->stands_us > calm_since_us(world) && plan->untold == 0 && worker->near && !is_several(worker);
     int64_t since_us[SIM_NODES_MAX], free_us;
 
-    for (uint32_t node = 0; node < plan->node_count; node++)
-        since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name),
-                               later(usable_since_us(world, client, node), worker->stands_us));
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        since_us[node] = later(usable_since_us(world, client, node), worker->stands_us);
+        for (uint32_t left = worker->names; left != 0; left &= left - 1)
+            since_us[node] =
+                later(since_us[node], sim_wakes_free_since_us(world, node, rl_node_set_first(left)));
+    }
     free_us = quorum_since_us(world, since_us);
     if (free_us < world->now_us)
         judge_time(world, worker, world->now_us - free_us, calm ? calm_bound_us(plan) : bound_us(plan),
@@ -156,12 +166,13 @@ static int64_t had_until_us(const struct sim_world *world, uint32_t name)
     for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
         const struct sim_holding *holding = &world->holdings[i];
 
-        if (holding->active && holding->name == name)
+        if (holding->active && (holding->names >> name & 1) != 0)
             at_us = later(at_us, holding->until_us < world->now_us ? holding->until_us : world->now_us);
     }
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t j = 0; j < world->plan.worker_count; j++)
-            if (world->clients[i].workers[j].stage == SIM_WON && world->clients[i].workers[j].name == name)
+            if (world->clients[i].workers[j].stage == SIM_WON &&
+                (world->clients[i].workers[j].names >> name & 1) != 0)
                 at_us = world->now_us; /* its caller is about to run */
     return at_us;
 }
@@ -262,7 +273,8 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
     if (!is_judged(world) || (world->plan.older >> client->index & 1) != 0)
         return; /* an older version stands in no line: it asks now and then */
     check_free(world, client, worker);
-    check_idle(world, client, worker);
+    if (!is_several(worker))
+        check_idle(world, client, worker);
 }
 
 void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
@@ -289,10 +301,11 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
     const struct sim_client *client = &world->clients[other->client];
     int64_t margin_us = 2000 + 2 * sim_wakes_hop_us(&world->plan);
 
-    if (other->stage != SIM_ASKING || other->adopts || other->name != winner->name ||
-        other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
-        winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
-        (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
+    if (other->stage != SIM_ASKING || other->adopts || is_several(other) ||
+        (winner->names >> other->name & 1) == 0 || other->settled_us == 0 ||
+        other->settled_us < calm_since_us(world) || winner->asked_us < other->settled_us + margin_us ||
+        are_close(operation, other->operation) || (world->plan.older >> winner->client & 1) != 0 ||
+        (world->plan.older >> other->client & 1) != 0 ||
         usable_quorum_since_us(world, client) > other->stands_us || is_rare(world, &world->stats.overtaken))
         return;
     sim_fail(world,
