@@ -16,6 +16,7 @@
 #include "cli/failure.h"
 #include "cli/held.h"
 #include "cli/legacy.h"
+#include "cli/names.h"
 #include "cli/output.h"
 #include "cli/presence.h"
 #include "cli/session.h"
@@ -140,14 +141,14 @@ static int prepare(struct run *run)
     if (code == 0)
         code = cli_acquiring_kind(&run->session, run->options, &run->kind);
     if (code == 0)
-        code = cli_session_check_name(&run->session, run->name);
+        code = cli_names_check(&run->session, run->options);
     if (code == 0)
         code = check_times(run);
     if (code == 0)
         code = prepare_warden(run);
     if (code == 0)
         code = cli_session_connect(&run->session, run->options);
-    return code != 0 ? code : cli_held_check(run->session.client, run->session.config.prefix, run->name);
+    return code != 0 ? code : cli_names_check_held(&run->session, run->options);
 }
 
 /* ---- the lock --------------------------------------------------------------------------------------------- */
@@ -157,6 +158,7 @@ static int take_lock(struct run *run)
 {
     const struct cli_options *options = run->options;
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
+    redlock_name also[REDLOCK_NAMES_MAX - 1];
     redlock_spec spec = REDLOCK_SPEC_INIT;
     struct cli_acquiring acquiring = {.session = &run->session,
                                       .spec = &spec,
@@ -165,7 +167,7 @@ static int take_lock(struct run *run)
                                       .events = &run->events};
 
     spec.kind = run->kind;
-    spec.name = run->name;
+    cli_names_set(&spec, options, also);
     spec.ttl_ms = run->ttl_ms;
     spec.renew_ms = run->renew_ms;
     spec.auto_extend = 1;
@@ -178,7 +180,8 @@ static int take_lock(struct run *run)
     if (acquiring.signal != 0)
         return CLI_EXIT_SIGNAL + acquiring.signal;
     if (acquiring.lock == NULL)
-        return cli_failure_taking(&run->session, options, run->name, &acquiring.report);
+        return cli_failure_taking(&run->session, options, cli_names_of(options, &acquiring.report),
+                                  &acquiring.report);
     run->taken_at_ms = cli_clock_now();
     run->waited_ms = acquiring.report.waited_ms;
     json_t *more = json_pack("{s:I, s:I, s:I, s:i, s:i}", "waited_ms", (json_int_t)acquiring.report.waited_ms,
@@ -187,6 +190,7 @@ static int take_lock(struct run *run)
                              (int)acquiring.report.node_count);
     if (redlock_lock_fence(acquiring.lock) != 0)
         json_object_set_new(more, "fence", json_integer((json_int_t)redlock_lock_fence(acquiring.lock)));
+    cli_names_show(more, options);
     cli_events_emit(&run->events, "acquired", more);
     return 0;
 }
@@ -224,8 +228,12 @@ static bool set_environment(struct run *run, const char *owner, uint64_t fence)
 static bool set_held(struct run *run, const char *owner)
 {
     struct cli_fleet fleet = cli_held_fleet(run->session.client, run->session.config.prefix);
+    const char *held[1 + CLI_ALSO_MAX] = {run->name};
     char *names = NULL, *places = NULL;
-    bool fits = cli_held_extend(run->name, &fleet, owner, &names, &places) &&
+
+    for (int i = 0; i < run->options->also.count; i++)
+        held[1 + i] = run->options->also.items[i];
+    bool fits = cli_held_extend(held, 1 + run->options->also.count, &fleet, owner, &names, &places) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
 

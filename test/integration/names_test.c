@@ -329,6 +329,13 @@ static void an_owner_value_goes_for_all_names(void **state)
     assert_int_equal(redlock_lock_name_count(lock), 2);
     assert_result(REDLOCK_OK, redlock_extend(lock, 0, &report), &report);
     redlock_lock_free(lock);
+    /* A name that is not of it: nothing is lost by that. */
+    spec.also = B_AND_C;
+    spec.also_count = 2;
+    assert_result(REDLOCK_NOT_HELD, redlock_adopt(heir, &spec, owner, 0, &lock, &report), &report);
+    assert_int_equal(report.name_number, 3);
+    assert_int_equal(nodes_with(fleet, "a") + nodes_with(fleet, "b"), 2 * fleet_size(fleet));
+    spec.also_count = 1;
     assert_result(REDLOCK_OK, redlock_release_owner(client, "b", 0, owner, 0, &report), &report);
     /* One of them is gone: that is not the lock any more. */
     assert_result(REDLOCK_NOT_HELD, redlock_adopt(heir, &spec, owner, 0, &lock, &report), &report);

@@ -178,7 +178,8 @@ enum { SIM_GRANTS_KEPT = 64 };
 struct sim_stats {
     uint64_t steps, messages, grants, raises, extensions, mends, losses, releases, too_slow, orphans;
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
-    uint64_t several; /* of the grants: for several names */
+    uint64_t several;            /* of the grants: for several names */
+    uint64_t late_among_several; /* see stands.c */
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t mixed_seeds, stale_adoptions;
     uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds;
