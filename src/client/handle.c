@@ -83,7 +83,15 @@ uint64_t redlock_lock_fence_at(const redlock_lock *lock, uint32_t number)
 
 uint32_t redlock_lock_entries(const redlock_lock *lock)
 {
-    return redlock_lock_validity_ms(lock) > 0 ? 1 : 0;
+    redlock_client *client = lock != NULL ? rl_client_of(lock) : NULL;
+    uint32_t entries = 0;
+
+    if (client == NULL || !rl_client_enter(client))
+        return 0;
+    if (lock->stage == RL_LOCK_HELD && rl_lease_held(&lock->lease, rl_client_now(client)))
+        entries = lock->reentry != NULL ? lock->reentry->entries : 1;
+    rl_leave(client);
+    return entries;
 }
 
 int32_t redlock_lock_slot(const redlock_lock *lock)
@@ -115,9 +123,13 @@ void redlock_lock_free(redlock_lock *lock)
     if (lock == NULL)
         return;
     client = rl_client_of(lock);
-    if (rl_crowd_free(client, lock))
+    if (lock->reentry == NULL && rl_crowd_free(client, lock))
         return;
     pthread_mutex_lock(&client->mutex);
+    if (rl_engine_free_entry(lock)) {
+        rl_client_unref(client);
+        return;
+    }
     matters = lock->stage == RL_LOCK_HELD || lock->let_go != 0;
     if (!client->inherited) {
         rl_client_now(client);

@@ -169,11 +169,40 @@ static struct rl_lock_names *make_names(struct rl_engine *engine, const redlock_
     return names;
 }
 
-static void free_names(redlock_lock *lock)
+struct rl_reentry rl_reentry_of(const redlock_spec *spec)
+{
+    return (struct rl_reentry){.identity = spec->identity,
+                               .by_thread = spec->reentrant == RL_REENTRANT_BY_THREAD};
+}
+
+/* What few locks have. */
+static void free_extras(redlock_lock *lock)
 {
     if (lock->names != NULL)
         rl_state_release(lock->engine, lock->names, lock->names->size);
     lock->names = NULL;
+    if (lock->reentry != NULL) {
+        rl_list_remove(&lock->reentry->inside);
+        rl_state_release(lock->engine, lock->reentry, sizeof *lock->reentry);
+    }
+    lock->reentry = NULL;
+}
+
+/* false: no memory. */
+static bool make_extras(redlock_lock *lock, const redlock_spec *spec)
+{
+    if (spec->also_count > 0)
+        lock->names = make_names(lock->engine, spec);
+    if (spec->reentrant != 0)
+        lock->reentry = rl_state_allocate(lock->engine, sizeof *lock->reentry);
+    if (lock->reentry != NULL) {
+        *lock->reentry = rl_reentry_of(spec);
+        lock->reentry->lock = lock;
+    }
+    if ((spec->also_count == 0 || lock->names != NULL) && (spec->reentrant == 0 || lock->reentry != NULL))
+        return true;
+    free_extras(lock);
+    return false;
 }
 
 bool rl_lock_has_key(const redlock_lock *lock, const char *key, size_t key_length)
@@ -212,7 +241,6 @@ static void set_up(redlock_lock *lock, struct rl_engine *engine, const struct rl
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
-    struct rl_lock_names *names = NULL;
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
@@ -222,19 +250,17 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
     if (!rl_state_reserve_timer(engine))
         return NULL;
-    if (spec->also_count > 0)
-        names = make_names(engine, spec);
-    lock = spec->also_count == 0 || names != NULL
-               ? obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind)
-               : NULL;
+    lock = obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
     if (lock == NULL) {
-        if (names != NULL)
-            rl_state_release(engine, names, names->size);
         rl_state_unreserve_timer(engine);
         return NULL;
     }
-    set_up(lock, engine, names != NULL ? &rl_kind_names : rl_lock_kind(engine, spec->kind));
-    lock->names = names;
+    set_up(lock, engine, spec->also_count > 0 ? &rl_kind_names : rl_lock_kind(engine, spec->kind));
+    if (!make_extras(lock, spec)) {
+        rl_state_release(engine, lock, sizeof *lock + lock->capacity);
+        rl_state_unreserve_timer(engine);
+        return NULL;
+    }
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
@@ -297,7 +323,7 @@ void rl_lock_unref(redlock_lock *lock)
     rl_list_remove(&lock->link);
     rl_list_remove(&lock->notice);
     rl_lock_unbind(lock);
-    free_names(lock);
+    free_extras(lock);
     if (engine->spare_lock_count < SPARE_MAX && !engine->closed) {
         rl_list_append(&engine->spare_locks, &lock->link);
         engine->spare_lock_count++;

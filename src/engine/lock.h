@@ -28,6 +28,20 @@ struct rl_lock_names {
     char text[]; /* of each: key, NUL */
 };
 
+/* Of a lock that its owner may enter again; see reentrant.c. */
+struct rl_reentry {
+    struct rl_link inside; /* in engine->inside while there are handles */
+    redlock_lock *lock;
+    uint64_t identity;
+    bool by_thread; /* the identity is a thread's number, and not one that callers gave */
+    uint32_t entries, handles;
+    uint32_t pending; /* of the entries: whose caller has not got its handle yet */
+};
+
+enum {
+    RL_REENTRANT_BY_THREAD = 2
+}; /* redlock_spec.reentrant: the client has put the thread's number into identity */
+
 struct rl_operation;
 
 /* Widest first: there may be a hundred thousand of them. */
@@ -35,6 +49,7 @@ struct redlock_lock {
     struct rl_engine *engine;
     const struct rl_kind *kind;
     struct rl_lock_names *names; /* NULL: it has one */
+    struct rl_reentry *reentry;  /* NULL: it is not reentrant */
     struct rl_link
         link; /* in engine->rounds or requested while nodes are owed or asked, or in engine->spare_locks */
     struct rl_link lagging;      /* in engine->lagging while it is held and nodes are behind */
@@ -108,6 +123,9 @@ static inline const char *rl_lock_owner(const redlock_lock *lock)
 
 /* Whether it stands for no lock at all, but for the nodes themselves: it has the prefix and no name. */
 bool rl_lock_is_nameless(const redlock_lock *lock);
+
+/* Who wants a reentrant lock. */
+struct rl_reentry rl_reentry_of(const redlock_spec *spec);
 
 /* The length of one of the names that a caller gave. */
 size_t rl_name_length(const redlock_name *name);

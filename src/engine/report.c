@@ -416,6 +416,8 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
         report->waiter_count = operation->record.waiter_count;
     }
     rl_report_write_line(report, lock, &views, operation->kind, name_holder(report, operation));
+    if (operation->enters && result == REDLOCK_OK)
+        rl_report_write_entry(report, lock, operation->kind == RL_OPERATION_ACQUIRE);
 }
 
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,

@@ -74,6 +74,8 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
     if (standing != NULL) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
         standing->place.yields = standing->stand.nodes[node].yields;
+        standing->place.keeps = lock->names != NULL && !standing->place.yields &&
+                                rl_stand_nodes(&standing->stand, RL_STAND_HAS) != 0;
         command.place = &standing->place;
     }
     if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)

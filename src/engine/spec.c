@@ -76,10 +76,14 @@ static const char *check_kind(const struct rl_engine *engine, const redlock_spec
 
 static const char *check_reentrant(const redlock_spec *spec)
 {
-    if (spec->reentrant != 0)
-        return "reentrant does not exist in this version: leave it 0";
-    if (spec->identity != 0)
-        return "identity is for reentrant locks: leave it 0 for others";
+    if (spec->reentrant == 0)
+        return spec->identity != 0 ? "identity is for reentrant locks: leave it 0 for others" : NULL;
+    if (spec->identity == 0)
+        return "reentrant needs an identity in asynchronous calls: no thread owns what they take";
+    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
+        return "reentrant is for REDLOCK_EXCLUSIVE and REDLOCK_FAIR";
+    if (spec->also_count != 0)
+        return "reentrant and also exclude each other";
     return NULL;
 }
 

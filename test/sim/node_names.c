@@ -16,6 +16,8 @@ struct names {
     struct sim_call *call;
     uint32_t count;
     const char *const *argv;
+    bool keeps; /* what it has here while it stands in line */
+    char place[128];
 };
 
 static struct names names_of(struct sim_call *call, uint32_t each)
@@ -74,7 +76,7 @@ static int64_t ask_one(const struct names *names, uint32_t i, struct rl_writer *
 
     memcpy(one.arguments,
            ((const char *[]){lock_of(names, i), fence_of(names, i), keys[0], keys[1], order_of(names, i),
-                             argv[0], argv[1], argv[2], argv[3], argv[4], argv[5]}),
+                             argv[0], argv[1], argv[2], argv[3], argv[4], names->place}),
            11 * sizeof one.arguments[0]);
     answer->length = 0;
     sim_script_ask(&one);
@@ -110,7 +112,8 @@ static void refuse_all(const struct names *names, uint32_t way, struct rl_writer
 
     names->call->node->released = NULL; /* its owner has released nothing */
     for (uint32_t i = 0; i < names->count; i++)
-        if (i != way && names->call->node->bug != SIM_BUG_NAMES_KEPT)
+        if (i != way && names->call->node->bug != SIM_BUG_NAMES_KEPT &&
+            !(names->keeps && is_owners(names, i, names->argv[0])))
             give_back_one(names, i, names->argv[0]);
     names->call->node->released = released;
     answer->bytes[1] = (char)(answer->bytes[1] + (denied ? 1 : 0));
@@ -149,6 +152,18 @@ static uint32_t find_taken(const struct names *names)
     return 0;
 }
 
+/* The place without the number that only this script knows. */
+static void read_place(struct names *names)
+{
+    char *flags;
+
+    snprintf(names->place, sizeof names->place, "%s", names->argv[5]);
+    flags = strchr(names->place, ' ');
+    names->keeps = flags != NULL && flags[1] >= '4';
+    if (names->keeps)
+        flags[1] = (char)(flags[1] - 4);
+}
+
 void sim_script_ask_names(struct sim_call *call)
 {
     struct names names = names_of(call, 3);
@@ -160,6 +175,7 @@ void sim_script_ask_names(struct sim_call *call)
 
     if (names.count > SIM_NAMES_MAX)
         abort();
+    read_place(&names);
     for (uint32_t turn = 0; turn <= names.count; turn++) {
         uint32_t i = turn == 0 ? first : turn - 1;
 

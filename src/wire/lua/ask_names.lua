@@ -3,7 +3,8 @@
 -- hand_on.lua does. For each lock alone this is one of the two, and nothing else. All of them get the same number.
 -- KEYS[1] epoch  KEYS[2] floor  then the fences of all locks, then their orders, and then the locks
 -- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] proposed fence  ARGV[4] epoch record the client knows, up to its id
--- ARGV[5] not after, in node time (us)  ARGV[6] its place, as in ask.lua
+-- ARGV[5] not after, in node time (us)  ARGV[6] its place, as in ask.lua; plus 4 in its second number: the caller has all of them at another node, so
+-- that nobody else can, and keeps what it has here while it stands in line: given back, it would go to others who cannot get any further
 -- Answers what ask.lua answers, and behind a refusal which lock was in the way, from 1.
 local call, keys, args = redis.call, KEYS, ARGV
 local epoch_key, floor_key = keys[1], keys[2]
@@ -25,6 +26,10 @@ local function free(key)
 end
 local function give_back(lock, order_key, fence_key, held, kept_order)
     -- include parts/give_back.lua
+end
+local ticket, flags, rest = string.match(place, '^(%d+) ([4-7]) (.*)$')
+if ticket then
+    place = ticket .. ' ' .. (flags - 4) .. ' ' .. rest
 end
 local refusal = refuse()
 if refusal then
@@ -54,9 +59,9 @@ for turn = 0, count do
         local answer = ask(lock, fence_key, order_key, kept[1], kept[2], kept[3], args[3])
         if type(answer) == 'table' and answer[1] ~= 1 then
             for other = 1, count do
-                if other ~= i then
-                    local its_fence, its_order, its_lock = keys_of(other)
-                    local its = call('MGET', its_lock, its_order)
+                local its_fence, its_order, its_lock = keys_of(other)
+                local its = call('MGET', its_lock, its_order)
+                if other ~= i and not (ticket and its[1] == owner) then
                     give_back(its_lock, its_order, its_fence, its[1], its[2])
                 end
             end
