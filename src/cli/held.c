@@ -79,12 +79,17 @@ static bool is_still_held(redlock_client *client, const char *name, const char *
     return *owner == '\0' || report.holder.id[0] == '\0' || strcmp(report.holder.id, owner) == 0;
 }
 
-int cli_held_check(redlock_client *client, const char *prefix, const char *name)
+bool cli_held_above(redlock_client *client, const char *prefix, const char *name)
 {
     struct cli_fleet fleet = cli_held_fleet(client, prefix);
     char owner[OWNER_SIZE] = "";
 
-    if (!is_said_to_be_held(name, &fleet, owner) || !is_still_held(client, name, owner))
+    return is_said_to_be_held(name, &fleet, owner) && is_still_held(client, name, owner);
+}
+
+int cli_held_check(redlock_client *client, const char *prefix, const char *name)
+{
+    if (!cli_held_above(client, prefix, name))
         return 0;
     return cli_output_fail(CLI_EXIT_USAGE,
                            "%s is held by a redlock run above this one: it would wait for itself", name);

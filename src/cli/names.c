@@ -40,8 +40,9 @@ int cli_names_check(const struct cli_session *session, const struct cli_options 
     if (options->also.count > CLI_ALSO_MAX)
         return cli_output_fail(CLI_EXIT_USAGE, "--also is given %d times: a lock has at most %d names",
                                options->also.count, REDLOCK_NAMES_MAX);
-    if (options->shared)
-        return cli_output_fail(CLI_EXIT_USAGE, "--also and --shared exclude each other");
+    if (options->shared || options->reentrant)
+        return cli_output_fail(CLI_EXIT_USAGE, "--also and %s exclude each other",
+                               options->shared ? "--shared" : "--reentrant");
     if (session->config.legacy || session->config.plain) {
         cli_output_fail(CLI_EXIT_USAGE, "--also: plain nodes take one name at a time");
         cli_output_hint("fix",

@@ -55,6 +55,8 @@ static const struct cli_option table[] = {
     {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL, "as -x"},
     {"also", '\0', CLI_VALUE_LIST, AT(also), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, "NAME",
      "this name too, together with the first or not at all; up to 15 times"},
+    {"reentrant", '\0', CLI_VALUE_NONE, AT(reentrant), CLI_RUN, NULL,
+     "inside a run that holds NAME already, run CMD under that lock"},
     {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING | CLI_ELECT, "TEXT",
      "name of the holder, shown to waiters (your user name)"},
     {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING | CLI_ELECT, "TEXT", "purpose, shown to waiters (nothing)"},

@@ -61,7 +61,7 @@ struct cli_options {
     int64_t format, tries, node, parties;                 /* format: a redlock_format */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color,
         help;
-    bool plain, legacy, legacy_seconds, yes, force, check, require_nodes, foreign, now, observe;
+    bool reentrant, plain, legacy, legacy_seconds, yes, force, check, require_nodes, foreign, now, observe;
     unsigned command;                    /* its bit */
     const struct cli_commands *commands; /* all there are; not read, but given by main() */
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */

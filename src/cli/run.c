@@ -41,7 +41,8 @@ struct run {
     struct cli_warden_plan plan;
     struct cli_warden warden;
     struct cli_lease lease;
-    redlock_lock *lock; /* NULL: it is not held, or is a legacy lock */
+    bool inside;        /* a run above this one holds NAME, and CMD is to run under that */
+    redlock_lock *lock; /* NULL: it is not held, or is a legacy lock, or that of a run above */
     int64_t waited_ms, taken_at_ms;
 };
 
@@ -148,7 +149,9 @@ static int prepare(struct run *run)
         code = prepare_warden(run);
     if (code == 0)
         code = cli_session_connect(&run->session, run->options);
-    return code != 0 ? code : cli_names_check_held(&run->session, run->options);
+    if (code == 0 && run->options->reentrant)
+        run->inside = cli_held_above(run->session.client, run->session.config.prefix, run->name);
+    return code != 0 || run->inside ? code : cli_names_check_held(&run->session, run->options);
 }
 
 /* ---- the lock --------------------------------------------------------------------------------------------- */
@@ -368,6 +371,23 @@ static int run_legacy(struct run *run)
     return hold_legacy(run, &legacy);
 }
 
+/* ---- inside of another run -------------------------------------------------------------------------------- */
+
+/* The run above renews its lock, and stops everything below it when that is lost. CMD finds the environment that this process has. */
+static int run_inside(struct run *run)
+{
+    struct cli_supervision supervision;
+
+    if (!run->options->pass_credentials && !keep_credentials(run))
+        return refuse_environment();
+    run->taken_at_ms = cli_clock_now();
+    cli_events_emit(&run->events, "entered", NULL);
+    cli_lease_arm_until(&run->lease, CLI_NEVER);
+    supervise(run, &supervision);
+    cli_events_emit(&run->events, "left", NULL);
+    return supervision.code;
+}
+
 /* ---- the end ---------------------------------------------------------------------------------------------- */
 
 static void say_summary(const struct run *run, int code)
@@ -403,7 +423,9 @@ int cli_run(const struct cli_options *options, const struct cli_run_job *job, bo
                       .lease.fd = -1};
     int code = prepare(&run);
 
-    if (code == 0 && run.session.config.legacy)
+    if (code == 0 && run.inside)
+        code = run_inside(&run);
+    else if (code == 0 && run.session.config.legacy)
         code = run_legacy(&run);
     else if (code == 0)
         code = take_lock(&run);
