@@ -365,6 +365,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     else if ((seed % 4 == 2 || bug == SIM_BUG_SOME_NAMES || bug == SIM_BUG_NAMES_KEPT) && !plan->plain &&
              plan->name_count > 1)
         plan->several_percent = seed % 8 == 2 ? 30 : 80;
+    plan->foreign = seed % 8 == 2 && !plan->plain;
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)
