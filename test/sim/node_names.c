@@ -111,7 +111,7 @@ static void refuse_all(const struct names *names, uint32_t way, struct rl_writer
     bool denied = answer->bytes[0] == '*' && answer->bytes[4] == ':' && answer->bytes[5] == '0';
 
     names->call->node->released = NULL; /* its owner has released nothing */
-    for (uint32_t i = 0; i < names->count; i++)
+    for (uint32_t i = 0; i < names->count && denied; i++)
         if (i != way && names->call->node->bug != SIM_BUG_NAMES_KEPT &&
             !(names->keeps && is_owners(names, i, names->argv[0])))
             give_back_one(names, i, names->argv[0]);
