@@ -38,6 +38,7 @@ static bool print_lease(const struct cli_options *options, const redlock_lock *l
 {
     const char *name = options->words[0];
     unsigned long long fence = redlock_lock_fence(lock);
+    int32_t slot = redlock_lock_slot(lock);
     char clean[REDLOCK_NAME_MAX + 1];
 
     if (cli_output_is_json()) {
@@ -45,6 +46,8 @@ static bool print_lease(const struct cli_options *options, const redlock_lock *l
                                   (json_int_t)ttl_ms, "validity_ms", (json_int_t)validity);
         if (lease != NULL)
             set_owner(lease, redlock_lock_owner(lock, NULL));
+        if (lease != NULL && slot >= 0)
+            json_object_set_new(lease, "slot", json_integer(slot));
         if (lease != NULL && fence != 0)
             json_object_set_new(lease, "fence", json_integer((json_int_t)fence));
         if (lease != NULL)
@@ -57,6 +60,8 @@ static bool print_lease(const struct cli_options *options, const redlock_lock *l
     if (fence != 0)
         printf("fence %llu\n", fence);
     cli_names_print(options);
+    if (slot >= 0)
+        printf("slot %d\n", slot);
     return cli_output_flush();
 }
 
@@ -72,6 +77,7 @@ static int take(const struct cli_session *session, const struct cli_options *opt
                                       .signals = signals};
 
     spec.kind = kind;
+    spec.permits = (uint32_t)options->slots;
     cli_names_set(&spec, options, also);
     spec.ttl_ms = ttl_ms;
     spec.why = cli_text_fit(options->why, why, sizeof why);
@@ -83,6 +89,18 @@ static int take(const struct cli_session *session, const struct cli_options *opt
                                   &acquiring.report);
     *taken = acquiring.lock;
     return CLI_EXIT_OK;
+}
+
+static void release_spec(const struct cli_session *session, const struct cli_options *options,
+                         const char *owner)
+{
+    redlock_name also[REDLOCK_NAMES_MAX - 1];
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+
+    spec.kind = options->slots > 0 ? REDLOCK_SEMAPHORE : REDLOCK_EXCLUSIVE;
+    cli_names_set(&spec, options, also);
+    spec.permits = (uint32_t)options->slots;
+    redlock_release_spec(session->client, &spec, owner, 0, NULL);
 }
 
 /* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take connect_timeout: a caller reads
@@ -106,11 +124,8 @@ static int close_and_print(struct cli_session *session, const struct cli_options
     if (print_lease(options, lock, ttl_ms, left))
         return CLI_EXIT_OK;
     /* A lease nobody has heard of would only be in the way. */
-    redlock_name also[REDLOCK_NAMES_MAX - 1];
-    redlock_spec spec = REDLOCK_SPEC_INIT;
-    cli_names_set(&spec, options, also);
     if (cli_session_connect(session, options) == 0)
-        redlock_release_spec(session->client, &spec, owner, 0, NULL);
+        release_spec(session, options, owner);
     return cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed, so %s was released", name);
 }
 

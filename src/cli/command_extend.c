@@ -127,6 +127,7 @@ static int extend(const struct cli_session *session, const struct cli_options *o
     redlock_spec spec = REDLOCK_SPEC_INIT;
 
     spec.kind = kind;
+    spec.permits = (uint32_t)options->slots;
     cli_names_set(&spec, options, also);
     spec.ttl_ms = ttl_ms;
     report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);

@@ -40,9 +40,11 @@ int cli_names_check(const struct cli_session *session, const struct cli_options 
     if (options->also.count > CLI_ALSO_MAX)
         return cli_output_fail(CLI_EXIT_USAGE, "--also is given %d times: a lock has at most %d names",
                                options->also.count, REDLOCK_NAMES_MAX);
-    if (options->shared || options->reentrant)
+    if (options->shared || options->reentrant || options->slots > 0)
         return cli_output_fail(CLI_EXIT_USAGE, "--also and %s exclude each other",
-                               options->shared ? "--shared" : "--reentrant");
+                               options->shared      ? "--shared"
+                               : options->reentrant ? "--reentrant"
+                                                    : "--slots");
     if (session->config.legacy || session->config.plain) {
         cli_output_fail(CLI_EXIT_USAGE, "--also: plain nodes take one name at a time");
         cli_output_hint("fix",

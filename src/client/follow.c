@@ -24,7 +24,10 @@ static void end_call(redlock_client *client, struct rl_operation *operation)
     struct rl_call *call = operation->call;
 
     rl_list_remove(&operation->following);
-    rl_end_call(client, call, operation);
+    if (!rl_end_call(client, call, operation)) {
+        rl_sleepers_resume(call);
+        return;
+    }
     call->post.next = (struct rl_post *)client->followers.woken;
     client->followers.woken = call;
     if (--client->callers == 0 && client->engine.closing)
@@ -93,21 +96,13 @@ static atomic_uint *hand_over(redlock_client *client)
 void rl_follow_pass_on(redlock_client *client)
 {
     rl_follow_settle(client);
-    rl_sleepers_ring(hand_over(client));
-    rl_sleepers_wake(rl_sleepers_take_woken(client));
+    rl_sleepers_wake(client, hand_over(client));
 }
 
 void rl_follow_unlock(redlock_client *client)
 {
-    struct rl_call *calls;
-    atomic_uint *bell;
-
     rl_follow_settle(client);
-    bell = hand_over(client);
-    calls = rl_sleepers_take_woken(client);
-    pthread_mutex_unlock(&client->mutex);
-    rl_sleepers_ring(bell);
-    rl_sleepers_wake(calls);
+    rl_sleepers_unlock(client, hand_over(client));
 }
 
 /* ---- sleeping ---- */

@@ -21,7 +21,8 @@ enum rl_planted {
     RL_PLANTED_PLACE_NOT_KEPT,    /* waiters do not ask again by themselves */
     RL_PLANTED_EXPIRY_UNSEEN,     /* nor when a lock in front of them ends, or is deleted */
     RL_PLANTED_QUEUE_FORGOTTEN,   /* nor does anybody follow it who waits behind it in its client */
-    RL_PLANTED_SILENT_NOT_ASKED,  /* a change told by a node that owes an answer is not looked into */
+    RL_PLANTED_SLOTS_COUNTED, /* a semaphore's permits are counted at each node: votes for different slots count together */
+    RL_PLANTED_SILENT_NOT_ASKED, /* a change told by a node that owes an answer is not looked into */
 };
 
 #ifdef RL_PLANTED_BUGS

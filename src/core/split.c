@@ -3,6 +3,8 @@
  */
 #include "core/split.h"
 
+#include <assert.h>
+
 enum { LOOK_MIN_MS = 2, LOOK_MAX_MS = 250 };
 
 /* At how many nodes somebody has the lock who has it at this one. */
@@ -116,6 +118,11 @@ rl_node_set rl_split_look(struct rl_stand *stand, struct rl_time now)
         return 0;
     stand->split_at = RL_TIME_NEVER;
     stand->looked = true;
+    if (stand->config.slots > 0) {
+        assert(stand->slot >= 1);
+        stand->wish = stand->slot;
+        stand->only = true;
+    }
     return rl_stand_nodes(stand, RL_STAND_HAS) | rl_stand_nodes(stand, RL_STAND_LINED);
 }
 
@@ -123,12 +130,14 @@ rl_node_set rl_split_yield(struct rl_stand *stand)
 {
     rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
 
+    stand->only = false;
     for (rl_node_set left = has; left != 0; left &= left - 1) {
         stand->nodes[rl_node_set_first(left)].state = RL_STAND_ASKED;
         stand->nodes[rl_node_set_first(left)].yields = true;
     }
     stand->looked = false;
-    return has;
+    /* Where it stands in line for that slot alone it has to say that any will do. */
+    return stand->config.slots > 0 ? has | rl_stand_nodes(stand, RL_STAND_LINED) : has;
 }
 
 void rl_split_stop_yielding(struct rl_stand *stand, struct rl_time now)

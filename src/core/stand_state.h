@@ -21,6 +21,9 @@ struct rl_stand_config {
     struct rl_time give_up_at;
     struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
     uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
+    uint32_t slots;                      /* of a semaphore; 0 it is none */
+    bool
+        once; /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be had */
     bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
     enum rl_planted planted; /* the simulator's */
 };
@@ -41,6 +44,7 @@ struct rl_stand_node {
     struct rl_time ends;    /* and the key lives until then at least */
     struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
     uint64_t fence;         /* HAS */
+    uint32_t slot;          /* HAS, of a semaphore: which one */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
     bool heard;             /* ASKED: it handed the lock over before it answered */
     bool yields;            /* it must not give the lock to this caller: another one has a quorum */
@@ -71,7 +75,11 @@ struct rl_stand {
     uint32_t question; /* number of the latest question; all with one owner count from `attempt` on */
     uint32_t attempt;  /* number of the first question that was asked with the present owner */
     uint32_t attempts; /* how many owners it has had */
-    bool handed;       /* in this attempt a node has handed it the lock; others are about to */
+    uint32_t
+        slot; /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
+    uint32_t wish; /* the one that it would like best */
+    bool only;     /* it wants no other one, and gives others back: its votes are split */
+    bool handed;   /* in this attempt a node has handed it the lock; others are about to */
     rl_node_set raising, raised;
     uint64_t fence;          /* RAISING and won: the one to hand out */
     struct rl_time asked_by; /* nodes that have not answered by then are silent; NEVER nothing is under way */
@@ -87,6 +95,15 @@ struct rl_stand {
 
 /* The nodes in a state. */
 rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state);
+
+/* The nodes whose votes count together: where the lock is its own, and of a semaphore the slot that is counted. */
+rl_node_set rl_stand_votes(const struct rl_stand *stand);
+
+/* The nodes where it has another slot than that. */
+rl_node_set rl_stand_others(const struct rl_stand *stand);
+
+/* The slot that most nodes have given it, of equals the lowest; 0 none. */
+uint32_t rl_stand_best_slot(const struct rl_stand *stand);
 
 /* The nodes where the lock is its own and its number the fence. */
 rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand);

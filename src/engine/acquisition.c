@@ -98,11 +98,8 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
-    if (effects.raise != 0) {
-        lock->engine->stats.fence_rounds++;
-        lock->fence = effects.fence;
-        rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
-    }
+    if (effects.raise != 0)
+        rl_dispatch_raise(lock, &effects);
     if (effects.peek != 0)
         rl_dispatch_ask(lock, effects.peek, RL_COMMAND_PEEK, effects.question);
     if (effects.watch != 0) {

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "engine/clocks.h"
 #include "engine/debts.h"
+#include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/hearing.h"
 #include "engine/holding.h"
@@ -180,15 +181,30 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pe
 
 /* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given it. */
 static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
-                           enum rl_verdict verdict)
+                           const struct rl_answer *answer)
 {
     uint8_t present[RL_OWNER_RANDOM];
+    bool granted = answer->verdict == RL_GRANTED, same = answer->slot == lock->slot;
 
-    if (pending->kind != RL_COMMAND_ACQUIRE || lock->stage != RL_LOCK_HELD || verdict == RL_GRANTED)
+    if (pending->kind != RL_COMMAND_ACQUIRE || lock->stage != RL_LOCK_HELD || (granted && same))
         return;
     rl_lock_random(lock, present);
-    if (memcmp(present, pending->random, sizeof present) == 0)
-        rl_holding_missed(lock, rl_node_set_one(node));
+    if (memcmp(present, pending->random, sizeof present) != 0)
+        return;
+    rl_holding_missed(lock, rl_node_set_one(node));
+    if (granted) /* another slot than the one it has won */
+        rl_dispatch_return(lock, rl_node_set_one(node));
+}
+
+/* Whoever goes on with a slot of a semaphore by its owner value learns which one it is; votes for others do not count. */
+static void learn_slot(redlock_lock *lock, const struct rl_pending *pending, struct rl_answer *answer)
+{
+    if (pending->kind != RL_COMMAND_EXTEND || answer->verdict != RL_GRANTED || answer->slot == 0)
+        return;
+    if (lock->slot == 0 && answer->slot <= lock->slots)
+        lock->slot = (uint16_t)answer->slot;
+    if (answer->slot != lock->slot)
+        answer->verdict = RL_DENIED;
 }
 
 /* Whether somebody waits for what is said: a node that is brought up to date says it to nobody. */
@@ -265,6 +281,7 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pendi
     assert(node < lock->engine->node_count);
     learn(lock, node, pending, reply);
     note_name(lock, &reply->answer);
+    learn_slot(lock, pending, &reply->answer);
     if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
         lock->broken_on |= rl_node_set_one(node);
     if (pending->kind == RL_COMMAND_ACQUIRE)
@@ -277,7 +294,7 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pendi
         rl_record_inability(lock->engine, node, reply);
     if (is_reported(lock, pending))
         rl_record_reply(lock, node, (enum rl_command_kind)pending->kind, latency.us, reply);
-    take_late_vote(lock, node, pending, reply->answer.verdict);
+    take_late_vote(lock, node, pending, &reply->answer);
     rl_steps_deliver(lock, node, pending, &reply->answer);
 }
 
@@ -369,7 +386,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
         lock->stray |= rl_node_set_one(session->node);
     if (is_reported(lock, pending))
         rl_record_refusal(lock, session->node);
-    take_late_vote(lock, session->node, pending, RL_FAILED);
+    take_late_vote(lock, session->node, pending, &answer);
     rl_steps_deliver(lock, session->node, pending, &answer);
     rl_lock_unref(lock);
 }

@@ -82,31 +82,51 @@ static struct rl_stand_config stand_config(struct rl_engine *engine, const redlo
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
+        .slots = spec->permits,
         .renews = spec->auto_extend != 0,
         .planted = engine->planted,
     };
 }
 
+/* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes are split asks once more. */
+static struct rl_stand_config once_config(struct rl_engine *engine, const redlock_spec *spec,
+                                          struct rl_time began)
+{
+    struct rl_stand_config config = stand_config(engine, spec, began, 0);
+    struct rl_span asked = rl_span_add(config.first_wait, config.node_timeout);
+
+    config.once = true;
+    config.give_up_at = rl_time_add(rl_time_add(began, asked), config.node_timeout);
+    return config;
+}
+
+/* Asks for the lock; behind others of this client it waits as any acquisition does, and the first of them stands in line. */
+static void start_asking(struct rl_operation *operation, struct rl_acquire_config config)
+{
+    const struct rl_kind *kind = operation->lock->kind;
+    bool waits = rl_time_before(config.began, config.give_up_at);
+
+    config.watch = config.queued = false;
+    operation->acquire.config = config; /* should it have to ask again */
+    if (kind->is_shared)
+        config.watch = true;
+    else if (operation->lock->names == NULL) /* one with several names stands in line for itself */
+        rl_queue_join(operation, waits, &config);
+    if (waits ? kind->stands_in_line && !config.queued : kind->has_slots)
+        rl_standing_start(operation);
+    else
+        rl_acquisition_start(operation, &config);
+}
+
 static void start(struct rl_operation *operation, const redlock_spec *spec, int64_t wait_ms, bool peek)
 {
     struct rl_engine *engine = operation->lock->engine;
-    struct rl_acquire_config config;
 
-    config = acquire_config(engine, spec, operation->started, wait_ms, peek);
-    if (operation->lock->kind->is_shared)
-        config.watch = true;
-    else if (operation->lock->names == NULL) /* one with several names stands in line for itself */
-        rl_queue_join(operation, wait_ms != 0, &config);
-    if (!operation->lock->kind->stands_in_line || wait_ms == 0) {
-        rl_acquisition_start(operation, &config);
-        return;
-    }
-    /* Behind others of this client it waits as any acquisition does; the first of them stands in line. */
-    operation->stand.config = stand_config(engine, spec, operation->started, wait_ms);
-    if (config.queued)
-        rl_acquisition_start(operation, &config);
-    else
-        rl_standing_start(operation);
+    if (operation->lock->kind->has_slots && wait_ms == 0)
+        operation->stand.config = once_config(engine, spec, operation->started);
+    else if (operation->lock->kind->stands_in_line && wait_ms != 0)
+        operation->stand.config = stand_config(engine, spec, operation->started, wait_ms);
+    start_asking(operation, acquire_config(engine, spec, operation->started, wait_ms, peek));
 }
 
 /* With each node, so that the caller can tell it from other things that are invalid. */
@@ -193,6 +213,25 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
     return operation;
 }
 
+/* It was too slow to take the lock that it had won, and is ready to wait for longer. */
+static bool asks_again(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_acquire_config config = operation->acquire.config;
+    redlock_lock *lock;
+
+    if (operation->kind != RL_OPERATION_ACQUIRE || engine->closing ||
+        !rl_time_before(engine->now, config.give_up_at))
+        return false;
+    lock = rl_lock_again(operation->lock);
+    if (lock == NULL)
+        return false;
+    rl_operation_begin_again(operation, lock);
+    config.first_wait = operation->stand.config.first_wait = rl_span_us(0);
+    start_asking(operation, config);
+    return true;
+}
+
 redlock_lock *rl_call_hand_out(struct rl_operation *operation)
 {
     redlock_lock *lock = operation->lock;
@@ -204,8 +243,10 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now) || closing) {
         if (!rl_reentrant_miss(operation) && lock->stage == RL_LOCK_HELD)
             rl_holding_discard(lock);
-        rl_steps_run(engine);
         operation->result = closing ? REDLOCK_CANCELED : operation->enters ? REDLOCK_LOST : REDLOCK_TOO_SLOW;
+        if (!operation->enters)
+            (void)asks_again(operation);
+        rl_steps_run(engine);
         return NULL;
     }
     lock->handle = true;

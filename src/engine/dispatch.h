@@ -11,6 +11,9 @@
  * ready in lock->owed. */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
+/* The same for the fence that effects have, which the lock has from now on. */
+void rl_dispatch_raise(redlock_lock *lock, const struct rl_effects *effects);
+
 /* Asks some nodes for the lock once more, with the same owner. Those that are still owed the question are asked when they are ready. */
 void rl_dispatch_ask_more(redlock_lock *lock, rl_node_set nodes, uint32_t question);
 
@@ -23,6 +26,9 @@ bool rl_dispatch_take_refused(redlock_lock *lock, struct rl_event *event);
 
 /* Releases the lock's present owner on nodes; what cannot be sent becomes a debt. Question 0: nobody waits. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
+
+/* Has a holder of one slot of a semaphore give back whatever else nodes have given it. */
+void rl_dispatch_return(redlock_lock *lock, rl_node_set nodes);
 
 /* The node of lock->owed became ready, or will not: sends the question that it is owed. false: it cannot be asked. */
 bool rl_dispatch_pay(redlock_lock *lock, uint32_t node);

@@ -12,15 +12,17 @@ enum { TEXT_STEP = 16, SPARE_MAX = 256 };
 
 const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind kind)
 {
-    static const struct rl_kind *const kinds[][REDLOCK_SHARED + 1] = {
-        [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive, [REDLOCK_FAIR] = &rl_kind_line},
+    static const struct rl_kind *const kinds[][REDLOCK_SEMAPHORE + 1] = {
+        [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive,
+                                   [REDLOCK_FAIR] = &rl_kind_line,
+                                   [REDLOCK_SEMAPHORE] = &rl_kind_slots},
         [REDLOCK_FORMAT_REDISSON] = {
             [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
 
-    if ((unsigned)kind > REDLOCK_SHARED)
+    if ((unsigned)kind > REDLOCK_SEMAPHORE)
         return NULL;
     /* Guarded nodes keep one kind, in the order of asking: both names mean it. */
-    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind != REDLOCK_SHARED)
+    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind <= REDLOCK_FAIR)
         return &rl_kind_line;
     return kinds[engine->config.format][kind];
 }
@@ -217,6 +219,35 @@ bool rl_lock_has_key(const redlock_lock *lock, const char *key, size_t key_lengt
     return false;
 }
 
+static struct rl_lock_names *copy_names(struct rl_engine *engine, const struct rl_lock_names *names)
+{
+    struct rl_lock_names *copy = rl_state_allocate(engine, names->size);
+
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, names, names->size);
+    for (uint32_t i = 0; i < copy->keys.count; i++)
+        copy->keys.keys[i].key = copy->text + (names->keys.keys[i].key - names->text);
+    return copy;
+}
+
+/* false: no memory. Nobody is inside yet. */
+static bool copy_extras(redlock_lock *lock, const redlock_lock *before)
+{
+    if (before->names != NULL)
+        lock->names = copy_names(lock->engine, before->names);
+    if (before->reentry != NULL)
+        lock->reentry = rl_state_allocate(lock->engine, sizeof *lock->reentry);
+    if (lock->reentry != NULL)
+        *lock->reentry = (struct rl_reentry){
+            .lock = lock, .identity = before->reentry->identity, .by_thread = before->reentry->by_thread};
+    if ((before->names == NULL) == (lock->names == NULL) &&
+        (before->reentry == NULL) == (lock->reentry == NULL))
+        return true;
+    free_extras(lock);
+    return false;
+}
+
 /* ---- making one ---- */
 
 /* Few locks want it, so it lives at the very end of their memory and costs the others nothing. */
@@ -228,19 +259,38 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
     *lock->renewal = (struct rl_renewal){.tell = tell};
 }
 
-static void set_up(redlock_lock *lock, struct rl_engine *engine, const struct rl_kind *kind)
+/* A lock of a kind with room for so much text and a renewal, with one reference; NULL: no memory. */
+static redlock_lock *make(struct rl_engine *engine, const struct rl_kind *kind, size_t capacity)
 {
+    redlock_lock *lock;
+
+    if (!rl_state_reserve_timer(engine))
+        return NULL;
+    lock = obtain(engine, capacity);
+    if (lock == NULL) {
+        rl_state_unreserve_timer(engine);
+        return NULL;
+    }
     lock->engine = engine;
     lock->kind = kind;
     lock->refs = 1;
     lock->timer.of_lock = true;
     rl_list_init(&lock->waiting);
     rl_list_init(&lock->queue);
+    return lock;
+}
+
+/* It was just made, and there is no memory for the rest of it. */
+static void drop(redlock_lock *lock)
+{
+    rl_state_unreserve_timer(lock->engine);
+    rl_state_release(lock->engine, lock, sizeof *lock + lock->capacity);
 }
 
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
+    const struct rl_kind *kind = spec->also_count > 0 ? &rl_kind_names : rl_lock_kind(engine, spec->kind);
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
@@ -248,19 +298,14 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     if (owner == NULL)
         owner_length = RL_OWNER_HEX + make_tail(engine, spec, tail);
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
-    if (!rl_state_reserve_timer(engine))
+    lock = make(engine, kind, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
+    if (lock == NULL)
         return NULL;
-    lock = obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
-    if (lock == NULL) {
-        rl_state_unreserve_timer(engine);
-        return NULL;
-    }
-    set_up(lock, engine, spec->also_count > 0 ? &rl_kind_names : rl_lock_kind(engine, spec->kind));
     if (!make_extras(lock, spec)) {
-        rl_state_release(engine, lock, sizeof *lock + lock->capacity);
-        rl_state_unreserve_timer(engine);
+        drop(lock);
         return NULL;
     }
+    lock->slots = kind->has_slots ? (uint16_t)spec->permits : 0;
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
@@ -269,6 +314,32 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     if (spec->on_renewed != NULL)
         add_renewal(lock, spec->on_renewed);
     lock->context = spec->context;
+    return lock;
+}
+
+redlock_lock *rl_lock_again(redlock_lock *before)
+{
+    redlock_lock *lock = make(before->engine, before->kind, before->capacity);
+
+    assert(!before->owner_fixed);
+    if (lock == NULL)
+        return NULL;
+    if (!copy_extras(lock, before)) {
+        drop(lock);
+        return NULL;
+    }
+    memcpy(lock->text, before->text, (size_t)before->key_length + before->owner_length + 2);
+    lock->slots = before->slots;
+    lock->key_length = before->key_length;
+    lock->owner_length = before->owner_length;
+    lock->on_lost = before->on_lost;
+    if (before->renewal != NULL)
+        add_renewal(lock, before->renewal->tell);
+    lock->context = before->context;
+    lock->ttl_ms = before->ttl_ms;
+    lock->lease.config = before->lease.config;
+    lock->thread = before->thread;
+    before->thread = NULL;
     return lock;
 }
 

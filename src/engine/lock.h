@@ -82,6 +82,8 @@ struct redlock_lock {
     uint16_t capacity;   /* of text, and of the renewal behind it */
     uint16_t key_length; /* prefix and name */
     uint16_t owner_length;
+    uint16_t slots; /* of a semaphore; 0 it is none */
+    uint16_t slot;  /* the one that it has, from 1; 0 it has none, or it is not known which */
     enum rl_command_kind owed_kind : 8;
     enum rl_lock_stage stage : 8;
     bool handle;                /* the caller has it and has not freed it */
@@ -101,6 +103,11 @@ const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind 
 /* A lock in stage ASKING with one reference; NULL: no memory. */
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length);
+
+/* The same lock for another try of its caller; what is still answered about the one before, which is over, is not about this one. It takes over
+ * the thread that the lock is bound to. NULL: no memory. */
+redlock_lock *rl_lock_again(redlock_lock *before);
+
 void rl_lock_ref(redlock_lock *lock);
 void rl_lock_unref(redlock_lock *lock);
 void rl_lock_drop_spares(struct rl_engine *engine);

@@ -33,7 +33,7 @@ static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_stand
 
     if (stand->handed)
         without &= ~rl_stand_nodes(stand, RL_STAND_LINED);
-    return without & ~rl_stand_nodes(stand, RL_STAND_HAS);
+    return without & ~rl_stand_votes(stand);
 }
 
 /* What became of it, for those who ask afterwards. */
@@ -71,8 +71,10 @@ static void end_standing(struct rl_operation *operation)
     operation->watches = false;
     if (stand->outcome == RL_OUTCOME_OK) {
         lock->fence = stand->fence;
+        lock->slot = (uint16_t)stand->slot;
         rl_holding_start(lock, operation->acquire.asked, stand->valid_until);
         rl_holding_missed(lock, behind);
+        rl_dispatch_return(lock, rl_stand_others(stand));
         /* Where it stands in line somebody else has it. One that it could not ask before the fence was raised counts as asked here. */
         rl_dispatch_mend(lock, behind & ~rl_stand_nodes(stand, RL_STAND_LINED));
     } else {
@@ -195,11 +197,8 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
-    if (effects.raise != 0) {
-        lock->engine->stats.fence_rounds++;
-        lock->fence = effects.fence;
-        rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
-    }
+    if (effects.raise != 0)
+        rl_dispatch_raise(lock, &effects);
     if (effects.watch != 0)
         watch(operation, effects.watch, operation->stand.question);
     if (operation->done)
@@ -293,10 +292,10 @@ static void take_standing(struct rl_operation *operation, uint32_t node, const s
             rl_span_ms(handed->ttl_ms < operation->lock->ttl_ms ? handed->ttl_ms : operation->lock->ttl_ms),
         /* One of several names is not the lock: it asks for all of them, with this one in hand. */
         .eligible = operation->lock->names == NULL && is_eligible(operation, node, handed),
-        .answer = {.fence = handed->fence, .node_us = handed->node_us}};
+        .answer = {.fence = handed->fence, .node_us = handed->node_us, .slot = handed->slot}};
 
     rl_standing_event(operation, &event);
-    if (operation->stand.nodes[node].state == RL_STAND_HAS)
+    if (rl_node_set_has(rl_stand_votes(&operation->stand), node))
         operation->record.nodes[node] = (struct rl_node_record){
             .answer = {.verdict = RL_GRANTED, .fence = handed->fence, .ttl_left_ms = -2}, .latency_us = -1};
 }
@@ -307,6 +306,10 @@ static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_ov
     struct rl_time now = lock->engine->now;
     struct rl_event event = {.kind = RL_EVENT_MISSED, .now = now, .node = node};
 
+    if (handed->slot != lock->slot) { /* the node had it in line still, for any slot */
+        rl_dispatch_return(lock, rl_node_set_one(node));
+        return;
+    }
     if (lock->names == NULL && rl_lease_held(&lock->lease, now) &&
         handed->ttl_ms >= rl_span_ms_up(rl_lease_left(&lock->lease, now))) {
         event.kind = RL_EVENT_ANSWER;
@@ -346,7 +349,7 @@ void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl
     assert(node < engine->node_count);
     /* Rule: what nobody here has is let be. A caller that gave up has told the node so, or will; one that left a lock to another process may
      * not take it away from there. */
-    if (lock == NULL)
+    if (lock == NULL || (handed->slot == 0) != (lock->slots == 0) || handed->slot > lock->slots)
         return;
     engine->sessions[node].pushed = 0; /* it was asked for, so it is part of no flood */
     if (rl_operation_in_line(lock) != NULL)

@@ -89,7 +89,7 @@ struct rl_owned {
 
 enum {
     RL_DEBTS_MAX = 512,
-    RL_COMMAND_ROOM = 8192 /* bytes that any command fits in, but for its keys */
+    RL_COMMAND_ROOM = 12288 /* bytes that any command fits in, but for its keys */
 };
 
 struct rl_engine {

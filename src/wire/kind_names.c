@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "wire/guard_command.h"
-#include "wire/lock_reply.h"
+#include "wire/place.h"
 
 enum { PLAIN_ITEMS = 5, IN_LINE_ITEMS = 8 };
 
@@ -59,7 +59,7 @@ static void write_acquire(struct rl_writer *writer, const struct rl_lock_command
     rl_write_integer(writer, (int64_t)command->fence);
     rl_write_text(writer, command->epoch);
     rl_write_integer(writer, command->not_after_us);
-    rl_kind_write_place(writer, command);
+    rl_place_write(writer, command);
 }
 
 static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
@@ -112,7 +112,7 @@ static bool read_denial(const struct rl_resp *items, uint32_t count, struct rl_l
     if (count != PLAIN_ITEMS + 1 && count != IN_LINE_ITEMS + 1)
         return false;
     if (items[count - 1].type != RL_RESP_INTEGER || items[count - 1].integer < 1 ||
-        items[count - 1].integer > RL_NAMES_MAX || !rl_kind_read_denial(items, count - 1, reply))
+        items[count - 1].integer > RL_NAMES_MAX || !rl_place_read_denial(items, count - 1, reply))
         return false;
     reply->answer.name = (uint32_t)items[count - 1].integer;
     return true;

@@ -235,6 +235,10 @@ static const struct {
     {&rl_script_raise_names, sim_script_raise_names},
     {&rl_script_extend_names, sim_script_extend_names},
     {&rl_script_hand_on_names, sim_script_hand_on_names},
+    {&rl_script_slots_ask, sim_script_slots_ask},
+    {&rl_script_slots_hand_on, sim_script_slots_hand_on},
+    {&rl_script_slots_extend, sim_script_slots_extend},
+    {&rl_script_slots_raise, sim_script_slots_raise},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)

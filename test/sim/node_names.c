@@ -240,7 +240,8 @@ void sim_script_extend_names(struct sim_call *call)
     struct names names = {
         .call = call, .count = call->key_count - 1, .argv = call->arguments + call->key_count};
     const char *const *argv = names.argv;
-    bool fit = sim_script_extends(call, get(&names, call->arguments[0]), argv[3]);
+    bool fit = call->node->bug == SIM_BUG_ADOPT_QUARANTINED ||
+               sim_script_extends(call, get(&names, call->arguments[0]), argv[3]);
     uint32_t none = names.count, taken = none, missing = none;
     int64_t ttl_ms = number_at(argv[1]);
 

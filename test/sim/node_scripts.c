@@ -202,7 +202,7 @@ void sim_script_raise(struct sim_call *call)
 }
 
 /* Whether the memory is the one the client knows, and the node does not sit out. */
-static bool extends_as_known(const struct sim_call *call, const char *epoch, const char *known)
+bool sim_script_extends(const struct sim_call *call, const char *epoch, const char *known)
 {
     char id[64], known_id[64];
     const char *until = epoch != NULL ? strrchr(epoch, ' ') : NULL;
@@ -210,11 +210,6 @@ static bool extends_as_known(const struct sim_call *call, const char *epoch, con
     return until != NULL && sscanf(epoch, "1 %*s %63s", id) == 1 &&
            sscanf(known, "1 %*s %63s", known_id) == 1 && strcmp(id, known_id) == 0 &&
            number(until + 1) * 1000 <= call->now_us;
-}
-
-bool sim_script_extends(const struct sim_call *call, const char *epoch, const char *known)
-{
-    return call->node->bug == SIM_BUG_ADOPT_QUARANTINED || extends_as_known(call, epoch, known);
 }
 
 /* KEYS lock [epoch]  ARGV owner ttl holder [epoch not_after]; guarded calls have the second key. */
@@ -225,7 +220,8 @@ void sim_script_extend(struct sim_call *call)
     const char *const *rest = at + (guarded ? 2 : 1);
     const char *held = get(call, at[0]);
     int64_t ttl_ms = number(rest[1]);
-    bool fit = !guarded || sim_script_extends(call, get(call, at[1]), rest[3]);
+    bool fit = !guarded || call->node->bug == SIM_BUG_ADOPT_QUARANTINED ||
+               sim_script_extends(call, get(call, at[1]), rest[3]);
     bool repair = strcmp(rest[2], "1") == 0;
 
     if (guarded && call->now_us > number(rest[4])) {

@@ -65,6 +65,9 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
         spec.also = worker->also;
     }
     spec.kind = worker->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
+    spec.permits = plan->slots[worker->name];
+    if (spec.permits > 0)
+        spec.kind = REDLOCK_SEMAPHORE;
     spec.ttl_ms = (uint32_t)plan->ttl_ms;
     if (plan->mixed && sim_chance(world, 50))
         spec.ttl_ms = (uint32_t)plan->terms_ms[worker->client];
@@ -241,6 +244,15 @@ void sim_worker_unhide(struct sim_world *world, struct sim_worker *worker)
         show_validity(world, worker);
 }
 
+/* It was too late for the lock, and has time left to wait. */
+static void wait_on(struct sim_worker *worker)
+{
+    worker->stage = SIM_ASKING;
+    worker->act_us = INT64_MAX;
+    worker->stands_us = worker->settled_us = 0;
+    worker->split = false;
+}
+
 /* It was won, and its caller gets to run. */
 static void hand_out(struct sim_world *world, struct sim_worker *worker)
 {
@@ -249,6 +261,16 @@ static void hand_out(struct sim_world *world, struct sim_worker *worker)
     bool hidden = worker->stage == SIM_WON && hides_validity(world);
     redlock_lock *lock = rl_call_hand_out(operation);
 
+    if (lock == NULL) {
+        world->stats.too_slow++;
+        for (uint32_t left = worker->names; left != 0; left &= left - 1)
+            world->had_us[rl_node_set_first(left)] =
+                world->now_us; /* until it was over, its caller was about to run */
+    }
+    if (!operation->done) {
+        wait_on(worker);
+        return;
+    }
     if (hidden)
         show_validity(world, worker);
     if (lock != NULL) {
@@ -256,10 +278,6 @@ static void hand_out(struct sim_world *world, struct sim_worker *worker)
         world->stats.fair_grants += worker->fair;
         sim_judge_handed_out(world, worker, operation);
     } else {
-        world->stats.too_slow++;
-        for (uint32_t left = worker->names; left != 0; left &= left - 1)
-            world->had_us[rl_node_set_first(left)] =
-                world->now_us; /* until it was over, its caller was about to run */
         become_idle(world, worker);
     }
     worker->operation = NULL;
@@ -567,13 +585,13 @@ void sim_worker_stop(struct sim_world *world, struct sim_worker *worker)
     struct sim_client *client = sim_client_of(world, worker);
 
     worker->act_us = INT64_MAX;
+    if (worker->stage == SIM_WON)
+        hand_out(world, worker);
     if (worker->stage == SIM_ASKING && !worker->adopts) {
         worker->operation->request =
             ++client->last_request; /* those that block cannot be canceled otherwise */
         rl_engine_cancel(&client->engine, worker->operation->request);
     }
-    if (worker->stage == SIM_WON)
-        hand_out(world, worker);
     if (worker->stage == SIM_HELD)
         give_back(world, worker);
 }

@@ -47,7 +47,7 @@ static bool is_script(const struct rl_resp *item, const struct rl_script *script
 static const char *words_of(const struct rl_lock_command *commands, uint32_t count, bool full)
 {
     static char text[4096];
-    char bytes[8192];
+    char bytes[16384];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     size_t offset = 0, used = 0;
     struct rl_resp head, item;
