@@ -1,6 +1,6 @@
 /*
- * The connections, as any thread that has the mutex may use them: to send, to see what came, to run timers; nothing waits here but who
- * lets go of the mutex to do so. Who is to wait for nodes is the driver's business.
+ * The connections, as any thread that has the mutex may use them: to send, to see what came, to run timers; a thread waits here only
+ * after it has let go of the mutex. Which one waits for nodes is the driver's business.
  */
 #ifndef RL_CLIENT_POLL_H
 #define RL_CLIENT_POLL_H

@@ -179,7 +179,7 @@ static void win(struct rl_acquire *acquire, struct rl_time now, struct rl_effect
 }
 
 /* Nodes whose stored number is known to have reached the fence while the lock was ours. A late grant above the fence
- * does not tell that: the number may have been there before us, and whoever put it there may have been handed it. */
+ * does not tell that: the number may have been there before us, and the owner that put it there may have been handed it. */
 static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
 {
     rl_node_set at = 0;

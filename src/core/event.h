@@ -104,7 +104,7 @@ enum rl_event_kind {
     RL_EVENT_ANSWER,  /* a node answered, or it is certain that it will not */
     RL_EVENT_TIMER,   /* wake_at has come (coming early or twice is harmless) */
     RL_EVENT_CANCEL,  /* the caller wants no more */
-    RL_EVENT_TURN,    /* acquire only: whoever was before it in this process is gone */
+    RL_EVENT_TURN,    /* acquire only: the caller before it in this process is gone */
     RL_EVENT_CHANGED, /* acquire and stand: the key changed on a node that was armed */
     RL_EVENT_UP,      /* a node can be asked again */
     RL_EVENT_MISSED,  /* lease only: a node does not have it, or not for as long as it is valid */

@@ -7,7 +7,7 @@
 
 enum { LOOK_MIN_MS = 2, LOOK_MAX_MS = 250 };
 
-/* At how many nodes somebody has the lock who has it at this one. */
+/* At how many nodes the holder at this one has the lock. */
 static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
 {
     uint64_t holder = stand->nodes[number].last.holder;
@@ -45,7 +45,7 @@ static void note_look(struct rl_stand *stand, rl_node_set nodes)
     }
 }
 
-/* Rule: of a lock that is split the later ticket gives way to whoever contends for it. The same ticket as its own is somebody's who came in
+/* Rule: of a lock that is split the later ticket gives way to one that contends for it. The same ticket as its own is that of a caller that came in
  * the same microsecond: both begin anew. */
 static bool must_give_way(const struct rl_stand *stand)
 {

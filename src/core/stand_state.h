@@ -42,7 +42,7 @@ struct rl_stand_node {
     int64_t node_us;        /* and answered at this node time */
     struct rl_time given;   /* HAS: the node gave it no earlier than that, by our clock, */
     struct rl_time ends;    /* and the key lives until then at least */
-    struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
+    struct rl_time look_at; /* LINED, near the front: the one that has the lock there has it until then */
     uint64_t fence;         /* HAS */
     uint32_t slot;          /* HAS, of a semaphore: which one */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */

@@ -105,7 +105,7 @@ static bool may_be_broken(const struct rl_pending *pending, enum rl_verdict verd
     return pending->native != 0 && verdict == RL_DENIED;
 }
 
-/* The guard takes what it says; whoever asked for it is told whether the node is fit. */
+/* The guard takes what it says; the one that asked for it is told whether the node is fit. */
 static void on_admission(struct rl_engine *engine, struct rl_session *session,
                          const struct rl_pending *pending, const char *bytes, size_t length)
 {
@@ -213,7 +213,7 @@ static bool is_reported(const redlock_lock *lock, const struct rl_pending *pendi
     return rl_steps_current(lock, pending) && pending->question != RL_QUESTION_MEND;
 }
 
-/* Whether it asked something of the lock itself; the rest is about those who wait, or about all locks. */
+/* Whether it asked something of the lock itself; the rest is about waiters, or about all locks. */
 static bool is_of_lock(const struct rl_pending *pending)
 {
     return pending->kind != RL_COMMAND_LINE && pending->kind != RL_COMMAND_FENCE &&
@@ -245,7 +245,7 @@ static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_
     rl_steps_deliver(lock, node, pending, &answer);
 }
 
-/* What a node said of those who wait, or of all its locks. */
+/* What a node said of waiters, or of all its locks. */
 static void take_line(redlock_lock *lock, uint32_t node, const struct rl_pending *pending, const char *bytes,
                       size_t length)
 {
@@ -273,7 +273,7 @@ static void note_name(redlock_lock *lock, const struct rl_answer *answer)
         lock->name_number = lock->names->keys.keys[answer->name - 1].given + 1;
 }
 
-/* The answer to a question about the lock counts: writes it down and brings it to whoever asked. */
+/* The answer to a question about the lock counts: writes it down and brings it to the one that asked. */
 static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                         struct rl_span latency, struct rl_lock_reply *reply)
 {
@@ -355,7 +355,7 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
     rl_steps_run(engine);
 }
 
-/* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
+/* Whether what an unanswered request may have left on the node still has an owner that will see to it. */
 static bool looked_after(const redlock_lock *lock, const struct rl_pending *pending)
 {
     uint8_t present[RL_OWNER_RANDOM];

@@ -1,5 +1,5 @@
 /*
- * Whom to ask, whom not yet, and whom not at all; see dispatch.h.
+ * Which nodes to ask, which not yet, and which not at all; see dispatch.h.
  */
 #include "engine/dispatch.h"
 

@@ -1,5 +1,5 @@
 /*
- * A lock's question to several nodes: asks those that can be asked, and remembers whom it could not ask yet, or not at all. It
+ * A lock's question to several nodes: asks those that can be asked, and remembers which it could not ask yet, or not at all. It
  * decides nothing about the lock; what comes back is in answers.c.
  */
 #ifndef RL_ENGINE_DISPATCH_H

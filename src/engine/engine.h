@@ -77,7 +77,7 @@ bool rl_engine_free_entry(redlock_lock *lock);
 /* A handle is not wanted any more. */
 void rl_engine_free_handle(redlock_lock *lock);
 
-/* Who lost a lock has been told. */
+/* The holder of a lost lock has been told. */
 void rl_engine_loss_told(redlock_lock *lock);
 
 /* ---- the end ---- */

@@ -36,7 +36,7 @@ static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_stand
     return without & ~rl_stand_votes(stand);
 }
 
-/* What became of it, for those who ask afterwards. */
+/* What became of it, for callers that ask afterwards. */
 static void note_result(struct rl_operation *operation)
 {
     const struct rl_stand *stand = &operation->stand;

@@ -43,7 +43,7 @@ struct rl_lock_command {
     const char *epoch;            /* the record the node was admitted with; NULL: plain */
     uint64_t fence;               /* ACQUIRE: the proposal; RAISE: the one agreed on */
     int64_t not_after_us;         /* ACQUIRE, EXTEND: in node time */
-    bool holds;                   /* EXTEND: a holder asks, not somebody who would adopt it */
+    bool holds;                   /* EXTEND: a holder asks, not a program that would adopt it */
     bool repair;                  /* EXTEND: plant it again where it was lost; only a holder may */
     bool prove;                   /* ACQUIRE, EXTEND: ask behind it which master it was that answered */
     bool nameless;                /* PEEK: of no lock; asked is whether the node could store one */
