@@ -354,12 +354,13 @@ typedef struct redlock_spec {
     /* REDLOCK_SEMAPHORE: how many slots the name has, 1 to REDLOCK_PERMITS_MAX; all callers have to agree. */
     uint32_t permits;
     /* 1: an owner that is inside already enters again, without asking the nodes: acquiring returns the handle that it has, for as many
-     * releases and frees as there were acquisitions. Owners are told apart by `identity`. Not in this version. */
+     * releases and frees as there were acquisitions. Owners are told apart by `identity`, within one client. What else such a spec says does not matter then: the lock is as the first
+     * acquisition wanted it. A lock that was lost is lost for all its entries, and cannot be entered (REDLOCK_LOST) until all have left it. */
     uint32_t reentrant;
     /* reentrant: equal numbers are one owner; default 0: the calling thread is one. Asynchronous calls need one. */
     uint64_t identity;
     /* Names that are locked together with `name`: all of them or none, lost together. At most REDLOCK_NAMES_MAX - 1, none of them twice; in any
-     * order. Default none. Not in this version. */
+     * order. Only in guarded mode, of REDLOCK_EXCLUSIVE and REDLOCK_FAIR, and not reentrant. Default none. */
     const redlock_name *also;
     uint32_t also_count;
 } redlock_spec;

@@ -122,7 +122,17 @@ done
 printf 'mode = plain\n' >"$work/plain.conf"
 exits 'in a plain configuration too' 64 run --config "$work/plain.conf" --kind fair a -- true
 says 'with another remedy' 'leave out --kind fair, or mode = plain in the configuration'
-exits '--also likewise' 64 run --also b a -- true
+exits 'the same name twice' 64 run --also b --also b a -- true
+says 'is named' '--also b: the name is given twice'
+exits 'and beside itself' 64 acquire --ttl 5s --also a a
+many=$(printf ' --also n%s' {1..99})
+# shellcheck disable=SC2086
+exits 'a hundred names' 64 run $many a -- true
+says 'are too many' 'at most 16 names'
+exits 'several names on plain nodes' 64 run --plain --also b a -- true
+says 'are refused with a remedy' 'leave out --plain'
+exits 'an empty one' 64 run --also '' a -- true
+exits 'shared ones' 64 run --format redisson --shared --also b a -- true
 exits 'acquire needs --ttl' 64 acquire a
 exits 'extend needs an owner' 64 extend a
 exits 'release needs an owner' 64 release a
