@@ -322,6 +322,7 @@ script barrier 'echo ready' 'echo switched'
 is 'barrier.sh goes on with the others' "$code:$(tail -n 1 <<<"$out")" 0:switched
 ok 'both of them' until_true grep -q switched "$work/switch1"
 echo picture >"$work/picture"
+tested="$tested slots"
 (cd "$work" && "$SOURCE/examples/shell/slots.sh" picture) 2>"$work/err" </dev/null
 ok 'slots.sh works in a slot' grep -q picture "$work"/slot[0-3]/picture
 script legacy "unix://$work/n1.sock" lock.foo echo ran

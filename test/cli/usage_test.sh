@@ -66,7 +66,7 @@ for option in --nonblock --wait --conflict-exit-code --skip-ok --ttl --renew --g
     ok "help run explains $option" has "$out" "$option"
 done
 ok 'help run offers the kinds there are' has "$out" '--kind exclusive|fair'
-ok 'and no others' lacks "$out" 'semaphore'
+ok 'and what else a lock may be' matches "$out" '--slots K.*--also NAME.*--reentrant|--also NAME.*--reentrant.*--slots K'
 for number in 64 69 70 71 75 77 78 79 124 126 127 129 130 131 143; do
     ok "help run explains the exit code $number" matches "$out" "[ ,;]${number}[ ,]"
 done
