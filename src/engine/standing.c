@@ -122,7 +122,9 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
         end_without_randomness(operation);
         return;
     }
-    if (effects->acquire == rl_node_set_all(lock->engine->node_count))
+    /* Of a semaphore others are given numbers meanwhile: a caller that has some votes keeps its proposal, or the rest would get another one. */
+    if (effects->acquire == rl_node_set_all(lock->engine->node_count) &&
+        (effects->fresh || lock->slots == 0 || rl_stand_nodes(&operation->stand, RL_STAND_HAS) == 0))
         rl_operation_propose_fence(operation);
     if (effects->fresh)
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);

@@ -318,14 +318,19 @@ static bool are_close(const struct rl_operation *a, const struct rl_operation *b
     return a->stands && apart <= CLOSE_US && apart >= -CLOSE_US;
 }
 
-/* Slots that are given back at the same time reach the nodes in different orders: the first in line may have some votes for each of them, and the
- * second one its slot before the first has settled on one. */
+/* Slots that are given back at the same time reach the nodes in different orders: the first in line may have some votes for each of them, of which it may
+ * not have heard yet, and the second one its slot before the first has settled on one. */
 static bool is_settling(const struct sim_world *world, const struct sim_worker *worker)
 {
     const struct rl_stand *stand = &worker->operation->stand;
+    uint32_t slots = world->plan.slots[worker->name];
+    uint32_t attempt = sim_attempt_of(world, rl_lock_owner(worker->operation->lock));
 
-    return world->plan.slots[worker->name] > 0 &&
-           (stand->only || rl_stand_nodes(stand, RL_STAND_HAS) != 0 || stand->attempts > 1);
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        for (uint32_t slot = 1; slot <= slots; slot++)
+            if (world->held_by[node][worker->name][slot] == attempt)
+                return true;
+    return slots > 0 && (stand->only || rl_stand_nodes(stand, RL_STAND_HAS) != 0 || stand->attempts > 1);
 }
 
 /* Rule: nobody who stands in line is passed by a caller that came clearly later. */
