@@ -15,12 +15,17 @@ rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state sta
 
 rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand)
 {
-    rl_node_set at = stand->raised;
+    rl_node_set at = 0;
 
     for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
             at |= rl_node_set_one(rl_node_set_first(left));
-    return at & rl_stand_nodes(stand, RL_STAND_HAS);
+    return at;
+}
+
+bool rl_stand_waits(const struct rl_stand *stand)
+{
+    return rl_time_before(stand->started, stand->config.give_up_at);
 }
 
 uint32_t rl_stand_quorum(const struct rl_stand *stand)

@@ -1,29 +1,11 @@
 /*
- * What a caller in line is told when it begins, all that it remembers, and what follows from that. stand.c has its waiting, split.c what it
+ * All that a caller in line remembers, and what follows from that. stand.c has its waiting, split.c what it
  * does when the lock is split; nothing else changes it.
  */
 #ifndef RL_CORE_STAND_STATE_H
 #define RL_CORE_STAND_STATE_H
 
-#include "base/prng.h"
-#include "core/backoff.h"
-#include "core/planted.h"
-#include "core/tally.h"
-
-struct rl_stand_config {
-    uint32_t node_count;
-    struct rl_span ttl;
-    uint32_t drift_ppm;
-    struct rl_span node_timeout; /* a node that has not answered by then is silent */
-    struct rl_span
-        first_wait;       /* added to it for the first question, while connections are still being made */
-    struct rl_time began; /* when the caller came; 0 with the start */
-    struct rl_time give_up_at;
-    struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
-    uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
-    bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
-    enum rl_planted planted; /* the simulator's */
-};
+#include "core/acquire_state.h"
 
 /* What it knows of one node in the present attempt. */
 enum rl_stand_state {
@@ -40,7 +22,7 @@ struct rl_stand_node {
     struct rl_time given;   /* HAS: the node gave it no earlier than that, by our clock, */
     struct rl_time ends;    /* and the key lives until then at least */
     struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
-    uint64_t fence;         /* HAS */
+    uint64_t fence;         /* HAS: its number there, which a raise lifts */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
     bool heard;             /* ASKED: it handed the lock over before it answered */
     bool yields;            /* it must not give the lock to this caller: another one has a quorum */
@@ -58,7 +40,7 @@ enum rl_stand_phase {
 };
 
 struct rl_stand {
-    struct rl_stand_config config;
+    struct rl_acquire_config config;
     struct rl_prng *prng; /* not owned */
     struct rl_backoff backoff;
     enum rl_stand_phase phase;
@@ -66,13 +48,13 @@ struct rl_stand {
     struct rl_stand_node nodes[RL_NODES_MAX];
     rl_node_set
         lined; /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
-    uint64_t ticket;   /* the highest that a node gave it */
-    bool settled;      /* all nodes are to go by it */
-    uint32_t question; /* number of the latest question; all with one owner count from `attempt` on */
-    uint32_t attempt;  /* number of the first question that was asked with the present owner */
-    uint32_t attempts; /* how many owners it has had */
-    bool handed;       /* in this attempt a node has handed it the lock; others are about to */
-    rl_node_set raising, raised;
+    uint64_t ticket;         /* the highest that a node gave it */
+    bool settled;            /* all nodes are to go by it */
+    uint32_t question;       /* number of the latest question; all with one owner count from `attempt` on */
+    uint32_t attempt;        /* number of the first question that was asked with the present owner */
+    uint32_t attempts;       /* how many owners it has had */
+    bool handed;             /* in this attempt a node has handed it the lock; others are about to */
+    rl_node_set raising;     /* nodes that are being asked to lift their number to the fence */
     uint64_t fence;          /* RAISING and won: the one to hand out */
     struct rl_time asked_by; /* nodes that have not answered by then are silent; NEVER nothing is under way */
     struct rl_time split_at; /* it has some nodes and nothing is under way: when to see who has the others */
@@ -90,6 +72,9 @@ rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state sta
 
 /* The nodes where the lock is its own and its number the fence. */
 rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand);
+
+/* Whether it is ready to wait. A caller that is not asks once, and no node has it in line. */
+bool rl_stand_waits(const struct rl_stand *stand);
 
 /* Of how many nodes it needs the lock. */
 uint32_t rl_stand_quorum(const struct rl_stand *stand);

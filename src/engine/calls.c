@@ -48,6 +48,8 @@ redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *sp
 static struct rl_acquire_config acquire_config(struct rl_engine *engine, const redlock_spec *spec,
                                                struct rl_time began, int64_t wait_ms, bool peek)
 {
+    int64_t came_us = rl_state_wall_us(engine) - rl_time_since(engine->now, began).us;
+
     return (struct rl_acquire_config){
         .node_count = engine->node_count,
         .ttl = rl_span_ms(spec->ttl_ms),
@@ -58,28 +60,7 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
         .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(began, rl_span_ms(wait_ms)),
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
-        .fenced = engine->config.guarded,
-        .peek =
-            !engine->config.guarded && (peek || wait_ms != 0), /* guarded nodes tell it with their denial */
-    };
-}
-
-/* A caller that waits at guarded nodes stands in their lines. */
-static struct rl_stand_config stand_config(struct rl_engine *engine, const redlock_spec *spec,
-                                           struct rl_time began, int64_t wait_ms)
-{
-    int64_t came_us = rl_state_wall_us(engine) - rl_time_since(engine->now, began).us;
-
-    return (struct rl_stand_config){
-        .node_count = engine->node_count,
-        .ttl = rl_span_ms(spec->ttl_ms),
-        .drift_ppm = engine->config.drift_ppm,
-        .node_timeout = engine->config.node_timeout,
-        .first_wait = rl_nodes_connecting(engine) ? engine->config.connect_timeout : rl_span_us(0),
-        .began = began,
-        .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(began, rl_span_ms(wait_ms)),
-        .retry_min = engine->config.retry_min,
-        .retry_max = engine->config.retry_max,
+        .peek = peek || wait_ms != 0,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
         .renews = spec->auto_extend != 0,
         .planted = engine->planted,
@@ -96,16 +77,12 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
         config.watch = true;
     else
         rl_queue_join(operation, wait_ms != 0, &config);
-    if (!operation->lock->kind->stands_in_line || wait_ms == 0) {
-        rl_acquisition_start(operation, &config);
-        return;
-    }
-    /* Behind others of this client it waits as any acquisition does; the first of them stands in line. */
-    operation->stand.config = stand_config(engine, spec, operation->started, wait_ms);
-    if (config.queued)
-        rl_acquisition_start(operation, &config);
+    /* At guarded nodes a caller that waits stands in line, and one that does not asks in the same way, once. Behind others of this client both
+     * kinds of nodes are waited for alike. */
+    if (operation->lock->kind->stands_in_line && !config.queued)
+        rl_standing_start(operation, &config);
     else
-        rl_standing_start(operation);
+        rl_acquisition_start(operation, &config);
 }
 
 /* With each node, so that the caller can tell it from other things that are invalid. */

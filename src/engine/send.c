@@ -67,7 +67,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)
         add_guard(&command, lock, node, pending);
-    if (standing != NULL) {
+    if (standing != NULL && rl_stand_waits(&standing->stand)) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
         standing->place.yields = standing->stand.nodes[node].yields;
         command.place = &standing->place;
@@ -260,6 +260,7 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 {
     struct rl_engine *engine = lock->engine;
     struct rl_session *session = &engine->sessions[node];
+    const struct rl_operation *standing = rl_operation_in_line(lock);
     struct rl_pending pending = {.subject = lock,
                                  .question = question,
                                  .kind = (uint8_t)kind,
@@ -280,7 +281,7 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;
-    if (kind == RL_COMMAND_ACQUIRE && rl_operation_in_line(lock) != NULL)
+    if (kind == RL_COMMAND_ACQUIRE && standing != NULL && rl_stand_waits(&standing->stand))
         rl_hearing_begin(engine, node);
     if (random != NULL)
         memcpy(pending.random, random, sizeof pending.random);

@@ -42,27 +42,6 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
     }
 }
 
-/* Where this acquisition's fence is known to be stored while the lock was held. */
-static rl_node_set nodes_at_fence(const struct rl_operation *operation)
-{
-    const struct rl_acquire *acquire = &operation->acquire;
-    rl_node_set at = 0;
-
-    if (operation->stands) {
-        const struct rl_stand *stand = &operation->stand;
-        rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
-
-        for (rl_node_set left = has; left != 0; left &= left - 1)
-            if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
-                at |= rl_node_set_one(rl_node_set_first(left));
-        return at | (stand->raised & has);
-    }
-    for (uint32_t node = 0; node < acquire->config.node_count; node++)
-        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
-            at |= rl_node_set_one(node);
-    return at | (acquire->raising & acquire->second.granted);
-}
-
 /* What holds whatever clocks do: no fence twice; whoever asks after one was handed out gets a higher one; and on every node
  * that counted for two locks, the one that was held there first has the lower fence. */
 static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
@@ -90,7 +69,7 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
     struct sim_grant mine = {.name = worker->name,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
-                             .nodes = nodes_at_fence(operation),
+                             .nodes = rl_stand_nodes_at_fence(&operation->stand),
                              .fence = worker->lock->fence,
                              .at_us = world->now_us};
 

@@ -115,9 +115,10 @@ static bool knows_to_be_near(const struct sim_worker *worker)
 /* Some histories take longer, or change the order, without a mistake: those in front were dropped or have left while others did not know yet
  * that it is their turn; then it is the question by which a place is kept that finds out. Twice in a run they are counted only, and
  * sim_slow_test.c says how seldom that may be. Where a bug is planted each of them counts against it. */
-static bool is_rare(const struct sim_world *world, uint64_t *count)
+static bool is_rare(struct sim_world *world, uint64_t *count)
 {
-    return ++*count <= RARE_MAX && world->plan.bug == SIM_BUG_NONE;
+    ++*count;
+    return ++world->rare <= RARE_MAX && world->plan.bug == SIM_BUG_NONE;
 }
 
 static void judge_time(struct sim_world *world, struct sim_worker *worker, int64_t took_us, int64_t usual_us,
@@ -246,7 +247,8 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
 
     if (worker->stage == SIM_ASKING && !worker->adopts && worker->operation != NULL)
         check_queued(world, client, worker);
-    if (worker->stage != SIM_ASKING || worker->adopts || !worker->operation->stands)
+    if (worker->stage != SIM_ASKING || worker->adopts || !worker->operation->stands ||
+        !rl_stand_waits(&worker->operation->stand))
         return;
     stand = &worker->operation->stand;
     if (worker->stands_us == 0)

@@ -467,7 +467,6 @@ void sim_worker_ended(struct sim_world *world, struct sim_worker *worker, struct
     struct rl_engine *engine = operation->lock->engine;
     bool acquired = operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK;
 
-    world->stats.raises += operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.raising != 0;
     if (sim_chance(world, 10))
         sim_judge_report(world, operation);
     sim_stands_ended(world, worker, operation);

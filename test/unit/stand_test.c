@@ -36,14 +36,14 @@ static void step(struct story *story, struct rl_event event)
 
 static void begin(struct story *story, uint32_t node_count)
 {
-    struct rl_stand_config config = {.node_count = node_count,
-                                     .ttl = rl_span_ms(TTL_MS),
-                                     .drift_ppm = DRIFT_PPM,
-                                     .node_timeout = rl_span_ms(TIMEOUT_MS),
-                                     .give_up_at = at(GIVE_UP_MS),
-                                     .retry_min = rl_span_ms(10),
-                                     .retry_max = rl_span_ms(100),
-                                     .ticket = TICKET};
+    struct rl_acquire_config config = {.node_count = node_count,
+                                       .ttl = rl_span_ms(TTL_MS),
+                                       .drift_ppm = DRIFT_PPM,
+                                       .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                       .give_up_at = at(GIVE_UP_MS),
+                                       .retry_min = rl_span_ms(10),
+                                       .retry_max = rl_span_ms(100),
+                                       .ticket = TICKET};
 
     story->prng = rl_prng_seed(7);
     rl_stand_init(&story->stand, &config, &story->prng);
@@ -655,14 +655,14 @@ static void a_hand_over_that_overtakes_the_answer_is_asked_for(void **state)
 
 static void a_short_wait_lasts_for_one_question(void **state)
 {
-    struct rl_stand_config config = {.node_count = 3,
-                                     .ttl = rl_span_ms(TTL_MS),
-                                     .drift_ppm = DRIFT_PPM,
-                                     .node_timeout = rl_span_ms(TIMEOUT_MS),
-                                     .give_up_at = at(1),
-                                     .retry_min = rl_span_ms(10),
-                                     .retry_max = rl_span_ms(100),
-                                     .ticket = TICKET};
+    struct rl_acquire_config config = {.node_count = 3,
+                                       .ttl = rl_span_ms(TTL_MS),
+                                       .drift_ppm = DRIFT_PPM,
+                                       .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                       .give_up_at = at(1),
+                                       .retry_min = rl_span_ms(10),
+                                       .retry_max = rl_span_ms(100),
+                                       .ticket = TICKET};
     struct story story = {.prng = rl_prng_seed(7)};
 
     (void)state;
