@@ -33,7 +33,7 @@ help:
 	@echo 'make deb-test              install, upgrade and remove them in a bare Debian 12 and 13; as root'
 	@echo 'make image                 an OCI image of the command, made and tried without a daemon, below build/image'
 	@echo 'make kubernetes-check      the manifests of contrib/kubernetes against the schemas, which it fetches'
-	@echo 'make builds                gcc, clang, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
+	@echo 'make builds                gcc, clang, -O3, musl, 32 bits, big-endian, cppcheck; ONLY="gcc s390x" for some of them'
 	@echo 'make coverage              how many lines of src the tests run, as a table; fails below 90 %'
 	@echo 'make format                lay out all C and C++ files by .clang-format'
 	@echo 'make bench                 speed as ratios to a bare epoll loop; about six minutes, QUICK=1 two; ONLY=contention,waiting for these tables alone'

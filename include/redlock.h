@@ -58,6 +58,8 @@ extern "C" {
 #define REDLOCK_TTL_MAX_MS 86400000 /* one day */
 #define REDLOCK_VALUE_MAX 4194304   /* bytes of a value that redlock_update() changes */
 #define REDLOCK_PARTIES_MAX 500     /* parties of a barrier */
+#define REDLOCK_NAMES_MAX 16        /* names of one lock: redlock_spec.name and those of also */
+#define REDLOCK_PERMITS_MAX 1000    /* redlock_spec.permits */
 #define REDLOCK_WAIT_FOREVER (-1)
 
 /* A connection to all nodes; shared by any number of threads. */
@@ -226,6 +228,9 @@ typedef struct redlock_report {
     char line[320]; /* the result in one readable line, without a newline */
     /* 1: an operator has broken the caller's lock (on_lost, extend, release, adopt), or the holder's (holder.broken says so, too). */
     uint32_t broken;
+    /* Of a lock with several names: which one was in the way, or was lost. 1 is redlock_spec.name, 2 the first of also, and so on; 0 none of
+     * them more than the others. */
+    uint32_t name_number;
 } redlock_report;
 
 #define REDLOCK_REPORT_INIT REDLOCK_INIT_(redlock_report)
@@ -310,8 +315,16 @@ typedef enum redlock_kind {
         1, /* the same in guarded mode; plain clients refuse it, for they could not keep the order */
     /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
      * REDLOCK_EXCLUSIVE. Only with REDLOCK_FORMAT_REDISSON in this version. */
-    REDLOCK_SHARED = 2
+    REDLOCK_SHARED = 2,
+    /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Not in this version. */
+    REDLOCK_SEMAPHORE = 3
 } redlock_kind;
+
+/* One more name of a lock. */
+typedef struct redlock_name {
+    const char *name; /* any bytes */
+    size_t length;    /* default strlen(name) */
+} redlock_name;
 
 /* The lock a caller wants. */
 typedef struct redlock_spec {
@@ -333,6 +346,17 @@ typedef struct redlock_spec {
      * secret, not interpreted; at most REDLOCK_TAG_MAX bytes; default none. */
     const void *tag;
     size_t tag_length;
+    /* REDLOCK_SEMAPHORE: how many slots the name has, 1 to REDLOCK_PERMITS_MAX; all callers have to agree. */
+    uint32_t permits;
+    /* 1: an owner that is inside already enters again, without asking the nodes: acquiring returns the handle that it has, for as many
+     * releases and frees as there were acquisitions. Owners are told apart by `identity`. Not in this version. */
+    uint32_t reentrant;
+    /* reentrant: equal numbers are one owner; default 0: the calling thread is one. Asynchronous calls need one. */
+    uint64_t identity;
+    /* Names that are locked together with `name`: all of them or none, lost together. At most REDLOCK_NAMES_MAX - 1, none of them twice; in any
+     * order. Default none. Not in this version. */
+    const redlock_name *also;
+    uint32_t also_count;
 } redlock_spec;
 
 #define REDLOCK_SPEC_INIT REDLOCK_INIT_(redlock_spec)
@@ -407,6 +431,12 @@ REDLOCK_API redlock_result redlock_release_owner(redlock_client *client, const c
                                                  const char *owner, size_t owner_length,
                                                  redlock_report *report);
 
+/* The same for a lock that more than a name says which it is: its kind, permits and also, as in the spec that it was acquired with. Nothing
+ * else of the spec matters. */
+REDLOCK_API redlock_result redlock_release_spec(redlock_client *client, const redlock_spec *spec,
+                                                const char *owner, size_t owner_length,
+                                                redlock_report *report);
+
 /* Frees the handle; cannot fail and does not talk to the nodes. A lock that is still held stops being renewed and
  * stays at the nodes until its TTL ends (which is how a lock is handed to redlock_adopt). NULL is fine. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
@@ -422,6 +452,18 @@ REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
  * knows the owner value can release the lock. */
 REDLOCK_API const char *redlock_lock_name(const redlock_lock *lock, size_t *length);
 REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock, size_t *length);
+
+/* How many names it has: 1, and those of redlock_spec.also. Each of them, from 0 as they were given, with a fence of its own; NULL, 0: there is no
+ * such name. */
+REDLOCK_API uint32_t redlock_lock_name_count(const redlock_lock *lock);
+REDLOCK_API const char *redlock_lock_name_at(const redlock_lock *lock, uint32_t number, size_t *length);
+REDLOCK_API uint64_t redlock_lock_fence_at(const redlock_lock *lock, uint32_t number);
+
+/* How often its owner is inside: 1 while it is held, more when it was entered again (redlock_spec.reentrant), 0 when it is not held. */
+REDLOCK_API uint32_t redlock_lock_entries(const redlock_lock *lock);
+
+/* Which slot of a semaphore it is, from 0; -1: it is no semaphore. No two holders have the same one at a time. */
+REDLOCK_API int32_t redlock_lock_slot(const redlock_lock *lock);
 
 /* The operator's word that no lock can be held anywhere (a new fleet): admits all nodes to vote at once instead of after
  * a quarantine. If that is wrong, two clients can hold one lock. REDLOCK_OK: a quorum is eligible. REDLOCK_BUSY: a lock was seen
@@ -659,6 +701,9 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_adopt_async(redlock_client
                                                                   redlock_request *request);
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_release_owner_async(
     redlock_client *client, const char *name, size_t name_length, const char *owner, size_t owner_length,
+    redlock_done_fn done, void *context, redlock_request *request);
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_release_spec_async(
+    redlock_client *client, const redlock_spec *spec, const char *owner, size_t owner_length,
     redlock_done_fn done, void *context, redlock_request *request);
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_inspect_async(redlock_client *client, const char *name,
                                                                     size_t name_length, redlock_done_fn done,

@@ -80,7 +80,12 @@ enum class result : int {
 };
 
 /* Which waiter comes next. A kind of redlock.h that has no name here: static_cast<kind>(REDLOCK_...). */
-enum class kind : int { exclusive = REDLOCK_EXCLUSIVE, fair = REDLOCK_FAIR, shared = REDLOCK_SHARED };
+enum class kind : int {
+    exclusive = REDLOCK_EXCLUSIVE,
+    fair = REDLOCK_FAIR,
+    shared = REDLOCK_SHARED,
+    semaphore = REDLOCK_SEMAPHORE
+};
 
 enum class mode : int { guarded = REDLOCK_GUARDED, plain = REDLOCK_PLAIN };
 enum class format : int { common = REDLOCK_FORMAT_COMMON, redisson = REDLOCK_FORMAT_REDISSON };

@@ -33,7 +33,7 @@ class Report(Structure):
         ("rounds", c_uint32), ("granted", c_uint32), ("held", c_uint32), ("free", c_uint32), ("not_held", c_uint32),
         ("eligible", c_uint32), ("waiting", c_uint32), ("waiter_count", c_uint32), ("waited_ms", c_int64),
         ("validity_ms", c_int64), ("fence", c_uint64), ("holder_ttl_left_ms", c_int64), ("holder", Holder),
-        ("line", c_char * 320), ("broken", c_uint32),
+        ("line", c_char * 320), ("broken", c_uint32), ("name_number", c_uint32),
     ]
 
 
@@ -68,12 +68,17 @@ UPDATE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(c_void_p), POINT
 WAITING = CFUNCTYPE(c_int, c_void_p, c_uint32)
 
 
+class Name(Structure):
+    _fields_ = [("name", c_char_p), ("length", c_size_t)]
+
+
 class Spec(Structure):
     _fields_ = [
         ("size", c_size_t), ("kind", c_int), ("name", c_char_p), ("name_length", c_size_t), ("ttl_ms", c_uint32),
         ("auto_extend", c_uint32), ("renew_ms", c_uint32), ("max_extensions", c_uint32), ("max_hold_ms", c_int64),
         ("unbound", c_uint32), ("why", c_char_p), ("on_lost", LOCK_EVENT), ("on_renewed", LOCK_EVENT), ("context", c_void_p),
-        ("tag", c_char_p), ("tag_length", c_size_t),
+        ("tag", c_char_p), ("tag_length", c_size_t), ("permits", c_uint32), ("reentrant", c_uint32), ("identity", c_uint64),
+        ("also", POINTER(Name)), ("also_count", c_uint32),
     ]
 
 

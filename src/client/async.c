@@ -137,6 +137,18 @@ redlock_result redlock_release_owner_async(redlock_client *client, const char *n
     return know_later(client, &call, NULL, done, context, request);
 }
 
+redlock_result redlock_release_spec_async(redlock_client *client, const redlock_spec *spec, const char *owner,
+                                          size_t owner_length, redlock_done_fn done, void *context,
+                                          redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec copy, which;
+    struct rl_known_call call = {RL_OPERATION_RELEASE, rl_spec_which(rl_spec_accept(spec, &copy), &which),
+                                 owner, owner_length};
+
+    return know_later(client, &call, NULL, done, context, request);
+}
+
 /* What an inspection finds is kept until its callback has run. */
 static redlock_result survey_later(redlock_client *client, const struct rl_survey_call *call,
                                    redlock_done_fn done, void *context, redlock_request *request)

@@ -1,14 +1,11 @@
 /*
- * redlock_barrier(): waits until K parties have come. It tells all nodes again and again that it is there, which renews its lease, and opens the barrier
- * when enough are; what may be decided by what they answer, and why nobody goes on early, is in core/gathering.h.
+ * redlock_barrier(): waits until K parties have come. It tells all nodes again and again that it is there (attendant.c), which renews its lease, and
+ * opens the barrier when enough are; what may be decided by what they answer, and why nobody goes on early, is in core/gathering.h.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "client/ask_all.h"
-#include "core/gathering.h"
+#include "client/attendant.h"
 #include "core/tally.h"
 #include "engine/report.h"
 #include "engine/sized.h"
@@ -24,202 +21,17 @@ static const struct rl_ask_kind barriers = {"barrier:",
                                             "+eval +time +hget +hset +hdel +hgetall +pttl +pexpire"};
 
 struct barrier {
-    struct rl_ask_all ask;
+    struct rl_attendant attendant;
     redlock_barrier_spec spec;
-    char id[RL_PARTY_ID + 1];
-    int64_t came_ms; /* by the wall clock: who came first goes first, more or less */
     char lock_name[REDLOCK_NAME_MAX + 16];
     size_t lock_name_length;
-    struct rl_attendance own;
-    rl_node_set heard;      /* nodes that answered the last look */
-    rl_node_set not_let_in; /* of these: where others wait for another number of parties, */
-    uint32_t others_want;   /* this one */
-    uint32_t counts[RL_NODES_MAX];
     struct rl_time put_in;   /* when it was first seen in an opening that has no quorum yet */
     bool leaving;            /* it has begun to leave, so as to come again */
     redlock_result obstacle; /* why it could not be opened when all were there; REDLOCK_OK nothing is known */
     char obstacle_line[320];
-    struct rl_gathering gathering;
-    const char *chosen[RL_PARTIES_MAX];
 };
 
-/* ---- looking ---- */
-
-static uint64_t read_number(const struct rl_resp *item)
-{
-    char text[24];
-
-    if (item->type != RL_RESP_STRING || item->text_length >= sizeof text)
-        return 0;
-    memcpy(text, item->text, item->text_length);
-    text[item->text_length] = '\0';
-    return strtoull(text, NULL, 10);
-}
-
-/* What it is part of at a node is known once and for all. */
-static void note_opening(struct barrier *barrier, uint32_t node, const struct rl_resp *item)
-{
-    uint64_t opening = read_number(item);
-
-    barrier->own.at[node] = RL_AT_THERE;
-    if (opening != 0)
-        barrier->own.opening[node] = opening;
-}
-
-static void hear_names(struct barrier *barrier, uint32_t node, size_t offset)
-{
-    struct rl_resp id;
-
-    while (rl_talk_item(&barrier->ask.talk->nodes[node], &offset, &id))
-        if (id.type == RL_RESP_STRING && id.text_length == RL_PARTY_ID)
-            rl_gathering_add(&barrier->gathering, node, id.text);
-}
-
-static void hear(struct barrier *barrier, uint32_t node)
-{
-    const struct rl_talk_node *one = &barrier->ask.talk->nodes[node];
-    struct rl_resp item, status, opening, waiting;
-    size_t offset = 0;
-
-    bool refused = rl_talk_answered(one) && !rl_ask_all_read(&barrier->ask, node, &offset, &item);
-    if (one->sent && barrier->own.at[node] == RL_AT_NEVER && !refused)
-        barrier->own.at[node] =
-            RL_AT_MAYBE; /* unless it says more; a script that fails writes nothing down */
-    if (refused || !rl_talk_answered(one) || item.type != RL_RESP_ARRAY ||
-        !rl_talk_item(one, &offset, &status) || status.type != RL_RESP_INTEGER)
-        return;
-    if (status.integer == 0) {
-        barrier->own.at[node] = RL_AT_GONE;
-    } else if (status.integer == -1 && rl_talk_item(one, &offset, &waiting)) {
-        barrier->own.at[node] = RL_AT_NEVER;
-        barrier->not_let_in |= rl_node_set_one(node);
-        barrier->others_want = (uint32_t)waiting.integer;
-    } else if (status.integer == 1 && rl_talk_item(one, &offset, &opening) &&
-               rl_talk_item(one, &offset, &waiting) && waiting.type == RL_RESP_INTEGER) {
-        note_opening(barrier, node, &opening);
-        barrier->counts[node] = (uint32_t)waiting.integer;
-        hear_names(barrier, node, offset);
-    } else {
-        return;
-    }
-    barrier->heard |= rl_node_set_one(node);
-}
-
-static bool draw(const struct barrier *barrier, uint8_t *random, size_t length)
-{
-    redlock_client *client = barrier->ask.client;
-
-    pthread_mutex_lock(&client->mutex);
-    bool drawn = rl_state_random(&client->engine, random, length);
-    pthread_mutex_unlock(&client->mutex);
-    return drawn;
-}
-
-/* Comes as somebody whom no node has seen. */
-static bool make_id(struct barrier *barrier)
-{
-    uint8_t random[6];
-    const int clock_digits = RL_PARTY_ID - 2 * (int)sizeof random;
-
-    if (!draw(barrier, random, sizeof random))
-        return false;
-    snprintf(barrier->id, sizeof barrier->id, "%0*llx", clock_digits,
-             (unsigned long long)barrier->came_ms & 0xffffffffffffull);
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(barrier->id + clock_digits + 2 * i, 3, "%02x", random[i]);
-    barrier->own = (struct rl_attendance){.node_count = barrier->ask.talk->node_count};
-    barrier->leaving = false;
-    barrier->put_in = (struct rl_time){0};
-    return true;
-}
-
-/* Arrives, or stays, and learns how many wait; who they are, if names are wanted. */
-static void look(struct barrier *barrier, uint32_t names)
-{
-    char lease[16], parties[16], most[16];
-    struct rl_argument arguments[] = {
-        {barrier->id, RL_PARTY_ID}, {lease, 0}, {parties, 0}, {NULL, 1}, {most, 0}};
-
-    arguments[1].length = (size_t)snprintf(lease, sizeof lease, "%u", barrier->spec.lease_ms);
-    arguments[2].length = (size_t)snprintf(parties, sizeof parties, "%u", barrier->spec.parties);
-    arguments[4].length = (size_t)snprintf(most, sizeof most, "%u", names);
-    barrier->heard = barrier->not_let_in = 0;
-    barrier->gathering.node_count = barrier->ask.talk->node_count;
-    barrier->gathering.count = 0;
-    rl_talk_begin(barrier->ask.talk);
-    for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++) {
-        arguments[3].bytes = barrier->own.at[i] == RL_AT_NEVER ? "1" : "0";
-        rl_ask_all_write(&barrier->ask, i, &rl_script_barrier_arrive, arguments, 5);
-    }
-    rl_talk_exchange(barrier->ask.talk);
-    for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++)
-        hear(barrier, i);
-}
-
-static uint32_t count_waiting(const struct barrier *barrier)
-{
-    return rl_gathering_waiting(barrier->counts, barrier->heard, barrier->ask.talk->node_count);
-}
-
-/* ---- leaving ---- */
-
-/* Leaves where no opening counts on it; everywhere, when it has gone through. */
-static void leave(struct barrier *barrier, bool through)
-{
-    struct rl_argument arguments[] = {{barrier->id, RL_PARTY_ID}, {through ? "1" : "0", 1}};
-    struct rl_resp item;
-
-    rl_talk_begin(barrier->ask.talk);
-    for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++)
-        if (barrier->own.at[i] == RL_AT_THERE || barrier->own.at[i] == RL_AT_MAYBE)
-            rl_ask_all_write(&barrier->ask, i, &rl_script_barrier_leave, arguments, 2);
-    rl_talk_exchange(barrier->ask.talk);
-    for (uint32_t i = 0; i < barrier->ask.talk->node_count; i++) {
-        size_t offset = 0;
-
-        if (!rl_ask_all_read(&barrier->ask, i, &offset, &item) || item.type != RL_RESP_STRING)
-            continue;
-        if (item.text_length == 1 && item.text[0] == '-')
-            barrier->own.at[i] = RL_AT_GONE;
-        else if (item.text_length == 1 && item.text[0] == '0')
-            barrier->own.at[i] = RL_AT_LEFT;
-        else
-            note_opening(barrier, i, &item);
-    }
-}
-
 /* ---- opening ---- */
-
-static void write_opening(struct barrier *barrier, uint32_t node, const char *opening)
-{
-    struct rl_argument arguments[2 + RL_PARTIES_MAX];
-    char kept[16];
-
-    snprintf(kept, sizeof kept, "%llu", 2ull * barrier->spec.lease_ms);
-    arguments[0] = rl_argument_text(opening);
-    arguments[1] = rl_argument_text(kept);
-    for (uint32_t i = 0; i < barrier->spec.parties; i++)
-        arguments[2 + i] = (struct rl_argument){barrier->chosen[i], RL_PARTY_ID};
-    rl_ask_all_write(&barrier->ask, node, &rl_script_barrier_open, arguments, 2 + barrier->spec.parties);
-}
-
-/* With the lock held, so that not all of them do it at once. */
-static void open_as_holder(struct barrier *barrier)
-{
-    uint64_t number = 0;
-    char opening[24];
-
-    look(barrier, RL_GATHERING_MAX);
-    if (rl_attendance_through(&barrier->own) ||
-        !rl_gathering_choose(&barrier->gathering, barrier->spec.parties, barrier->chosen) ||
-        !draw(barrier, (uint8_t *)&number, sizeof number))
-        return;
-    snprintf(opening, sizeof opening, "%llu", (unsigned long long)number | 1);
-    rl_talk_begin(barrier->ask.talk);
-    for (rl_node_set heard = barrier->heard; heard != 0; heard &= heard - 1)
-        write_opening(barrier, rl_node_set_first(heard), opening);
-    rl_talk_exchange(barrier->ask.talk);
-}
 
 /* Somebody else may be about to; then the next look tells. */
 static void try_to_open(struct barrier *barrier)
@@ -231,12 +43,12 @@ static void try_to_open(struct barrier *barrier)
     spec.name = barrier->lock_name;
     spec.name_length = barrier->lock_name_length;
     spec.why = "opens the barrier";
-    redlock_result result = redlock_try_acquire(barrier->ask.client, &spec, &lock, &report);
+    redlock_result result = redlock_try_acquire(barrier->attendant.ask.client, &spec, &lock, &report);
     barrier->obstacle = result == REDLOCK_BUSY ? REDLOCK_OK : result;
     rl_text_copy(barrier->obstacle_line, sizeof barrier->obstacle_line, report.line);
     if (result != REDLOCK_OK)
         return;
-    open_as_holder(barrier);
+    rl_attendant_open(&barrier->attendant);
     redlock_release(lock, NULL);
     redlock_lock_free(lock);
 }
@@ -246,13 +58,13 @@ static void try_to_open(struct barrier *barrier)
 /* Why it is not known, in the report. */
 static redlock_result remain_unknown(const struct barrier *barrier)
 {
-    uint32_t left = rl_attendance_count(&barrier->own, RL_AT_LEFT);
+    uint32_t left = rl_attendance_count(&barrier->attendant.own, RL_AT_LEFT);
 
-    if (!rl_attendance_lost(&barrier->own))
-        return rl_ask_all_result(&barrier->ask, left,
+    if (!rl_attendance_lost(&barrier->attendant.own))
+        return rl_ask_all_result(&barrier->attendant.ask, left,
                                  "were left, and it is not known whether the barrier counts on this party");
     rl_report_error(
-        barrier->ask.report, REDLOCK_LOST,
+        barrier->attendant.ask.report, REDLOCK_LOST,
         "nodes have lost this party (it was stopped or cut off for longer than its lease, or they were "
         "emptied); the others may have gone on and counted it");
     return REDLOCK_LOST;
@@ -261,40 +73,47 @@ static redlock_result remain_unknown(const struct barrier *barrier)
 /* The caller wants no more, or cannot have it: it is certain afterwards whether it went through, or said that it is not. */
 static redlock_result give_up(struct barrier *barrier, redlock_result why)
 {
-    leave(barrier, false);
-    if (rl_attendance_through(&barrier->own)) {
-        leave(barrier, true);
+    rl_attendant_leave(&barrier->attendant, false);
+    if (rl_attendance_through(&barrier->attendant.own)) {
+        rl_attendant_leave(&barrier->attendant, true);
         return REDLOCK_OK;
     }
-    return rl_attendance_out(&barrier->own) ? why : remain_unknown(barrier);
+    return rl_attendance_out(&barrier->attendant.own) ? why : remain_unknown(barrier);
 }
 
 /* A node has lost it, or an opening stays without a quorum: it leaves, and comes again under a fresh id once that is safe. */
 static bool must_come_again(struct barrier *barrier)
 {
-    struct rl_time now = rl_talk_now(barrier->ask.talk);
+    struct rl_time now = rl_talk_now(barrier->attendant.ask.talk);
     bool is_put_in = false;
 
-    for (uint32_t i = 0; i < barrier->own.node_count; i++)
-        is_put_in = is_put_in || barrier->own.opening[i] != 0;
+    for (uint32_t i = 0; i < barrier->attendant.own.node_count; i++)
+        is_put_in = is_put_in || barrier->attendant.own.opening[i] != 0;
     if (is_put_in && barrier->put_in.us == 0)
         barrier->put_in = now;
-    return barrier->leaving || rl_attendance_count(&barrier->own, RL_AT_GONE) > 0 ||
+    return barrier->leaving || rl_attendance_count(&barrier->attendant.own, RL_AT_GONE) > 0 ||
            (is_put_in && rl_time_since(now, barrier->put_in).us > SETTLE_MS * 1000);
+}
+
+static bool begin_fresh(struct barrier *barrier)
+{
+    barrier->leaving = false;
+    barrier->put_in = (struct rl_time){0};
+    return rl_attendant_draw_id(&barrier->attendant);
 }
 
 /* REDLOCK_BUSY: it is not through. */
 static redlock_result come_again(struct barrier *barrier)
 {
     barrier->leaving = true;
-    leave(barrier, false);
-    if (rl_attendance_through(&barrier->own)) {
-        leave(barrier, true);
+    rl_attendant_leave(&barrier->attendant, false);
+    if (rl_attendance_through(&barrier->attendant.own)) {
+        rl_attendant_leave(&barrier->attendant, true);
         return REDLOCK_OK;
     }
-    if (rl_attendance_lost(&barrier->own))
+    if (rl_attendance_lost(&barrier->attendant.own))
         return remain_unknown(barrier);
-    if (rl_attendance_out(&barrier->own) && !make_id(barrier))
+    if (rl_attendance_out(&barrier->attendant.own) && !begin_fresh(barrier))
         return REDLOCK_SYSTEM;
     return REDLOCK_BUSY;
 }
@@ -304,29 +123,31 @@ static redlock_result come_again(struct barrier *barrier)
 static redlock_result refuse_number(const struct barrier *barrier)
 {
     rl_report_error(
-        barrier->ask.report, REDLOCK_INVALID,
+        barrier->attendant.ask.report, REDLOCK_INVALID,
         "this party waits for %u parties, and others wait for %u at this barrier; the number must be the same for all",
-        barrier->spec.parties, barrier->others_want);
+        barrier->spec.parties, barrier->attendant.others_want);
     return REDLOCK_INVALID;
 }
 
 /* What will not change by waiting: REDLOCK_OK nothing. In the report. */
 static redlock_result find_refusal(const struct barrier *barrier)
 {
-    uint32_t count = barrier->ask.talk->node_count, refusals = 0;
+    uint32_t count = barrier->attendant.ask.talk->node_count, refusals = 0;
 
-    if (barrier->not_let_in != 0 && rl_attendance_count(&barrier->own, RL_AT_THERE) < rl_quorum(count))
+    if (barrier->attendant.not_let_in != 0 &&
+        rl_attendance_count(&barrier->attendant.own, RL_AT_THERE) < rl_quorum(count))
         return refuse_number(barrier);
     for (uint32_t i = 0; i < count; i++) {
-        const struct rl_talk_node *node = &barrier->ask.talk->nodes[i];
+        const struct rl_talk_node *node = &barrier->attendant.ask.talk->nodes[i];
 
         refusals += node->failed && (rl_cause_forbids(node->cause) || node->cause == RL_CAUSE_FOREIGN_TYPE);
     }
     if (count - refusals < rl_quorum(count))
-        return rl_ask_all_result(&barrier->ask, rl_node_set_count(barrier->heard), "have answered");
+        return rl_ask_all_result(&barrier->attendant.ask, rl_node_set_count(barrier->attendant.heard),
+                                 "have answered");
     if (barrier->obstacle != REDLOCK_FORBIDDEN && barrier->obstacle != REDLOCK_INVALID)
         return REDLOCK_OK;
-    rl_report_error(barrier->ask.report, barrier->obstacle, "the lock that opens it: %s",
+    rl_report_error(barrier->attendant.ask.report, barrier->obstacle, "the lock that opens it: %s",
                     barrier->obstacle_line);
     return barrier->obstacle;
 }
@@ -334,17 +155,18 @@ static redlock_result find_refusal(const struct barrier *barrier)
 /* Time is over. */
 static redlock_result find_reason(const struct barrier *barrier)
 {
-    uint32_t heard = rl_node_set_count(barrier->heard), waiting = count_waiting(barrier);
+    uint32_t heard = rl_node_set_count(barrier->attendant.heard),
+             waiting = rl_attendant_waiting(&barrier->attendant);
 
-    if (heard < rl_quorum(barrier->ask.talk->node_count))
-        return rl_ask_all_result(&barrier->ask, heard, "have answered");
+    if (heard < rl_quorum(barrier->attendant.ask.talk->node_count))
+        return rl_ask_all_result(&barrier->attendant.ask, heard, "have answered");
     if (waiting >= barrier->spec.parties && barrier->obstacle != REDLOCK_OK) {
-        rl_report_error(barrier->ask.report, barrier->obstacle,
+        rl_report_error(barrier->attendant.ask.report, barrier->obstacle,
                         "all have come, but the lock that opens it was not to be had: %s",
                         barrier->obstacle_line);
         return barrier->obstacle;
     }
-    rl_report_error(barrier->ask.report, REDLOCK_TIMEOUT, "%u of %u parties have come", waiting,
+    rl_report_error(barrier->attendant.ask.report, REDLOCK_TIMEOUT, "%u of %u parties have come", waiting,
                     barrier->spec.parties);
     return REDLOCK_TIMEOUT;
 }
@@ -356,16 +178,16 @@ static redlock_result look_and_open(struct barrier *barrier)
 
     if (barrier->leaving)
         return come_again(barrier);
-    look(barrier, 0);
+    rl_attendant_look(&barrier->attendant, 0);
     result = find_refusal(barrier);
-    if (result == REDLOCK_OK && count_waiting(barrier) >= barrier->spec.parties &&
-        !rl_attendance_through(&barrier->own)) {
+    if (result == REDLOCK_OK && rl_attendant_waiting(&barrier->attendant) >= barrier->spec.parties &&
+        !rl_attendance_through(&barrier->attendant.own)) {
         try_to_open(barrier);
-        look(barrier, 0);
+        rl_attendant_look(&barrier->attendant, 0);
         result = find_refusal(barrier);
     }
-    if (rl_attendance_through(&barrier->own)) {
-        leave(barrier, true);
+    if (rl_attendance_through(&barrier->attendant.own)) {
+        rl_attendant_leave(&barrier->attendant, true);
         return REDLOCK_OK;
     }
     if (result != REDLOCK_OK)
@@ -375,14 +197,14 @@ static redlock_result look_and_open(struct barrier *barrier)
 
 static redlock_result cancel(struct barrier *barrier)
 {
-    rl_report_error(barrier->ask.report, REDLOCK_CANCELED, "%u of %u parties have come",
-                    count_waiting(barrier), barrier->spec.parties);
+    rl_report_error(barrier->attendant.ask.report, REDLOCK_CANCELED, "%u of %u parties have come",
+                    rl_attendant_waiting(&barrier->attendant), barrier->spec.parties);
     return give_up(barrier, REDLOCK_CANCELED);
 }
 
 static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
 {
-    struct rl_talk *talk = barrier->ask.talk;
+    struct rl_talk *talk = barrier->attendant.ask.talk;
     struct rl_time end = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(rl_talk_now(talk), rl_span_ms(wait_ms));
     int64_t rest_ms = LOOK_FIRST_MS;
 
@@ -392,7 +214,7 @@ static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
         if (result != REDLOCK_BUSY)
             return result;
         if (barrier->spec.waiting != NULL &&
-            barrier->spec.waiting(barrier->spec.context, count_waiting(barrier)) != 0)
+            barrier->spec.waiting(barrier->spec.context, rl_attendant_waiting(&barrier->attendant)) != 0)
             return cancel(barrier);
         if (!rl_time_before(rl_talk_now(talk), end))
             return give_up(barrier, find_reason(barrier));
@@ -406,7 +228,7 @@ static redlock_result wait_for_others(struct barrier *barrier, int64_t wait_ms)
 
 static redlock_result say(const struct barrier *barrier, redlock_result result)
 {
-    redlock_report *report = barrier->ask.report;
+    redlock_report *report = barrier->attendant.ask.report;
 
     if (result == REDLOCK_OK)
         rl_report_error(report, result, "%u parties have come", barrier->spec.parties);
@@ -414,9 +236,9 @@ static redlock_result say(const struct barrier *barrier, redlock_result result)
         rl_report_error(report, result, "the system has no randomness to give");
     if (report == NULL)
         return result;
-    report->node_count = barrier->ask.talk->node_count;
+    report->node_count = barrier->attendant.ask.talk->node_count;
     report->quorum = rl_quorum(report->node_count);
-    report->waiting = count_waiting(barrier);
+    report->waiting = rl_attendant_waiting(&barrier->attendant);
     return result;
 }
 
@@ -446,17 +268,19 @@ static void make_lock_name(struct barrier *barrier)
 
 static redlock_result take_part(struct barrier *barrier, int64_t wait_ms)
 {
-    const struct rl_host *host = &barrier->ask.client->engine.host;
+    const struct rl_host *host = &barrier->attendant.ask.client->engine.host;
 
-    if (barrier->ask.client->engine.config.key_prefix_length + barrier->spec.name_length + 8 >
+    if (barrier->attendant.ask.client->engine.config.key_prefix_length + barrier->spec.name_length + 8 >
         REDLOCK_NAME_MAX) {
-        rl_report_error(barrier->ask.report, REDLOCK_INVALID,
+        rl_report_error(barrier->attendant.ask.report, REDLOCK_INVALID,
                         "name is too long: prefix and name together may have 1016 bytes");
         return REDLOCK_INVALID;
     }
     make_lock_name(barrier);
-    barrier->came_ms = host->wall_us(host->context) / 1000;
-    return say(barrier, make_id(barrier) ? wait_for_others(barrier, wait_ms) : REDLOCK_SYSTEM);
+    barrier->attendant.parties = barrier->spec.parties;
+    barrier->attendant.lease_ms = barrier->spec.lease_ms;
+    barrier->attendant.came_ms = host->wall_us(host->context) / 1000;
+    return say(barrier, begin_fresh(barrier) ? wait_for_others(barrier, wait_ms) : REDLOCK_SYSTEM);
 }
 
 static redlock_result call(redlock_client *client, const redlock_barrier_spec *spec, int64_t wait_ms,
@@ -478,11 +302,12 @@ static redlock_result call(redlock_client *client, const redlock_barrier_spec *s
         return result;
     }
     memset(barrier, 0, sizeof *barrier);
-    result = rl_ask_all_open(&barrier->ask, client, barriers, spec->name, spec->name_length, report);
+    result =
+        rl_ask_all_open(&barrier->attendant.ask, client, barriers, spec->name, spec->name_length, report);
     if (result == REDLOCK_OK) {
         barrier->spec = *spec;
         result = take_part(barrier, wait_ms);
-        rl_ask_all_close(&barrier->ask);
+        rl_ask_all_close(&barrier->attendant.ask);
     }
     allocator.release(allocator.context, barrier, sizeof *barrier);
     return result;

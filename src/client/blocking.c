@@ -195,6 +195,20 @@ redlock_result redlock_release_owner(redlock_client *client, const char *name, s
     return rl_report_return(&frame, call_known(client, &call, NULL, frame.report));
 }
 
+redlock_result redlock_release_spec(redlock_client *client, const redlock_spec *spec, const char *owner,
+                                    size_t owner_length, redlock_report *report)
+{
+    RL_NO_CANCELLATION;
+    redlock_spec copy, which;
+    struct rl_known_call call = {RL_OPERATION_RELEASE, NULL, owner, owner_length};
+    struct rl_report_frame frame;
+
+    if (!rl_report_accept(&frame, report))
+        return REDLOCK_INVALID;
+    call.spec = rl_spec_which(rl_spec_accept(spec, &copy), &which);
+    return rl_report_return(&frame, call_known(client, &call, NULL, frame.report));
+}
+
 /* ---- surveys ---- */
 
 static redlock_result survey(redlock_client *client, const struct rl_survey_call *call,

@@ -45,6 +45,32 @@ const char *redlock_lock_owner(const redlock_lock *lock, size_t *length)
     return lock != NULL ? rl_lock_owner(lock) : NULL;
 }
 
+uint32_t redlock_lock_name_count(const redlock_lock *lock)
+{
+    return lock != NULL ? 1 : 0;
+}
+
+const char *redlock_lock_name_at(const redlock_lock *lock, uint32_t number, size_t *length)
+{
+    return redlock_lock_name(number == 0 ? lock : NULL, length);
+}
+
+uint64_t redlock_lock_fence_at(const redlock_lock *lock, uint32_t number)
+{
+    return redlock_lock_fence(number == 0 ? lock : NULL);
+}
+
+uint32_t redlock_lock_entries(const redlock_lock *lock)
+{
+    return redlock_lock_validity_ms(lock) > 0 ? 1 : 0;
+}
+
+int32_t redlock_lock_slot(const redlock_lock *lock)
+{
+    (void)lock; /* no kind of lock has slots yet */
+    return -1;
+}
+
 /* After this no callback of it runs: waits for one that does, unless it is the one calling. */
 static void end_callbacks(redlock_lock *lock)
 {

@@ -5,21 +5,14 @@
 
 #include <string.h>
 
-#include "core/tally.h"
 #include "engine/finds.h"
 #include "engine/guard.h"
 #include "engine/looks.h"
-#include "engine/record.h"
 #include "engine/report.h"
 #include "engine/walk.h"
 #include "engine/watching.h"
 
-enum {
-    EVERY_ALONE_MS = 250,
-    EVERY_WALK_MS = 1000,
-    NOTIFIED_EVERY_MS = 2000, /* safety net where nodes notify */
-    HURRY_MAX_MS = 64
-};
+enum { EVERY_ALONE_MS = 250, EVERY_WALK_MS = 1000 };
 
 /* ---- making one ---- */
 
@@ -87,49 +80,6 @@ void rl_listing_free(struct rl_operation *operation)
 
 /* ---- the end, for good or for now ---- */
 
-/* Whether the node cannot be asked now, for a reason that is to be told when that was one node too few. */
-static bool is_out_of_reach(const struct rl_engine *engine, uint32_t node)
-{
-    const struct rl_session *session = &engine->sessions[node];
-
-    return session->state != RL_SESSION_READY || session->ineligible == RL_CAUSE_DUPLICATE ||
-           rl_session_silent(session, engine->now);
-}
-
-/* For the report: which nodes were gone through, and why others were not; those that there was no need to ask are left out. */
-static void record_walk(struct rl_listing *listing)
-{
-    struct rl_operation *operation = listing->operation;
-    struct rl_engine *engine = rl_listing_engine(listing);
-
-    for (uint32_t node = 0; node < engine->node_count && !listing->alone; node++) {
-        struct rl_node_record *record = &operation->record.nodes[node];
-
-        if (rl_node_set_has(listing->walked, node)) {
-            record->answer = (struct rl_answer){.verdict = RL_GRANTED, .ttl_left_ms = -2};
-            record->detail[0] = '\0';
-        } else if (engine->sessions[node].state != RL_SESSION_READY ||
-                   (listing->failed && listing->tries[node] == 0 && is_out_of_reach(engine, node))) {
-            rl_record_refusal(operation->lock, node);
-        }
-    }
-}
-
-/* By the rule of every other question: credentials and rights, a server that is named twice, or too few that answer. */
-static redlock_result why_failed(struct rl_listing *listing)
-{
-    uint32_t node_count = rl_listing_engine(listing)->node_count;
-    struct rl_tally tally = rl_tally_start(node_count);
-    enum rl_outcome reason;
-
-    record_walk(listing);
-    for (uint32_t node = 0; node < node_count; node++)
-        rl_tally_add(&tally, node, &listing->operation->record.nodes[node].answer);
-    reason = rl_tally_reason(&tally);
-    return reason == RL_OUTCOME_FORBIDDEN || reason == RL_OUTCOME_INVALID ? (redlock_result)reason
-                                                                          : REDLOCK_NO_QUORUM;
-}
-
 /* What time does not mend: acquisitions do not wait for it either. */
 static bool is_hopeless(redlock_result result)
 {
@@ -142,7 +92,7 @@ static void end_listing(struct rl_listing *listing, redlock_result result)
     redlock_lock *lock = operation->lock;
 
     rl_looks_stop(listing);
-    record_walk(listing);
+    rl_walk_record(listing);
     if (listing->alone && listing->stage != RL_LISTING_STARTING)
         rl_watching_leave(lock->engine);
     listing->stage = RL_LISTING_OVER;
@@ -174,7 +124,7 @@ static void fail_walk(struct rl_listing *listing)
     redlock_result result;
 
     listing->failed = true;
-    result = why_failed(listing);
+    result = rl_walk_why_failed(listing);
     if (listing->operation->kind != RL_OPERATION_WATCH || (is_hopeless(result) && !listing->seen_once)) {
         end_listing(listing, result);
         return;
@@ -266,38 +216,6 @@ void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct
 
 /* ---- looks begin and end ---- */
 
-/* Whether nodes that have the key will notify of a change: then there is no need to ask them often. */
-static bool is_notified(const struct rl_operation *look)
-{
-    uint32_t armed = 0, node_count = look->lock->engine->node_count;
-
-    for (uint32_t node = 0; node < node_count; node++)
-        armed += look->record.nodes[node].answer.armed;
-    return armed >= rl_quorum(node_count);
-}
-
-/* When to look at a single name again: when its lease will have ended, when somebody should have notified, or soon after that
- * happened, for nodes change one after the other. */
-static struct rl_span pause_after(struct rl_listing *listing, const struct rl_operation *look)
-{
-    struct rl_span pause = listing->every, notified = rl_span_ms(NOTIFIED_EVERY_MS);
-    int64_t left_ms = rl_report_picture(look).ttl_left_ms;
-
-    if (is_notified(look) && notified.us > pause.us)
-        pause = notified;
-    if (left_ms >= 0 && rl_span_ms(left_ms + 1).us < pause.us)
-        pause = rl_span_ms(left_ms + 1);
-    if (listing->hurry_ms > 0 && rl_span_ms(listing->hurry_ms).us < pause.us)
-        pause = rl_span_ms(listing->hurry_ms);
-    listing->hurry_ms = listing->hurry_ms < HURRY_MAX_MS ? 2 * listing->hurry_ms : 0;
-    if (listing->again) {
-        pause = rl_span_us(0);
-        listing->hurry_ms = 1;
-    }
-    listing->again = false;
-    return pause;
-}
-
 static void look_again(struct rl_listing *listing)
 {
     struct rl_page_entry entry = {.key = listing->operation->lock->text,
@@ -332,7 +250,7 @@ static void take_wait(struct rl_listing *listing)
     else if (!rl_time_before(rl_listing_engine(listing)->now, listing->give_up_at))
         end_listing(listing, why_not_free(listing, look));
     else
-        rest(listing, pause_after(listing, look));
+        rest(listing, rl_looks_pause(listing, look));
 }
 
 /* WATCH: keeps the looks that there is something to tell of. */
@@ -376,7 +294,7 @@ static bool sees_nothing_ever(struct rl_listing *listing)
 
 static void rest_alone(struct rl_listing *listing)
 {
-    rest(listing, listing->latest != NULL ? pause_after(listing, listing->latest) : rl_span_us(0));
+    rest(listing, listing->latest != NULL ? rl_looks_pause(listing, listing->latest) : rl_span_us(0));
 }
 
 /* Everything that was begun has ended. */

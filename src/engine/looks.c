@@ -7,10 +7,15 @@
 #include <string.h>
 
 #include "engine/finds.h"
+#include "engine/report.h"
 #include "engine/survey.h"
 #include "wire/guard_command.h"
 
-enum { LOOKS_AT_ONCE = 32 };
+enum {
+    LOOKS_AT_ONCE = 32,
+    NOTIFIED_EVERY_MS = 2000, /* safety net where nodes notify */
+    HURRY_MAX_MS = 64
+};
 
 bool rl_looks_begin_one(struct rl_listing *listing, const struct rl_page_entry *entry)
 {
@@ -112,4 +117,34 @@ void rl_looks_stop(struct rl_listing *listing)
             rl_survey_event(look, &cancel);
     }
     rl_finds_drop_all(listing);
+}
+
+/* Whether nodes that have the key will notify of a change: then there is no need to ask them often. */
+static bool is_notified(const struct rl_operation *look)
+{
+    uint32_t armed = 0, node_count = look->lock->engine->node_count;
+
+    for (uint32_t node = 0; node < node_count; node++)
+        armed += look->record.nodes[node].answer.armed;
+    return armed >= rl_quorum(node_count);
+}
+
+struct rl_span rl_looks_pause(struct rl_listing *listing, const struct rl_operation *look)
+{
+    struct rl_span pause = listing->every, notified = rl_span_ms(NOTIFIED_EVERY_MS);
+    int64_t left_ms = rl_report_picture(look).ttl_left_ms;
+
+    if (is_notified(look) && notified.us > pause.us)
+        pause = notified;
+    if (left_ms >= 0 && rl_span_ms(left_ms + 1).us < pause.us)
+        pause = rl_span_ms(left_ms + 1);
+    if (listing->hurry_ms > 0 && rl_span_ms(listing->hurry_ms).us < pause.us)
+        pause = rl_span_ms(listing->hurry_ms);
+    listing->hurry_ms = listing->hurry_ms < HURRY_MAX_MS ? 2 * listing->hurry_ms : 0;
+    if (listing->again) {
+        pause = rl_span_us(0);
+        listing->hurry_ms = 1;
+    }
+    listing->again = false;
+    return pause;
 }

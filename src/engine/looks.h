@@ -1,6 +1,6 @@
 /*
  * The looks of a list or a watch: each lock whose key a page names is inspected by an operation of its own, some of them at a time.
- * When that is done, and what comes of it, is for listing.c.
+ * What comes of it is for listing.c.
  */
 #ifndef RL_ENGINE_LOOKS_H
 #define RL_ENGINE_LOOKS_H
@@ -16,5 +16,9 @@ bool rl_looks_begin_one(struct rl_listing *listing, const struct rl_page_entry *
 
 /* Ends those that are under way, and drops what was found. */
 void rl_looks_stop(struct rl_listing *listing);
+
+/* When to look at a single name again: when its lease will have ended, when somebody should have notified, or soon after that
+ * happened, for nodes change one after the other. */
+struct rl_span rl_looks_pause(struct rl_listing *listing, const struct rl_operation *look);
 
 #endif

@@ -79,3 +79,17 @@ const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy
         return given;
     return rl_sized_read(copy, sizeof *copy, given) ? copy : NULL;
 }
+
+const redlock_spec *rl_spec_which(const redlock_spec *spec, redlock_spec *which)
+{
+    if (spec == NULL)
+        return NULL;
+    *which = (redlock_spec){.size = sizeof *which,
+                            .kind = spec->kind,
+                            .name = spec->name,
+                            .name_length = spec->name_length,
+                            .permits = spec->permits,
+                            .also = spec->also,
+                            .also_count = spec->also_count};
+    return which;
+}

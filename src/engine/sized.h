@@ -28,4 +28,7 @@ redlock_result rl_report_return(const struct rl_report_frame *frame, redlock_res
 /* A caller's spec as this version knows it: itself, or a copy; NULL: its size is wrong. */
 const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy);
 
+/* Only what says which lock it is, for calls that have nothing to do with its lease; NULL for NULL. */
+const redlock_spec *rl_spec_which(const redlock_spec *spec, redlock_spec *which);
+
 #endif

@@ -65,9 +65,29 @@ static const char *check_kind(const struct rl_engine *engine, const redlock_spec
         return "REDLOCK_FAIR does not exist in Redisson's format: redlock does not join its queue";
     if (kind == NULL && spec->kind == REDLOCK_SHARED)
         return "REDLOCK_SHARED needs REDLOCK_FORMAT_REDISSON in this version";
+    if (kind == NULL && spec->kind == REDLOCK_SEMAPHORE)
+        return "kind: REDLOCK_SEMAPHORE does not exist in this version";
     if (kind == NULL)
-        return "kind is none of REDLOCK_EXCLUSIVE, REDLOCK_FAIR and REDLOCK_SHARED";
+        return "kind is none of REDLOCK_EXCLUSIVE, REDLOCK_FAIR, REDLOCK_SHARED and REDLOCK_SEMAPHORE";
+    if (spec->permits != 0 && spec->kind != REDLOCK_SEMAPHORE)
+        return "permits is for REDLOCK_SEMAPHORE: leave it 0 for other kinds";
     return engine->config.guarded ? NULL : kind->not_plain;
+}
+
+static const char *check_reentrant(const redlock_spec *spec)
+{
+    if (spec->reentrant != 0)
+        return "reentrant does not exist in this version: leave it 0";
+    if (spec->identity != 0)
+        return "identity is for reentrant locks: leave it 0 for others";
+    return NULL;
+}
+
+static const char *check_also(const redlock_spec *spec)
+{
+    if (spec->also != NULL || spec->also_count != 0)
+        return "also does not exist in this version: leave also and also_count 0";
+    return NULL;
 }
 
 static const char *check_tag(const redlock_spec *spec)
@@ -110,6 +130,10 @@ redlock_result rl_spec_check(struct rl_engine *engine, const redlock_spec *spec,
             wrong = check_kind(engine, checked);
         if (wrong == NULL)
             wrong = check_tag(checked);
+        if (wrong == NULL)
+            wrong = check_reentrant(checked);
+        if (wrong == NULL)
+            wrong = check_also(checked);
     }
     if (wrong == NULL)
         return REDLOCK_OK;

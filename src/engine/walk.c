@@ -1,10 +1,11 @@
 /*
- * Which page of which node comes next; see walk.h.
+ * Which page of which node comes next, and what it came to; see walk.h.
  */
 #include "engine/walk.h"
 
 #include <string.h>
 
+#include "core/tally.h"
 #include "engine/record.h"
 #include "engine/send.h"
 #include "wire/error_reply.h"
@@ -17,6 +18,15 @@ static uint32_t wanted_walks(const struct rl_engine *engine)
     return engine->node_count - rl_quorum(engine->node_count) + 1;
 }
 
+/* Whether the node can be asked now. */
+static bool is_within_reach(const struct rl_engine *engine, uint32_t node)
+{
+    const struct rl_session *session = &engine->sessions[node];
+
+    return session->state == RL_SESSION_READY && session->ineligible != RL_CAUSE_DUPLICATE &&
+           !rl_session_silent(session, engine->now);
+}
+
 /* The node to go through next, of those that were tried least; node_count: there is none. */
 static uint32_t choose_node(const struct rl_listing *listing)
 {
@@ -24,11 +34,8 @@ static uint32_t choose_node(const struct rl_listing *listing)
     uint32_t best = engine->node_count;
 
     for (uint32_t node = 0; node < engine->node_count; node++) {
-        const struct rl_session *session = &engine->sessions[node];
-
         if (rl_node_set_has(listing->walked, node) || listing->tries[node] >= TRIES_MAX ||
-            session->state != RL_SESSION_READY || session->ineligible == RL_CAUSE_DUPLICATE ||
-            rl_session_silent(session, engine->now))
+            !is_within_reach(engine, node))
             continue;
         if (best == engine->node_count || listing->tries[node] < listing->tries[best])
             best = node;
@@ -137,4 +144,37 @@ enum rl_walk rl_walk_take(struct rl_listing *listing, const struct rl_pending *p
         break;
     }
     return leave(listing, RL_CAUSE_PROTOCOL, "its answer makes no sense");
+}
+
+void rl_walk_record(struct rl_listing *listing)
+{
+    struct rl_operation *operation = listing->operation;
+    struct rl_engine *engine = rl_listing_engine(listing);
+
+    for (uint32_t node = 0; node < engine->node_count && !listing->alone; node++) {
+        struct rl_node_record *record = &operation->record.nodes[node];
+
+        if (rl_node_set_has(listing->walked, node)) {
+            record->answer = (struct rl_answer){.verdict = RL_GRANTED, .ttl_left_ms = -2};
+            record->detail[0] = '\0';
+        } else if (engine->sessions[node].state != RL_SESSION_READY ||
+                   (listing->failed && listing->tries[node] == 0 && !is_within_reach(engine, node))) {
+            rl_record_refusal(operation->lock, node);
+        }
+    }
+}
+
+/* By the rule of every other question: credentials and rights, a server that is named twice, or too few that answer. */
+redlock_result rl_walk_why_failed(struct rl_listing *listing)
+{
+    uint32_t node_count = rl_listing_engine(listing)->node_count;
+    struct rl_tally tally = rl_tally_start(node_count);
+    enum rl_outcome reason;
+
+    rl_walk_record(listing);
+    for (uint32_t node = 0; node < node_count; node++)
+        rl_tally_add(&tally, node, &listing->operation->record.nodes[node].answer);
+    reason = rl_tally_reason(&tally);
+    return reason == RL_OUTCOME_FORBIDDEN || reason == RL_OUTCOME_INVALID ? (redlock_result)reason
+                                                                          : REDLOCK_NO_QUORUM;
 }

@@ -28,4 +28,10 @@ enum rl_walk rl_walk_on(struct rl_listing *listing);
 /* The node cannot be gone through: on to another one. */
 enum rl_walk rl_walk_leave(struct rl_listing *listing, enum rl_cause cause, const char *words, size_t length);
 
+/* For the report: which nodes were gone through, and why others were not; those that there was no need to ask are left out. */
+void rl_walk_record(struct rl_listing *listing);
+
+/* The same, and why too few were. */
+redlock_result rl_walk_why_failed(struct rl_listing *listing);
+
 #endif

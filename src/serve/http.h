@@ -1,14 +1,11 @@
 /*
- * HTTP on a connection: requests are read, checked and handed to a route; answers are written. What a route does is not here.
+ * HTTP on a connection: requests are read, checked and handed to a route. What a route does is not here, and answers are in answer.h.
  */
 #ifndef SERVE_HTTP_H
 #define SERVE_HTTP_H
 
-#include <jansson.h>
-
-#include "serve/connection.h"
+#include "serve/answer.h"
 #include "serve/http_target.h"
-#include "serve/problem.h"
 
 extern const struct serve_protocol serve_http;
 
@@ -33,30 +30,7 @@ struct serve_route {
     void (*handle)(struct serve_exchange *exchange);
 };
 
-/* ---- answers: each is the one answer to a request. `fields` are further header lines, each with CR LF, or NULL. */
-
-void serve_answer_bytes(struct serve_connection *connection, int status, const char *type, const char *bytes,
-                        size_t length, const char *fields);
-
-/* Takes the reference to body over; NULL body: no memory. */
-void serve_answer_json(struct serve_connection *connection, int status, json_t *body, const char *fields);
-
-/* `more` are further members, whose reference it takes over, or NULL. */
-void serve_answer_problem(struct serve_connection *connection, enum serve_problem problem, const char *detail,
-                          json_t *more);
-
-/* The same without further members, for a request that is no good; false, so that a check can end with it. */
+/* The answer to a request that is no good, a problem without further members; false, so that a check can end with it. */
 bool serve_refuse(struct serve_exchange *exchange, enum serve_problem problem, const char *detail);
-
-/* The lock is not held by whom the request names. The report is that of looking who has it, and went well. */
-void serve_answer_unheld(struct serve_connection *connection, enum serve_problem problem, const char *detail,
-                         const redlock_report *report);
-
-/* What came of a call that did not end well, in the report's words. */
-void serve_answer_report(struct serve_connection *connection, enum serve_problem problem,
-                         const redlock_report *report, json_t *more);
-
-/* Begins an event stream: the connection is the caller's from here on. */
-void serve_answer_stream(struct serve_connection *connection);
 
 #endif

@@ -40,9 +40,10 @@ import sys
 FIELDS = {"ask": 3, "adopt": 3, "wait": 3, "cancel": 2, "given": 2, "granted": 5, "refused": 3, "extend": 2, "extended": 4, "unextended": 3, "renewed": 4, "look": 4,
           "lost": 2, "release": 2, "released": 3, "left": 2, "try": 4, "wrote": 4, "barred": 4, "end": 1}
 WORDS = {("ask", 2), ("adopt", 2), ("try", 2), ("wrote", 2), ("barred", 2)}  # fields that are no numbers
-CANCELED = 5  # results of redlock.h
+CANCELED, TOO_SLOW = 5, 17  # results of redlock.h
+STOPPED_US = 200000  # a process that writes nothing for so long was stopped; no lock of these runs is shorter
 OPERATIONS = ("ask", "adopt", "extend", "renewed", "release")
-COUNTS = ("operations", "grants", "waits", "hand-overs", "cancels", "adoptions", "extensions", "releases", "losses", "overlaps", "overlaps outside", "fences", "writes",
+COUNTS = ("operations", "grants", "waits", "hand-overs", "cancels", "too slow", "adoptions", "extensions", "releases", "losses", "overlaps", "overlaps outside", "fences", "writes",
           "refused writes", "lost updates")
 
 
@@ -83,6 +84,8 @@ class History:
     def __init__(self):
         self.locks = {}
         self.violations = []
+        self.last_line = collections.Counter()  # of each process: when it last wrote a line,
+        self.resumed = collections.Counter()  # and when it last went on after it had been stopped
         self.counts = collections.Counter({word: 0 for word in COUNTS})
 
     def complain(self, text):
@@ -120,6 +123,9 @@ class History:
         """Adds one event to its lock."""
         time, number, *rest = values
         key = (process, number)
+        if self.last_line[process] and time - self.last_line[process] >= STOPPED_US:
+            self.resumed[process] = time
+        self.last_line[process] = max(self.last_line[process], time)
         self.counts["operations"] += word in OPERATIONS
         if word in ("ask", "adopt"):
             if key in self.locks:
@@ -127,7 +133,8 @@ class History:
             self.locks[key] = Lock(process, number, rest[0], time, adopted=word == "adopt")
             return
         lock = self.locks.get(key)
-        if lock is None or (not lock.granted and word not in ("granted", "refused", "lost", "wait", "cancel")):
+        # A renewal is told on a thread of its own, perhaps before the caller has come to tell of the grant.
+        if lock is None or (not lock.granted and word not in ("granted", "refused", "renewed", "lost", "wait", "cancel")):
             self.complain(f"{process}: {word} of lock {number} before it was asked for or granted")
             return
         if time < lock.asked:
@@ -150,7 +157,8 @@ class History:
         self.rely(lock, time, validity, seen)
 
     def take_refused(self, lock, time, result):
-        """A call is answered once. One that is ready to wait is refused when its time is up, or when it is cancelled."""
+        """A call is answered once. One that is ready to wait is refused when its time is up, when it is cancelled, or when its process was stopped
+        just as it got the lock, and for longer than that lasted."""
         if lock.granted or lock.refused:
             self.complain(f"refused after it was answered: {lock}")
         lock.refused = time
@@ -158,6 +166,8 @@ class History:
             if not lock.cancel_asked:
                 self.complain(f"cancelled by nobody: {lock}")
             self.counts["cancels"] += 1
+        elif result == TOO_SLOW and self.resumed[lock.process] > lock.asked:
+            self.counts["too slow"] += 1
         elif lock.patience == -1 or time < lock.asked + (lock.patience - 1) * 1000:
             self.complain(f"refused with {result} {time - lock.asked} us after it began to wait for {lock.patience} ms: {lock}")
 
@@ -181,6 +191,8 @@ class History:
         self.rely(lock, time, validity, seen)
 
     def take_renewed(self, lock, time, validity, seen):
+        if lock.refused:
+            self.complain(f"renewed after it was refused: {lock}")
         self.counts["extensions"] += 1
         self.rely(lock, time, validity, seen)
 

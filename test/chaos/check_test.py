@@ -83,7 +83,10 @@ WRONG = {
 WRONG_WAITING = {
     "a waiter that is refused too early": ("after it began to wait", "refused 103100 2 2", "refused 63100 2 2"),
     "a waiter without end that is refused": ("after it began to wait", "granted 104000 3 500 104010 7\ngiven 105000 3", "refused 104000 3 2"),
+    "a waiter that was too slow in a process that ran":
+        ("after it began to wait", "refused 103100 2 2\nask 3500 3 n2\nwait 3501 3 -1\n", "refused 103100 2 2\nask 3500 3 n2\nwait 3501 3 -1\nask 103500 5 n2\nwait 103501 5 -1\nrefused 103900 5 17\n"),
     "an answer to a call that was cancelled": ("granted after it was refused", "refused 2100 1 5", "refused 2100 1 5\ngranted 2200 1 500 2210 6"),
+    "a renewal of what was refused": ("renewed after it was refused", "refused 103100 2 2", "refused 103100 2 2\nrenewed 103200 2 500 103210"),
     "a refusal of what was granted": ("after it was answered", "given 105000 3", "refused 105000 3 5"),
     "a call that nobody cancelled": ("cancelled by nobody", "cancel 2000 1\n", ""),
     "a call that is never answered": ("never answered", "refused 103100 2 2\n", ""),
@@ -108,7 +111,7 @@ def cases():
     history = judge(GOOD_A, GOOD_B, STORE, "\n")
     yield "a history without fault is not complained about", not history.violations
     yield "everything is counted", dict(history.counts) == {
-        "operations": 6, "grants": 2, "waits": 0, "hand-overs": 0, "cancels": 0, "adoptions": 0, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
+        "operations": 6, "grants": 2, "waits": 0, "hand-overs": 0, "cancels": 0, "too slow": 0, "adoptions": 0, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
         "fences": 2, "writes": 2, "refused writes": 0, "lost updates": 0}
     for name, (words, a, a_now, b, b_now, store) in WRONG.items():
         found = judge(GOOD_A.replace(a, a_now) if a else GOOD_A, GOOD_B.replace(b, b_now) if b else GOOD_B, store,
@@ -120,6 +123,11 @@ def cases():
     for name, (words, before, after) in WRONG_WAITING.items():
         found = judge(GOOD_A, WAITING.replace(before, after), STORE[:2], "\n").violations
         yield name + " is found", any(words in violation for violation in found)
+    early = WAITING.replace("granted 104000 3", "renewed 104001 3 500 104011\ngranted 104000 3")
+    yield "a renewal may be told before its grant", not judge(GOOD_A, early, STORE[:2], "\n").violations
+    stopped = WAITING.replace("end 9000000", "ask 108500 5 n2\nwait 108501 5 -1\nrefused 408500 5 17\nend 9000000")
+    history = judge(GOOD_A, stopped, STORE[:2], "\n")
+    yield "a waiter may be too slow when its process was stopped", not history.violations and history.counts["too slow"] == 1
     a = GOOD_A.replace("release 5000", "release 6000")
     history = judge(a, GOOD_B, STORE, "\n", outside=("n",))
     yield "where nothing is promised an overlap is counted, not judged", (

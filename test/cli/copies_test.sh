@@ -77,10 +77,10 @@ exits 'a dead node keeps nobody from extending' 0 extend held --ttl 60s --plain 
 exits 'nor from releasing' 0 release held --plain -q
 
 # ---- a frozen node does not cost a lease
-kill -STOP "${node_pids[3]}"
+freeze_nodes 3
 printf 'nodes = %s\nconnect_timeout = 60s\n' "$REDLOCK_NODES" >"$work/slow.conf"
 exits 'a frozen node is waited for while most of the lease is left' 0 acquire brief --ttl 8s --plain --config "$work/slow.conf"
 ok 'and the lease is printed' matches "$out" 'validity_ms [1-9][0-9]*'
-kill -CONT "${node_pids[3]}"
+thaw_nodes 3
 
 done_testing

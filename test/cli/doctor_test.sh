@@ -132,12 +132,12 @@ ok 'is asked which masters it watches' type_it
 kill_nodes 6
 
 # ---- reaching them
-kill -STOP "${node_pids[2]}"
+freeze_nodes 2
 examine
 is 'a node that is frozen' "$code" 1
 finds 'is found' frozen 2
 ok 'with what to do' has "$fix" 'kill -CONT'
-kill -CONT "${node_pids[2]}"
+thaw_nodes 2
 mended 'and mended by it' frozen 2
 kill_nodes 2
 examine
@@ -180,12 +180,12 @@ start_node 5
 until_true is_up 5
 examine
 finds 'one of five that was restarted' quarantine 5
-kill -STOP "${node_pids[5]}"
+freeze_nodes 5
 PATH=$(dirname "$REDLOCK"):$PATH bash -c "$fix" >"$work/typed" 2>&1 </dev/null &
 started=$!
 lock_is_there() { [ "$(node 1 EXISTS doctor)" = 1 ]; }
 until_true lock_is_there
-kill -CONT "${node_pids[5]}"
+thaw_nodes 5
 wait "$started"
 examine
 finds 'is reached by the command that is said, though it is slow' quarantine 5

@@ -189,7 +189,7 @@ mkdir -p "$XDG_CONFIG_HOME/redlock"
 mv "$work/short.conf" "$XDG_CONFIG_HOME/redlock/redlock.conf"
 fresh_nodes
 unset REDLOCK_NODES
-kill -STOP "${node_pids[4]}" "${node_pids[5]}"
+freeze_nodes 4 5
 kill_nodes 3
 rm -f "$work/n3.sock"
 start_node 3
@@ -199,7 +199,7 @@ has_finding() { examine; found "$@" >/dev/null; }
 ok 'a node that has lost its fences is found' until_true has_finding fences 3
 is 'as no lock can be had' "$code" 69
 finds 'the others are to come back' fences 3
-kill -CONT "${node_pids[4]}" "${node_pids[5]}"
+thaw_nodes 4 5
 mended 'and when they do' fences 3
 exits 'it votes, too' 0 run -n a -- true
 REDLOCK_NODES=$before

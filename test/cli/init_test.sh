@@ -9,7 +9,7 @@ record() { node "$1" GET redlock-guard:epoch; }
 # ---- a quorum: it is admitted, and who is left out is named
 start_new_nodes
 kill_nodes 4
-kill -STOP "${node_pids[5]}"
+freeze_nodes 5
 exits 'three of five that answer are enough' 0 init --yes
 says 'which is said' '3 of 5 nodes may vote'
 ok 'the one that is down is named' matches "$err" 'node 4 [^ ]*n4.sock was not admitted: '
@@ -18,7 +18,7 @@ ok 'with what is left to do' has "$err" 'redlock init'
 exits 'locks can be had' 0 run -n a -- true
 exits 'in JSON' 0 init --yes --json
 ok 'each node says how it is' matches "$out" '"admitted":3,.*n4.sock","verdict":"failed".*n5.sock","verdict":"(failed|silent)"'
-kill -CONT "${node_pids[5]}"
+thaw_nodes 5
 
 # ---- a person is told before it says yes
 talk sh -c '"$0" init; echo code-$?' "$REDLOCK" THEN '?node 4' '?locks on it are not seen' '?[y/N]' '!n\n' '?code-1'

@@ -10,6 +10,13 @@ unset REDLOCK_NODES REDLOCK_PASSWORD REDLOCK_HELD REDLOCK_HELD_ON REDLOCK_OWNER 
 work=$(mktemp -d "${TMPDIR:-/tmp}/cli.XXXXXX")
 export HOME=$work/home XDG_CONFIG_HOME=$work/config REDLOCK_LOCAL_DIR=$work/local SHELL=/bin/sh
 mkdir "$HOME"
+# A node that is slow for want of a processor is not a silent one; see freeze_nodes.
+be_patient() {
+    mkdir -p "$work/config/redlock"
+    printf '%s\n' 'connect_timeout = 10s' 'node_timeout = 10s' >"$work/config/redlock/redlock.conf"
+}
+be_impatient() { rm -f "$work/config/redlock/redlock.conf"; }
+be_patient
 declare -a node_pids=()
 declare -a started_pids=()
 tests=0
@@ -166,6 +173,23 @@ kill_nodes() {
         wait "${node_pids[number]}" 2>/dev/null
         unset "node_pids[number]"
     done
+}
+
+# freeze_nodes NUMBER...: they are there, but do not answer, as in a partition. Nobody waits for them longer than users do.
+freeze_nodes() {
+    local number
+    be_impatient
+    for number; do
+        kill -STOP "${node_pids[number]}"
+    done
+}
+
+thaw_nodes() {
+    local number
+    for number; do
+        kill -CONT "${node_pids[number]}"
+    done
+    be_patient
 }
 
 # occupy NAME: somebody else holds it on all nodes, for longer than any test.

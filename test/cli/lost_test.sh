@@ -3,19 +3,6 @@
 # shellcheck disable=SC2016,SC2317 # single quotes are for the shell inside redlock; checks are called by name
 . "$(dirname "$0")/lib.sh"
 
-# freeze_nodes NUMBER...: they are there, but do not answer, as in a partition.
-freeze_nodes() {
-    local number
-    for number; do
-        kill -STOP "${node_pids[number]}"
-    done
-}
-thaw_nodes() {
-    local number
-    for number; do
-        kill -CONT "${node_pids[number]}"
-    done
-}
 # end_of_validity: the latest point in time at which the lock could be relied on, by the events.
 end_of_validity() {
     local name best=0 at
@@ -33,6 +20,7 @@ renewed_after() {
 }
 
 start_nodes
+be_impatient # holders that are there before nodes freeze
 
 # ---- the majority is killed
 # Three processes that say all the time when they were last alive: CMD, a daemon, and an orphan that does not hear TERM.

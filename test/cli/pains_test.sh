@@ -108,7 +108,7 @@ is 'released by somebody else: it is still held' "$(holder_of mine)" "${mine:0:8
 
 # ---- what the quorum error means
 kill_nodes 1 2
-kill -STOP "${node_pids[3]}"
+freeze_nodes 3
 exits 'what the quorum error means: too few nodes' 69 run -n quorum -- true
 says 'what the quorum error means: how many answered, and how many have to' 'no quorum: 2 of 5 nodes answered, 3 are needed'
 ok 'what the quorum error means: what is wrong with each' matches "$err" $'node    1 [^\n]*connection refused\n  node    2 [^\n]*connection refused\n  node    3 [^\n]*does not answer'
@@ -116,7 +116,7 @@ says 'what the quorum error means: where to look' 'redlock doctor'
 
 # ---- busy or down: a script has to tell them apart
 exits 'busy or down: down is 69' 69 run -n mine -- true
-kill -CONT "${node_pids[3]}"
+thaw_nodes 3
 for number in 1 2; do
     start_node "$number"
     until_true is_up "$number"
@@ -134,11 +134,11 @@ exits 'released after expiry: the first one is told' 79 release late --owner-tok
 is 'released after expiry: the second one keeps it' "$(holder_of late)" "${next:0:8}"
 
 # ---- a frozen node: it takes connections, and does not answer
-kill -STOP "${node_pids[2]}"
+freeze_nodes 2
 exits 'a frozen node: locks go on' 0 run -n frozen -- true
 exits 'a frozen node: doctor warns' 1 doctor
 ok 'a frozen node: names it, and what to do' matches "$out" $'warning: node 2 [^\n]*it does not answer.*fix     [^\n]*kill -CONT'
-kill -CONT "${node_pids[2]}"
+thaw_nodes 2
 
 # ---- cluster and sentinel: taken for nodes
 port=$(free_port)

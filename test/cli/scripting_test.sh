@@ -133,7 +133,7 @@ out=$err
 is 'as one object' "$(json 'j["exit_code"]')" 0
 
 # ---- beside a frozen node: the lease is printed while it is worth something, however short
-kill -STOP "${node_pids[5]}"
+freeze_nodes 5
 is_taken() {
     try acquire -n "$1" --ttl "$2"
     [ "$code" = 0 ] && owner=$(value owner)
@@ -142,7 +142,7 @@ ok 'a lease that is shorter than connect_timeout is taken' until_true is_taken s
 is_extended() { is_taken "brief-$RANDOM" 2s && "$REDLOCK" extend "$(value name)" --owner-token "$owner" --ttl 500ms >"$work/lease" 2>/dev/null; }
 ok 'and one is extended by so little' until_true is_extended
 ok 'which is printed' grep -q '^validity_ms [1-9]' "$work/lease"
-kill -CONT "${node_pids[5]}"
+thaw_nodes 5
 
 # ---- too few nodes
 exits 'a lease' 0 acquire f --ttl 60s

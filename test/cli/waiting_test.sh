@@ -111,13 +111,13 @@ is 'acquire can be interrupted too' "$code" 143
 is 'and leaves nothing' "$(node 4 EXISTS part)$(node 5 EXISTS part)" 00
 
 # Nodes that hang have partial grants under way.
-kill -STOP "${node_pids[1]}" "${node_pids[2]}" "${node_pids[3]}"
+freeze_nodes 1 2 3
 start run --status-fd 3 hang -- true
 until_true has_event waiting
 kill -TERM "$started"
 finish
 is 'TERM while nodes hang is 143' "$code" 143
-kill -CONT "${node_pids[1]}" "${node_pids[2]}" "${node_pids[3]}"
+thaw_nodes 1 2 3
 for number in 1 2 3; do
     until_true is_up "$number"
 done

@@ -540,6 +540,7 @@ static void owner_value_is_enough_to_release(void **state)
     struct fleet *fleet = *state;
     redlock_client *client = open_warm_client(fleet_urls(fleet));
     redlock_client *other = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for("by-owner", LONG_TTL_MS);
     redlock_report report = detailed_report();
 
     redlock_lock *lock = take_lock(client, "by-owner", LONG_TTL_MS);
@@ -554,6 +555,11 @@ static void owner_value_is_enough_to_release(void **state)
     assert_string_equal(fleet_leftovers(fleet, 5000), "");
     assert_result(REDLOCK_NOT_HELD,
                   redlock_release_owner(other, "by-owner", 0, redlock_lock_owner(lock, NULL), 0, NULL), NULL);
+    redlock_lock_free(lock);
+    lock = take_lock(client, "by-owner", LONG_TTL_MS);
+    assert_result(REDLOCK_OK, redlock_release_spec(other, &spec, redlock_lock_owner(lock, NULL), 0, &report),
+                  &report);
+    assert_result(REDLOCK_NOT_HELD, redlock_release(lock, NULL), NULL);
     redlock_lock_free(lock);
     redlock_client_close(client);
     redlock_client_close(other);

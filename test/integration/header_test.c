@@ -97,6 +97,36 @@ static void a_tag_that_is_too_long_or_not_there_is_refused(void **state)
     redlock_client_close(client);
 }
 
+/* Nothing that a spec asks for is passed over in silence. */
+static void what_a_spec_wants_and_cannot_have_is_named(void **state)
+{
+    redlock_client *client = open_warm_client(fleet_urls(*state));
+    static const redlock_name more = {.name = "more"};
+    const struct {
+        redlock_spec spec;
+        const char *named;
+    } wanted[] = {
+        {{.kind = REDLOCK_SEMAPHORE}, "REDLOCK_SEMAPHORE"},
+        {{.permits = 2}, "permits"},
+        {{.reentrant = 1}, "reentrant"},
+        {{.identity = 1}, "identity"},
+        {{.also = &more, .also_count = 1}, "also"},
+    };
+
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        redlock_report report = REDLOCK_REPORT_INIT;
+        redlock_spec spec = wanted[i].spec;
+        redlock_lock *lock = NULL;
+
+        spec.size = sizeof spec;
+        spec.name = "wanted";
+        assert_result(REDLOCK_INVALID, redlock_try_acquire(client, &spec, &lock, &report), &report);
+        assert_non_null(strstr(report.line, wanted[i].named));
+        assert_null(lock);
+    }
+    redlock_client_close(client);
+}
+
 /* ---- NULL --------------------------------------------------------------------------------------------------- */
 
 static void nothing_crashes_on_null(void **state)
@@ -133,6 +163,12 @@ static void nothing_crashes_on_null(void **state)
     assert_int_equal(redlock_adopt(NULL, NULL, NULL, 0, &lock, NULL), REDLOCK_MISUSE);
     assert_int_equal(redlock_adopt(NULL, NULL, NULL, 0, NULL, NULL), REDLOCK_INVALID);
     assert_int_equal(redlock_release_owner(NULL, NULL, 0, NULL, 0, NULL), REDLOCK_MISUSE);
+    assert_int_equal(redlock_release_spec(NULL, NULL, NULL, 0, NULL), REDLOCK_MISUSE);
+    assert_int_equal(redlock_lock_name_count(NULL), 0);
+    assert_null(redlock_lock_name_at(NULL, 0, &length));
+    assert_int_equal(redlock_lock_fence_at(NULL, 0), 0);
+    assert_int_equal(redlock_lock_entries(NULL), 0);
+    assert_int_equal(redlock_lock_slot(NULL), -1);
     assert_int_equal(redlock_cancel(NULL, 1), REDLOCK_MISUSE);
     redlock_holder_parse(NULL, 5, &holder);
     assert_string_equal(holder.id, "");
@@ -250,6 +286,7 @@ int main(void)
         ON_NODES(a_tag_of_any_bytes_is_read_from_the_owner_value, start_three_nodes),
         ON_NODES(an_anonymous_owner_value_says_its_tag_and_nothing_else, start_one_node),
         ON_NODES(a_tag_that_is_too_long_or_not_there_is_refused, start_one_node),
+        ON_NODES(what_a_spec_wants_and_cannot_have_is_named, start_one_node),
         cmocka_unit_test(nothing_crashes_on_null),
         cmocka_unit_test(every_cause_and_verdict_has_a_name),
         ON_NODES(a_copy_of_a_report_keeps_what_was_said_of_the_nodes, start_three_nodes),

@@ -56,6 +56,23 @@ static void a_release_of_another_library_wakes_a_waiter(void **state)
     expect_wake_up(*state, vacate_by_script);
 }
 
+/* As a lock of Redisson's is: a key of another type that ends by itself. Guarded waiters stand in line behind it as behind any other. */
+static void a_released_lock_of_another_type_wakes_a_waiter(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_heard(fleet_urls(fleet));
+    struct waiter waiter;
+
+    for (int node = 0; node < fleet_size(fleet); node++) {
+        fleet_command(fleet, node, "HSET", WANTED, "thread", "1", NULL);
+        fleet_command(fleet, node, "PEXPIRE", WANTED, "600000", NULL);
+    }
+    start_waiting(&waiter, client);
+    await_armed(fleet);
+    vacate(fleet);
+    expect_woken_by_nodes(fleet, &waiter);
+}
+
 static void a_flushed_node_wakes_a_waiter(void **state)
 {
     struct fleet *fleet = *state;
@@ -380,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_THREE(a_deleted_key_wakes_a_waiter),
         ON_THREE(a_release_of_another_library_wakes_a_waiter),
+        ON_THREE(a_released_lock_of_another_type_wakes_a_waiter),
         ON_THREE(a_flushed_node_wakes_a_waiter),
         ON_THREE(our_own_release_wakes_another_client),
         ON_THREE(a_change_on_a_minority_wakes_nobody),

@@ -93,12 +93,19 @@ def clean_up():
 
 # ---- nodes -----------------------------------------------------------------------------------------------------------
 
+# A node that is slow for want of a processor is not a silent one.
+PATIENT = "connect_timeout = 5s\nnode_timeout = 5s\n"
+
+
 class Fleet:
     """Five real servers on unix sockets, which may vote."""
 
     def __init__(self, name="fleet"):
         self.folder = work / name
         self.folder.mkdir()
+        settings = work / ".config" / "redlock" / "redlock.conf"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(PATIENT, encoding="utf-8")
         self.processes = [self.start(number) for number in range(5)]
         for number in range(5):
             until(lambda: self.ask(number, "PING") == "PONG", "a node that answers")
@@ -121,7 +128,8 @@ class Fleet:
         return done.stdout.strip()
 
     def environment(self):
-        return {**os.environ, "REDLOCK_NODES": self.nodes, "HOME": str(work), "XDG_RUNTIME_DIR": str(work)}
+        return {**os.environ, "REDLOCK_NODES": self.nodes, "HOME": str(work), "XDG_RUNTIME_DIR": str(work),
+                "XDG_CONFIG_HOME": str(work / ".config")}
 
     def copies(self, name):
         """On how many nodes a key is there."""
@@ -147,7 +155,7 @@ class Service:
         arguments = [REDLOCK, "serve", *options]
         if config:
             path = work / f"serve-{len(started)}.conf"
-            path.write_text("".join(f"node = {node}\n" for node in fleet.nodes.split()) + config, encoding="utf-8")
+            path.write_text("".join(f"node = {node}\n" for node in fleet.nodes.split()) + PATIENT + config, encoding="utf-8")
             path.chmod(0o600)
             arguments += ["--config", path]
         if listen:

@@ -204,9 +204,10 @@ void sim_batch_describe(FILE *to, const struct sim_batch_result *result)
     fprintf(to,
             "%" PRIu64 " locks handed over at the nodes, %" PRIu64 " splits, %" PRIu64 " give-ways, %" PRIu64
             " waiters passed over, %" PRIu64 " late, %" PRIu64
-            " overtaken; nobody had what somebody stood for, for %" PRIu64 " ms at most\n",
+            " overtaken; nobody had what somebody stood for, for %" PRIu64 " ms at most; %" PRIu64
+            " keys of another type\n",
             stats->handed_over, stats->splits, stats->give_ways, stats->passed_over, stats->late,
-            stats->overtaken, stats->longest_idle_us / 1000);
+            stats->overtaken, stats->longest_idle_us / 1000, stats->foreign_locks);
     fputs("faults:", to);
     for (int fault = 0; fault < SIM_FAULTS; fault++)
         fprintf(to, " %s %" PRIu64, sim_fault_name((enum sim_fault)fault), stats->faults[fault]);

@@ -313,6 +313,44 @@ void sim_faults_event(struct sim_world *world)
     plan_next(world);
 }
 
+/* Of its locks some are given back, others end by themselves. */
+static void give_back_foreign(struct sim_world *world, const char *key)
+{
+    for (uint32_t node = 0; node < world->plan.node_count; node++) {
+        const struct sim_key *found = sim_node_find(&world->nodes[node], key);
+
+        if (found != NULL && found->type == SIM_HASH && world->nodes[node].up && !sim_chance(world, 20))
+            sim_node_remove(&world->nodes[node], key);
+    }
+}
+
+/* Another program takes a name wherever that is free, or gives back what it has of it. */
+void sim_faults_foreign(struct sim_world *world)
+{
+    uint32_t name = (uint32_t)sim_draw(world, 0, world->plan.name_count - 1);
+    int64_t ttl_ms = sim_draw(world, 10, world->plan.ttl_ms), every_us = 1000 * world->plan.ttl_ms;
+    bool takes = sim_chance(world, 50);
+    char key[16];
+
+    if (world->now_us >= world->plan.stop_us)
+        return;
+    snprintf(key, sizeof key, "lock-%u", name);
+    if (!takes)
+        give_back_foreign(world, key);
+    for (uint32_t node = 0; takes && node < world->plan.node_count; node++) {
+        struct sim_node *at = &world->nodes[node];
+        int64_t now_us = sim_clock_at(&at->clock, world->now_us);
+
+        if (!at->up || at->frozen_until_us > world->now_us ||
+            !sim_node_set_hash(at, now_us, key, now_us / 1000 + ttl_ms))
+            continue;
+        world->stats.foreign_locks++;
+        sim_stands_excuse_foreign(world, at, sim_node_find(at, key));
+    }
+    every_us = sim_draw(world, 1000, every_us);
+    sim_queue_push(&world->queue, (struct sim_event){.kind = SIM_FOREIGN, .at_us = world->now_us + every_us});
+}
+
 /* It is switched off, or its network is: then nobody is told. */
 static void take_away(struct sim_world *world, uint32_t index)
 {

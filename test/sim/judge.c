@@ -155,7 +155,8 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
 
-            if (strncmp(key->key, "lock-", 5) != 0 || sim_attempt_of(world, key->value) != attempt)
+            if (strncmp(key->key, "lock-", 5) != 0 || key->type != SIM_TEXT ||
+                sim_attempt_of(world, key->value) != attempt)
                 continue;
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
             if (end_us > world->excused_us[name])

@@ -569,6 +569,7 @@ void sim_network_event(struct sim_world *world, const struct sim_event *event)
     case SIM_WAKE:
     case SIM_START:
     case SIM_FAULT:
+    case SIM_FOREIGN:
         return;
     }
 }

@@ -98,17 +98,22 @@ static bool has_ended(const struct sim_key *key, int64_t now_us)
     return key->end_ms != 0 && now_us / 1000 > key->end_ms;
 }
 
-const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
+static struct sim_key *find_living(struct sim_node *node, int64_t now_us, const char *key)
 {
     struct sim_key *found = sim_node_find(node, key);
 
-    if (found == NULL)
-        return NULL;
-    if (has_ended(found, now_us)) {
+    if (found != NULL && has_ended(found, now_us)) {
         remove_key(node, found);
         return NULL;
     }
-    return found->value;
+    return found;
+}
+
+const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
+{
+    struct sim_key *found = find_living(node, now_us, key);
+
+    return found != NULL && found->type == SIM_TEXT ? found->value : NULL;
 }
 
 void sim_node_expire(struct sim_node *node, int64_t now_us)
@@ -120,15 +125,14 @@ void sim_node_expire(struct sim_node *node, int64_t now_us)
 
 int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key)
 {
-    struct sim_key *found;
+    const struct sim_key *found = find_living(node, now_us, key);
 
-    if (sim_node_get(node, now_us, key) == NULL)
+    if (found == NULL)
         return -2;
-    found = sim_node_find(node, key);
     return found->end_ms == 0 ? -1 : found->end_ms - now_us / 1000;
 }
 
-void sim_node_set(struct sim_node *node, const char *key, const char *value, int64_t end_ms)
+static struct sim_key *write_key(struct sim_node *node, const char *key, const char *value, int64_t end_ms)
 {
     struct sim_key *place = sim_node_find(node, key);
 
@@ -141,10 +145,26 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
         rl_text_copy(place->value, sizeof place->value, value);
     if (place->key != key)
         rl_text_copy(place->key, sizeof place->key, key);
+    place->type = SIM_TEXT;
     place->end_ms = end_ms;
     sim_tracking_changed(node, place->key);
+    return place;
+}
+
+void sim_node_set(struct sim_node *node, const char *key, const char *value, int64_t end_ms)
+{
+    const struct sim_key *place = write_key(node, key, value, end_ms);
+
     if (node->wrote != NULL)
         node->wrote(node->context, node, key, place->value);
+}
+
+bool sim_node_set_hash(struct sim_node *node, int64_t now_us, const char *key, int64_t end_ms)
+{
+    if (find_living(node, now_us, key) != NULL)
+        return false;
+    write_key(node, key, "00000000000000000000000000000000", end_ms)->type = SIM_HASH;
+    return true;
 }
 
 bool sim_node_remove(struct sim_node *node, const char *key)
@@ -307,16 +327,21 @@ static void run_plain(struct sim_call *call, const struct rl_resp *items, uint32
 {
     char key[SIM_KEY_SIZE], value[SIM_VALUE_SIZE];
     const char *held;
+    bool there;
 
     copy_text(key, sizeof key, &items[1]);
     held = sim_node_get(call->node, call->now_us, key);
+    there = sim_node_find(call->node, key) != NULL;
     if (is_text(&items[0], "PTTL", 4)) {
         sim_reply_integer(call->reply, sim_node_pttl(call->node, call->now_us, key));
+        sim_tracking_read(call->node, key);
+    } else if (is_text(&items[0], "GETRANGE", 8) && there && held == NULL) {
+        reply_line(call->reply, SIM_WRONG_TYPE);
         sim_tracking_read(call->node, key);
     } else if (is_text(&items[0], "GETRANGE", 8)) {
         sim_reply_text(call->reply, held != NULL ? held : "");
         sim_tracking_read(call->node, key);
-    } else if (is_text(&items[0], "SET", 3) && count == 6 && held != NULL) {
+    } else if (is_text(&items[0], "SET", 3) && count == 6 && there) {
         reply_line(call->reply, "$-1\r\n");
     } else if (is_text(&items[0], "SET", 3) && count == 6) {
         copy_text(value, sizeof value, &items[2]);

@@ -23,10 +23,15 @@ enum {
     SIM_NOBODY = 0 /* peers count from 1 */
 };
 
+#define SIM_WRONG_TYPE "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
+
+enum sim_type { SIM_TEXT, SIM_HASH };
+
 struct sim_key {
     char key[SIM_KEY_SIZE]; /* "": free place */
-    char value[SIM_VALUE_SIZE];
-    int64_t end_ms; /* node time; 0 it has none */
+    enum sim_type type;
+    char value[SIM_VALUE_SIZE]; /* of a text */
+    int64_t end_ms;             /* node time; 0 it has none */
 };
 
 /* Client tracking: who is told of what, see node_tracking.c. */
@@ -139,11 +144,14 @@ int64_t sim_node_up_s(const struct sim_node *node, int64_t true_us);
 /* The key, be it over or not; NULL there is none. */
 struct sim_key *sim_node_find(struct sim_node *node, const char *key);
 
-/* The key's value while it lives at this node time; NULL it does not. */
+/* The key's value while it lives at this node time; NULL it does not, or is no text. */
 const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key);
 int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key);
 void sim_node_set(struct sim_node *node, const char *key, const char *value, int64_t end_ms);
 bool sim_node_remove(struct sim_node *node, const char *key);
+
+/* Another program's kind of lock, if nothing is there. */
+bool sim_node_set_hash(struct sim_node *node, int64_t now_us, const char *key, int64_t end_ms);
 
 /* Carries out one request (one command, or a pipeline of them) at this node time, and appends the reply. */
 void sim_node_run(struct sim_node *node, int64_t now_us, const char *bytes, size_t length,

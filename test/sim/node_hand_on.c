@@ -40,6 +40,11 @@ static const char *get(struct sim_call *call, const char *key)
     return sim_node_get(call->node, call->now_us, key);
 }
 
+static bool is_there(struct sim_call *call, const char *key)
+{
+    return sim_node_pttl(call->node, call->now_us, key) != -2;
+}
+
 /* ---- what is kept ---- */
 
 static void expire(struct sim_standing *line, int64_t now_ms)
@@ -303,10 +308,18 @@ static struct sim_stander *take_in(struct table *table, const char *const *argv,
     return stander;
 }
 
+/* Another program's kind of lock is in the way. */
+static bool is_foreign(const struct table *table)
+{
+    return get(table->call, table->lock) == NULL && is_there(table->call, table->lock);
+}
+
 static void deny_in_line(struct table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
-    const char *kept = get(call, table->lock), *holder = kept != NULL ? kept : "";
+    const char *kept = get(call, table->lock), *holder = kept != NULL        ? kept
+                                                         : is_foreign(table) ? "foreign"
+                                                                             : "";
     bool known = strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
 
     sim_reply_array(call->reply, 8);
@@ -355,9 +368,9 @@ static bool ask_in_line(struct table *table, const char *const *argv)
     }
     if (waits)
         stander = take_in(table, argv, ticket, settled % 2 != 0, lease_ms, channel);
-    if (yields && holder == NULL) {
+    if (yields && holder == NULL && !is_foreign(table)) {
         left_ms = -1;
-    } else if (holder == NULL) {
+    } else if (holder == NULL && !is_foreign(table)) {
         struct given given = hand_on(table);
 
         if (given.owner != NULL && strcmp(given.owner, argv[0]) == 0) {
@@ -384,7 +397,7 @@ void sim_script_ask(struct sim_call *call)
     if (argv[5][0] == '\0' && call->node->asked != NULL)
         call->node->asked(call->node->context, call->node, argv[0]);
     if (!is_older(call) &&
-        (table.line->order_end_ms != 0 || (argv[5][0] != '\0' && get(call, keys[0]) != NULL)) &&
+        (table.line->order_end_ms != 0 || (argv[5][0] != '\0' && is_there(call, keys[0]))) &&
         ask_in_line(&table, argv))
         return;
     sim_script_vote(call, argv, &table.vote);
@@ -444,7 +457,9 @@ void sim_script_hand_on(struct sim_call *call)
     if (waited_for && answer == 0 && first_of(table.line) == NULL &&
         strncmp(table.line->id, held, SIM_ID_SIZE - 1) != 0)
         end_order(&table);
-    if (waited_for && answer != 0 && table.epoch != NULL && floor != NULL) {
+    if (waited_for && answer == -1 && is_foreign(&table) && first_of(table.line) == NULL)
+        end_order(&table);
+    if (waited_for && answer != 0 && !is_foreign(&table) && table.epoch != NULL && floor != NULL) {
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;
         table.vote.stored = table.vote.known > table.vote.floor ? table.vote.known : table.vote.floor;

@@ -47,6 +47,15 @@ static const char *get(struct sim_call *call, const char *key)
     return sim_node_get(call->node, call->now_us, key);
 }
 
+/* A command for texts meets another type: the script ends with its error. */
+static bool meets_another_type(struct sim_call *call, const char *key)
+{
+    if (get(call, key) != NULL || sim_node_pttl(call->node, call->now_us, key) == -2)
+        return false;
+    rl_write_raw(call->reply, SIM_WRONG_TYPE, strlen(SIM_WRONG_TYPE));
+    return true;
+}
+
 static void set_number(struct sim_call *call, const char *key, int64_t value, int64_t end_ms)
 {
     char text[24];
@@ -76,7 +85,7 @@ static void deny(struct sim_call *call, const char *lock, int64_t stored)
     sim_reply_integer(call->reply, call->now_us);
     sim_reply_integer(call->reply, stored);
     sim_reply_integer(call->reply, sim_node_pttl(call->node, call->now_us, lock));
-    sim_reply_text(call->reply, get(call, lock));
+    sim_reply_text(call->reply, get(call, lock) != NULL ? get(call, lock) : "foreign");
 }
 
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote)
@@ -129,7 +138,7 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_
     const char *lock = call->arguments[0];
     int64_t proposed = number(argv[2]), fence = sim_script_number(call, vote, proposed);
 
-    if (get(call, lock) != NULL) {
+    if (sim_node_pttl(call->node, call->now_us, lock) != -2) {
         deny(call, lock, vote->stored);
         return;
     }
@@ -170,6 +179,8 @@ void sim_script_raise(struct sim_call *call)
         sim_reply_integer(call->reply, -3);
         return;
     }
+    if (meets_another_type(call, at[0]))
+        return;
     if ((held == NULL || strcmp(held, at[4]) != 0) && call->node->bug != SIM_BUG_RAISE_UNOWNED) {
         sim_reply_integer(call->reply, 0);
         return;
@@ -215,6 +226,8 @@ void sim_script_extend(struct sim_call *call)
 
     if (guarded && call->now_us > number(rest[4])) {
         sim_reply_integer(call->reply, -4);
+    } else if (meets_another_type(call, at[0])) {
+        return;
     } else if (held != NULL && strcmp(held, rest[0]) == 0) {
         if ((fit || strcmp(rest[2], "0") != 0) && sim_node_pttl(call->node, call->now_us, at[0]) < ttl_ms)
             sim_node_set(call->node, at[0], rest[0], ms_of(call) + ttl_ms);
@@ -239,6 +252,8 @@ void sim_script_release(struct sim_call *call)
 
     if (call->node->released != NULL)
         call->node->released(call->node->context, call->node, call->arguments[1]);
+    if (meets_another_type(call, call->arguments[0]))
+        return;
     if (held == NULL)
         sim_reply_integer(call->reply, -1);
     else if (strcmp(held, call->arguments[1]) != 0)
@@ -263,7 +278,7 @@ void sim_script_search(struct sim_call *call)
     for (int i = 0; i < SIM_KEYS_MAX; i++) {
         const struct sim_key *key = &call->node->memory.keys[i];
 
-        if (key->key[0] != '\0' && key->end_ms > ms_of(call) && is_owner(key->value))
+        if (key->key[0] != '\0' && key->type == SIM_TEXT && key->end_ms > ms_of(call) && is_owner(key->value))
             found = key;
     }
     sim_reply_array(call->reply, found != NULL ? 6 : 3);

@@ -355,6 +355,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     plan->kills = (seed % 2 == 0 || bug == SIM_BUG_DEAF_NOT_PASSED) && sim_plan_has(plan, SIM_FAULT_SUSPEND);
     if (seed % 8 == 5 && !plan->plain)
         plan->older = seed % 16 == 5 ? 1 : 3;
+    plan->foreign = seed % 8 == 2 && !plan->plain;
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)

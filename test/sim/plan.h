@@ -98,6 +98,7 @@ struct sim_plan {
     int fair_percent;     /* of acquisitions that are fair */
     bool
         kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
+    bool foreign;        /* another program locks the same names in its own way, with keys of another type */
     uint32_t older;      /* clients of an older version, which knows no line; a bit for each */
     bool durable;        /* nodes that restart with their memory are declared to do so */
     uint32_t gone_count; /* nodes that are gone for good when the faults end: a minority */

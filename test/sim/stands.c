@@ -167,6 +167,15 @@ static int64_t had_until_us(const struct sim_world *world, uint32_t name)
     return at_us;
 }
 
+void sim_stands_excuse_foreign(struct sim_world *world, const struct sim_node *node,
+                               const struct sim_key *key)
+{
+    uint32_t name = (uint32_t)strtoul(key->key + 5, NULL, 10);
+    int64_t end_us = sim_clock_when(&node->clock, (key->end_ms + 1) * 1000);
+
+    world->excused_us[name] = later(world->excused_us[name], end_us);
+}
+
 /* Somebody who stops with a lock in its hands keeps it from others until it ends; so does one that had just asked when it stopped. */
 void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, const struct sim_key *key)
 {
@@ -184,7 +193,7 @@ void sim_stands_stopped(struct sim_world *world, const struct sim_client *client
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
 
-            if (strncmp(key->key, "lock-", 5) == 0 &&
+            if (strncmp(key->key, "lock-", 5) == 0 && key->type == SIM_TEXT &&
                 world->attempts[sim_attempt_of(world, key->value)].client == client->index)
                 sim_stands_excuse(world, &world->nodes[node], key);
         }

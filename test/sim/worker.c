@@ -310,7 +310,7 @@ static const char *find_stale(const struct sim_world *world, uint32_t *name)
         for (int i = 0; i < SIM_KEYS_MAX; i++) {
             const struct sim_key *key = &world->nodes[node].memory.keys[i];
 
-            if (strncmp(key->key, "lock-", 5) != 0 ||
+            if (strncmp(key->key, "lock-", 5) != 0 || key->type != SIM_TEXT ||
                 !world->attempts[sim_attempt_of(world, key->value)].given_back)
                 continue;
             *name = (uint32_t)strtoul(key->key + 5, NULL, 10);

@@ -105,6 +105,9 @@ static void happen(struct sim_world *world, const struct sim_event *event)
     case SIM_FAULT:
         sim_faults_event(world);
         return;
+    case SIM_FOREIGN:
+        sim_faults_foreign(world);
+        return;
     default:
         sim_network_event(world, event);
     }
@@ -173,6 +176,8 @@ bool sim_run(struct sim_world *world, const struct sim_plan *plan, FILE *transcr
     for (uint32_t client = 0; client < world->plan.client_count; client++)
         sim_client_start(world, client);
     sim_faults_start(world);
+    if (world->plan.foreign)
+        sim_faults_foreign(world);
     run_until(world, world->plan.faults_end_us);
     sim_faults_end(world);
     world->plan.stop_us += world->set_back_us;

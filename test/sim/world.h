@@ -26,7 +26,8 @@ enum sim_event_kind {
     SIM_ARM,       /* planted bug: a node begins to track a key only now */
     SIM_WAKE,      /* a client's timer */
     SIM_START,     /* a node that crashed comes back */
-    SIM_FAULT      /* something goes wrong */
+    SIM_FAULT,     /* something goes wrong */
+    SIM_FOREIGN    /* another program takes or gives back a lock of its own kind */
 };
 
 /* What was written at once: commands, or replies and pushes. */
@@ -176,7 +177,7 @@ struct sim_stats {
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t mixed_seeds, stale_adoptions;
-    uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds;
+    uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds, foreign_locks;
     uint64_t late, overtaken; /* rare histories: see stands.c */
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
@@ -252,6 +253,7 @@ void sim_network_free(struct sim_world *world, struct sim_message *message);
 void sim_faults_start(struct sim_world *world);
 void sim_faults_event(struct sim_world *world);
 void sim_faults_end(struct sim_world *world); /* everything is well again */
+void sim_faults_foreign(struct sim_world *world);
 bool sim_faults_anybody_holds(const struct sim_world *world);
 
 /* ---- judge.c: what must hold ---- */
@@ -303,6 +305,8 @@ void sim_stands_end(struct sim_world *world);
 
 /* A client has stopped; a key was written for one that has. */
 void sim_stands_stopped(struct sim_world *world, const struct sim_client *client);
+void sim_stands_excuse_foreign(struct sim_world *world, const struct sim_node *node,
+                               const struct sim_key *key); /* another program has it */
 void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, const struct sim_key *key);
 
 /* ---- losses.c: that a holder learns of a loss at its next renewal ---- */

@@ -237,7 +237,7 @@ static void expect_from(void (*ask)(struct scene *scene), const char *bytes, con
     size_t length = strlen(bytes);
 
     for (size_t cut = 0; cut <= length; cut++) {
-        void *state;
+        void *state = NULL;
         char text[1024] = "";
 
         assert_int_equal(open_scene(&state), 0);

@@ -1,21 +1,25 @@
 -- The vote itself: takes the lock if it is free and numbers the grant. Wants call, now, floor, what stored.lua leaves behind,
--- lock, fence_key, floor_key, owner, ttl and text (the proposed fence).
+-- lock, fence_key, floor_key, owner, ttl and text (the proposed fence), and place and holder of ask.lua. Goes on, with a holder, when the
+-- caller may stand in line.
 -- SET NX, not GET: a key of another type is in the way too. It is an answer about this lock alone.
-if not call('SET', lock, owner, 'NX', 'PX', ttl) then
-    local holder = redis.pcall('GET', lock)
-    local left = call('PTTL', lock)
-    if type(holder) == 'table' then
-        -- Another program's kind of lock ends by itself; what does not is no lock, and waiting for it is in vain.
-        if left < 0 then
-            return holder
-        end
-        holder = 'foreign'
+if call('SET', lock, owner, 'NX', 'PX', ttl) then
+    -- include number.lua
+    -- include store.lua
+    if fence == proposed then
+        return now
     end
-    return {0, now, stored, left, string.sub(holder, 1, 511)}
+    return {1, now, fence}
 end
--- include number.lua
--- include store.lua
-if fence == proposed then
-    return now
+local found = redis.pcall('GET', lock)
+local left = call('PTTL', lock)
+if type(found) == 'table' then
+    -- Another program's kind of lock ends by itself; what does not is no lock, and waiting for it is in vain.
+    if left < 0 then
+        return found
+    end
+    found = 'foreign'
 end
-return {1, now, fence}
+if place == '' or holder then
+    return {0, now, stored, left, string.sub(found, 1, 511)}
+end
+holder = found
