@@ -174,6 +174,7 @@ void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 {
     holding_of(world, worker)->active = false;
     world->had_us[worker->name] = world->now_us;
+    world->asked[worker->name] = 0; /* while it was held nobody could get it */
     sim_say(world, "client %u.%u no longer has %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }
