@@ -67,28 +67,6 @@ static void draw_hex(struct contender *contender, char *hex, int digits)
 
 /* ---- out ---- */
 
-static void send_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t put = send(fd, bytes, length, MSG_NOSIGNAL);
-
-        if (put < 0)
-            bench_die("send: %s", strerror(errno));
-        bytes += put;
-        length -= (size_t)put;
-    }
-}
-
-static void flush(struct contender *contender)
-{
-    for (unsigned i = 0; i < contender->fleet->node_count; i++) {
-        struct raw_node *node = contender->fleet->nodes[i];
-
-        send_all(node->fd, node->out, node->out_length);
-        node->out_length = 0;
-    }
-}
-
 static void say(struct contender *contender, uint32_t number, enum rl_command_kind kind, uint32_t question,
                 uint64_t fence, bool full)
 {
@@ -218,7 +196,7 @@ static void wait_for_nodes(struct contender *contender, struct rl_time until)
     int timeout_ms = left_us <= 0 ? 0 : left_us > 1000000 ? 1000 : (int)(left_us / 1000) + 1;
     int count;
 
-    flush(contender);
+    raw_fleet_flush(contender->fleet);
     count = epoll_wait(contender->fleet->epoll_fd, events, RAW_NODES_MAX, timeout_ms);
     for (int i = 0; i < count; i++)
         read_node(contender, events[i].data.u32);

@@ -59,11 +59,12 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
     return result;
 }
 
-redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock_done_fn done, void *context,
-                                    redlock_request *request)
+/* EXTEND, by ttl_ms, or RELEASE. */
+static redlock_result end_or_extend(redlock_lock *lock, enum rl_operation_kind kind, uint32_t ttl_ms,
+                                    redlock_done_fn done, void *context, redlock_request *request)
 {
-    RL_NO_CANCELLATION;
     struct rl_operation *operation;
+    redlock_request number;
     redlock_result result;
 
     if (lock == NULL || done == NULL)
@@ -71,30 +72,29 @@ redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock
     if (!rl_client_enter(rl_client_of(lock)))
         return REDLOCK_MISUSE;
     rl_poll_refresh(rl_client_of(lock));
-    operation = rl_begin_extend(lock, ttl_ms, next_request(rl_client_of(lock)), &result, NULL);
+    number = next_request(rl_client_of(lock));
+    if (kind == RL_OPERATION_EXTEND)
+        operation = rl_begin_extend(lock, ttl_ms, number, &result, NULL);
+    else
+        operation = rl_begin_release(lock, number, &result, NULL);
     if (operation != NULL)
         set_callback(operation, NULL, done, context, request);
     rl_leave_together(rl_client_of(lock));
     return result;
 }
 
+redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock_done_fn done, void *context,
+                                    redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    return end_or_extend(lock, RL_OPERATION_EXTEND, ttl_ms, done, context, request);
+}
+
 redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, void *context,
                                      redlock_request *request)
 {
     RL_NO_CANCELLATION;
-    struct rl_operation *operation;
-    redlock_result result;
-
-    if (lock == NULL || done == NULL)
-        return REDLOCK_INVALID;
-    if (!rl_client_enter(rl_client_of(lock)))
-        return REDLOCK_MISUSE;
-    rl_poll_refresh(rl_client_of(lock));
-    operation = rl_begin_release(lock, next_request(rl_client_of(lock)), &result, NULL);
-    if (operation != NULL)
-        set_callback(operation, NULL, done, context, request);
-    rl_leave_together(rl_client_of(lock));
-    return result;
+    return end_or_extend(lock, RL_OPERATION_RELEASE, 0, done, context, request);
 }
 
 static redlock_result know_later(redlock_client *client, const struct rl_known_call *call,

@@ -18,16 +18,18 @@
 static redlock_result conclude(redlock_client *client, struct rl_operation *operation, redlock_report *report)
 {
     rl_driver_wait(client, operation, NULL);
-    return rl_end_operation(client, operation, NULL, report);
+    return rl_end_operation(client, operation, report);
 }
 
 /* Waits for a call's operation, unless there is none, and ends the call, unless another thread does; then leaves the client. */
 static redlock_result finish(redlock_client *client, struct rl_operation *operation, struct rl_call *call)
 {
-    if (operation != NULL && rl_driver_wait(client, operation, call))
-        return call->result;
-    if (operation != NULL)
-        rl_end_call(client, call, operation);
+    while (operation != NULL) {
+        if (rl_driver_wait(client, operation, call))
+            return call->result;
+        if (rl_end_call(client, call, operation))
+            break;
+    }
     rl_leave_sending(client); /* a lock that could not be handed out is released */
     return call->result;
 }
@@ -161,7 +163,7 @@ static redlock_result call_known(redlock_client *client, const struct rl_known_c
         rl_driver_wait(client, operation, NULL);
         if (lock != NULL)
             *lock = rl_end_hand_out(operation);
-        result = rl_end_operation(client, operation, NULL, report);
+        result = rl_end_operation(client, operation, report);
     }
     rl_leave_sending(client);
     return result;

@@ -226,7 +226,8 @@ static void end_all(redlock_client *client)
         struct rl_call *call = operation->call;
 
         rl_list_remove(link);
-        rl_end_call(client, call, operation);
+        if (!rl_end_call(client, call, operation))
+            continue;
         end(client, call);
         client->crowd.under_way--;
         if (--client->callers == 0 && client->engine.closing)

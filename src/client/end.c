@@ -17,19 +17,21 @@ redlock_lock *rl_end_hand_out(struct rl_operation *operation)
 }
 
 redlock_result rl_end_operation(redlock_client *client, struct rl_operation *operation,
-                                redlock_lock **handed_out, redlock_report *report)
+                                redlock_report *report)
 {
-    redlock_result result;
+    redlock_result result = operation->result;
 
-    if (handed_out != NULL && operation->result == REDLOCK_OK)
-        *handed_out = rl_end_hand_out(operation);
-    result = operation->result;
     rl_report_operation(report, operation);
     rl_operation_free(&client->engine, operation);
     return result;
 }
 
-void rl_end_call(redlock_client *client, struct rl_call *call, struct rl_operation *operation)
+bool rl_end_call(redlock_client *client, struct rl_call *call, struct rl_operation *operation)
 {
-    call->result = rl_end_operation(client, operation, call->acquired, call->report);
+    if (call->acquired != NULL && operation->result == REDLOCK_OK)
+        *call->acquired = rl_end_hand_out(operation);
+    if (!operation->done)
+        return false;
+    call->result = rl_end_operation(client, operation, call->report);
+    return true;
 }

@@ -24,7 +24,10 @@ static void end_call(redlock_client *client, struct rl_operation *operation)
     struct rl_call *call = operation->call;
 
     rl_list_remove(&operation->following);
-    rl_end_call(client, call, operation);
+    if (!rl_end_call(client, call, operation)) {
+        rl_sleepers_resume(call);
+        return;
+    }
     call->post.next = (struct rl_post *)client->followers.woken;
     client->followers.woken = call;
     if (--client->callers == 0 && client->engine.closing)

@@ -37,6 +37,15 @@ bool rl_notify_listing(redlock_client *client, struct rl_operation *operation)
     return rl_engine_resume(operation);
 }
 
+/* What seemed to have ended goes on. */
+static void go_on(redlock_client *client)
+{
+    client->async_count++;
+    rl_attend(client);
+    rl_poll_flush(client);
+    rl_background_nudge(client);
+}
+
 /* The lock of a won acquisition goes to the callback; from then on the caller has a handle. */
 static void run_completion(redlock_client *client, struct rl_operation *operation)
 {
@@ -47,14 +56,15 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
 
     rl_list_remove(&operation->link);
     if (operation->listing != NULL && rl_notify_listing(client, operation)) {
-        client->async_count++; /* it goes on */
-        rl_attend(client);
-        rl_poll_flush(client);
-        rl_background_nudge(client);
+        go_on(client);
         return;
     }
     if (operation->kind == RL_OPERATION_ADOPT || (operation->kind == RL_OPERATION_ACQUIRE && won))
         lock = rl_end_hand_out(operation);
+    if (!operation->done) {
+        go_on(client);
+        return;
+    }
     if (won && operation->acquired != NULL && lock == NULL) {
         rl_poll_flush(client); /* it is released, and the next one asks */
         rl_background_nudge(client);

@@ -80,6 +80,12 @@ void rl_sleepers_wake(struct rl_call *calls)
     }
 }
 
+void rl_sleepers_resume(struct rl_call *call)
+{
+    atomic_store(&call->state, RL_CALL_AWAKE);
+    rl_sleepers_ring(&call->state);
+}
+
 bool rl_sleepers_sleep(struct rl_call *call, const struct timespec *until)
 {
     unsigned state = RL_CALL_ASLEEP;
@@ -87,7 +93,7 @@ bool rl_sleepers_sleep(struct rl_call *call, const struct timespec *until)
     rl_futex_sleep(&call->state, RL_CALL_ASLEEP, UINT_MAX, until);
     if (atomic_compare_exchange_strong(&call->state, &state, RL_CALL_AWAKE) || state == RL_CALL_AWAKE)
         return false;
-    for (; state != RL_CALL_OVER; state = atomic_load(&call->state))
+    for (; state == RL_CALL_TAKEN; state = atomic_load(&call->state))
         rl_futex_sleep(&call->state, RL_CALL_TAKEN, UINT_MAX, NULL);
-    return true;
+    return state == RL_CALL_OVER;
 }

@@ -22,6 +22,9 @@ void rl_sleepers_ring(atomic_uint *bell); /* NULL is fine */
 /* The operation of a sleeping thread has ended. */
 void rl_sleepers_ended(redlock_client *client, struct rl_operation *operation);
 
+/* It was taken to be over, and is not: its thread looks to it again. */
+void rl_sleepers_resume(struct rl_call *call);
+
 /* Its turn in a queue has come; its thread may sleep or not. */
 void rl_sleepers_turned(redlock_client *client, struct rl_operation *operation);
 

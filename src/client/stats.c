@@ -22,17 +22,27 @@ redlock_result redlock_client_stats(redlock_client *client, redlock_stats *stats
     return REDLOCK_OK;
 }
 
+/* Enters a client that has such a node. */
+static redlock_result enter_for_node(redlock_client *client, uint32_t node)
+{
+    if (client == NULL || !rl_client_enter(client))
+        return REDLOCK_MISUSE;
+    if (node < client->engine.node_count)
+        return REDLOCK_OK;
+    rl_leave(client);
+    return REDLOCK_INVALID;
+}
+
 redlock_result redlock_client_node_stats(redlock_client *client, uint32_t node, redlock_node_stats *stats)
 {
     RL_NO_CANCELLATION;
+    redlock_result result;
+
     if (!rl_sized_ok(stats, sizeof *stats))
         return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return REDLOCK_MISUSE;
-    if (node >= client->engine.node_count) {
-        rl_leave(client);
-        return REDLOCK_INVALID;
-    }
+    result = enter_for_node(client, node);
+    if (result != REDLOCK_OK)
+        return result;
     rl_poll_refresh(client);
     rl_client_now(client); /* right before the wall clock is read */
     rl_gauges_node(&client->engine, node);
@@ -45,15 +55,13 @@ redlock_result redlock_client_node_facts(redlock_client *client, uint32_t node, 
 {
     RL_NO_CANCELLATION;
     redlock_node_facts ours;
+    redlock_result result;
 
     if (!rl_sized_ok(facts, sizeof ours))
         return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return REDLOCK_MISUSE;
-    if (node >= client->engine.node_count) {
-        rl_leave(client);
-        return REDLOCK_INVALID;
-    }
+    result = enter_for_node(client, node);
+    if (result != REDLOCK_OK)
+        return result;
     rl_facts_tell(&client->engine, node, &ours);
     ours.certificate_ends_s = rl_stream_certificate_end(&client->connections[node].stream);
     rl_sized_write(facts, &ours, sizeof ours);

@@ -9,13 +9,7 @@
 void rl_trace_acquire_start(struct rl_text *text, const char *name, size_t name_length,
                             const struct rl_acquire *acquire)
 {
-    rl_line_begin(text);
-    rl_text_add(text, "acquire \"");
-    rl_text_add_printable(text, name, name_length);
-    rl_text_add(text, "\" ttl=");
-    rl_text_add_integer(text, rl_span_ms_down(acquire->config.ttl));
-    rl_text_add(text, " nodes=");
-    rl_text_add_unsigned(text, acquire->config.node_count);
+    rl_line_add_start(text, name, name_length, acquire->config.ttl, acquire->config.node_count);
 }
 
 static bool had_peek(const struct rl_acquire *acquire)

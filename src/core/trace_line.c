@@ -130,6 +130,18 @@ void rl_line_begin_conclusion(struct rl_text *text)
     add_spaces(text, TIME_WIDTH + 3 + 6);
 }
 
+void rl_line_add_start(struct rl_text *text, const char *name, size_t name_length, struct rl_span ttl,
+                       uint32_t node_count)
+{
+    rl_line_begin(text);
+    rl_text_add(text, "acquire \"");
+    rl_text_add_printable(text, name, name_length);
+    rl_text_add(text, "\" ttl=");
+    rl_text_add_integer(text, rl_span_ms_down(ttl));
+    rl_text_add(text, " nodes=");
+    rl_text_add_unsigned(text, node_count);
+}
+
 void rl_line_add_stamp(struct rl_text *text, struct rl_time now, struct rl_time since)
 {
     char digits[24];

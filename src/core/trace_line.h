@@ -16,6 +16,10 @@ void rl_line_begin(struct rl_text *text);
 /* Starts a line below another, under what it says who did it. */
 void rl_line_begin_conclusion(struct rl_text *text);
 
+/* The first line: 'acquire "name" ttl=10000 nodes=3'. */
+void rl_line_add_start(struct rl_text *text, const char *name, size_t name_length, struct rl_span ttl,
+                       uint32_t node_count);
+
 /* Starts a line with "[ms] ". */
 void rl_line_add_stamp(struct rl_text *text, struct rl_time now, struct rl_time since);
 

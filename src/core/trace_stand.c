@@ -9,13 +9,7 @@
 void rl_trace_stand_start(struct rl_text *text, const char *name, size_t name_length,
                           const struct rl_stand *stand)
 {
-    rl_line_begin(text);
-    rl_text_add(text, "acquire \"");
-    rl_text_add_printable(text, name, name_length);
-    rl_text_add(text, "\" ttl=");
-    rl_text_add_integer(text, rl_span_ms_down(stand->config.ttl));
-    rl_text_add(text, " nodes=");
-    rl_text_add_unsigned(text, stand->config.node_count);
+    rl_line_add_start(text, name, name_length, stand->config.ttl, stand->config.node_count);
 }
 
 static void add_answer(struct rl_text *text, const struct rl_stand *after, const struct rl_event *event)

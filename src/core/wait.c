@@ -33,7 +33,7 @@ static void note_holder(struct rl_wait *wait, uint64_t holder)
     wait->holder = holder;
 }
 
-void rl_wait_answer(struct rl_wait *wait, uint32_t node, const struct rl_answer *answer, struct rl_time now)
+void rl_wait_down(struct rl_wait *wait, uint32_t node)
 {
     rl_node_set one = rl_node_set_one(node);
 
@@ -42,6 +42,13 @@ void rl_wait_answer(struct rl_wait *wait, uint32_t node, const struct rl_answer 
     wait->watched &= ~one;
     wait->freed &= ~one;
     wait->ends[node] = RL_TIME_NEVER;
+}
+
+void rl_wait_answer(struct rl_wait *wait, uint32_t node, const struct rl_answer *answer, struct rl_time now)
+{
+    rl_node_set one = rl_node_set_one(node);
+
+    rl_wait_down(wait, node); /* what it said before counts no more */
     if (answer->verdict == RL_GRANTED)
         wait->freed |= one;
     if (answer->verdict != RL_DENIED)
@@ -66,17 +73,6 @@ bool rl_wait_changed(struct rl_wait *wait, uint32_t node)
     wait->freed |= one;
     wait->before = wait->holder;
     return true;
-}
-
-void rl_wait_down(struct rl_wait *wait, uint32_t node)
-{
-    rl_node_set one = rl_node_set_one(node);
-
-    assert(node < wait->node_count);
-    wait->asked &= ~one;
-    wait->watched &= ~one;
-    wait->freed &= ~one;
-    wait->ends[node] = RL_TIME_NEVER;
 }
 
 rl_node_set rl_wait_free(const struct rl_wait *wait, struct rl_time now)

@@ -67,22 +67,28 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
     };
 }
 
-static void start(struct rl_operation *operation, const redlock_spec *spec, int64_t wait_ms, bool peek)
+/* At guarded nodes a caller that waits stands in line, and one that does not asks in the same way, once. Behind others of this client both
+ * kinds of nodes are waited for alike. */
+static void start_asking(struct rl_operation *operation, struct rl_acquire_config config)
 {
-    struct rl_engine *engine = operation->lock->engine;
-    struct rl_acquire_config config;
+    const struct rl_kind *kind = operation->lock->kind;
+    bool waits = rl_time_before(config.began, config.give_up_at);
 
-    config = acquire_config(engine, spec, operation->started, wait_ms, peek);
-    if (operation->lock->kind->is_shared)
+    config.watch = config.queued = false;
+    operation->acquire.config = config; /* should it have to ask again */
+    if (kind->is_shared)
         config.watch = true;
     else
-        rl_queue_join(operation, wait_ms != 0, &config);
-    /* At guarded nodes a caller that waits stands in line, and one that does not asks in the same way, once. Behind others of this client both
-     * kinds of nodes are waited for alike. */
-    if (operation->lock->kind->stands_in_line && !config.queued)
+        rl_queue_join(operation, waits, &config);
+    if (kind->stands_in_line && !config.queued)
         rl_standing_start(operation, &config);
     else
         rl_acquisition_start(operation, &config);
+}
+
+static void start(struct rl_operation *operation, const redlock_spec *spec, int64_t wait_ms, bool peek)
+{
+    start_asking(operation, acquire_config(operation->lock->engine, spec, operation->started, wait_ms, peek));
 }
 
 /* With each node, so that the caller can tell it from other things that are invalid. */
@@ -150,6 +156,25 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
     return operation;
 }
 
+/* It was too slow to take the lock that it had won, and is ready to wait for longer. */
+static bool asks_again(struct rl_operation *operation)
+{
+    struct rl_engine *engine = operation->lock->engine;
+    struct rl_acquire_config config = operation->acquire.config;
+    redlock_lock *lock;
+
+    if (operation->kind != RL_OPERATION_ACQUIRE || engine->closing ||
+        !rl_time_before(engine->now, config.give_up_at))
+        return false;
+    lock = rl_lock_again(operation->lock);
+    if (lock == NULL)
+        return false;
+    rl_operation_begin_again(operation, lock);
+    config.first_wait = rl_span_us(0);
+    start_asking(operation, config);
+    return true;
+}
+
 redlock_lock *rl_call_hand_out(struct rl_operation *operation)
 {
     redlock_lock *lock = operation->lock;
@@ -161,8 +186,9 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
     if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now) || closing) {
         if (lock->stage == RL_LOCK_HELD)
             rl_holding_discard(lock);
-        rl_steps_run(engine);
         operation->result = closing ? REDLOCK_CANCELED : REDLOCK_TOO_SLOW;
+        (void)asks_again(operation);
+        rl_steps_run(engine);
         return NULL;
     }
     lock->handle = true;

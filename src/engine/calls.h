@@ -33,7 +33,8 @@ struct rl_operation *rl_call_known(struct rl_engine *engine, enum rl_operation_k
 /* Makes the lock of an ended adoption the caller's; NULL: there is none, operation->result says why. */
 redlock_lock *rl_call_adopted(struct rl_operation *operation);
 
-/* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. */
+/* Makes the lock of a won operation the caller's: NULL when its validity has run out on the way. A caller that is ready to wait for longer then goes
+ * on waiting: the operation is not done any more. */
 redlock_lock *rl_call_hand_out(struct rl_operation *operation);
 
 /* What every call needs: to say no, in the report too (always NULL); and an operation on a lock of its own, whose only reference it takes

@@ -79,9 +79,9 @@ static struct rl_list *rounds_for(redlock_lock *lock)
     return requested ? &lock->engine->requested : &lock->engine->rounds;
 }
 
-void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
+static void ask_nodes(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
 {
-    lock->owed = lock->refused_locally = 0;
+    lock->refused_locally = 0;
     lock->owed_kind = kind;
     lock->owed_question = question;
     if (!rl_link_used(&lock->link))
@@ -90,16 +90,23 @@ void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind
         ask_node(lock, rl_node_set_first(left), kind, question);
 }
 
+void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question)
+{
+    lock->owed = 0;
+    ask_nodes(lock, nodes, kind, question);
+}
+
+void rl_dispatch_raise(redlock_lock *lock, const struct rl_effects *effects)
+{
+    lock->engine->stats.fence_rounds++;
+    lock->fence = effects->fence;
+    rl_dispatch_ask(lock, effects->raise, RL_COMMAND_RAISE, effects->question);
+}
+
 void rl_dispatch_ask_more(redlock_lock *lock, rl_node_set nodes, uint32_t question)
 {
     lock->owed = lock->owed_kind == RL_COMMAND_ACQUIRE ? lock->owed & ~nodes : 0;
-    lock->refused_locally = 0;
-    lock->owed_kind = RL_COMMAND_ACQUIRE;
-    lock->owed_question = question;
-    if (!rl_link_used(&lock->link))
-        rl_list_append(rounds_for(lock), &lock->link);
-    for (rl_node_set left = nodes; left != 0; left &= left - 1)
-        ask_node(lock, rl_node_set_first(left), RL_COMMAND_ACQUIRE, question);
+    ask_nodes(lock, nodes, RL_COMMAND_ACQUIRE, question);
 }
 
 void rl_dispatch_mend(redlock_lock *lock, rl_node_set nodes)

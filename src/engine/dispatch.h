@@ -11,6 +11,9 @@
  * ready in lock->owed. */
 void rl_dispatch_ask(redlock_lock *lock, rl_node_set nodes, enum rl_command_kind kind, uint32_t question);
 
+/* The same for the fence that effects have, which the lock has from now on. */
+void rl_dispatch_raise(redlock_lock *lock, const struct rl_effects *effects);
+
 /* Asks some nodes for the lock once more, with the same owner. Those that are still owed the question are asked when they are ready. */
 void rl_dispatch_ask_more(redlock_lock *lock, rl_node_set nodes, uint32_t question);
 

@@ -118,6 +118,27 @@ static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
     *lock->renewal = (struct rl_renewal){.tell = tell};
 }
 
+/* A lock of a kind with room for so much text and a renewal, with one reference; NULL: no memory. */
+static redlock_lock *make(struct rl_engine *engine, const struct rl_kind *kind, size_t capacity)
+{
+    redlock_lock *lock;
+
+    if (!rl_state_reserve_timer(engine))
+        return NULL;
+    lock = obtain(engine, capacity);
+    if (lock == NULL) {
+        rl_state_unreserve_timer(engine);
+        return NULL;
+    }
+    lock->engine = engine;
+    lock->kind = kind;
+    lock->refs = 1;
+    lock->timer.of_lock = true;
+    rl_list_init(&lock->waiting);
+    rl_list_init(&lock->queue);
+    return lock;
+}
+
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
@@ -129,19 +150,9 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     if (owner == NULL)
         owner_length = RL_OWNER_HEX + make_tail(engine, spec, tail);
     text = engine->config.key_prefix_length + name_length + owner_length + 2;
-    if (!rl_state_reserve_timer(engine))
+    lock = make(engine, kind, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
+    if (lock == NULL)
         return NULL;
-    lock = obtain(engine, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
-    if (lock == NULL) {
-        rl_state_unreserve_timer(engine);
-        return NULL;
-    }
-    lock->engine = engine;
-    lock->kind = kind;
-    lock->refs = 1;
-    lock->timer.of_lock = true;
-    rl_list_init(&lock->waiting);
-    rl_list_init(&lock->queue);
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
@@ -150,6 +161,27 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     if (spec->on_renewed != NULL)
         add_renewal(lock, spec->on_renewed);
     lock->context = spec->context;
+    return lock;
+}
+
+redlock_lock *rl_lock_again(redlock_lock *before)
+{
+    redlock_lock *lock = make(before->engine, before->kind, before->capacity);
+
+    assert(!before->owner_fixed);
+    if (lock == NULL)
+        return NULL;
+    memcpy(lock->text, before->text, (size_t)before->key_length + before->owner_length + 2);
+    lock->key_length = before->key_length;
+    lock->owner_length = before->owner_length;
+    lock->on_lost = before->on_lost;
+    if (before->renewal != NULL)
+        add_renewal(lock, before->renewal->tell);
+    lock->context = before->context;
+    lock->ttl_ms = before->ttl_ms;
+    lock->lease.config = before->lease.config;
+    lock->thread = before->thread;
+    before->thread = NULL;
     return lock;
 }
 

@@ -76,6 +76,11 @@ const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind 
 /* A lock in stage ASKING with one reference; NULL: no memory. */
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length);
+
+/* The same lock for another try of its caller; what is still answered about the one before, which is over, is not about this one. It takes over
+ * the thread that the lock is bound to. NULL: no memory. */
+redlock_lock *rl_lock_again(redlock_lock *before);
+
 void rl_lock_ref(redlock_lock *lock);
 void rl_lock_unref(redlock_lock *lock);
 void rl_lock_drop_spares(struct rl_engine *engine);

@@ -160,6 +160,21 @@ void rl_operation_finish(struct rl_operation *operation, redlock_result result)
     rl_list_append(&engine->ended, &operation->link);
 }
 
+void rl_operation_begin_again(struct rl_operation *operation, redlock_lock *lock)
+{
+    struct rl_engine *engine = lock->engine;
+    redlock_lock *before = operation->lock;
+
+    assert(operation->done);
+    assert(before->stage == RL_LOCK_OVER);
+    rl_list_remove(&operation->link);
+    rl_list_append(&engine->operations, &operation->link);
+    operation->lock = lock;
+    operation->done = operation->stands = false;
+    rl_operation_clear_record(operation);
+    rl_lock_unref(before);
+}
+
 void rl_operation_stop_asking(const struct rl_operation *operation)
 {
     redlock_lock *lock = operation->lock;

@@ -109,6 +109,9 @@ void rl_operation_clear_record(struct rl_operation *operation);
 /* It has ended: whoever called finds it in engine->ended. */
 void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
+/* It goes on after all, with another lock, whose reference it takes over. */
+void rl_operation_begin_again(struct rl_operation *operation, redlock_lock *lock);
+
 /* The lock is not asked for any more: nodes that have not been asked yet need not be. */
 void rl_operation_stop_asking(const struct rl_operation *operation);
 

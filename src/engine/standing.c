@@ -190,11 +190,8 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
-    if (effects.raise != 0) {
-        lock->engine->stats.fence_rounds++;
-        lock->fence = effects.fence;
-        rl_dispatch_ask(lock, effects.raise, RL_COMMAND_RAISE, effects.question);
-    }
+    if (effects.raise != 0)
+        rl_dispatch_raise(lock, &effects);
     if (effects.watch != 0)
         watch(operation, effects.watch, operation->stand.question);
     if (operation->done)

@@ -1,7 +1,7 @@
 """The judge of a history: reads the files that the processes of a run left behind, and nothing else, and says what of
 them cannot be if the promises hold. It knows neither the library nor the faults, and shares no code with either.
 
-Usage: check.py FOLDER [--outside PREFIX...] prints the counts and the violations; exit status 1 when there are any. Names
+Usage: check.py FOLDER [--older] [--outside PREFIX...] prints the counts and the violations; exit status 1 when there are any. Names
 that begin with one of the prefixes were promised no exclusion: their overlaps are counted apart and are no violations.
 
 FOLDER/PROCESS.history has one line per event. Times are microseconds of one clock that all processes share, LOCK is a number
@@ -81,7 +81,8 @@ class Lock:
 
 
 class History:
-    def __init__(self):
+    def __init__(self, older=False):
+        self.older = older
         self.locks = {}
         self.violations = []
         self.last_line = collections.Counter()  # of each process: when it last wrote a line,
@@ -157,8 +158,8 @@ class History:
         self.rely(lock, time, validity, seen)
 
     def take_refused(self, lock, time, result):
-        """A call is answered once. One that is ready to wait is refused when its time is up, when it is cancelled, or when its process was stopped
-        just as it got the lock, and for longer than that lasted."""
+        """A call is answered once. One that is ready to wait is refused when its time is up, when it is cancelled; by version 0.1 also when its
+        process was stopped just as it got the lock, and for longer than that lasted."""
         if lock.granted or lock.refused:
             self.complain(f"refused after it was answered: {lock}")
         lock.refused = time
@@ -166,7 +167,7 @@ class History:
             if not lock.cancel_asked:
                 self.complain(f"cancelled by nobody: {lock}")
             self.counts["cancels"] += 1
-        elif result == TOO_SLOW and self.resumed[lock.process] > lock.asked:
+        elif self.older and result == TOO_SLOW and self.resumed[lock.process] > lock.asked:
             self.counts["too slow"] += 1
         elif lock.patience == -1 or time < lock.asked + (lock.patience - 1) * 1000:
             self.complain(f"refused with {result} {time - lock.asked} us after it began to wait for {lock.patience} ms: {lock}")
@@ -335,9 +336,9 @@ class History:
                 self.complain(f"{name}.fenced: {write} was acknowledged and is there {times[write]} times")
 
 
-def check(folder, outside=()):
-    """The history of a folder, judged: its counts and its violations."""
-    history = History()
+def check(folder, outside=(), older=False):
+    """The history of a folder, judged: its counts and its violations. older: clients of version 0.1 are among them."""
+    history = History(older)
     for path in sorted(pathlib.Path(folder).glob("*.history")):
         history.read(path)
     history.check_ends()
@@ -351,8 +352,9 @@ def main():
     parser = argparse.ArgumentParser(description="judges a history")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--outside", nargs="*", default=[], metavar="PREFIX")
+    parser.add_argument("--older", action="store_true", help="clients of version 0.1 are among them")
     options = parser.parse_args()
-    history = check(options.folder, options.outside)
+    history = check(options.folder, options.outside, options.older)
     for word in COUNTS:
         print(f"{word:16}{history.counts[word]:>12}")
     for violation in history.violations:

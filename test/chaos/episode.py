@@ -157,7 +157,7 @@ class Episode:
                 processes.end(client.process)
             for node in self.nodes:
                 node.remove()
-        return check.check(self.folder, self.kind.outside)
+        return check.check(self.folder, self.kind.outside, self.previous is not None)
 
     def disturb(self, plan, until):
         while time.monotonic() < until:

@@ -55,6 +55,17 @@ is() {
     ok "$1" equals "$2" "$3"
 }
 
+# each_line NAME COMMAND...: passes when the command succeeds for every line of stdin, and there is one.
+each_line() {
+    local name=$1 line wrong='' count=0
+    shift
+    while IFS= read -r line; do
+        count=$((count + 1))
+        "$@" "$line" || wrong+="$line; "
+    done
+    ok "$name" equals "$((count > 0)) $wrong" '1 '
+}
+
 # try ARGUMENT...: runs redlock; $code, $out and $err are what it came to.
 try() {
     "$REDLOCK" "$@" >"$work/out" 2>"$work/err" </dev/null

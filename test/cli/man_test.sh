@@ -10,17 +10,6 @@ manual=$SOURCE/man/redlock.1.scd
 configuration=$SOURCE/man/redlock.conf.5.scd
 pages=("$SOURCE"/man/*.scd)
 
-# each NAME COMMAND...: passes when the command succeeds for every line of stdin, and there is one.
-each() {
-    local name=$1 line wrong='' count=0
-    shift
-    while IFS= read -r line; do
-        count=$((count + 1))
-        "$@" "$line" || wrong+="$line; "
-    done
-    ok "$name" equals "$((count > 0)) $wrong" '1 '
-}
-
 squeeze() { tr -s ' \t\n' ' '; }
 without_comments() { sed -E 's,/\*[^*]*(\*[^/][^*]*)*\*/,,g'; }
 
@@ -50,13 +39,13 @@ leads_somewhere() {
     [ -z "$target" ] || [ -s "$work/man/$target" ]
 }
 names=$(basename -s .scd "${pages[@]}")
-each 'every page passes scdoc' passes_scdoc <<<"$names"
-each 'every page is built' is_built <<<"$names"
-each 'every link page leads to a page' leads_somewhere < <(find "$work/man" -type f)
+each_line 'every page passes scdoc' passes_scdoc <<<"$names"
+each_line 'every page is built' is_built <<<"$names"
+each_line 'every link page leads to a page' leads_somewhere < <(find "$work/man" -type f)
 with_man=false
 man --version >/dev/null 2>&1 && [ -n "$(man -P cat -l "$BUILD/man/redlock.1" 2>/dev/null)" ] && with_man=true
 if $with_man; then
-    each 'every page renders without a warning' renders <<<"$names"
+    each_line 'every page renders without a warning' renders <<<"$names"
 else
     ok 'every page renders without a warning # SKIP there is no man' true
 fi
@@ -72,10 +61,10 @@ in_a_synopsis() { grep -qF "$1" "$work/synopses"; }
 has_page() { [ -s "$work/man/man3/$1.3" ]; }
 is_found() { man -M "$work/man" -w 3 "$1" >/dev/null 2>&1; }
 is 'the header is read right' "$(sort "$work/functions")" "$(sort "$SOURCE/test/abi/exported-symbols")"
-each 'every declaration is in a synopsis as it is in the header' in_a_synopsis <"$work/declarations"
-each 'every function has a page or a link to one' has_page <"$work/functions"
+each_line 'every declaration is in a synopsis as it is in the header' in_a_synopsis <"$work/declarations"
+each_line 'every function has a page or a link to one' has_page <"$work/functions"
 if $with_man; then
-    each 'man finds every function' is_found <"$work/functions"
+    each_line 'man finds every function' is_found <"$work/functions"
 else
     ok 'man finds every function # SKIP there is no man' true
 fi
@@ -89,11 +78,11 @@ members() {
         sed -E 's/.*\(\*([a-z_]+)\)\(.*/ \1/; s/\[[^]]*\]//g; s/^ ?[a-z_0-9 ]+ \*?([a-z_]+)/\1/; s/,//g' |
         tr -s ' ' '\n' | grep .
 }
-each 'redlock.3 explains every result' explained_in redlock.3 < <(enumerators redlock_result)
-each 'redlock_report.3 explains every verdict' explained_in redlock_report.3 < <(enumerators redlock_verdict)
-each 'redlock_report.3 explains every cause' explained_in redlock_report.3 < <(enumerators redlock_cause)
+each_line 'redlock.3 explains every result' explained_in redlock.3 < <(enumerators redlock_result)
+each_line 'redlock_report.3 explains every verdict' explained_in redlock_report.3 < <(enumerators redlock_verdict)
+each_line 'redlock_report.3 explains every cause' explained_in redlock_report.3 < <(enumerators redlock_cause)
 while read -r struct page; do
-    each "$page explains every member of $struct" explained_in "$page" < <(members "$struct")
+    each_line "$page explains every member of $struct" explained_in "$page" < <(members "$struct")
 done <<'END'
 redlock_options redlock_client_open.3
 redlock_spec redlock_acquire.3
@@ -121,20 +110,20 @@ explains_option() { grep -qE -- "[* ]$1(\*|,)" "$manual"; }
 is_an_option() { grep -qxF -- "$1" "$work/options"; }
 explains_code() { section "$manual" 'EXIT STATUS' | grep -qE "^\*([0-9]+\*, \*)*$1\*"; }
 "$REDLOCK" help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p' >"$work/commands"
-each 'redlock.1 explains every command' explains_command <"$work/commands"
+each_line 'redlock.1 explains every command' explains_command <"$work/commands"
 while read -r command; do
-    each "redlock.1 explains every option of $command" explains_option < <(options_of "$command")
+    each_line "redlock.1 explains every option of $command" explains_option < <(options_of "$command")
     options_of "$command" >>"$work/options"
 done <"$work/commands"
 echo --version >>"$work/options" # in place of a command
-each 'and no option that is not there' is_an_option < \
+each_line 'and no option that is not there' is_an_option < \
     <(grep -oE -- '\*(-[a-zA-Z], )?--[a-z-]+\*' "$manual" | grep -oE -- '--[a-z-]+' | sort -u)
-each 'redlock.1 explains every exit code' explains_code < \
+each_line 'redlock.1 explains every exit code' explains_code < \
     <(sed -nE '/SIGNAL/d; s/.*CLI_EXIT_[A-Z_]+ = ([0-9]+).*/\1/p' "$SOURCE/src/cli/exits.h")
 in_the_guide() { sed -n '/^## Exit codes/,$p' "$SOURCE/docs/jobs.md" | grep -qE "^\| ([0-9]+, )*$1[ ,]"; }
-each 'so does docs/jobs.md' in_the_guide < \
+each_line 'so does docs/jobs.md' in_the_guide < \
     <(sed -nE '/SIGNAL/d; s/.*CLI_EXIT_[A-Z_]+ = ([0-9]+).*/\1/p' "$SOURCE/src/cli/exits.h")
-each 'redlock.1 explains every variable' explained_in redlock.1 < \
+each_line 'redlock.1 explains every variable' explained_in redlock.1 < \
     <(grep -ohE '"(REDLOCK_[A-Z_]+|NO_COLOR)"' "$SOURCE"/src/cli/*.c | tr -d '"' | sort -u)
 
 # ---- the configuration file
@@ -144,8 +133,8 @@ is_a_key() {
     lacks "$err" 'unknown key'
 }
 section "$configuration" KEYS | grep '^\*' | tr -d '*,' | tr ' ' '\n' >"$work/keys"
-each 'every key of redlock.conf.5 is one' is_a_key <"$work/keys"
-each 'redlock.conf.5 explains every key' explained_in redlock.conf.5 < \
+each_line 'every key of redlock.conf.5 is one' is_a_key <"$work/keys"
+each_line 'redlock.conf.5 explains every key' explained_in redlock.conf.5 < \
     <(grep -oE '(strcmp\(key, |\{)"[a-z_]+"' "$SOURCE/src/cli/config_file.c" | grep -oE '[a-z_]+"' | tr -d '"')
 sed "s,rediss://lock-\([0-9]\)[a-z.:0-9]*,unix://$work/n\1.sock,g" "$SOURCE/examples/redlock.conf" >"$work/redlock.conf"
 (umask 077 && echo secret >"$work/redlock.password")
@@ -178,7 +167,7 @@ has_true_examples() {
         is_part_of "$file" "$block" || return 1
     done <"$work/examples"
 }
-each 'every page has examples, and each is part of the file it names' has_true_examples <<<"$names"
+each_line 'every page has examples, and each is part of the file it names' has_true_examples <<<"$names"
 
 # ---- shape and cross references
 has_sections() {
@@ -191,7 +180,7 @@ exists() {
     local target=${1%(*}.${1: -2:1}
     [ -s "$work/man/man${target##*.}/$target" ]
 }
-each 'every page has its sections' has_sections <<<"$names"
-each 'every page that is referred to exists' exists < \
+each_line 'every page has its sections' has_sections <<<"$names"
+each_line 'every page that is referred to exists' exists < \
     <(grep -ohE '\*(lib)?redlock[a-z_.]*\*\([135]\)' "${pages[@]}" | tr -d '*' | sort -u)
 done_testing

@@ -7,28 +7,17 @@
 cd "$SOURCE" || exit 1
 pages=(README.md docs/*.md)
 
-# each NAME COMMAND...: passes when the command succeeds for every line of stdin, and there is one.
-each() {
-    local name=$1 line wrong='' count=0
-    shift
-    while IFS= read -r line; do
-        count=$((count + 1))
-        "$@" "$line" || wrong+="$line; "
-    done
-    ok "$name" equals "$((count > 0)) $wrong" '1 '
-}
-
 # ---- what is named
 is_there() { [ -e "${1%%#*}" ]; }
-each 'files that are named are there' is_there \
+each_line 'files that are named are there' is_there \
     < <(grep -ohE '(^|[^A-Za-z0-9_./-])(src|test|tools|bench|examples|man|include|docs)/[A-Za-z0-9_./-]*[A-Za-z0-9_]' "${pages[@]}" |
         sed -E 's,^[^a-z],,' | grep -v NAME | sort -u)
 is_target() { grep -qE "^([a-z-]+ )*$1( [a-z-]+)*:" Makefile; }
-each 'make targets that are named are there' is_target \
+each_line 'make targets that are named are there' is_target \
     < <(grep -ohE '(^|`)make [a-z-]+' "${pages[@]}" | sed 's/.*make //' | sort -u)
 # A name of a test is a sentence in backquotes: at least three words.
 is_test() { grep -rqwF "$1" test || grep -rqwF "$1" src include; }
-each 'tests that are named are there' is_test \
+each_line 'tests that are named are there' is_test \
     < <(grep -ohE '`[a-z0-9]+(_[a-z0-9]+){2,}`' "${pages[@]}" | tr -d '`' | sort -u)
 
 # ---- the demo

@@ -269,13 +269,16 @@ static void end_call(struct rl_operation *operation)
     struct call *call = operation->context;
     redlock_lock *lock = NULL;
 
-    if (!operation->done || call->operation != operation || ++call->ends != 1)
+    if (!operation->done || call->operation != operation || call->ends != 0)
         fail("a call ended that was over, or was not begun");
-    call->operation = NULL;
     read_report(operation);
     if (operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK)
         lock = rl_call_hand_out(operation);
-    else if (operation->kind == RL_OPERATION_ADOPT)
+    if (!operation->done)
+        return;
+    call->ends++;
+    call->operation = NULL;
+    if (operation->kind == RL_OPERATION_ADOPT)
         lock = rl_call_adopted(operation);
     if (lock != NULL)
         keep_handle(lock);

@@ -102,6 +102,38 @@ static void admit(struct fleet *fleet)
     redlock_client_close(client);
 }
 
+/* What most stories need: nodes that may vote, one that comes to the barrier, and a board for those that come in other processes. */
+struct story {
+    struct fleet *fleet;
+    struct board *board;
+    redlock_client *client;
+    redlock_barrier_spec spec;
+    redlock_report report;
+};
+
+static struct story begin(struct fleet *fleet, uint32_t parties)
+{
+    admit(fleet);
+    return (struct story){.fleet = fleet,
+                          .board = make_board(),
+                          .client = open_guarded(fleet_urls(fleet)),
+                          .spec = meeting("meeting", parties),
+                          .report = REDLOCK_REPORT_INIT};
+}
+
+static void end(struct story *story)
+{
+    redlock_client_close(story->client);
+    forget_barriers(story->fleet);
+    munmap(story->board, sizeof *story->board);
+}
+
+static void expect(redlock_result expected, struct story *story, int64_t wait_ms)
+{
+    assert_result(expected, redlock_barrier(story->client, &story->spec, wait_ms, &story->report),
+                  &story->report);
+}
+
 /* ---- barriers ---- */
 
 static void nobody_goes_on_before_all_have_come_meeting_after_meeting(void **state)
@@ -183,51 +215,37 @@ static pid_t start_first(struct fleet *fleet, struct board *board)
 
 static void party_that_died_does_not_count_once_its_lease_has_ended(void **state)
 {
-    struct board *board = make_board();
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", 2);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, 2);
     int status;
 
-    admit(*state);
-    board->lease_ms = BRIEF_LEASE_MS;
-    pid_t child = start_first(*state, board);
+    story.board->lease_ms = BRIEF_LEASE_MS;
+    pid_t child = start_first(*state, story.board);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     await(leases_are_over(*state));
-    board->lease_ms = 0;
-    client = open_guarded(fleet_urls(*state));
-    assert_result(REDLOCK_TIMEOUT, redlock_barrier(client, &spec, 500, &report), &report);
-    assert_int_equal(report.waiting, 1);
-    child = start_process(come_once, fleet_urls(*state), board);
-    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+    story.board->lease_ms = 0;
+    expect(REDLOCK_TIMEOUT, &story, 500);
+    assert_int_equal(story.report.waiting, 1);
+    child = start_process(come_once, fleet_urls(*state), story.board);
+    expect(REDLOCK_OK, &story, 60000);
     end_well(child);
-    assert_int_equal(atomic_load(&board->failed), 0);
-    redlock_client_close(client);
-    forget_barriers(*state);
-    munmap(board, sizeof *board);
+    assert_int_equal(atomic_load(&story.board->failed), 0);
+    end(&story);
 }
 
 static void minority_of_nodes_may_be_away(void **state)
 {
-    struct board *board = make_board();
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", 2);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, 2);
 
-    admit(*state);
     fleet_kill(*state, 0);
-    pid_t child = start_process(come_once, fleet_urls(*state), board);
-    client = open_guarded(fleet_urls(*state));
-    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+    pid_t child = start_process(come_once, fleet_urls(*state), story.board);
+    expect(REDLOCK_OK, &story, 60000);
     end_well(child);
     fleet_kill(*state, 1);
-    assert_result(REDLOCK_NO_QUORUM, redlock_barrier(client, &spec, 300, &report), &report);
-    redlock_client_close(client);
+    expect(REDLOCK_NO_QUORUM, &story, 300);
     assert_true(fleet_restart(*state, 0));
     assert_true(fleet_restart(*state, 1));
-    forget_barriers(*state);
-    munmap(board, sizeof *board);
+    end(&story);
 }
 
 static int give_up(void *context, uint32_t arrived)
@@ -238,24 +256,18 @@ static int give_up(void *context, uint32_t arrived)
 
 static void party_that_gives_up_is_not_counted(void **state)
 {
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", 2);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, 2);
     uint32_t arrived = 0;
 
-    admit(*state);
-    client = open_guarded(fleet_urls(*state));
-    spec.waiting = give_up;
-    spec.context = &arrived;
+    story.spec.waiting = give_up;
+    story.spec.context = &arrived;
     for (int i = 0; i < 3; i++)
-        assert_result(REDLOCK_CANCELED, redlock_barrier(client, &spec, REDLOCK_WAIT_FOREVER, &report),
-                      &report);
+        expect(REDLOCK_CANCELED, &story, REDLOCK_WAIT_FOREVER);
     assert_int_equal(arrived, 1);
     assert_string_equal(fleet_command(*state, 0, "HLEN", "redlock-mark:barrier:meeting", NULL), "0");
-    spec = meeting("meeting", 1);
-    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 0, &report), &report);
-    redlock_client_close(client);
-    forget_barriers(*state);
+    story.spec = meeting("meeting", 1);
+    expect(REDLOCK_OK, &story, 0);
+    end(&story);
 }
 
 static void wrong_barriers_are_refused(void **state)
@@ -288,70 +300,49 @@ static void wrong_barriers_are_refused(void **state)
 
 static void another_number_of_parties_is_refused_and_both_are_named(void **state)
 {
-    struct board *board = make_board();
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", 3);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, 3);
 
-    admit(*state);
-    client = open_guarded(fleet_urls(*state));
-    pid_t child = start_first(*state, board);
-    assert_result(REDLOCK_INVALID, redlock_barrier(client, &spec, REDLOCK_WAIT_FOREVER, &report), &report);
-    assert_non_null(strstr(report.line, "waits for 3 parties, and others wait for 2"));
+    pid_t child = start_first(*state, story.board);
+    expect(REDLOCK_INVALID, &story, REDLOCK_WAIT_FOREVER);
+    assert_non_null(strstr(story.report.line, "waits for 3 parties, and others wait for 2"));
     assert_true(is_alone(*state));
-    spec.parties = 2;
-    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+    story.spec.parties = 2;
+    expect(REDLOCK_OK, &story, 60000);
     end_well(child);
-    assert_int_equal(atomic_load(&board->result), REDLOCK_OK);
-    redlock_client_close(client);
-    forget_barriers(*state);
-    munmap(board, sizeof *board);
+    assert_int_equal(atomic_load(&story.board->result), REDLOCK_OK);
+    end(&story);
 }
 
 /* ---- what nodes forget ---- */
 
 static void arrival_that_nodes_lost_is_not_counted_a_second_time(void **state)
 {
-    struct board *board = make_board();
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", 2);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, 2);
 
-    admit(*state);
-    client = open_guarded(fleet_urls(*state));
-    pid_t child = start_first(*state, board);
+    pid_t child = start_first(*state, story.board);
     kill(child, SIGSTOP);
-    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report); /* counts on it */
+    expect(REDLOCK_OK, &story, 60000); /* counts on it */
     forget_barriers(*state);
     kill(child, SIGCONT);
     end_well(child);
-    assert_int_equal(atomic_load(&board->result), REDLOCK_LOST);
-    assert_result(REDLOCK_TIMEOUT, redlock_barrier(client, &spec, 100, &report), &report);
-    assert_int_equal(report.waiting, 1);
-    redlock_client_close(client);
-    forget_barriers(*state);
-    munmap(board, sizeof *board);
+    assert_int_equal(atomic_load(&story.board->result), REDLOCK_LOST);
+    expect(REDLOCK_TIMEOUT, &story, 100);
+    assert_int_equal(story.report.waiting, 1);
+    end(&story);
 }
 
 static void party_goes_through_by_an_opening_that_it_slept_through(void **state)
 {
-    struct board *board = make_board();
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", 2);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, 2);
 
-    admit(*state);
-    client = open_guarded(fleet_urls(*state));
-    pid_t child = start_first(*state, board);
+    pid_t child = start_first(*state, story.board);
     kill(child, SIGSTOP);
-    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+    expect(REDLOCK_OK, &story, 60000);
     at_node(*state, 0, "return redis.call('DEL', KEYS[1])"); /* two of three still know */
     kill(child, SIGCONT);
     end_well(child);
-    assert_int_equal(atomic_load(&board->result), REDLOCK_OK);
-    redlock_client_close(client);
-    forget_barriers(*state);
-    munmap(board, sizeof *board);
+    assert_int_equal(atomic_load(&story.board->result), REDLOCK_OK);
+    end(&story);
 }
 
 /* Comes back under a fresh id, since what the node had put it in is not known. */
@@ -362,51 +353,40 @@ static void party_comes_again_when_it_is_certain_that_nobody_counts_on_it(void *
         "for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do if #id == 24 then redis.call('HSET', KEYS[1], id, "
         "string.gsub(redis.call('HGET', KEYS[1], id), ' 0 ', ' 77 ')) end end" /* an opener died after its first node */
     };
-    struct board *board = make_board();
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", 2);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, 2);
 
-    admit(*state);
-    client = open_guarded(fleet_urls(*state));
     for (int i = 0; i < 2; i++) {
-        pid_t child = start_first(*state, board);
+        pid_t child = start_first(*state, story.board);
 
         at_node(*state, 0, faults[i]);
-        assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
+        expect(REDLOCK_OK, &story, 60000);
         end_well(child);
-        assert_int_equal(atomic_load(&board->result), REDLOCK_OK);
+        assert_int_equal(atomic_load(&story.board->result), REDLOCK_OK);
         forget_barriers(*state);
     }
-    redlock_client_close(client);
-    munmap(board, sizeof *board);
+    end(&story);
 }
 
 /* ---- a crowd ---- */
 
 static void more_may_wait_than_one_answer_names(void **state)
 {
-    redlock_client *client;
-    redlock_barrier_spec spec = meeting("meeting", REDLOCK_PARTIES_MAX);
-    redlock_report report = REDLOCK_REPORT_INIT;
+    struct story story = begin(*state, REDLOCK_PARTIES_MAX);
 
-    admit(*state);
-    client = open_guarded(fleet_urls(*state));
     for (int i = 0; i < fleet_size(*state); i++)
         at_node(
             *state, i,
             "local ends = (redis.call('TIME')[1] + 600) * 1000 for i = 1, 1500 do redis.call('HSET', KEYS[1], "
             "string.format('f%023d', i), string.format('%.0f 0 500', ends)) end");
-    assert_result(REDLOCK_OK, redlock_barrier(client, &spec, 60000, &report), &report);
-    spec.waiting = give_up;
+    expect(REDLOCK_OK, &story, 60000);
+    story.spec.waiting = give_up;
     uint32_t arrived = 0;
-    spec.context = &arrived;
+    story.spec.context = &arrived;
     at_node(*state, 0, "return redis.call('DEL', KEYS[1])");
     at_node(*state, 1, "return redis.call('DEL', KEYS[1])");
-    assert_result(REDLOCK_CANCELED, redlock_barrier(client, &spec, 60000, &report), &report);
+    expect(REDLOCK_CANCELED, &story, 60000);
     assert_int_equal(arrived, 1); /* what one node of three says does not count */
-    redlock_client_close(client);
-    forget_barriers(*state);
+    end(&story);
 }
 
 /* ---- marks ---- */

@@ -512,18 +512,24 @@ static void a_waiter_that_was_not_heard_of_lately_gets_the_lock_for_a_second(voi
     close(ear.fd);
 }
 
+/* So many stand in line, a first, and were not heard of lately; the first is handed the lock for a second. */
+static void hand_on_to_stopped(struct fleet *fleet, struct ear *ears, int count)
+{
+    hold(fleet, owner_of('f'));
+    for (char name = 'a'; name < 'a' + count; name++) {
+        ask(fleet, name, T0 + name);
+        age(fleet, name, SECOND_US);
+    }
+    hand_back(fleet, 'f');
+    assert_int_equal(hear(&ears[0]).ttl_ms, 1000);
+}
+
 /* However many were stopped: one of them lets its second pass, and the others are passed over with it. */
 static void stopped_waiters_cost_one_second_however_many_they_are(void **state)
 {
     struct ear ears[3] = {listen_as(*state, 'a'), listen_as(*state, 'b'), listen_as(*state, 'c')};
 
-    hold(*state, owner_of('f'));
-    for (char name = 'a'; name <= 'c'; name++) {
-        ask(*state, name, T0 + name);
-        age(*state, name, SECOND_US);
-    }
-    hand_back(*state, 'f');
-    assert_int_equal(hear(&ears[0]).ttl_ms, 1000);
+    hand_on_to_stopped(*state, ears, 3);
     ask(*state, 'd', T0 + 'd');
     fleet_command(*state, 0, "DEL", LOCK, NULL); /* the second is over */
     age(*state, 'b', SECOND_US);
@@ -535,42 +541,32 @@ static void stopped_waiters_cost_one_second_however_many_they_are(void **state)
         close(ears[i].fd);
 }
 
+static void expect_second_has_it(struct fleet *fleet, struct ear ears[2])
+{
+    hear(&ears[1]);
+    assert_value(fleet, LOCK, owner_of('b'));
+    for (int i = 0; i < 2; i++)
+        close(ears[i].fd);
+}
+
 /* What was let pass may have been shorter than a second: those who ask every second have had no reason to ask since. */
 static void a_short_lock_that_was_let_pass_costs_nobody_a_place(void **state)
 {
     struct ear ears[2] = {listen_as(*state, 'a'), listen_as(*state, 'b')};
 
-    hold(*state, owner_of('f'));
-    for (char name = 'a'; name <= 'b'; name++) {
-        ask(*state, name, T0 + name);
-        age(*state, name, SECOND_US);
-    }
-    hand_back(*state, 'f');
-    hear(&ears[0]);
+    hand_on_to_stopped(*state, ears, 2);
     fleet_command(*state, 0, "DEL", LOCK, NULL); /* it has ended */
     ask(*state, 'd', T0 + 'd');
-    hear(&ears[1]);
-    assert_value(*state, LOCK, owner_of('b'));
-    for (int i = 0; i < 2; i++)
-        close(ears[i].fd);
+    expect_second_has_it(*state, ears);
 }
 
 static void one_that_took_its_second_costs_the_others_nothing(void **state)
 {
     struct ear ears[2] = {listen_as(*state, 'a'), listen_as(*state, 'b')};
 
-    hold(*state, owner_of('f'));
-    for (char name = 'a'; name <= 'b'; name++) {
-        ask(*state, name, T0 + name);
-        age(*state, name, SECOND_US);
-    }
-    hand_back(*state, 'f');
-    hear(&ears[0]);
+    hand_on_to_stopped(*state, ears, 2);
     assert_int_equal(hand_back(*state, 'a'), 1);
-    hear(&ears[1]);
-    assert_value(*state, LOCK, owner_of('b'));
-    for (int i = 0; i < 2; i++)
-        close(ears[i].fd);
+    expect_second_has_it(*state, ears);
 }
 
 /* A node without RESP3, or without the right to subscribe: such a waiter asks now and then. */

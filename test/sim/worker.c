@@ -221,6 +221,15 @@ void sim_worker_unhide(struct sim_world *world, struct sim_worker *worker)
         show_validity(world, worker);
 }
 
+/* It was too late for the lock, and has time left to wait. */
+static void wait_on(struct sim_worker *worker)
+{
+    worker->stage = SIM_ASKING;
+    worker->act_us = INT64_MAX;
+    worker->stands_us = worker->settled_us = 0;
+    worker->split = false;
+}
+
 /* It was won, and its caller gets to run. */
 static void hand_out(struct sim_world *world, struct sim_worker *worker)
 {
@@ -229,6 +238,14 @@ static void hand_out(struct sim_world *world, struct sim_worker *worker)
     bool hidden = worker->stage == SIM_WON && hides_validity(world);
     redlock_lock *lock = rl_call_hand_out(operation);
 
+    if (lock == NULL) {
+        world->stats.too_slow++;
+        world->had_us[worker->name] = world->now_us; /* until it was over, its caller was about to run */
+    }
+    if (!operation->done) {
+        wait_on(worker);
+        return;
+    }
     if (hidden)
         show_validity(world, worker);
     if (lock != NULL) {
@@ -236,8 +253,6 @@ static void hand_out(struct sim_world *world, struct sim_worker *worker)
         world->stats.fair_grants += worker->fair;
         sim_judge_handed_out(world, worker, operation);
     } else {
-        world->stats.too_slow++;
-        world->had_us[worker->name] = world->now_us; /* until it was over, its caller was about to run */
         become_idle(world, worker);
     }
     worker->operation = NULL;
@@ -542,13 +557,13 @@ void sim_worker_stop(struct sim_world *world, struct sim_worker *worker)
     struct sim_client *client = sim_client_of(world, worker);
 
     worker->act_us = INT64_MAX;
+    if (worker->stage == SIM_WON)
+        hand_out(world, worker);
     if (worker->stage == SIM_ASKING && !worker->adopts) {
         worker->operation->request =
             ++client->last_request; /* those that block cannot be canceled otherwise */
         rl_engine_cancel(&client->engine, worker->operation->request);
     }
-    if (worker->stage == SIM_WON)
-        hand_out(world, worker);
     if (worker->stage == SIM_HELD)
         give_back(world, worker);
 }

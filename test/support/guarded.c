@@ -8,7 +8,7 @@
 
 #include "support/steps.h"
 
-enum { LEFTOVER_WAIT_MS = 10000, LEFTOVER_PAUSE_MS = 20, DETAIL_SIZE = 160 };
+enum { LEFTOVER_PAUSE_MS = 20, DETAIL_SIZE = 160 };
 
 redlock_options guarded_options(const char *nodes, uint32_t max_ttl_ms)
 {
@@ -163,17 +163,5 @@ int start_five_guarded(void **state)
 
 int stop_guarded(void **state)
 {
-    struct fleet *fleet = *state;
-
-    if (fleet == NULL)
-        return -1;
-    for (int i = 0; i < fleet_size(fleet); i++)
-        fleet_thaw(fleet, i);
-    const char *leftovers = lock_leftovers(fleet, LEFTOVER_WAIT_MS);
-    bool clean = leftovers[0] == '\0';
-    if (!clean)
-        print_error("locks were left behind:\n%s", leftovers);
-    fleet_stop(fleet);
-    *state = NULL;
-    return clean ? 0 : -1;
+    return stop_clean(state, lock_leftovers, "locks");
 }

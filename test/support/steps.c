@@ -38,7 +38,7 @@ int start_five_tcp_nodes(void **state)
     return start_fleet(state, 5, FLEET_TCP);
 }
 
-int stop_nodes(void **state)
+int stop_clean(void **state, const char *(*leftovers_of)(struct fleet *fleet, int wait_ms), const char *what)
 {
     struct fleet *fleet = *state;
 
@@ -46,13 +46,18 @@ int stop_nodes(void **state)
         return -1;
     for (int i = 0; i < fleet_size(fleet); i++)
         fleet_thaw(fleet, i);
-    const char *leftovers = fleet_leftovers(fleet, LEFTOVER_WAIT_MS);
+    const char *leftovers = leftovers_of(fleet, LEFTOVER_WAIT_MS);
     bool clean = leftovers[0] == '\0';
     if (!clean)
-        print_error("keys were left behind:\n%s", leftovers);
+        print_error("%s were left behind:\n%s", what, leftovers);
     fleet_stop(fleet);
     *state = NULL;
     return clean ? 0 : -1;
+}
+
+int stop_nodes(void **state)
+{
+    return stop_clean(state, fleet_leftovers, "keys");
 }
 
 int quorum_of(const struct fleet *fleet)

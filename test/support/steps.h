@@ -25,6 +25,9 @@ int start_five_nodes(void **state);
 int start_five_tcp_nodes(void **state);
 int stop_nodes(void **state);
 
+/* The same for what a test may leave behind at the least: the text that names the leftovers is empty, and `what` says what they are. */
+int stop_clean(void **state, const char *(*leftovers_of)(struct fleet *fleet, int wait_ms), const char *what);
+
 /* For a table of struct CMUnitTest: the test with its fixture, and the same test on 1, 3 and 5 nodes. */
 #define ON_NODES(test, start)                \
     {                                        \

@@ -96,17 +96,6 @@ int main(void)
 
 #else
 
-static void the_service_is_not_built(void **state)
-{
-    (void)state;
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_service_is_not_built)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+#include "support/no_service.h"
 
 #endif

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "net/stream.h"
+#include "support/stream_steps.h"
 #include "support/temp_folder.h"
 
 enum { LARGE = 16 * 1024 * 1024 };
@@ -53,23 +53,6 @@ static int listen_on_loopback(struct rl_address *address)
     return listener;
 }
 
-static void wait_for(const struct rl_stream *stream)
-{
-    short events =
-        (short)((stream->wants & RL_WANT_READ ? POLLIN : 0) | (stream->wants & RL_WANT_WRITE ? POLLOUT : 0));
-    assert_int_not_equal(events, 0);
-    struct pollfd question = {.fd = stream->fd, .events = events};
-    assert_int_equal(poll(&question, 1, -1), 1);
-}
-
-static enum rl_io connect_fully(struct rl_stream *stream)
-{
-    enum rl_io result;
-    while ((result = rl_stream_continue(stream)) == RL_IO_AGAIN)
-        wait_for(stream);
-    return result;
-}
-
 static void open_pair(struct pair *pair)
 {
     struct rl_address address;
@@ -86,30 +69,6 @@ static void close_pair(struct pair *pair)
     rl_stream_close(&pair->stream);
     close(pair->peer);
     close(pair->listener);
-}
-
-/* Reads once, waiting as long as it takes. */
-static enum rl_io read_patiently(struct rl_stream *stream, char *bytes, size_t capacity, size_t *got)
-{
-    enum rl_io result;
-    while ((result = rl_stream_read(stream, bytes, capacity, got)) == RL_IO_AGAIN)
-        wait_for(stream);
-    return result;
-}
-
-/* Writes until nothing more goes; returns how many of the bytes went. */
-static size_t write_until_again(struct rl_stream *stream, const char *bytes, size_t length)
-{
-    size_t done = 0;
-    while (done < length) {
-        size_t put;
-        enum rl_io result = rl_stream_write(stream, bytes + done, length - done, &put);
-        if (result == RL_IO_AGAIN)
-            break;
-        assert_int_equal(result, RL_IO_DONE);
-        done += put;
-    }
-    return done;
 }
 
 /* ---- connecting ---------------------------------------------------------------------------------------- */

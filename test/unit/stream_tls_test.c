@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-#include "net/stream.h"
+#include "support/stream_steps.h"
 #include "support/temp_folder.h"
 
 enum { DAY = 24 * 60 * 60, LARGE = 16 * 1024 * 1024 };
@@ -279,32 +279,20 @@ static SSL_CTX *create_tls(const char *ca, const char *cert, const char *key)
     return tls;
 }
 
-static void wait_for(const struct rl_stream *stream)
-{
-    short events =
-        (short)((stream->wants & RL_WANT_READ ? POLLIN : 0) | (stream->wants & RL_WANT_WRITE ? POLLOUT : 0));
-    assert_int_not_equal(events, 0);
-    struct pollfd question = {.fd = stream->fd, .events = events};
-    assert_int_equal(poll(&question, 1, -1), 1);
-}
-
 static enum rl_io connect_stream(struct rl_stream *stream, const struct node *node, SSL_CTX *tls,
                                  const char *name)
 {
     rl_stream_init(stream);
     assert_true(rl_stream_open(stream, &node->address, tls, name));
-    enum rl_io result;
-    while ((result = rl_stream_continue(stream)) == RL_IO_AGAIN)
-        wait_for(stream);
+    enum rl_io result = connect_fully(stream);
     assert_int_equal(ERR_peek_error(), 0);
     return result;
 }
 
-static enum rl_io read_patiently(struct rl_stream *stream, char *bytes, size_t capacity, size_t *got)
+/* Nothing is left in OpenSSL's queue of errors. */
+static enum rl_io read_cleanly(struct rl_stream *stream, char *bytes, size_t capacity, size_t *got)
 {
-    enum rl_io result;
-    while ((result = rl_stream_read(stream, bytes, capacity, got)) == RL_IO_AGAIN)
-        wait_for(stream);
+    enum rl_io result = read_patiently(stream, bytes, capacity, got);
     assert_int_equal(ERR_peek_error(), 0);
     return result;
 }
@@ -315,7 +303,7 @@ static void expect_echo(struct rl_stream *stream)
     char bytes[16];
     assert_int_equal(rl_stream_write(stream, "ping", 4, &count), RL_IO_DONE);
     assert_int_equal(count, 4);
-    assert_int_equal(read_patiently(stream, bytes, sizeof bytes, &count), RL_IO_DONE);
+    assert_int_equal(read_cleanly(stream, bytes, sizeof bytes, &count), RL_IO_DONE);
     assert_int_equal(count, 4);
     assert_memory_equal(bytes, "ping", 4);
 }
@@ -466,7 +454,7 @@ static void missing_client_certificate_is_told(void **state)
     assert_int_equal(connect_stream(&stream, &node, tls, "node.example"), RL_IO_DONE);
     size_t got;
     char byte;
-    assert_int_equal(read_patiently(&stream, &byte, 1, &got), RL_IO_FAILED);
+    assert_int_equal(read_cleanly(&stream, &byte, 1, &got), RL_IO_FAILED);
     assert_string_equal(stream.error, "the node wants a client certificate");
     rl_stream_close(&stream);
     stop_node(&node);
@@ -536,21 +524,6 @@ static void node_that_never_answers_is_waited_for(void **state)
 
 /* ---- bytes and endings --------------------------------------------------------------------------------- */
 
-/* Writes until nothing more goes; returns how many of the bytes went. */
-static size_t write_until_again(struct rl_stream *stream, const char *bytes, size_t length)
-{
-    size_t done = 0;
-    while (done < length) {
-        size_t put;
-        enum rl_io result = rl_stream_write(stream, bytes + done, length - done, &put);
-        if (result == RL_IO_AGAIN)
-            break;
-        assert_int_equal(result, RL_IO_DONE);
-        done += put;
-    }
-    return done;
-}
-
 static void large_write_goes_on_from_a_buffer_that_moved(void **state)
 {
     (void)state;
@@ -590,7 +563,7 @@ static void small_reads_get_all_of_a_record(void **state)
     assert_int_equal(rl_stream_write(&stream, "abcdef", 6, &count), RL_IO_DONE);
     for (int i = 0; i < 6; i++) {
         char byte;
-        assert_int_equal(read_patiently(&stream, &byte, 1, &count), RL_IO_DONE);
+        assert_int_equal(read_cleanly(&stream, &byte, 1, &count), RL_IO_DONE);
         assert_int_equal(byte, 'a' + i);
     }
     rl_stream_close(&stream);
