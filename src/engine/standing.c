@@ -50,6 +50,9 @@ static void note_result(struct rl_operation *operation)
     acquire->round = stand->attempts;
     acquire->tally = rl_stand_tally(stand);
     acquire->valid_until = stand->valid_until;
+    /* A node that has the lock may have denied a raise since, for it had numbered it higher. */
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+        operation->record.nodes[rl_node_set_first(left)].answer.verdict = RL_GRANTED;
 }
 
 static void end_standing(struct rl_operation *operation)
