@@ -316,7 +316,7 @@ typedef enum redlock_kind {
     /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
      * REDLOCK_EXCLUSIVE. Only with REDLOCK_FORMAT_REDISSON in this version. */
     REDLOCK_SHARED = 2,
-    /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Not in this version. */
+    /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Guarded mode only. */
     REDLOCK_SEMAPHORE = 3
 } redlock_kind;
 

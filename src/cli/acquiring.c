@@ -30,10 +30,39 @@ int cli_acquiring_check(const struct cli_options *options)
     return 0;
 }
 
+static int check_slots(const struct cli_session *session, const struct cli_options *options)
+{
+    const char *other = options->shared                  ? "--shared"
+                        : options->exclusive             ? "--exclusive"
+                        : options->kind != CLI_NOT_GIVEN ? "--kind"
+                                                         : NULL;
+
+    if (options->slots > REDLOCK_PERMITS_MAX)
+        return cli_output_fail(CLI_EXIT_USAGE, "--slots: at most %d", REDLOCK_PERMITS_MAX);
+    if (other != NULL)
+        return cli_output_fail(CLI_EXIT_USAGE, "--slots and %s exclude each other", other);
+    if (!session->config.plain)
+        return 0;
+    cli_output_fail(CLI_EXIT_USAGE, "--slots: %s",
+                    session->config.redisson ? "redlock has no semaphores in Redisson's format"
+                    : session->config.legacy ? "a legacy lock has one holder"
+                                             : "plain nodes keep no line for the slots");
+    cli_output_hint("fix", "leave out %s, or --slots",
+                    session->config.redisson ? "--format redisson"
+                    : session->config.legacy ? "--legacy"
+                    : options->plain         ? "--plain"
+                                             : "mode = plain in the configuration");
+    return CLI_EXIT_USAGE;
+}
+
 int cli_acquiring_kind(const struct cli_session *session, const struct cli_options *options,
                        redlock_kind *kind)
 {
     *kind = options->kind == CLI_NOT_GIVEN ? REDLOCK_EXCLUSIVE : (redlock_kind)options->kind;
+    if (options->slots > 0) {
+        *kind = REDLOCK_SEMAPHORE;
+        return check_slots(session, options);
+    }
     if (options->shared && *kind == REDLOCK_FAIR)
         return cli_output_fail(CLI_EXIT_USAGE, "--shared and --kind fair exclude each other");
     if (options->shared && !session->config.redisson) {

@@ -36,6 +36,7 @@ static void set_owner(json_t *lease, const char *owner)
 static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl_ms, long long validity)
 {
     unsigned long long fence = redlock_lock_fence(lock);
+    int32_t slot = redlock_lock_slot(lock);
     char clean[REDLOCK_NAME_MAX + 1];
 
     if (cli_output_is_json()) {
@@ -43,6 +44,8 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
                                   (json_int_t)ttl_ms, "validity_ms", (json_int_t)validity);
         if (lease != NULL)
             set_owner(lease, redlock_lock_owner(lock, NULL));
+        if (lease != NULL && slot >= 0)
+            json_object_set_new(lease, "slot", json_integer(slot));
         if (lease != NULL && fence != 0)
             json_object_set_new(lease, "fence", json_integer((json_int_t)fence));
         return cli_output_answer(lease) && cli_output_flush();
@@ -52,6 +55,8 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
            validity);
     if (fence != 0)
         printf("fence %llu\n", fence);
+    if (slot >= 0)
+        printf("slot %d\n", slot);
     return cli_output_flush();
 }
 
@@ -67,6 +72,7 @@ static int take(const struct cli_session *session, const struct cli_options *opt
                                       .signals = signals};
 
     spec.kind = kind;
+    spec.permits = (uint32_t)options->slots;
     spec.name = name;
     spec.ttl_ms = ttl_ms;
     spec.why = cli_text_fit(options->why, why, sizeof why);
@@ -77,6 +83,17 @@ static int take(const struct cli_session *session, const struct cli_options *opt
         return cli_failure_taking(session, options, name, &acquiring.report);
     *taken = acquiring.lock;
     return CLI_EXIT_OK;
+}
+
+static void release_spec(const struct cli_session *session, const struct cli_options *options,
+                         const char *owner)
+{
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+
+    spec.kind = options->slots > 0 ? REDLOCK_SEMAPHORE : REDLOCK_EXCLUSIVE;
+    spec.name = options->words[0];
+    spec.permits = (uint32_t)options->slots;
+    redlock_release_spec(session->client, &spec, owner, 0, NULL);
 }
 
 /* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take connect_timeout: a caller reads
@@ -101,7 +118,7 @@ static int close_and_print(struct cli_session *session, const struct cli_options
         return CLI_EXIT_OK;
     /* A lease nobody has heard of would only be in the way. */
     if (cli_session_connect(session, options) == 0)
-        redlock_release_owner(session->client, name, 0, owner, 0, NULL);
+        release_spec(session, options, owner);
     return cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed, so %s was released", name);
 }
 

@@ -158,7 +158,7 @@ static int break_hold(const struct cli_session *session, const struct cli_option
     return say_done(session, options, &report);
 }
 
-/* Whom it would hit is looked up before anybody is asked. */
+/* The hold that it would end is looked up before the user is asked. */
 static int look_and_ask(const struct cli_session *session, const struct cli_options *options)
 {
     redlock_report report = cli_session_report(session);

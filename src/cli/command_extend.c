@@ -114,13 +114,15 @@ static struct holding find_holding(const struct cli_session *session, const char
     return holding;
 }
 
-static int extend(const struct cli_session *session, const char *name, redlock_kind kind, const char *owner,
-                  uint32_t ttl_ms, redlock_lock **lock, struct holding *holding)
+static int extend(const struct cli_session *session, const struct cli_options *options, redlock_kind kind,
+                  const char *owner, uint32_t ttl_ms, redlock_lock **lock, struct holding *holding)
 {
+    const char *name = options->words[0];
     redlock_report report = cli_session_report(session);
     redlock_spec spec = REDLOCK_SPEC_INIT;
 
     spec.kind = kind;
+    spec.permits = (uint32_t)options->slots;
     spec.name = name;
     spec.ttl_ms = ttl_ms;
     report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);
@@ -151,7 +153,7 @@ int cli_command_extend(const struct cli_options *options)
     if (code == 0 && session.config.legacy)
         code = cli_legacy_extend(&session, options->words[0], owner, ttl_ms);
     else if (code == 0)
-        code = extend(&session, options->words[0], kind, owner, ttl_ms, &lock, &holding);
+        code = extend(&session, options, kind, owner, ttl_ms, &lock, &holding);
     cli_session_close(&session); /* which sees to it that the lock reaches nodes that are late */
     if (code == 0 && lock != NULL)
         code = print_lease(&holding);

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "cli/acquiring.h"
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
@@ -11,11 +12,17 @@
 #include "cli/owner.h"
 #include "cli/session.h"
 
-static int release(const struct cli_session *session, const char *name, const char *owner)
+static int release(const struct cli_session *session, const struct cli_options *options, redlock_kind kind,
+                   const char *owner)
 {
+    const char *name = options->words[0];
     redlock_report report = cli_session_report(session);
+    redlock_spec spec = REDLOCK_SPEC_INIT;
 
-    report.result = redlock_release_owner(session->client, name, 0, owner, 0, &report);
+    spec.kind = kind;
+    spec.name = name;
+    spec.permits = (uint32_t)options->slots;
+    report.result = redlock_release_spec(session->client, &spec, owner, 0, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(session, name, &report);
     if (cli_output_is_json())
@@ -27,16 +34,19 @@ int cli_command_release(const struct cli_options *options)
 {
     struct cli_session session = {0};
     const char *owner = NULL;
+    redlock_kind kind = REDLOCK_EXCLUSIVE;
     int code = cli_owner_find(options, &owner);
 
     if (code == 0)
         code = cli_session_open(&session, options);
     if (code == 0)
+        code = cli_acquiring_kind(&session, options, &kind);
+    if (code == 0)
         code = cli_session_check_name(&session, options->words[0]);
     if (code == 0 && session.config.legacy)
         code = cli_legacy_release(&session, options->words[0], owner);
     else if (code == 0)
-        code = release(&session, options->words[0], owner);
+        code = release(&session, options, kind, owner);
     cli_session_close(&session);
     return code;
 }

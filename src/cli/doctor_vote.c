@@ -208,7 +208,7 @@ static bool is_of_wrong_scheme(const redlock_node_report *report)
            strstr(report->detail, "write rediss://") != NULL;
 }
 
-/* A server that does not speak TLS may say nothing at all to one who does, as a frozen one: then both are named. */
+/* A server that does not speak TLS may say nothing at all to a client that does, as a frozen one: then both are named. */
 static void check_scheme(struct cli_doctor *doctor, uint32_t node)
 {
     const struct cli_doctor_node *one = &doctor->nodes[node];

@@ -250,6 +250,22 @@ static void say_duplicate(const struct failing *failing, json_t *more)
     cli_output_hint("fix", "remove one of the two URLs");
 }
 
+/* Nodes that know what the name is in use for say so: another kind of lock of ours. false: they do not. */
+static bool say_other_kind(const struct failing *failing, json_t *more, int code)
+{
+    static const char known[] = "WRONGTYPE the name is in use for ";
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
+
+    for (uint32_t i = 0; redlock_report_node(failing->report, i, &node); i++) {
+        if (strncmp(node.detail, known, sizeof known - 1) != 0)
+            continue;
+        cli_output_fail_with(more, code, "%s%s", failing->subject, node.detail + strlen("WRONGTYPE "));
+        cli_output_hint("fix", "use it in the same way everywhere, or choose another name");
+        return true;
+    }
+    return false;
+}
+
 /* The holder that has it instead, or nobody: the owner may have ended, or never have been this one. */
 static void say_not_held(const struct failing *failing, json_t *more)
 {
@@ -286,6 +302,8 @@ static int say_failure(struct failing *failing)
         say_forbidden(failing, more);
         break;
     case REDLOCK_FOREIGN_TYPE:
+        if (say_other_kind(failing, more, code))
+            break;
         cli_output_fail_with(more, code, "%sthe key holds something that is not a lock of this kind",
                              failing->subject);
         list_nodes(failing);

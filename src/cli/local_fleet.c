@@ -117,7 +117,7 @@ static int start_node(const struct cli_local *local, int node, const char *progr
 }
 
 /* Servers that listen where nobody finds them: their files were removed, by a log-out for example. They end, so that
- * those who hold locks there notice, and nobody goes on beside new nodes. */
+ * holders of locks there notice, and nobody goes on beside new nodes. */
 static int end_unreachable(const struct cli_local *local)
 {
     char path[160];

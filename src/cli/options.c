@@ -50,6 +50,8 @@ static const struct cli_option table[] = {
      "both mean the order of asking; plain nodes keep none, and refuse fair"},
     {"shared", 's', CLI_VALUE_NONE, AT(shared), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND, NULL,
      "hold it together with other readers (--format redisson only)"},
+    {"slots", '\0', CLI_VALUE_COUNT, AT(slots), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, "K",
+     "a semaphore: at most K hold NAME at a time, each a slot of its own; all users of NAME give the same K"},
     {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL,
      "one holder at a time, as in flock(1) (the default)"},
     {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL, "as -x"},

@@ -49,6 +49,7 @@ struct cli_options {
     const char *metrics_file, *metrics_label;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms, every_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
+    int64_t slots;                                        /* of a semaphore; 0 it is none */
     int64_t format, tries, node, parties;                 /* format: a redlock_format */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color,
         help;

@@ -8,7 +8,7 @@
 
 #include "cli/session.h"
 
-/* Whom a node takes us for: by its own account, else by the configuration. */
+/* The user that a node takes us for: by its own account, else by the configuration. */
 const char *cli_rights_user(const struct cli_session *session, const redlock_node_facts *facts);
 
 /* "ACL SETUSER locks +eval '~lock:*'", for a shell or for the prompt of redis-cli, which knows quotes, too. */

@@ -165,6 +165,7 @@ static int take_lock(struct run *run)
                                       .events = &run->events};
 
     spec.kind = run->kind;
+    spec.permits = (uint32_t)options->slots;
     spec.name = run->name;
     spec.ttl_ms = run->ttl_ms;
     spec.renew_ms = run->renew_ms;
@@ -187,6 +188,8 @@ static int take_lock(struct run *run)
                              (int)acquiring.report.node_count);
     if (redlock_lock_fence(acquiring.lock) != 0)
         json_object_set_new(more, "fence", json_integer((json_int_t)redlock_lock_fence(acquiring.lock)));
+    if (redlock_lock_slot(acquiring.lock) >= 0)
+        json_object_set_new(more, "slot", json_integer(redlock_lock_slot(acquiring.lock)));
     cli_events_emit(&run->events, "acquired", more);
     return 0;
 }
@@ -218,6 +221,16 @@ static bool set_environment(struct run *run, const char *owner, uint64_t fence)
            cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", owner) &&
            cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", fence != 0 ? number : NULL) &&
            cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl);
+}
+
+/* Which slot of a semaphore it has; nothing, so that nobody takes another lock's for it, where it is none. */
+static bool set_slot(struct run *run)
+{
+    char slot[16];
+
+    snprintf(slot, sizeof slot, "%d", redlock_lock_slot(run->lock));
+    return cli_warden_set_variable(&run->warden, "REDLOCK_SLOT",
+                                   redlock_lock_slot(run->lock) >= 0 ? slot : NULL);
 }
 
 /* And what is held above it. */
@@ -306,7 +319,8 @@ static int hold_lock(struct run *run)
     struct cli_supervision supervision;
     int code;
 
-    if (!set_environment(run, owner, redlock_lock_fence(run->lock)) || !set_held(run, owner)) {
+    if (!set_environment(run, owner, redlock_lock_fence(run->lock)) || !set_slot(run) ||
+        !set_held(run, owner)) {
         redlock_release(run->lock, NULL);
         return refuse_environment();
     }

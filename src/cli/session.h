@@ -21,7 +21,7 @@ struct cli_session {
     redlock_details *details, *more_details;
     unsigned command; /* which one it is opened for: its bit */
     bool one_node;    /* what is done is about one node: how many there are is nothing to warn of */
-    uint32_t pid;     /* of whom a lock is said to be; 0: this process */
+    uint32_t pid;     /* of the process that a lock is said to be of; 0: this one */
 };
 
 /* Reads the configuration and starts local nodes if there is none. Starts no thread. 0, or an exit code after having

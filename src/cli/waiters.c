@@ -53,7 +53,7 @@ uint32_t cli_waiters_count_others(const redlock_report *report)
     for (uint32_t i = 0; redlock_report_waiter(report, i, &waiter); i++)
         if (cli_waiters_is_us(&waiter.who))
             ours += waiter.count;
-    /* In a long line we are among those who are not named. */
+    /* In a long line we are among those that are not named. */
     if (ours == 0 && report->waiting > count_named(report))
         ours = 1;
     return report->waiting > ours ? report->waiting - ours : 0;

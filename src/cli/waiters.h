@@ -19,7 +19,7 @@ bool cli_waiters_is_us(const redlock_holder *who);
 /* How many of the waiters are not us. */
 uint32_t cli_waiters_count_others(const redlock_report *report);
 
-/* Our place in line, 1 being the next; 0: nobody knows, or it is behind all who are named. */
+/* Our place in line, 1 being the next; 0: nobody knows, or it is behind all that are named. */
 uint32_t cli_waiters_place(const redlock_report *report);
 
 /* "3rd in line, 2 behind", or how many wait where there is no line; "" when nobody but us is known to. */

@@ -47,7 +47,7 @@ struct redlock_client {
     struct rl_crowd crowd;
 
     /* Which thread does the I/O; see driver.c. */
-    pthread_t driver;           /* while driving: who */
+    pthread_t driver;           /* while driving: the thread that does */
     bool rung;                  /* the poller was rung to have something written */
     bool driving;               /* a thread waits on the poller */
     bool broke;                 /* a connection could not be made or written to: see rl_driver_turn() */

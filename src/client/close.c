@@ -94,7 +94,7 @@ static void close_ours(redlock_client *client)
     rl_background_stop_carrier(client);
     rl_crowd_end(client);
     rl_background_stop_notifier(client);
-    while (rl_notify_run(client, true, true)) /* who lost a lock is told, even now */
+    while (rl_notify_run(client, true, true)) /* holders of lost locks are told, even now */
         ;
     bring_up(client);
     drain(client);

@@ -19,7 +19,7 @@ bool rl_crowd_free(redlock_client *client, redlock_lock *lock);
 /* A thread had to sleep in a call: enough of them are a crowd. */
 void rl_crowd_notice(redlock_client *client);
 
-/* For who stands: opens the inbox; says whether standing on is worth it; takes what is in the inbox and ends what is over;
+/* For the thread that stands there: opens the inbox; says whether standing on is worth it; takes what is in the inbox and ends what is over;
  * closes it. */
 void rl_crowd_open(redlock_client *client);
 bool rl_crowd_lasts(redlock_client *client);

@@ -12,14 +12,6 @@
 #include "engine/nodes.h"
 #include "engine/queue.h"
 
-/* How much later than planned this thread came back from the poller: it was stopped, or had no processor. */
-static struct rl_span overslept(redlock_client *client, struct rl_time awake_at)
-{
-    struct rl_time now = rl_client_now(client);
-
-    return rl_time_before(awake_at, now) ? rl_time_since(now, awake_at) : rl_span_us(0);
-}
-
 /* Whether this thread is the one a crowd posts its calls to. */
 static bool stands(const redlock_client *client)
 {
@@ -31,10 +23,8 @@ static bool stands(const redlock_client *client)
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_polled polled;
-    struct rl_call *calls;
-    struct rl_span timeout, unseen = rl_poll_unseen(client);
-    bool broke, standing = stands(client);
-    struct rl_time awake_at;
+    struct rl_call *calls = NULL;
+    bool standing = stands(client);
 
     client->broke = false;
     do { /* what is sent or handed out may fail, and end calls of others */
@@ -43,28 +33,20 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
         rl_poll_flush(client);
         rl_follow_settle(client);
     } while (standing && !rl_list_empty(&client->crowd.ended));
-    calls = rl_crowd_take_woken(client);
-    until = rl_time_min(until, rl_poll_due(client));
-    timeout = rl_span_us(rl_poll_rest_us(client, rl_time_since(until, client->engine.now).us));
-    awake_at = rl_time_max(until, client->engine.now);
-    broke = client->broke;
-    /* Several threads may be in the poller: the one that sleeps longest is woken for something earlier. */
-    client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
+    if (standing)
+        calls = rl_crowd_take_woken(client);
+    rl_poll_plan(client, until, &polled);
     rl_follow_unlock(client);
-    rl_crowd_wake(client, calls);
-    if (standing && !rl_crowd_doze(client))
-        timeout = rl_span_us(0);
-    if (broke)
-        timeout = rl_span_us(0);
-    rl_poll_enter(client, timeout, &polled);
+    if (standing) {
+        rl_crowd_wake(client, calls);
+        if (!rl_crowd_doze(client))
+            polled.timeout = rl_span_us(0);
+    }
+    rl_poll_enter(client, &polled);
     if (standing)
         rl_crowd_rise(client);
     pthread_mutex_lock(&client->mutex);
-    client->rung = false;
-    if (--client->pollers == 0)
-        client->sleep_until = (struct rl_time){0};
-    rl_poll_take(client, &polled, rl_span_add(unseen, overslept(client, awake_at)));
-    rl_poll_run_timers(client);
+    rl_poll_return(client, &polled);
     if (client->crowd.standing && !standing)
         rl_crowd_pass_on(client);
 }
@@ -112,14 +94,15 @@ bool rl_driver_wait(redlock_client *client, struct rl_operation *operation, stru
 {
     struct rl_call look = {.looks = true};
 
-    rl_poll_flush(client);
     while (!operation->done) {
-        if (!client->driving && !rl_queue_holds(operation))
+        if (!client->driving && !rl_queue_holds(operation)) {
             take_turn(client, RL_TIME_NEVER);
-        else if (rl_follow(client, operation, call != NULL ? call : &look))
+            continue;
+        }
+        rl_poll_flush(client);
+        if (!operation->done && rl_follow(client, operation, call != NULL ? call : &look))
             return true;
     }
-    rl_poll_flush(client);
     return false;
 }
 

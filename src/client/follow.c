@@ -1,6 +1,6 @@
 /*
  * Threads that sleep in a blocking call while another thread drives. The driver ends their calls for them, so that a thread
- * that wakes up for its answer needs nothing more of the client, least of all the mutex; only who is wanted as the next
+ * that wakes up for its answer needs nothing more of the client, least of all the mutex; only one that is wanted as the next
  * driver, or has a deadline to mind, comes back for it.
  */
 #include "client/follow.h"
@@ -67,7 +67,7 @@ static bool is_minded(redlock_client *client)
     return followers->minder != NULL && !rl_time_before(due, followers->minded);
 }
 
-/* Nobody drives: who shall look? Of those who queue the last one, for it will go on doing so for longest. */
+/* Nobody drives: which thread shall look? Of those that queue the last one, for it will go on doing so for longest. */
 static struct rl_operation *find_next(redlock_client *client)
 {
     struct rl_followers *followers = &client->followers;
@@ -96,26 +96,18 @@ static atomic_uint *hand_over(redlock_client *client)
 void rl_follow_pass_on(redlock_client *client)
 {
     rl_follow_settle(client);
-    rl_sleepers_ring(hand_over(client));
-    rl_sleepers_wake(rl_sleepers_take_woken(client));
+    rl_sleepers_wake(client, hand_over(client));
 }
 
 void rl_follow_unlock(redlock_client *client)
 {
-    struct rl_call *calls;
-    atomic_uint *bell;
-
     rl_follow_settle(client);
-    bell = hand_over(client);
-    calls = rl_sleepers_take_woken(client);
-    pthread_mutex_unlock(&client->mutex);
-    rl_sleepers_ring(bell);
-    rl_sleepers_wake(calls);
+    rl_sleepers_unlock(client, hand_over(client));
 }
 
 /* ---- sleeping ---- */
 
-/* One of those who sleep minds what is due, in case that nobody drives; the others only their own time. */
+/* One of the threads that sleep minds what is due, in case that nobody drives; the others only their own time. */
 static struct rl_time sleep_until(redlock_client *client, struct rl_operation *operation)
 {
     struct rl_followers *followers = &client->followers;

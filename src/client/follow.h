@@ -15,7 +15,7 @@ bool rl_follow(redlock_client *client, struct rl_operation *operation, struct rl
 void rl_follow_settle(redlock_client *client);
 
 /* Before the mutex is let go: ends the calls whose operations have ended, wakes their threads, and sees to it that somebody
- * drives. The second lets go of the mutex in between, so that who is woken need not wait for it. */
+ * drives. The second lets go of the mutex in between, so that a thread that is woken need not wait for it. */
 void rl_follow_pass_on(redlock_client *client);
 void rl_follow_unlock(redlock_client *client);
 

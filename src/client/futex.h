@@ -21,7 +21,7 @@ static inline void rl_futex_sleep(atomic_uint *word, unsigned value, unsigned bi
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value, until, NULL, bits);
 }
 
-/* Wakes all who sleep there with any of `bits`. The word itself is not looked at: it may be gone already. */
+/* Wakes all threads that sleep there with any of `bits`. The word itself is not looked at: it may be gone already. */
 static inline void rl_futex_wake(atomic_uint *word, unsigned bits)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, bits);

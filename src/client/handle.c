@@ -67,8 +67,7 @@ uint32_t redlock_lock_entries(const redlock_lock *lock)
 
 int32_t redlock_lock_slot(const redlock_lock *lock)
 {
-    (void)lock; /* no kind of lock has slots yet */
-    return -1;
+    return lock != NULL && lock->slot > 0 ? lock->slot - 1 : -1;
 }
 
 /* After this no callback of it runs: waits for one that does, unless it is the one calling. */

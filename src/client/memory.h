@@ -1,5 +1,5 @@
 /*
- * The system's memory, for callers who bring no allocator of their own.
+ * The system's memory, for programs that bring no allocator of their own.
  */
 #ifndef RL_CLIENT_MEMORY_H
 #define RL_CLIENT_MEMORY_H

@@ -95,9 +95,10 @@ static redlock_result go_through(redlock_client *client, struct rl_operation *op
 {
     redlock_result result;
 
-    do
+    do {
         rl_driver_wait(client, operation, NULL);
-    while (rl_notify_listing(client, operation));
+        rl_poll_flush(client); /* callbacks may take their time */
+    } while (rl_notify_listing(client, operation));
     result = operation->result;
     rl_listing_report(report, operation);
     rl_listing_free(operation);

@@ -42,14 +42,9 @@ struct rl_time rl_poll_due(const redlock_client *client)
     return client->corked_until.us != 0 ? rl_time_min(due, client->corked_until) : due;
 }
 
-struct rl_span rl_poll_unseen(const redlock_client *client)
-{
-    return client->pollers > 0 ? rl_span_us(0) : rl_time_since(client->engine.now, client->last_turn);
-}
-
 /* How long to wait at once. The system's waiting does not count the time that the machine is suspended, leases do: with a lock
  * in hand the clock is looked at every second, so that a loss is told soon after waking up. */
-int64_t rl_poll_rest_us(const redlock_client *client, int64_t left_us)
+static int64_t rest_us(const redlock_client *client, int64_t left_us)
 {
     int64_t most_us = client->engine.stats.held > 0 ? 1000000 : INT64_C(3600) * 1000000;
 
@@ -61,7 +56,7 @@ struct timespec rl_poll_wake_time(redlock_client *client, struct rl_time until)
     struct timespec at;
     int64_t left = rl_time_since(until, rl_client_now(client)).us;
 
-    left = rl_poll_rest_us(client, left);
+    left = rest_us(client, left);
     clock_gettime(CLOCK_MONOTONIC, &at);
     left = left > 0 ? left : 0;
     at.tv_sec += (time_t)(left / 1000000);
@@ -75,9 +70,27 @@ struct timespec rl_poll_wake_time(redlock_client *client, struct rl_time until)
 
 /* ---- the poller ---- */
 
-void rl_poll_enter(redlock_client *client, struct rl_span timeout, struct rl_polled *polled)
+/* How long nobody has looked at what nodes sent; nothing while another thread is in the poller. */
+static struct rl_span find_unseen(const redlock_client *client)
 {
-    polled->count = rl_poller_wait(&client->poller, timeout, polled->ready, RL_READY_MAX);
+    return client->pollers > 0 ? rl_span_us(0) : rl_time_since(client->engine.now, client->last_turn);
+}
+
+void rl_poll_plan(redlock_client *client, struct rl_time until, struct rl_polled *polled)
+{
+    until = rl_time_min(until, rl_poll_due(client));
+    polled->timeout = client->broke
+                          ? rl_span_us(0)
+                          : rl_span_us(rest_us(client, rl_time_since(until, client->engine.now).us));
+    polled->awake_at = rl_time_max(until, client->engine.now);
+    polled->unseen = find_unseen(client);
+    /* Several threads may be in the poller: the one that sleeps longest is woken for something earlier. */
+    client->sleep_until = client->pollers++ > 0 ? rl_time_max(client->sleep_until, until) : until;
+}
+
+void rl_poll_enter(redlock_client *client, struct rl_polled *polled)
+{
+    polled->count = rl_poller_wait(&client->poller, polled->timeout, polled->ready, RL_READY_MAX);
 }
 
 /* The bell is for the driver, which may be asleep in the poller: another thread that took it down rings it again. */
@@ -90,7 +103,7 @@ static void pass_bell_on(redlock_client *client, const struct rl_polled *polled)
             rl_poller_ring(&client->poller);
 }
 
-void rl_poll_take(redlock_client *client, const struct rl_polled *polled, struct rl_span unseen)
+static void take(redlock_client *client, const struct rl_polled *polled, struct rl_span unseen)
 {
     pass_bell_on(client, polled);
     rl_transfer_ready(client, polled->ready, polled->count, unseen);
@@ -101,13 +114,14 @@ void rl_poll_refresh(redlock_client *client)
 {
     struct rl_polled polled;
     struct rl_time now = rl_client_now(client);
-    struct rl_span unseen = rl_poll_unseen(client);
+    struct rl_span unseen = find_unseen(client);
 
     if (rl_time_before(now, rl_time_add(client->last_turn, rl_span_us(REFRESH_AFTER_US))))
         return;
     client->engine.looked_away = true;
-    rl_poll_enter(client, rl_span_us(0), &polled);
-    rl_poll_take(client, &polled, unseen);
+    polled.timeout = rl_span_us(0);
+    rl_poll_enter(client, &polled);
+    take(client, &polled, unseen);
     client->engine.looked_away = false;
 }
 
@@ -122,4 +136,21 @@ void rl_poll_run_timers(redlock_client *client)
     rl_engine_tick(&client->engine);
     if (!waits)
         rl_poll_flush(client);
+}
+
+/* How much later than planned this thread came back from the poller: it was stopped, or had no processor. */
+static struct rl_span overslept(redlock_client *client, struct rl_time awake_at)
+{
+    struct rl_time now = rl_client_now(client);
+
+    return rl_time_before(awake_at, now) ? rl_time_since(now, awake_at) : rl_span_us(0);
+}
+
+void rl_poll_return(redlock_client *client, const struct rl_polled *polled)
+{
+    client->rung = false;
+    if (--client->pollers == 0)
+        client->sleep_until = (struct rl_time){0};
+    take(client, polled, rl_span_add(polled->unseen, overslept(client, polled->awake_at)));
+    rl_poll_run_timers(client);
 }

@@ -1,29 +1,31 @@
 /*
- * The connections, as any thread that has the mutex may use them: to send, to see what came, to run timers; nothing waits here but who
- * lets go of the mutex to do so. Who is to wait for nodes is the driver's business.
+ * The connections, as any thread that has the mutex may use them: to send, to see what came, to run timers; a thread waits here only
+ * after it has let go of the mutex. Which one waits for nodes is the driver's business.
  */
 #ifndef RL_CLIENT_POLL_H
 #define RL_CLIENT_POLL_H
 
 #include "client/client.h"
 
-/* What the poller had to say. */
+/* A stay in the poller, and what that had to say. */
 enum { RL_READY_MAX = 32 };
 
 struct rl_polled {
+    struct rl_span timeout;  /* it lasts no longer than that */
+    struct rl_time awake_at; /* when the thread means to be back */
+    struct rl_span unseen;   /* how long nobody had looked at what nodes sent when it began */
     int count;
     struct rl_ready ready[RL_READY_MAX];
 };
 
-/* The one place where a thread is in the poller. A thread that waits there has counted itself among client->pollers,
- * and let go of the mutex. */
-void rl_poll_enter(redlock_client *client, struct rl_span timeout, struct rl_polled *polled);
+/* Before a stay: until then, or until something is due. The thread counts among client->pollers from here on. */
+void rl_poll_plan(redlock_client *client, struct rl_time until, struct rl_polled *polled);
 
-/* Takes what the poller said, which nobody looked at for so long. */
-void rl_poll_take(redlock_client *client, const struct rl_polled *polled, struct rl_span unseen);
+/* The one place where a thread is in the poller; without the mutex. */
+void rl_poll_enter(redlock_client *client, struct rl_polled *polled);
 
-/* How long nobody has looked at what nodes sent; nothing while another thread is in the poller. */
-struct rl_span rl_poll_unseen(const redlock_client *client);
+/* After it: takes what the poller said, and runs timers. */
+void rl_poll_return(redlock_client *client, const struct rl_polled *polled);
 
 /* Sees what happened while nobody drove, so that a question is not put to a connection that is known to be dead. */
 void rl_poll_refresh(redlock_client *client);
@@ -34,8 +36,7 @@ void rl_poll_run_timers(redlock_client *client);
 /* The next moment at which something has to be done. */
 struct rl_time rl_poll_due(const redlock_client *client);
 
-/* How long to wait at once for something that is so far away, and until when on the clock that threads sleep by. */
-int64_t rl_poll_rest_us(const redlock_client *client, int64_t left_us);
+/* The same for a thread that sleeps elsewhere, on the clock that it sleeps by. */
 struct timespec rl_poll_wake_time(redlock_client *client, struct rl_time until);
 
 #endif

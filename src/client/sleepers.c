@@ -32,7 +32,7 @@ atomic_uint *rl_sleepers_rouse(struct rl_operation *operation)
     return &operation->call->state;
 }
 
-void rl_sleepers_ring(atomic_uint *bell)
+static void ring(atomic_uint *bell)
 {
     if (bell != NULL)
         rl_futex_wake(bell, UINT_MAX);
@@ -45,7 +45,7 @@ void rl_sleepers_ended(redlock_client *client, struct rl_operation *operation)
     unsigned asleep = RL_CALL_ASLEEP;
 
     if (call->looks) {
-        rl_sleepers_ring(rl_sleepers_rouse(operation));
+        ring(rl_sleepers_rouse(operation));
     } else if (atomic_compare_exchange_strong(&call->state, &asleep, RL_CALL_TAKEN)) {
         rl_sleepers_forget(&client->followers, operation);
         rl_list_append(&client->followers.ended, &operation->following);
@@ -60,7 +60,7 @@ void rl_sleepers_turned(redlock_client *client, struct rl_operation *operation)
     rl_list_append(&client->followers.ready, &operation->following);
 }
 
-struct rl_call *rl_sleepers_take_woken(redlock_client *client)
+static struct rl_call *take_woken(redlock_client *client)
 {
     struct rl_call *calls = client->followers.woken;
 
@@ -69,21 +69,36 @@ struct rl_call *rl_sleepers_take_woken(redlock_client *client)
 }
 
 /* A call is gone as soon as its thread knows that it is over. */
-void rl_sleepers_wake(struct rl_call *calls)
+static void wake_all(struct rl_call *calls)
 {
     while (calls != NULL) {
         struct rl_call *call = calls;
 
         calls = (struct rl_call *)call->post.next;
         atomic_store(&call->state, RL_CALL_OVER);
-        rl_sleepers_ring(&call->state);
+        ring(&call->state);
     }
 }
 
 void rl_sleepers_resume(struct rl_call *call)
 {
     atomic_store(&call->state, RL_CALL_AWAKE);
-    rl_sleepers_ring(&call->state);
+    ring(&call->state);
+}
+
+void rl_sleepers_wake(redlock_client *client, atomic_uint *bell)
+{
+    ring(bell);
+    wake_all(take_woken(client));
+}
+
+void rl_sleepers_unlock(redlock_client *client, atomic_uint *bell)
+{
+    struct rl_call *calls = take_woken(client);
+
+    pthread_mutex_unlock(&client->mutex);
+    ring(bell);
+    wake_all(calls);
 }
 
 bool rl_sleepers_sleep(struct rl_call *call, const struct timespec *until)

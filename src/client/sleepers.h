@@ -15,9 +15,8 @@ bool rl_sleepers_sleep(struct rl_call *call, const struct timespec *until);
 /* Its thread does not sleep any more, or is not to be asked to drive. */
 void rl_sleepers_forget(struct rl_followers *followers, struct rl_operation *operation);
 
-/* Has its thread look. What to wake it with, which may be done without the mutex; NULL: it is on its way already. */
+/* Has its thread look. What to wake it with; NULL: it is on its way already. */
 atomic_uint *rl_sleepers_rouse(struct rl_operation *operation);
-void rl_sleepers_ring(atomic_uint *bell); /* NULL is fine */
 
 /* The operation of a sleeping thread has ended. */
 void rl_sleepers_ended(redlock_client *client, struct rl_operation *operation);
@@ -28,8 +27,8 @@ void rl_sleepers_resume(struct rl_call *call);
 /* Its turn in a queue has come; its thread may sleep or not. */
 void rl_sleepers_turned(redlock_client *client, struct rl_operation *operation);
 
-/* Takes the calls that are over, and wakes their threads, which may be done without the mutex. */
-struct rl_call *rl_sleepers_take_woken(redlock_client *client);
-void rl_sleepers_wake(struct rl_call *calls);
+/* Wakes the one that is to look (bell; NULL is fine) and threads whose calls are over; the other one lets go of the mutex first. */
+void rl_sleepers_wake(redlock_client *client, atomic_uint *bell);
+void rl_sleepers_unlock(redlock_client *client, atomic_uint *bell);
 
 #endif

@@ -27,7 +27,10 @@ struct rl_acquire_config {
     bool watch; /* nodes can be asked to tell when it is free; else it is tried for again and again */
     /* Guarded nodes only. */
     uint64_t ticket; /* when the caller came, by its wall clock (us) */
-    bool renews;     /* the lease renews itself: what it is handed for a short time is enough to begin with */
+    uint32_t slots;  /* of a semaphore; 0 it is none */
+    bool
+        once; /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be had */
+    bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
     enum rl_planted planted; /* the simulator's */
 };
 

@@ -92,14 +92,18 @@ struct rl_answer {
     uint64_t ticket;        /* and the ticket that counts there; 0 it did not tell */
     uint64_t holder_ticket; /* and the ticket of the one that has the lock there; 0 not known */
     int64_t node_us;        /* the node's time when it answered; 0 it did not tell */
+    uint32_t slot;          /* of a semaphore: the one that is granted; 0 it has none, or it was not told */
 };
+
+/* As many slots as a semaphore may have: nodes look at all of them with each question. */
+enum { RL_SLOTS_MAX = 1000 };
 
 enum rl_event_kind {
     RL_EVENT_START,   /* begin */
     RL_EVENT_ANSWER,  /* a node answered, or it is certain that it will not */
     RL_EVENT_TIMER,   /* wake_at has come (coming early or twice is harmless) */
     RL_EVENT_CANCEL,  /* the caller wants no more */
-    RL_EVENT_TURN,    /* acquire only: whoever was before it in this process is gone */
+    RL_EVENT_TURN,    /* acquire only: the caller before it in this process is gone */
     RL_EVENT_CHANGED, /* acquire and stand: the key changed on a node that was armed */
     RL_EVENT_UP,      /* a node can be asked again */
     RL_EVENT_MISSED,  /* lease only: a node does not have it, or not for as long as it is valid */

@@ -387,7 +387,7 @@ static void take_extend(struct rl_lease *lease, const struct rl_event *event, st
 }
 
 /* Whether the end has come although no node is to blame: nothing was asked since the last success, the answer comes after the end,
- * or whoever holds it was stopped and has missed what was due. */
+ * or the holder was stopped and has missed what was due. */
 static bool came_late(const struct rl_lease *lease, const struct rl_event *event)
 {
     if (rl_time_since(event->now, lease->wake_at).us > lease->config.terms->node_timeout.us)
@@ -398,7 +398,7 @@ static bool came_late(const struct rl_lease *lease, const struct rl_event *event
     return lease->question == 0 || rl_tally_decide(&lease->tally) == RL_WON;
 }
 
-/* Its time is up, whatever it was that made us look. A caller who comes too late is told so like one who waited. */
+/* Its time is up, whatever it was that made us look. A caller that comes too late is told so like one that waited. */
 static void take_end(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
 {
     lease->lost = true;

@@ -3,9 +3,11 @@
  */
 #include "core/split.h"
 
+#include <assert.h>
+
 enum { LOOK_MIN_MS = 2, LOOK_MAX_MS = 250 };
 
-/* At how many nodes somebody has the lock who has it at this one. */
+/* At how many nodes the holder at this one has the lock. */
 static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
 {
     uint64_t holder = stand->nodes[number].last.holder;
@@ -43,7 +45,7 @@ static void note_look(struct rl_stand *stand, rl_node_set nodes)
     }
 }
 
-/* Rule: of a lock that is split the later ticket gives way to whoever contends for it. The same ticket as its own is somebody's who came in
+/* Rule: of a lock that is split the later ticket gives way to one that contends for it. The same ticket as its own is that of a caller that came in
  * the same microsecond: both begin anew. */
 static bool must_give_way(const struct rl_stand *stand)
 {
@@ -116,6 +118,11 @@ rl_node_set rl_split_look(struct rl_stand *stand, struct rl_time now)
         return 0;
     stand->split_at = RL_TIME_NEVER;
     stand->looked = true;
+    if (stand->config.slots > 0) {
+        assert(stand->slot >= 1);
+        stand->wish = stand->slot;
+        stand->only = true;
+    }
     return rl_stand_nodes(stand, RL_STAND_HAS) | rl_stand_nodes(stand, RL_STAND_LINED);
 }
 
@@ -123,12 +130,14 @@ rl_node_set rl_split_yield(struct rl_stand *stand)
 {
     rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
 
+    stand->only = false;
     for (rl_node_set left = has; left != 0; left &= left - 1) {
         stand->nodes[rl_node_set_first(left)].state = RL_STAND_ASKED;
         stand->nodes[rl_node_set_first(left)].yields = true;
     }
     stand->looked = false;
-    return has;
+    /* Where it stands in line for that slot alone it has to say that any will do. */
+    return stand->config.slots > 0 ? has | rl_stand_nodes(stand, RL_STAND_LINED) : has;
 }
 
 void rl_split_stop_yielding(struct rl_stand *stand, struct rl_time now)

@@ -47,7 +47,11 @@ static void ask(struct rl_stand *stand, rl_node_set nodes, struct rl_time now, s
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         struct rl_stand_node *node = &stand->nodes[rl_node_set_first(left)];
 
-        /* What it has there it keeps: asking again only confirms it. */
+        /* What it has there it keeps: asking again only confirms it. But what is not the one slot that it wants is given back by this. */
+        if (stand->only && (node->state != RL_STAND_HAS || node->slot != stand->wish)) {
+            node->state = RL_STAND_ASKED;
+            node->valid_from = effects->question;
+        }
         if (node->state != RL_STAND_HAS)
             node->state = RL_STAND_ASKED;
         node->look_at = RL_TIME_NEVER;
@@ -74,7 +78,10 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
         stand->nodes[node] = (struct rl_stand_node){.look_at = RL_TIME_NEVER};
     stand->raising = 0;
     stand->fence = 0;
-    stand->handed = false;
+    stand->handed = stand->only = false;
+    stand->slot = 0;
+    if (stand->config.slots > 0) /* those who come together are to spread */
+        stand->wish = (uint32_t)rl_prng_between(stand->prng, 1, stand->config.slots);
     stand->attempts++;
     rl_split_end(stand);
     stand->watch_at = RL_TIME_NEVER;
@@ -134,7 +141,7 @@ static void win(struct rl_stand *stand, struct rl_time now, struct rl_effects *e
  * all grants are equal and this takes no second round. */
 static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
+    rl_node_set has = rl_stand_votes(stand);
 
     for (rl_node_set left = has; left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].fence > stand->fence)
@@ -154,7 +161,7 @@ static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl
 
 static bool has_quorum(const struct rl_stand *stand)
 {
-    return rl_node_set_count(rl_stand_nodes(stand, RL_STAND_HAS)) >= rl_stand_quorum(stand);
+    return rl_node_set_count(rl_stand_votes(stand)) >= rl_stand_quorum(stand);
 }
 
 /* ---- counting ---- */
@@ -167,7 +174,7 @@ static void give_up_attempt(struct rl_stand *stand, struct rl_time now, struct r
     stand->outcome = rl_tally_reason(&tally);
     give_back(stand, effects);
     if (stand->outcome == RL_OUTCOME_INVALID || stand->outcome == RL_OUTCOME_FORBIDDEN ||
-        stand->outcome == RL_OUTCOME_FOREIGN_TYPE || !rl_stand_waits(stand)) {
+        stand->outcome == RL_OUTCOME_FOREIGN_TYPE || stand->config.once || !rl_stand_waits(stand)) {
         end(stand, stand->outcome, effects);
         return;
     }
@@ -189,6 +196,10 @@ static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl
         ask(stand, given_back, now, effects);
         for (rl_node_set left = given_back; left != 0; left &= left - 1)
             stand->nodes[rl_node_set_first(left)].valid_from = stand->question;
+    } else if (stand->only && rl_stand_nodes(stand, RL_STAND_HAS) == 0 &&
+               rl_stand_nodes(stand, RL_STAND_ASKED) == 0) {
+        stand->only = false; /* it has lost what it contended with: any slot will do */
+        ask(stand, rl_stand_nodes(stand, RL_STAND_LINED), now, effects);
     }
 }
 
@@ -202,6 +213,8 @@ static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects
         return;
     if (rl_stand_nodes(stand, RL_STAND_ASKED) == 0)
         stand->asked_by = RL_TIME_NEVER;
+    if (stand->config.slots > 0)
+        stand->slot = rl_stand_best_slot(stand);
     /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
     if (rl_stand_tally(stand).duplicate != 0 || (in_vain && !rl_stand_reason_open(stand)))
         give_up_attempt(stand, now, effects);
@@ -243,6 +256,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
         rl_split_stop_yielding(stand, event->now);
         node->state = RL_STAND_HAS;
         node->fence = answer->fence;
+        node->slot = answer->slot;
         node->given = event->sent;
         node->ends = rl_validity_end(event->sent, stand->config.ttl, stand->config.drift_ppm);
         return;
@@ -274,11 +288,14 @@ static void take_raise(struct rl_stand *stand, const struct rl_event *event, str
 
     if (event->question != stand->question) {
         take_vote(stand, event, effects);
+        if (node->slot != stand->slot) /* no vote: it gives that one back in the end */
+            stand->raising &= ~rl_node_set_one(event->node);
     } else {
         stand->raising &= ~rl_node_set_one(event->node);
         if (event->answer.verdict == RL_GRANTED) {
             node->fence = stand->fence;
-        } else if (node->fence <= stand->fence) { /* it slipped away there, or the node did */
+        } else if (node->fence <= stand->fence &&
+                   node->slot == stand->slot) { /* it slipped away there, or the node did */
             node->state = RL_STAND_OUT;
             node->last = event->answer;
         }
@@ -343,6 +360,11 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     struct rl_time given = dated ? handed_at(stand, node, event) : event->now;
 
     node->heard = node->state == RL_STAND_ASKED;
+    if (stand->phase == RL_STAND_RAISING && node->state == RL_STAND_LINED &&
+        event->answer.slot != stand->slot) {
+        node->state = RL_STAND_HAS; /* likewise */
+        node->slot = event->answer.slot;
+    }
     if (stand->phase != RL_STAND_WAITING || !rl_stand_waits(stand) || node->state == RL_STAND_ASKED ||
         node->state == RL_STAND_HAS)
         return;
@@ -352,6 +374,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
         lasts(stand, event->ttl, given, event->now)) {
         node->state = RL_STAND_HAS;
         node->fence = event->answer.fence;
+        node->slot = event->answer.slot;
         node->given = given;
         node->ends = rl_validity_end(given, event->ttl, stand->config.drift_ppm);
         node->look_at = RL_TIME_NEVER;
@@ -373,7 +396,8 @@ static rl_node_set nodes_to_watch(const struct rl_stand *stand)
 {
     rl_node_set set = 0;
 
-    if (RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
+    /* Of the slots of a semaphore it is the nodes that say when the first of them ends. */
+    if (stand->config.slots > 0 || RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
         return 0;
     for (uint32_t number = 0; number < stand->config.node_count; number++)
         if (is_near(&stand->nodes[number]) && !stand->nodes[number].watched)
@@ -491,7 +515,7 @@ static void give_up(struct rl_stand *stand, struct rl_effects *effects)
     enum rl_outcome outcome = reason(stand);
 
     give_back(stand, effects);
-    end(stand, outcome == RL_OUTCOME_BUSY ? RL_OUTCOME_TIMEOUT : outcome, effects);
+    end(stand, outcome == RL_OUTCOME_BUSY && !stand->config.once ? RL_OUTCOME_TIMEOUT : outcome, effects);
 }
 
 static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)

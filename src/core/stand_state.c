@@ -13,11 +13,48 @@ rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state sta
     return set;
 }
 
+/* Rule: votes for different slots of a semaphore are votes for different locks. */
+rl_node_set rl_stand_votes(const struct rl_stand *stand)
+{
+    rl_node_set set = 0;
+
+    if (RL_PLANTED(&stand->config, RL_PLANTED_SLOTS_COUNTED))
+        return rl_stand_nodes(stand, RL_STAND_HAS);
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+        if (stand->nodes[rl_node_set_first(left)].slot == stand->slot)
+            set |= rl_node_set_one(rl_node_set_first(left));
+    return set;
+}
+
+rl_node_set rl_stand_others(const struct rl_stand *stand)
+{
+    return rl_stand_nodes(stand, RL_STAND_HAS) & ~rl_stand_votes(stand);
+}
+
+/* Linear in pairs: there are at most 31 nodes. */
+uint32_t rl_stand_best_slot(const struct rl_stand *stand)
+{
+    rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
+    uint32_t best = 0, most = 0;
+
+    for (rl_node_set left = has; left != 0; left &= left - 1) {
+        uint32_t slot = stand->nodes[rl_node_set_first(left)].slot, count = 0;
+
+        for (rl_node_set others = has; others != 0; others &= others - 1)
+            count += stand->nodes[rl_node_set_first(others)].slot == slot;
+        if (count > most || (count == most && slot < best)) {
+            most = count;
+            best = slot;
+        }
+    }
+    return best;
+}
+
 rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand)
 {
     rl_node_set at = 0;
 
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+    for (rl_node_set left = rl_stand_votes(stand); left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
             at |= rl_node_set_one(rl_node_set_first(left));
     return at;
@@ -28,6 +65,11 @@ bool rl_stand_waits(const struct rl_stand *stand)
     return rl_time_before(stand->started, stand->config.give_up_at);
 }
 
+bool rl_stand_lines(const struct rl_stand *stand)
+{
+    return rl_stand_waits(stand) && !stand->config.once;
+}
+
 uint32_t rl_stand_quorum(const struct rl_stand *stand)
 {
     return rl_quorum(stand->config.node_count);
@@ -36,13 +78,16 @@ uint32_t rl_stand_quorum(const struct rl_stand *stand)
 struct rl_tally rl_stand_tally(const struct rl_stand *stand)
 {
     struct rl_tally tally = rl_tally_start(stand->config.node_count);
+    rl_node_set votes = rl_stand_votes(stand);
 
     for (uint32_t number = 0; number < stand->config.node_count; number++) {
         const struct rl_stand_node *node = &stand->nodes[number];
         struct rl_answer answer = node->last;
 
-        if (node->state == RL_STAND_HAS)
+        if (rl_node_set_has(votes, number))
             answer = (struct rl_answer){.verdict = RL_GRANTED};
+        else if (node->state == RL_STAND_HAS)
+            answer = (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = -2}; /* another slot */
         else if (answer.verdict == RL_GRANTED || (node->state == RL_STAND_ASKED && answer.rank == 0))
             answer.verdict = RL_SILENT; /* what it said before says nothing of now */
         rl_tally_add(&tally, number, &answer);
@@ -65,7 +110,7 @@ struct rl_time rl_stand_valid_until(const struct rl_stand *stand)
     uint32_t count = 0;
 
     /* Insertion into falling order; there are at most 31 nodes. */
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1) {
+    for (rl_node_set left = rl_stand_votes(stand); left != 0; left &= left - 1) {
         struct rl_time ends = stand->nodes[rl_node_set_first(left)].ends;
         uint32_t place = count++;
 

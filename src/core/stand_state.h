@@ -21,8 +21,9 @@ struct rl_stand_node {
     int64_t node_us;        /* and answered at this node time */
     struct rl_time given;   /* HAS: the node gave it no earlier than that, by our clock, */
     struct rl_time ends;    /* and the key lives until then at least */
-    struct rl_time look_at; /* LINED, near the front: whoever has the lock there has it until then */
+    struct rl_time look_at; /* LINED, near the front: the one that has the lock there has it until then */
     uint64_t fence;         /* HAS: its number there, which a raise lifts */
+    uint32_t slot;          /* HAS, of a semaphore: which one */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
     bool heard;             /* ASKED: it handed the lock over before it answered */
     bool yields;            /* it must not give the lock to this caller: another one has a quorum */
@@ -48,11 +49,15 @@ struct rl_stand {
     struct rl_stand_node nodes[RL_NODES_MAX];
     rl_node_set
         lined; /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
-    uint64_t ticket;         /* the highest that a node gave it */
-    bool settled;            /* all nodes are to go by it */
-    uint32_t question;       /* number of the latest question; all with one owner count from `attempt` on */
-    uint32_t attempt;        /* number of the first question that was asked with the present owner */
-    uint32_t attempts;       /* how many owners it has had */
+    uint64_t ticket;   /* the highest that a node gave it */
+    bool settled;      /* all nodes are to go by it */
+    uint32_t question; /* number of the latest question; all with one owner count from `attempt` on */
+    uint32_t attempt;  /* number of the first question that was asked with the present owner */
+    uint32_t attempts; /* how many owners it has had */
+    uint32_t
+        slot; /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
+    uint32_t wish;           /* the one that it would like best */
+    bool only;               /* it wants no other one, and gives others back: its votes are split */
     bool handed;             /* in this attempt a node has handed it the lock; others are about to */
     rl_node_set raising;     /* nodes that are being asked to lift their number to the fence */
     uint64_t fence;          /* RAISING and won: the one to hand out */
@@ -70,11 +75,23 @@ struct rl_stand {
 /* The nodes in a state. */
 rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state);
 
+/* The nodes whose votes count together: where the lock is its own, and of a semaphore the slot that is counted. */
+rl_node_set rl_stand_votes(const struct rl_stand *stand);
+
+/* The nodes where it has another slot than that. */
+rl_node_set rl_stand_others(const struct rl_stand *stand);
+
+/* The slot that most nodes have given it, of equals the lowest; 0 none. */
+uint32_t rl_stand_best_slot(const struct rl_stand *stand);
+
 /* The nodes where the lock is its own and its number the fence. */
 rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand);
 
 /* Whether it is ready to wait. A caller that is not asks once, and no node has it in line. */
 bool rl_stand_waits(const struct rl_stand *stand);
+
+/* Whether nodes are to have it in line: it waits, and not only for a second question. */
+bool rl_stand_lines(const struct rl_stand *stand);
 
 /* Of how many nodes it needs the lock. */
 uint32_t rl_stand_quorum(const struct rl_stand *stand);

@@ -21,7 +21,7 @@ void rl_wait_begin(struct rl_wait *wait, uint32_t node_count, rl_node_set asked)
         wait->ends[node] = RL_TIME_NEVER;
 }
 
-/* Whoever is met again after its key has changed renews its lock; a new face may not. */
+/* A holder that is met again after its key has changed renews its lock; a new one may not. */
 static void note_holder(struct rl_wait *wait, uint64_t holder)
 {
     if (holder == 0)

@@ -14,12 +14,12 @@ struct rl_wait {
     rl_node_set freed;                 /* nodes where it was gone when last heard of, or has changed since */
     rl_node_set foreign;               /* nodes where something else than a lock is in the way */
     struct rl_time ends[RL_NODES_MAX]; /* when it is gone by itself; RL_TIME_NEVER not known */
-    uint64_t holder;                   /* whom a node named last; 0 nobody */
-    uint64_t before;                   /* whom one had named before its key changed */
+    uint64_t holder;                   /* the one that a node named last; 0 none */
+    uint64_t before;                   /* the one that it had named before its key changed */
     bool renews; /* the holder was met again after a change: changes of its key mean little */
 };
 
-/* Forgets all but who was met. */
+/* Forgets all but the holders that were met. */
 void rl_wait_begin(struct rl_wait *wait, uint32_t node_count, rl_node_set asked);
 
 /* A node said who holds it, that nobody does, or nothing useful. */

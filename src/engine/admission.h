@@ -11,7 +11,7 @@
  * anything. */
 enum rl_word { RL_WORD_NONE, RL_WORD_INIT, RL_WORD_SUSPECT, RL_WORD_LOOK };
 
-/* Asks the node to be admitted. lock: who is told (INIT), NULL nobody. false: it cannot be asked. */
+/* Asks the node to be admitted. lock: the one that is told (INIT), NULL none. false: it cannot be asked. */
 bool rl_admission_ask(struct rl_engine *engine, uint32_t node, enum rl_word word, redlock_lock *lock,
                       bool full);
 

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "engine/clocks.h"
 #include "engine/debts.h"
+#include "engine/dispatch.h"
 #include "engine/guard.h"
 #include "engine/hearing.h"
 #include "engine/holding.h"
@@ -101,7 +102,7 @@ static bool may_be_broken(const struct rl_pending *pending, enum rl_verdict verd
     return pending->native != 0 && verdict == RL_DENIED;
 }
 
-/* The guard takes what it says; whoever asked for it is told whether the node is fit. */
+/* The guard takes what it says; the one that asked for it is told whether the node is fit. */
 static void on_admission(struct rl_engine *engine, struct rl_session *session,
                          const struct rl_pending *pending, const char *bytes, size_t length)
 {
@@ -171,15 +172,30 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pe
 
 /* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given it. */
 static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
-                           enum rl_verdict verdict)
+                           const struct rl_answer *answer)
 {
     uint8_t present[RL_OWNER_RANDOM];
+    bool granted = answer->verdict == RL_GRANTED, same = answer->slot == lock->slot;
 
-    if (pending->kind != RL_COMMAND_ACQUIRE || lock->stage != RL_LOCK_HELD || verdict == RL_GRANTED)
+    if (pending->kind != RL_COMMAND_ACQUIRE || lock->stage != RL_LOCK_HELD || (granted && same))
         return;
     rl_lock_random(lock, present);
-    if (memcmp(present, pending->random, sizeof present) == 0)
-        rl_holding_missed(lock, rl_node_set_one(node));
+    if (memcmp(present, pending->random, sizeof present) != 0)
+        return;
+    rl_holding_missed(lock, rl_node_set_one(node));
+    if (granted) /* another slot than the one it has won */
+        rl_dispatch_return(lock, rl_node_set_one(node));
+}
+
+/* Whoever goes on with a slot of a semaphore by its owner value learns which one it is; votes for others do not count. */
+static void learn_slot(redlock_lock *lock, const struct rl_pending *pending, struct rl_answer *answer)
+{
+    if (pending->kind != RL_COMMAND_EXTEND || answer->verdict != RL_GRANTED || answer->slot == 0)
+        return;
+    if (lock->slot == 0 && answer->slot <= lock->slots)
+        lock->slot = (uint16_t)answer->slot;
+    if (answer->slot != lock->slot)
+        answer->verdict = RL_DENIED;
 }
 
 /* Whether somebody waits for what is said: a node that is brought up to date says it to nobody. */
@@ -188,7 +204,7 @@ static bool is_reported(const redlock_lock *lock, const struct rl_pending *pendi
     return rl_steps_current(lock, pending) && pending->question != RL_QUESTION_MEND;
 }
 
-/* Whether it asked something of the lock itself; the rest is about those who wait, or about all locks. */
+/* Whether it asked something of the lock itself; the rest is about waiters, or about all locks. */
 static bool is_of_lock(const struct rl_pending *pending)
 {
     return pending->kind != RL_COMMAND_LINE && pending->kind != RL_COMMAND_FENCE &&
@@ -220,7 +236,7 @@ static void take_examination(redlock_lock *lock, uint32_t node, const struct rl_
     rl_steps_deliver(lock, node, pending, &answer);
 }
 
-/* What a node said of those who wait, or of all its locks. */
+/* What a node said of waiters, or of all its locks. */
 static void take_line(redlock_lock *lock, uint32_t node, const struct rl_pending *pending, const char *bytes,
                       size_t length)
 {
@@ -241,13 +257,14 @@ static void tell_more(const struct rl_engine *engine, uint32_t node, struct rl_l
         reply->answer.holder = rl_hash_bytes(0, reply->owner, reply->owner_length);
 }
 
-/* The answer to a question about the lock counts: writes it down and brings it to whoever asked. */
+/* The answer to a question about the lock counts: writes it down and brings it to the one that asked. */
 static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                         struct rl_span latency, struct rl_lock_reply *reply)
 {
     assert(lock != NULL);
     assert(node < lock->engine->node_count);
     learn(lock, node, pending, reply);
+    learn_slot(lock, pending, &reply->answer);
     if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
         lock->broken_on |= rl_node_set_one(node);
     if (pending->kind == RL_COMMAND_ACQUIRE)
@@ -260,7 +277,7 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pendi
         rl_record_inability(lock->engine, node, reply);
     if (is_reported(lock, pending))
         rl_record_reply(lock, node, (enum rl_command_kind)pending->kind, latency.us, reply);
-    take_late_vote(lock, node, pending, reply->answer.verdict);
+    take_late_vote(lock, node, pending, &reply->answer);
     rl_steps_deliver(lock, node, pending, &reply->answer);
 }
 
@@ -320,7 +337,7 @@ static void on_reply(void *context, struct rl_session *session, const struct rl_
     rl_steps_run(engine);
 }
 
-/* Whether what an unanswered request may have left on the node still has an owner who will see to it. */
+/* Whether what an unanswered request may have left on the node still has an owner that will see to it. */
 static bool looked_after(const redlock_lock *lock, const struct rl_pending *pending)
 {
     uint8_t present[RL_OWNER_RANDOM];
@@ -351,7 +368,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
         lock->stray |= rl_node_set_one(session->node);
     if (is_reported(lock, pending))
         rl_record_refusal(lock, session->node);
-    take_late_vote(lock, session->node, pending, RL_FAILED);
+    take_late_vote(lock, session->node, pending, &answer);
     rl_steps_deliver(lock, session->node, pending, &answer);
     rl_lock_unref(lock);
 }

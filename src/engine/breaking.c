@@ -1,5 +1,5 @@
 /*
- * Finds whom to break, and remembers which nodes have not been told; see breaking.h.
+ * Finds the hold to break, and remembers which nodes have not been told; see breaking.h.
  */
 #include "engine/breaking.h"
 

@@ -62,6 +62,7 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
         .retry_max = engine->config.retry_max,
         .peek = peek || wait_ms != 0,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
+        .slots = spec->permits,
         .renews = spec->auto_extend != 0,
         .planted = engine->planted,
     };
@@ -88,7 +89,15 @@ static void start_asking(struct rl_operation *operation, struct rl_acquire_confi
 
 static void start(struct rl_operation *operation, const redlock_spec *spec, int64_t wait_ms, bool peek)
 {
-    start_asking(operation, acquire_config(operation->lock->engine, spec, operation->started, wait_ms, peek));
+    struct rl_acquire_config config =
+        acquire_config(operation->lock->engine, spec, operation->started, wait_ms, peek);
+
+    /* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes are split asks once more. */
+    config.once = operation->lock->kind->has_slots && wait_ms == 0;
+    if (config.once)
+        config.give_up_at =
+            rl_time_add(config.began, rl_span_add(config.first_wait, rl_span_us(2 * config.node_timeout.us)));
+    start_asking(operation, config);
 }
 
 /* With each node, so that the caller can tell it from other things that are invalid. */

@@ -1,5 +1,5 @@
 /*
- * Whom to ask, whom not yet, and whom not at all; see dispatch.h.
+ * Which nodes to ask, which not yet, and which not at all; see dispatch.h.
  */
 #include "engine/dispatch.h"
 
@@ -186,6 +186,14 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
     }
     if (lock->owed != 0 && !rl_link_used(&lock->link))
         rl_list_append(&engine->rounds, &lock->link);
+}
+
+/* Where it cannot be sent, the release of the whole lock makes up for it, or the end of the key. */
+void rl_dispatch_return(redlock_lock *lock, rl_node_set nodes)
+{
+    assert(nodes == 0 || lock->slot > 0);
+    for (rl_node_set left = nodes; left != 0; left &= left - 1)
+        rl_send_command(lock, rl_node_set_first(left), RL_COMMAND_RELEASE, 0, NULL, false);
 }
 
 bool rl_dispatch_pay(redlock_lock *lock, uint32_t node)

@@ -1,5 +1,5 @@
 /*
- * A lock's question to several nodes: asks those that can be asked, and remembers whom it could not ask yet, or not at all. It
+ * A lock's question to several nodes: asks those that can be asked, and remembers which it could not ask yet, or not at all. It
  * decides nothing about the lock; what comes back is in answers.c.
  */
 #ifndef RL_ENGINE_DISPATCH_H
@@ -26,6 +26,9 @@ bool rl_dispatch_take_refused(redlock_lock *lock, struct rl_event *event);
 
 /* Releases the lock's present owner on nodes; what cannot be sent becomes a debt. Question 0: nobody waits. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
+
+/* Has a holder of one slot of a semaphore give back whatever else nodes have given it. */
+void rl_dispatch_return(redlock_lock *lock, rl_node_set nodes);
 
 /* The node of lock->owed became ready, or will not: sends the question that it is owed. false: it cannot be asked. */
 bool rl_dispatch_pay(redlock_lock *lock, uint32_t node);

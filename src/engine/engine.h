@@ -74,7 +74,7 @@ bool rl_engine_resume(struct rl_operation *operation);
 /* A handle is not wanted any more. */
 void rl_engine_free_handle(redlock_lock *lock);
 
-/* Who lost a lock has been told. */
+/* The holder of a lost lock has been told. */
 void rl_engine_loss_told(redlock_lock *lock);
 
 /* ---- the end ---- */

@@ -125,7 +125,7 @@ static void end_waiting(redlock_lock *lock, enum rl_operation_kind kind, uint32_
     }
 }
 
-/* A release that is under way goes on: it was asked for, and whoever asked will be told. */
+/* A release that is under way goes on: it was asked for, and its caller will be told. */
 void rl_holding_abandon(redlock_lock *lock)
 {
     if (lock->lease.phase == RL_LEASE_RELEASING && !lock->engine->closing)
@@ -198,7 +198,7 @@ static void trace_lease(redlock_lock *lock, const struct rl_event *event, const 
     rl_state_trace(lock->engine, bytes);
 }
 
-/* Rule: who lost a lock is told before we let anybody else have it. What the loss leaves at the nodes stays there until
+/* Rule: a holder that lost its lock is told before we let anybody else have it. What the loss leaves at the nodes stays there until
  * the callback has returned, or until it ends by itself, for which validity has left a margin. */
 void rl_holding_let_go(redlock_lock *lock)
 {

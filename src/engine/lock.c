@@ -12,15 +12,17 @@ enum { TEXT_STEP = 16, SPARE_MAX = 256 };
 
 const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind kind)
 {
-    static const struct rl_kind *const kinds[][REDLOCK_SHARED + 1] = {
-        [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive, [REDLOCK_FAIR] = &rl_kind_line},
+    static const struct rl_kind *const kinds[][REDLOCK_SEMAPHORE + 1] = {
+        [REDLOCK_FORMAT_COMMON] = {[REDLOCK_EXCLUSIVE] = &rl_kind_exclusive,
+                                   [REDLOCK_FAIR] = &rl_kind_line,
+                                   [REDLOCK_SEMAPHORE] = &rl_kind_slots},
         [REDLOCK_FORMAT_REDISSON] = {
             [REDLOCK_EXCLUSIVE] = &rl_kind_redisson, [REDLOCK_SHARED] = &rl_kind_redisson_shared}};
 
-    if ((unsigned)kind > REDLOCK_SHARED)
+    if ((unsigned)kind > REDLOCK_SEMAPHORE)
         return NULL;
     /* Guarded nodes keep one kind, in the order of asking: both names mean it. */
-    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind != REDLOCK_SHARED)
+    if (engine->config.format == REDLOCK_FORMAT_COMMON && engine->config.guarded && kind <= REDLOCK_FAIR)
         return &rl_kind_line;
     return kinds[engine->config.format][kind];
 }
@@ -153,6 +155,7 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     lock = make(engine, kind, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
     if (lock == NULL)
         return NULL;
+    lock->slots = kind->has_slots ? (uint16_t)spec->permits : 0;
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
     lock->owner_fixed = owner != NULL;
@@ -172,6 +175,7 @@ redlock_lock *rl_lock_again(redlock_lock *before)
     if (lock == NULL)
         return NULL;
     memcpy(lock->text, before->text, (size_t)before->key_length + before->owner_length + 2);
+    lock->slots = before->slots;
     lock->key_length = before->key_length;
     lock->owner_length = before->owner_length;
     lock->on_lost = before->on_lost;

@@ -57,6 +57,8 @@ struct redlock_lock {
     uint16_t capacity;   /* of text, and of the renewal behind it */
     uint16_t key_length; /* prefix and name */
     uint16_t owner_length;
+    uint16_t slots; /* of a semaphore; 0 it is none */
+    uint16_t slot;  /* the one that it has, from 1; 0 it has none, or it is not known which */
     enum rl_command_kind owed_kind : 8;
     enum rl_lock_stage stage : 8;
     bool handle;                /* the caller has it and has not freed it */

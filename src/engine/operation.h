@@ -20,9 +20,9 @@ struct rl_record {
     redlock_holder holder; /* the owner that most nodes named */
     int64_t holder_ttl_left_ms;
     uint64_t named;           /* that owner, as in answer.holder of the nodes; 0 no node named one */
-    bool timed_out;           /* the round ended because time did: who had not answered is silent */
+    bool timed_out;           /* the round ended because time did: nodes that had not answered are silent */
     redlock_details *details; /* where an inspection puts owner values and waiters; NULL nobody wants them */
-    uint32_t waiting;         /* INSPECT: callers who wait, as the node that knows most has it */
+    uint32_t waiting;         /* INSPECT: callers that wait, as the node that knows most has it */
     uint32_t waiter_count;    /* and how many of them are in details */
     struct rl_node_record *nodes; /* node_count of them */
 };
@@ -68,7 +68,7 @@ struct rl_operation {
     struct rl_place place;       /* ACQUIRE, in line: what nodes are told of it */
     uint64_t seen;               /* ACQUIRE: the highest fence any node told for this name */
     uint32_t awaits;             /* EXTEND: the lease's question that will settle it */
-    bool breaks;                 /* INSPECT: to find whom to break; the lock has the id for its owner */
+    bool breaks;                 /* INSPECT: to find the hold to break; the lock has the id for its owner */
     bool any_grace;              /* nobody chose: */
     uint32_t grace_ms;           /* and how long others are kept out then */
     struct rl_listing *listing;  /* LIST, WATCH, WAIT: how far it has come; see listing.c */
@@ -85,7 +85,7 @@ struct rl_operation {
 
     /* Who called: the client's business. */
     struct rl_link following; /* among threads that sleep */
-    struct rl_call *call;     /* whom to tell; NULL nobody sleeps for it */
+    struct rl_call *call;     /* the one to tell; NULL nobody sleeps for it */
     redlock_request request;  /* 0: somebody blocks on it */
     redlock_acquired_fn acquired;
     redlock_done_fn finished;
@@ -106,7 +106,7 @@ void rl_operation_drop_spares(struct rl_engine *engine, uint32_t kept);
 /* Nothing is known of any node yet. */
 void rl_operation_clear_record(struct rl_operation *operation);
 
-/* It has ended: whoever called finds it in engine->ended. */
+/* It has ended: its caller finds it in engine->ended. */
 void rl_operation_finish(struct rl_operation *operation, redlock_result result);
 
 /* It goes on after all, with another lock, whose reference it takes over. */

@@ -1,5 +1,5 @@
 /*
- * The queue of callers inside this process that want one name. Only its leader, who asks for the lock or has it, deals with the
+ * The queue of callers inside this process that want one name. Only its leader, which asks for the lock or has it, deals with the
  * nodes; the others queue behind it in order, and the next one's question rides right behind the leader's release.
  */
 #include "engine/queue.h"

@@ -22,7 +22,7 @@ void rl_record_failure(redlock_lock *lock, uint32_t node, enum rl_cause cause, c
  * a waiter has no other way to learn why. */
 void rl_record_inability(struct rl_engine *engine, uint32_t node, const struct rl_lock_reply *reply);
 
-/* A round ended because time did: those who have not answered were silent. */
+/* A round ended because time did: nodes that have not answered were silent. */
 void rl_record_silence(redlock_lock *lock, const struct rl_tally *tally);
 void rl_record_line(redlock_lock *lock, const char *bytes, size_t length); /* waiters, for an inspection */
 void rl_record_count(struct rl_engine *engine, uint32_t node, enum rl_command_kind kind,

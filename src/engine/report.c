@@ -279,8 +279,8 @@ static int64_t lease_left_ms(const struct rl_record *record, uint32_t node_count
     return (int64_t)longest;
 }
 
-/* Who holds a lock is on a quorum of all nodes. An inspection has heard all who could answer. A round ends as soon as it cannot
- * be won, so it is enough that those who were heard named one and the same, unless too many were free. */
+/* The holder of a lock is on a quorum of all nodes. An inspection has heard all nodes that could answer. A round ends as soon as it cannot
+ * be won, so it is enough that those that were heard named one and the same, unless too many were free. */
 static bool is_holder(const redlock_report *report, const struct rl_operation *operation)
 {
     struct support support = count_support(&operation->record, report->node_count);

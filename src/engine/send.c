@@ -45,6 +45,26 @@ static bool may_plant(const redlock_lock *lock)
     return holds(lock) && lock->broken_on == 0;
 }
 
+/* Of a semaphore: which slot it is about. What a holder gives back beside its own slot are those of others that it was given on the way. */
+static void add_slot(struct rl_lock_command *command, const redlock_lock *lock, const struct rl_stand *stand,
+                     const struct rl_pending *pending)
+{
+    uint8_t present[RL_OWNER_RANDOM];
+
+    command->slots = lock->slots;
+    command->slot = lock->slot;
+    if (stand != NULL) {
+        command->slot = command->kind == RL_COMMAND_RAISE     ? stand->slot
+                        : command->kind == RL_COMMAND_ACQUIRE ? stand->wish
+                                                              : 0;
+        command->only_slot = stand->only;
+    }
+    rl_lock_random(lock, present);
+    if (command->kind == RL_COMMAND_RELEASE && lock->stage == RL_LOCK_HELD &&
+        lock->lease.phase != RL_LEASE_RELEASING && memcmp(present, pending->random, sizeof present) == 0)
+        command->kept_slot = lock->slot;
+}
+
 /* The command of a pending request; its owner value goes into `owner`. */
 static struct rl_lock_command make_command(const struct rl_pending *pending, uint32_t node,
                                            char owner[RL_OWNER_MAX + 1])
@@ -67,7 +87,9 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)
         add_guard(&command, lock, node, pending);
-    if (standing != NULL && rl_stand_waits(&standing->stand)) {
+    if (lock->slots > 0)
+        add_slot(&command, lock, standing != NULL ? &standing->stand : NULL, pending);
+    if (standing != NULL && rl_stand_lines(&standing->stand)) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
         standing->place.yields = standing->stand.nodes[node].yields;
         command.place = &standing->place;
@@ -281,7 +303,7 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;
-    if (kind == RL_COMMAND_ACQUIRE && standing != NULL && rl_stand_waits(&standing->stand))
+    if (kind == RL_COMMAND_ACQUIRE && standing != NULL && rl_stand_lines(&standing->stand))
         rl_hearing_begin(engine, node);
     if (random != NULL)
         memcpy(pending.random, random, sizeof pending.random);

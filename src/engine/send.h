@@ -1,6 +1,6 @@
 /*
  * Questions out: writes one command for one node onto its exchange. Requests of a kind that can go together are enlisted and
- * written as one. It decides nothing; whom to ask is in dispatch.c.
+ * written as one. It decides nothing; which nodes to ask is in dispatch.c.
  */
 #ifndef RL_ENGINE_SEND_H
 #define RL_ENGINE_SEND_H

@@ -66,9 +66,13 @@ static const char *check_kind(const struct rl_engine *engine, const redlock_spec
     if (kind == NULL && spec->kind == REDLOCK_SHARED)
         return "REDLOCK_SHARED needs REDLOCK_FORMAT_REDISSON in this version";
     if (kind == NULL && spec->kind == REDLOCK_SEMAPHORE)
-        return "kind: REDLOCK_SEMAPHORE does not exist in this version";
+        return "REDLOCK_SEMAPHORE does not exist in Redisson's format";
     if (kind == NULL)
         return "kind is none of REDLOCK_EXCLUSIVE, REDLOCK_FAIR, REDLOCK_SHARED and REDLOCK_SEMAPHORE";
+    if (spec->kind == REDLOCK_SEMAPHORE && spec->permits == 0)
+        return "permits is 0: a semaphore has at least one slot";
+    if (spec->kind == REDLOCK_SEMAPHORE && spec->permits > REDLOCK_PERMITS_MAX)
+        return "permits is above 1000: nodes look at every slot with each question";
     if (spec->permits != 0 && spec->kind != REDLOCK_SEMAPHORE)
         return "permits is for REDLOCK_SEMAPHORE: leave it 0 for other kinds";
     return engine->config.guarded ? NULL : kind->not_plain;

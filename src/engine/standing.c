@@ -33,10 +33,10 @@ static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_stand
 
     if (stand->handed)
         without &= ~rl_stand_nodes(stand, RL_STAND_LINED);
-    return without & ~rl_stand_nodes(stand, RL_STAND_HAS);
+    return without & ~rl_stand_votes(stand);
 }
 
-/* What became of it, for those who ask afterwards. */
+/* What became of it, for callers that ask afterwards. */
 static void note_result(struct rl_operation *operation)
 {
     const struct rl_stand *stand = &operation->stand;
@@ -51,7 +51,7 @@ static void note_result(struct rl_operation *operation)
     acquire->tally = rl_stand_tally(stand);
     acquire->valid_until = stand->valid_until;
     /* A node that has the lock may have denied a raise since, for it had numbered it higher. */
-    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
+    for (rl_node_set left = rl_stand_votes(stand); left != 0; left &= left - 1)
         operation->record.nodes[rl_node_set_first(left)].answer.verdict = RL_GRANTED;
 }
 
@@ -71,8 +71,10 @@ static void end_standing(struct rl_operation *operation)
     operation->watches = false;
     if (stand->outcome == RL_OUTCOME_OK) {
         lock->fence = stand->fence;
+        lock->slot = (uint16_t)stand->slot;
         rl_holding_start(lock, operation->acquire.asked, stand->valid_until);
         rl_holding_missed(lock, behind);
+        rl_dispatch_return(lock, rl_stand_others(stand));
         /* Where it stands in line somebody else has it. One that it could not ask before the fence was raised counts as asked here. */
         rl_dispatch_mend(lock, behind & ~rl_stand_nodes(stand, RL_STAND_LINED));
     } else {
@@ -287,10 +289,10 @@ static void take_standing(struct rl_operation *operation, uint32_t node, const s
         .ttl =
             rl_span_ms(handed->ttl_ms < operation->lock->ttl_ms ? handed->ttl_ms : operation->lock->ttl_ms),
         .eligible = is_eligible(operation, node, handed),
-        .answer = {.fence = handed->fence, .node_us = handed->node_us}};
+        .answer = {.fence = handed->fence, .node_us = handed->node_us, .slot = handed->slot}};
 
     rl_standing_event(operation, &event);
-    if (operation->stand.nodes[node].state == RL_STAND_HAS)
+    if (rl_node_set_has(rl_stand_votes(&operation->stand), node))
         operation->record.nodes[node] = (struct rl_node_record){
             .answer = {.verdict = RL_GRANTED, .fence = handed->fence, .ttl_left_ms = -2}, .latency_us = -1};
 }
@@ -301,6 +303,10 @@ static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_ov
     struct rl_time now = lock->engine->now;
     struct rl_event event = {.kind = RL_EVENT_MISSED, .now = now, .node = node};
 
+    if (handed->slot != lock->slot) { /* the node had it in line still, for any slot */
+        rl_dispatch_return(lock, rl_node_set_one(node));
+        return;
+    }
     if (rl_lease_held(&lock->lease, now) &&
         handed->ttl_ms >= rl_span_ms_up(rl_lease_left(&lock->lease, now))) {
         event.kind = RL_EVENT_ANSWER;
@@ -340,7 +346,7 @@ void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl
     assert(node < engine->node_count);
     /* Rule: what nobody here has is let be. A caller that gave up has told the node so, or will; one that left a lock to another process may
      * not take it away from there. */
-    if (lock == NULL)
+    if (lock == NULL || (handed->slot == 0) != (lock->slots == 0) || handed->slot > lock->slots)
         return;
     engine->sessions[node].pushed = 0; /* it was asked for, so it is part of no flood */
     if (rl_operation_in_line(lock) != NULL)

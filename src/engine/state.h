@@ -89,7 +89,7 @@ struct rl_owned {
 
 enum {
     RL_DEBTS_MAX = 512,
-    RL_COMMAND_ROOM = 8192 /* bytes that any command fits in, but for its keys */
+    RL_COMMAND_ROOM = 12288 /* bytes that any command fits in, but for its keys */
 };
 
 struct rl_engine {
@@ -121,7 +121,7 @@ struct rl_engine {
     bool stepping;          /* see steps.c */
     rl_node_set duplicates; /* the log was told that they are servers that stand in the list twice */
     rl_node_set
-        changed; /* nodes that became ready or fit, or will not: whoever waits for them is to be told */
+        changed; /* nodes that became ready or fit, or will not: operations that wait for them are to be told */
 
     /* Locks and operations. */
     struct rl_timers timers;
@@ -132,8 +132,8 @@ struct rl_engine {
     struct rl_list settling;           /* operations whose question waits for connections */
     struct rl_list lagging;            /* held locks that do not reach all nodes; see lagging.c */
     uint32_t lagging_on[RL_NODES_MAX]; /* how many of them lack each node */
-    struct rl_list ended;              /* operations that are over, for whoever called */
-    struct rl_list turned;             /* operations that no longer queue, for whoever sleeps meanwhile */
+    struct rl_list ended;              /* operations that are over, for their callers */
+    struct rl_list turned;             /* operations that no longer queue, for threads that sleep meanwhile */
     struct rl_list notices;            /* locks whose callbacks have to run */
     struct rl_list spare_operations;
     uint32_t operation_count, spare_operation_count; /* in use; spare */

@@ -1,5 +1,5 @@
 /*
- * Goes on with locks: brings answers to whoever they are for, and does what one step made possible for another; see steps.h.
+ * Goes on with locks: brings answers to the operation or the lease that they are for, and does what one step made possible for another; see steps.h.
  */
 #include "engine/steps.h"
 

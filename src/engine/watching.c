@@ -88,7 +88,7 @@ static void stop_telling(struct rl_engine *engine)
             switch_tracking(engine, node, false);
 }
 
-/* What was armed and has not been told yet is forgotten with the last who waits, unless the lock was won: then its own
+/* What was armed and has not been told yet is forgotten with the last waiter, unless the lock was won: then its own
  * doings have set it off. */
 void rl_watching_end(struct rl_operation *operation)
 {

@@ -280,7 +280,7 @@ void rl_resolver_free(struct rl_resolver *resolver)
     resolver->release(resolver->allocator, resolver, sizeof *resolver);
 }
 
-/* The thread did not come along over the fork, and who holds the mutexes nobody knows. */
+/* The thread did not come along over the fork, and nobody knows which thread holds the mutexes. */
 void rl_resolver_forget(struct rl_resolver *resolver)
 {
     if (resolver == NULL)

@@ -26,7 +26,7 @@ void serve_answer_problem(struct serve_connection *connection, enum serve_proble
 void serve_answer_problem_with(struct serve_connection *connection, enum serve_problem problem, int status,
                                const char *detail, json_t *more, const char *fields);
 
-/* The lock is not held by whom the request names. The report is that of looking who has it, and went well. */
+/* The lock is not held by the owner that the request names. The report is that of a look at the lock, which went well. */
 void serve_answer_unheld(struct serve_connection *connection, enum serve_problem problem, const char *detail,
                          const redlock_report *report);
 

@@ -1,5 +1,5 @@
 /*
- * What happened at this instance: the last events, and the streams of those who listen. What an event means to a lock is
+ * What happened at this instance: the last events, and the streams of clients that listen. What an event means to a lock is
  * decided where it happens.
  */
 #ifndef SERVE_EVENTS_H
@@ -23,7 +23,7 @@ struct serve_event {
 struct serve_events *serve_events_new(void);
 void serve_events_free(struct serve_events *events);
 
-/* Keeps it, and tells everybody who listens for it and may hear of it. */
+/* Keeps it, and tells every stream that is open for it and may hear of it. */
 void serve_events_publish(struct serve_server *server, const struct serve_event *event);
 
 /* GET /v1/events */

@@ -23,7 +23,7 @@ struct serve_place {
 bool serve_line_join(struct serve_server *server, const char *name, size_t length, struct serve_place *place,
                      void (*go)(void *context), void *context);
 
-/* Leaves it, if it is in one. Who becomes the first by that is told, unless the instance is stopping. */
+/* Leaves it, if it is in one. The one that becomes the first by that is told, unless the instance is stopping. */
 void serve_line_leave(struct serve_server *server, struct serve_place *place);
 
 /* How many are behind the first. */

@@ -1,5 +1,5 @@
 /*
- * What a Redis lock library asks for, done with locks on all nodes; see resp_locks.h. Whoever wants to release or extend by a
+ * What a Redis lock library asks for, done with locks on all nodes; see resp_locks.h. A call that wants to release or extend by a
  * value first finds the owner value it is in: one question to the nodes, then one deed.
  */
 #include "serve/resp_locks.h"

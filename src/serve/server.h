@@ -1,5 +1,5 @@
 /*
- * The one process: its listeners, its connections, and what all handlers share. Nothing here knows what a request means, nor who turns
+ * The one process: its listeners, its connections, and what all handlers share. Nothing here knows what a request means, nor what turns
  * the loop; routes.c, resp.c and run.c do.
  */
 #ifndef SERVE_SERVER_H
@@ -90,7 +90,7 @@ struct serve_server {
     char date[32];                                /* for the Date field, of this second */
     char id[17];                                  /* of this instance */
     uint64_t seconds;                             /* since it began, as the timer counts them */
-    bool looking;                                 /* at the nodes, for those who listen */
+    bool looking;                                 /* at the nodes, for streams that are open */
     unsigned char node_states[REDLOCK_NODES_MAX]; /* as info.c saw them last */
     bool stopping, failed;
     int64_t stop_at_ms; /* latest end once it is stopping */

@@ -1,5 +1,5 @@
 /*
- * TLS for those who come over TCP; see tls.h.
+ * TLS for clients that come over TCP; see tls.h.
  */
 #include "serve/tls.h"
 

@@ -1,5 +1,5 @@
 /*
- * TLS for those who come over TCP: the certificate that is shown, and the client certificates that are accepted. It does not
+ * TLS for clients that come over TCP: the certificate that is shown, and the client certificates that are accepted. It does not
  * decide what a client may do; access.h does.
  */
 #ifndef SERVE_TLS_H
@@ -18,7 +18,7 @@ struct bufferevent *serve_tls_wrap(struct ssl_ctx_st *tls, struct event_base *ba
 /* Non-NULL when a connection is a TLS one. */
 void *serve_tls_of(struct bufferevent *buffer);
 
-/* Whom the client's certificate, which was checked, stands for; NULL: nobody. */
+/* The principal that the client's certificate, which was checked, stands for; NULL: none. */
 const struct serve_principal *serve_tls_principal(const struct serve_server *server,
                                                   struct bufferevent *buffer);
 

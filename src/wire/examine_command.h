@@ -31,7 +31,7 @@ struct rl_node_facts {
     uint64_t floor;        /* no fence it hands out is lower; 0 none is known */
     char policy[24];       /* maxmemory-policy; empty not known */
     char fsync[12];        /* appendfsync; empty not known */
-    char user[64];         /* whom it takes us for; empty not known */
+    char user[64];         /* the user that it takes us for; empty not known */
     char missing[640];     /* rights that locks need and its user lacks, as in ACL SETUSER: "+get ~lock:*" */
     char advisable[80];    /* likewise, but locks work without them */
     char beside[320];      /* likewise, for notes and barriers, which are no locks */

@@ -62,7 +62,7 @@ void rl_guard_epoch(char epoch[RL_EPOCH_MAX + 1], const char *record);
 enum { RL_KEY_FENCE_MAX = 1024 + 32 };
 size_t rl_key_fence(char *buffer, const char *key, size_t key_length);
 
-/* What is kept of those who wait for a lock, on every node: the line ("waiters"), what belongs to it ("order"), and each
+/* What is kept of the waiters for a lock, on every node: the line ("waiters"), what belongs to it ("order"), and each
  * waiter's record (the random part of its owner); "waiting" has those who wait without a line, as older versions do. redlock-line:{key}:part, or redlock-line::key:part for
  * a key that has a tag; so no two of them are ever the same, whatever locks are called. Written without a NUL; returns the
  * length, at most RL_KEY_LINE_MAX. */

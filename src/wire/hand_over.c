@@ -48,8 +48,11 @@ static bool read_word(const char **at, const char *end, const char **word, size_
 static bool read_words(const char *text, size_t length, struct rl_hand_over *hand_over)
 {
     const char *at = text, *end = text + length;
-    int64_t fence, owner_length, epoch_length;
+    int64_t fence, owner_length, epoch_length, slot = 0;
 
+    if (at < end && *at == 's' && (++at, !read_number(&at, end, RL_SLOTS_MAX, &slot) || slot == 0))
+        return false;
+    hand_over->slot = (uint32_t)slot;
     if (!read_number(&at, end, RL_FENCE_MAX, &hand_over->node_us) ||
         !read_number(&at, end, RL_FENCE_MAX, &fence) ||
         !read_number(&at, end, INT32_MAX, &hand_over->ttl_ms) ||

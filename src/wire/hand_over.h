@@ -18,6 +18,7 @@ struct rl_hand_over {
     int64_t node_us; /* when it was given, by the node's clock */
     uint64_t fence;
     int64_t ttl_ms; /* for how long */
+    uint32_t slot;  /* which one of a semaphore; 0 it is none */
     /* Pointers into the message. */
     const char *master; /* the node's history as a master, as in its greeting; "-": not known */
     size_t master_length;

@@ -45,18 +45,29 @@ struct rl_kind {
     uint32_t release_keys;
     void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
 
+    /* What extend and raise are given beyond what those of every kind are: keys behind the others; and what these, release and break are given: arguments
+     * behind the others. NULL none. */
+    uint32_t change_keys;
+    void (*write_change_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
+    void (*write_change)(struct rl_writer *writer, const struct rl_lock_command *command);
+    uint32_t change_arguments; /* of extend and raise */
+    uint32_t release_arguments;
+    void (*write_release_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
+
     /* Reads the refusal {0, now, ...} of a guarded node, of which items has RL_DENIAL_ITEMS_MAX; false: it is none. */
     bool (*read_denial)(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply);
 
     /* Its properties. */
     bool stands_in_line; /* nodes keep its waiters in a line, and asking is what keeps the place */
     bool is_shared;      /* several may have it: callers of one client do not queue behind each other */
+    bool has_slots;      /* a vote is for one of several slots, and names it */
     const char
         *not_plain; /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
 };
 
 extern const struct rl_kind rl_kind_exclusive;
 extern const struct rl_kind rl_kind_line;
+extern const struct rl_kind rl_kind_slots;
 extern const struct rl_kind rl_kind_redisson;
 extern const struct rl_kind rl_kind_redisson_shared;
 

@@ -1,5 +1,5 @@
 /*
- * Those who wait for a lock: what a caller in line tells of itself, and the question who waits, with the answer that names them. The
+ * The waiters for a lock: what a caller in line tells of itself, and the question who waits, with the answer that names them. The
  * vote itself is in lock_command.h.
  */
 #ifndef RL_WIRE_LINE_COMMAND_H

@@ -87,20 +87,30 @@ static void write_proof(struct rl_writer *writer)
 
 static void write_raise(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
-    open_script(writer, command, full, 4, 3);
+    const struct rl_kind *kind = command->lock_kind;
+
+    open_script(writer, command, full, 4 + kind->change_keys, 3 + kind->change_arguments);
     write_fence_keys(writer, command);
+    if (kind->write_change_keys != NULL)
+        kind->write_change_keys(writer, command);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, (int64_t)command->fence);
     rl_write_text(writer, command->epoch);
+    if (kind->write_change != NULL)
+        kind->write_change(writer, command);
 }
 
 static void write_extend(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
+    const struct rl_kind *kind = command->lock_kind;
     bool guarded = command->epoch != NULL;
 
-    open_script(writer, command, full, guarded ? 2 : 1, guarded ? 5 : 3);
+    open_script(writer, command, full, (guarded ? 2 : 1) + kind->change_keys,
+                (guarded ? 5 : 3) + kind->change_arguments);
     if (guarded)
         rl_write_text(writer, RL_KEY_EPOCH);
+    if (kind->write_change_keys != NULL)
+        kind->write_change_keys(writer, command);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
     rl_write_text(writer, command->repair ? "1" : command->holds ? "2" : "0");
@@ -108,6 +118,8 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
         rl_write_text(writer, command->epoch);
         rl_write_integer(writer, command->not_after_us);
     }
+    if (kind->write_change != NULL)
+        kind->write_change(writer, command);
 }
 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
@@ -116,7 +128,7 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
     const struct rl_kind *kind = command->lock_kind;
 
     if (kind->write_release_keys != NULL) {
-        open_script(writer, command, full, 1 + kind->release_keys, 1);
+        open_script(writer, command, full, 1 + kind->release_keys, 1 + kind->release_arguments);
         kind->write_release_keys(writer, command);
     } else if ((features & RL_FEATURE_DELEX) != 0) {
         rl_write_command(writer, 4);
@@ -131,6 +143,8 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
         open_script(writer, command, full, 1, 1);
     }
     rl_write_bytes(writer, command->owner, command->owner_length);
+    if (kind->write_release_arguments != NULL)
+        kind->write_release_arguments(writer, command);
 }
 
 static void write_break(struct rl_writer *writer, const struct rl_lock_command *command, bool full)

@@ -42,10 +42,14 @@ struct rl_lock_command {
     const char *epoch;            /* the record the node was admitted with; NULL: plain */
     uint64_t fence;               /* ACQUIRE: the proposal; RAISE: the one agreed on */
     int64_t not_after_us;         /* ACQUIRE, EXTEND: in node time */
-    bool holds;                   /* EXTEND: a holder asks, not somebody who would adopt it */
+    bool holds;                   /* EXTEND: a holder asks, not a program that would adopt it */
     bool repair;                  /* EXTEND: plant it again where it was lost; only a holder may */
     bool prove;                   /* ACQUIRE, EXTEND: ask behind it which master it was that answered */
     bool nameless;                /* PEEK: of no lock; asked is whether the node could store one */
+    uint32_t slots;               /* a kind with slots: how many there are, */
+    uint32_t slot;                /* which one it is about, or which it would like best; 0 not known */
+    bool only_slot;               /* ACQUIRE: that one and no other */
+    uint32_t kept_slot;           /* RELEASE: everything but this one is given back; 0 all */
     const struct rl_place *place; /* ACQUIRE of a caller that stands in line; NULL it does not */
     const struct rl_page *page;   /* PAGE: which one */
 };

@@ -74,6 +74,14 @@ bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *rep
     return true;
 }
 
+static bool read_slot(const struct rl_resp *item, struct rl_lock_reply *reply)
+{
+    if (item->type != RL_RESP_INTEGER || item->integer < 1 || item->integer > RL_SLOTS_MAX)
+        return false;
+    reply->answer.slot = (uint32_t)item->integer;
+    return true;
+}
+
 /* A vote's longer answers; see wire/lua/ask.lua. */
 static bool read_guarded(const struct rl_kind *kind, const char *bytes, size_t length, size_t offset,
                          uint32_t count, struct rl_lock_reply *reply)
@@ -86,10 +94,11 @@ static bool read_guarded(const struct rl_kind *kind, const char *bytes, size_t l
     if (count < 2 || items[0].type != RL_RESP_INTEGER || !is_time(&items[1]))
         return false;
     reply->node_us = items[1].integer;
-    if (items[0].integer == 1 && count == 3 && is_fence(&items[2]) && items[2].integer > 0) {
+    if (items[0].integer == 1 && count == (kind->has_slots ? 4 : 3) && is_fence(&items[2]) &&
+        items[2].integer > 0) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = (uint64_t)items[2].integer;
-        return true;
+        return !kind->has_slots || read_slot(&items[3], reply);
     }
     if (items[0].integer == 0)
         return kind->read_denial(items, count, reply);
@@ -136,7 +145,7 @@ static void read_plain_acquire(const struct rl_resp *item, struct rl_lock_reply 
 static void read_acquire(const struct rl_resp *item, const struct rl_lock_command *command, const char *bytes,
                          size_t length, size_t offset, struct rl_lock_reply *reply)
 {
-    if (is_time(item)) {
+    if (is_time(item) && !command->lock_kind->has_slots) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = command->fence;
         reply->node_us = item->integer;
@@ -273,6 +282,18 @@ static bool is_not_to_be_said(const struct rl_resp *error)
             memcmp(error->text, unknown, sizeof unknown - 1) == 0);
 }
 
+/* {now, slot}: an extension by a caller that did not know which slot it has. */
+static bool read_found_slot(const struct rl_kind *kind, const char *bytes, size_t length, size_t offset,
+                            struct rl_lock_reply *reply)
+{
+    struct rl_resp time = next_item(bytes, length, &offset), slot = next_item(bytes, length, &offset);
+
+    if (kind == NULL || !kind->has_slots || !is_time(&time) || !read_slot(&slot, reply))
+        return false;
+    read_compared(&time, reply);
+    return true;
+}
+
 enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const char *bytes, size_t length,
                                    struct rl_lock_reply *reply)
 {
@@ -315,7 +336,8 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
         read_search(&first, bytes, length, offset, reply);
     } else if (kind == RL_COMMAND_LINE) {
         read_line(bytes, length, reply);
-    } else {
+    } else if (first.type != RL_RESP_ARRAY || first.element_count != 2 ||
+               !read_found_slot(command->lock_kind, bytes, length, offset, reply)) {
         read_compared(&first, reply);
     }
     return RL_READING_ANSWER;

@@ -85,6 +85,11 @@ wait "${started_pids[@]}"
 ok 'two of them have their turns' has "$(cat "$work/fair1" "$work/fair2" | sort)" 'our turn after'
 ok 'the second knew of the first' has "$(<"$work/fair2")" '1 before us'
 
+# ---- semaphore
+example semaphore
+is 'semaphore has a slot' "$code" 0
+ok 'one of four' matches "$out" '^working on gpu [0-3]$'
+
 # ---- redisson
 example redisson
 is 'redisson takes a lock in that format' "$code" 0
@@ -307,6 +312,9 @@ done
 script barrier 'echo ready' 'echo switched'
 is 'barrier.sh goes on with the others' "$code:$(tail -n 1 <<<"$out")" 0:switched
 ok 'both of them' until_true grep -q switched "$work/switch1"
+echo picture >"$work/picture"
+(cd "$work" && "$SOURCE/examples/shell/slots.sh" picture) 2>"$work/err" </dev/null
+ok 'slots.sh works in a slot' grep -q picture "$work"/slot[0-3]/picture
 script legacy "unix://$work/n1.sock" lock.foo echo ran
 is 'legacy.sh runs its job' "$code:$out" 0:ran
 

@@ -73,6 +73,22 @@ is 'they come in the order of asking' "$(paste -sd' ' "$work/order")" 'one two t
 until_true everywhere no_waiters
 ok 'and leave nothing in line' everywhere no_waiters
 
+# ---- what is handed over, for a second at first, is had for the whole TTL before CMD starts
+start_holder() {
+    "$REDLOCK" run -q a -- sh -c 'touch "$0/held"; while [ ! -e "$0/over" ]; do sleep 0.05; done' "$work" </dev/null >/dev/null 2>&1 &
+    started_pids+=("$!")
+    until_true test -e "$work/held"
+}
+start_holder
+start run -v --status-fd 3 --ttl 60s a -- sh -c 'for socket in "$0"/n?.sock; do redis-cli -s "$socket" PTTL a; done' "$work"
+until_true everywhere in_line 1
+touch "$work/over"
+finish
+is 'one that is handed the lock runs CMD' "$code" 0
+ok 'nodes handed it over' matches "$err" 'node [1-5] +> handed over'
+ok 'it says how long it has the lock' test "$(event acquired validity_ms)" -gt 30000
+is 'and CMD finds it so at a quorum of nodes' "$(awk '$1 > 30000 { count++ } END { print (count >= 3) }' <<<"$out")" 1
+
 # ---- the default kind stands in the same line
 occupy a
 start_waiter one exclusive

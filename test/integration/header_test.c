@@ -106,7 +106,6 @@ static void what_a_spec_wants_and_cannot_have_is_named(void **state)
         redlock_spec spec;
         const char *named;
     } wanted[] = {
-        {{.kind = REDLOCK_SEMAPHORE}, "REDLOCK_SEMAPHORE"},
         {{.permits = 2}, "permits"},
         {{.reentrant = 1}, "reentrant"},
         {{.identity = 1}, "identity"},

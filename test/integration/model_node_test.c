@@ -222,6 +222,61 @@ static void try_standing(struct pair *pair)
     compare(pair, &writer, real);
 }
 
+/* Callers of a semaphore of three slots, who ask for any or for one, extend, give back and raise. */
+static void try_slots(struct pair *pair)
+{
+    static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE,
+                                                 RL_COMMAND_RELEASE, RL_COMMAND_RELEASE, RL_COMMAND_EXTEND,
+                                                 RL_COMMAND_RAISE};
+    static const char *const channels[] = {"", "redlock:deaf", "redlock:ear", "redlock:ear"};
+    char bytes[16384], real[TEXT_MAX], owner[48];
+    struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
+    int64_t name = draw(pair, 'a', 'f'), now_us = node_now(pair->fleet);
+    struct rl_place place = {.ticket = (uint64_t)(now_us + draw(pair, -9, 9) * draw(pair, 0, 1000)),
+                             .settled = draw(pair, 1, 3) == 1,
+                             .yields = draw(pair, 1, 10) == 1,
+                             .lease_ms = LONG_TTL_MS,
+                             .channel = channels[draw(pair, 0, 3)]};
+    enum rl_command_kind kind = kinds[draw(pair, 0, 6)];
+    bool known = kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_RAISE || draw(pair, 1, 3) > 1;
+    struct rl_lock_command command = {.kind = kind,
+                                      .lock_kind = &rl_kind_slots,
+                                      .key = "lock-0",
+                                      .key_length = 6,
+                                      .owner = owner,
+                                      .ttl_ms = LONG_TTL_MS + draw(pair, 0, 10) * 1000,
+                                      .epoch = draw(pair, 1, 20) == 1 ? "1 other id 5 0" : pair->record,
+                                      .fence = (uint64_t)(now_us + draw(pair, -20, 20) * 100),
+                                      .not_after_us = draw(pair, 1, 20) == 1 ? now_us - 1000000
+                                                                             : INT64_C(9007199254740991),
+                                      .holds = draw(pair, 0, 1) == 1,
+                                      .repair = draw(pair, 1, 4) == 1,
+                                      .slots = 3,
+                                      .slot = known ? (uint32_t)draw(pair, 1, 3) : 0,
+                                      .only_slot = draw(pair, 1, 4) == 1,
+                                      .kept_slot = draw(pair, 1, 6) == 1 ? (uint32_t)draw(pair, 1, 3) : 0,
+                                      .place = draw(pair, 1, 8) == 1 ? NULL : &place};
+
+    while (is_close_call(pair, node_now(pair->fleet)))
+        usleep(20000);
+    memset(owner, (int)name, 32);
+    snprintf(owner + 32, sizeof owner - 32, "|pid=%c", (char)name);
+    command.owner_length = strlen(owner);
+    rl_lock_command_write(&writer, &command, 0, true);
+    compare(pair, &writer, real);
+}
+
+static void lose_slot(struct pair *pair)
+{
+    uint32_t slot = (uint32_t)draw(pair, 1, 3);
+    char key[64];
+
+    snprintf(key, sizeof key, "redlock-line:{lock-0}:slot:%u", slot);
+    fleet_command(pair->fleet, 0, "DEL", key, NULL);
+    sim_slot_key(key, "lock-0", slot);
+    sim_node_remove(&pair->model, key);
+}
+
 static void admit(struct pair *pair, struct rl_admission *admission)
 {
     char bytes[8192], real[TEXT_MAX];
@@ -326,21 +381,36 @@ static void do_what_moves_the_line(struct pair *pair)
         try_waiting(pair);
 }
 
-/* The same with a line in which the lock is handed on. It is heard for on one channel: by a connection that never reads, and by a peer. */
-static void do_what_hands_the_lock_on(struct pair *pair)
+static void admit_now_and_then(struct pair *pair)
 {
     struct rl_admission init = {
         .run = "run-a.1", .replid = "", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
     char floor[24];
 
     snprintf(pair->model.channels[1], sizeof pair->model.channels[1], "redlock:ear");
-    if (pair->record[0] == '\0' || draw(pair, 1, 400) == 1) {
-        admit(pair, &init);
-        /* The operator's word lifts the floor above what anybody proposes. */
-        snprintf(floor, sizeof floor, "%" PRId64, node_now(pair->fleet) - 1000 * (int64_t)SECOND_US);
-        fleet_command(pair->fleet, 0, "SET", RL_KEY_FLOOR, floor, NULL);
-        sim_node_set(&pair->model, RL_KEY_FLOOR, floor, 0);
-    }
+    if (pair->record[0] != '\0' && draw(pair, 1, 400) > 1)
+        return;
+    admit(pair, &init);
+    /* The operator's word lifts the floor above what anybody proposes. */
+    snprintf(floor, sizeof floor, "%" PRId64, node_now(pair->fleet) - 1000 * (int64_t)SECOND_US);
+    fleet_command(pair->fleet, 0, "SET", RL_KEY_FLOOR, floor, NULL);
+    sim_node_set(&pair->model, RL_KEY_FLOOR, floor, 0);
+}
+
+static void do_what_hands_slots_on(struct pair *pair)
+{
+    admit_now_and_then(pair);
+    if (draw(pair, 1, 20) == 1)
+        lose_slot(pair);
+    else if (draw(pair, 1, 300) == 1)
+        lose_something(pair);
+    try_slots(pair);
+}
+
+/* The same with a line in which the lock is handed on. It is heard for on one channel: by a connection that never reads, and by a peer. */
+static void do_what_hands_the_lock_on(struct pair *pair)
+{
+    admit_now_and_then(pair);
     if (draw(pair, 1, 20) == 1)
         remove_key(pair, draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1");
     else if (draw(pair, 1, 300) == 1)
@@ -397,6 +467,12 @@ static void the_modelled_line_moves_like_a_real_one(void **state)
     assert_true(run(SIM_BUG_NONE, do_what_moves_the_line, true));
 }
 
+static void the_modelled_node_hands_slots_on_like_a_real_one(void **state)
+{
+    (void)state;
+    assert_true(run(SIM_BUG_NONE, do_what_hands_slots_on, true));
+}
+
 static void the_modelled_node_hands_the_lock_on_like_a_real_one(void **state)
 {
     (void)state;
@@ -416,6 +492,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_modelled_node_answers_like_a_real_one),
                                        cmocka_unit_test(the_modelled_line_moves_like_a_real_one),
+                                       cmocka_unit_test(the_modelled_node_hands_slots_on_like_a_real_one),
                                        cmocka_unit_test(the_modelled_node_hands_the_lock_on_like_a_real_one),
                                        cmocka_unit_test(a_model_that_differs_is_noticed)};
 

@@ -160,6 +160,8 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_PLACE_NOT_KEPT;
     case SIM_BUG_EXPIRY_UNSEEN:
         return RL_PLANTED_EXPIRY_UNSEEN;
+    case SIM_BUG_SLOTS_COUNTED:
+        return RL_PLANTED_SLOTS_COUNTED;
     case SIM_BUG_QUEUE_FORGOTTEN:
         return RL_PLANTED_QUEUE_FORGOTTEN;
     default:

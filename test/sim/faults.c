@@ -132,9 +132,13 @@ static void remove_guard_key(struct sim_world *world, struct sim_node *node)
 static void evict_lock(struct sim_world *world, struct sim_node *node)
 {
     bool everywhere = sim_chance(world, 30);
-    char key[16];
+    uint32_t name = (uint32_t)sim_draw(world, 0, world->plan.name_count - 1), slots = world->plan.slots[name];
+    char text[16], key[SIM_KEY_SIZE];
 
-    snprintf(key, sizeof key, "lock-%u", (unsigned)sim_draw(world, 0, world->plan.name_count - 1));
+    snprintf(text, sizeof text, "lock-%u", name);
+    snprintf(key, sizeof key, "%s", text);
+    if (slots > 0)
+        sim_slot_key(key, text, (uint32_t)sim_draw(world, 1, slots));
     for (uint32_t i = 0; i < world->plan.node_count; i++)
         if (everywhere ? world->nodes[i].up : &world->nodes[i] == node)
             sim_node_remove(&world->nodes[i], key);

@@ -3,6 +3,7 @@
  * the order in which they are handed out, what is lost stays lost, and what was given back does not come back.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,17 @@ static struct sim_holding *holding_of(struct sim_world *world, const struct sim_
     return &world->holdings[worker->client * SIM_WORKERS_MAX + worker->index];
 }
 
+bool sim_is_lock(const char *key, uint32_t *name, uint32_t *slot)
+{
+    char *end;
+
+    if (strncmp(key, "lock-", 5) != 0)
+        return false;
+    *name = (uint32_t)strtoul(key + 5, &end, 10);
+    *slot = *end == '#' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
+    return true;
+}
+
 uint32_t sim_attempt_of(const struct sim_world *world, const char *owner)
 {
     uint32_t attempt = (uint32_t)strtoull(owner + 16, NULL, 16);
@@ -24,13 +36,14 @@ uint32_t sim_attempt_of(const struct sim_world *world, const char *owner)
     return attempt < world->attempt_count ? attempt : 0;
 }
 
-/* Nobody else may rely on this name now. Only the clocks of the holders themselves say how long they do. */
+/* Nobody else may rely on this name now, or on this slot of it. Only the clocks of the holders themselves say how long they do. */
 static void check_alone(struct sim_world *world, const struct sim_holding *mine)
 {
     for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
         const struct sim_holding *other = &world->holdings[i];
 
-        if (other == mine || !other->active || other->name != mine->name || other->until_us <= world->now_us)
+        if (other == mine || !other->active || other->name != mine->name || other->slot != mine->slot ||
+            other->until_us <= world->now_us)
             continue;
         if (world->plan.beyond)
             continue;
@@ -47,12 +60,14 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
 static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
 {
     unsigned long long lower = mine->fence, higher = other->fence;
+    bool alike = mine->slot ==
+                 other->slot; /* different slots are different locks, whose numbers come from one place */
 
-    if (mine->fence == other->fence)
+    if (mine->fence == other->fence && alike)
         sim_fail(world, "fence order: %llu was handed out twice", lower);
-    if (other->at_us < world->attempts[mine->attempt].asked_us && mine->fence < other->fence)
+    if (other->at_us < world->attempts[mine->attempt].asked_us && mine->fence <= other->fence)
         sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
-    if (world->plan.bug == SIM_BUG_SAME_OWNER)
+    if (world->plan.bug == SIM_BUG_SAME_OWNER || !alike)
         return; /* it cannot be told when which of its rounds was there */
     for (rl_node_set both = mine->nodes & other->nodes; both != 0; both &= both - 1) {
         uint32_t node = rl_node_set_first(both);
@@ -67,7 +82,9 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
                         const struct rl_operation *operation)
 {
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
+    uint64_t *highest = &world->highest[worker->name][worker->lock->slot];
     struct sim_grant mine = {.name = worker->name,
+                             .slot = worker->lock->slot,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
                              .nodes = rl_stand_nodes_at_fence(&operation->stand),
                              .fence = worker->lock->fence,
@@ -80,12 +97,11 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
             check_order(world, &mine, &world->grants[i]);
     world->grants[world->grant_count++ % SIM_GRANTS_KEPT] = mine;
     /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
-    if (mine.fence <= world->highest[worker->name] && !world->plan.beyond)
+    if (mine.fence <= *highest && !world->plan.beyond)
         sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
-                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name,
-                 world->highest[worker->name]);
-    if (mine.fence > world->highest[worker->name])
-        world->highest[worker->name] = mine.fence;
+                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name, *highest);
+    if (mine.fence > *highest)
+        *highest = mine.fence;
 }
 
 static int64_t end_of_validity_us(struct sim_world *world, const struct sim_worker *worker)
@@ -101,9 +117,14 @@ static struct sim_holding *begin_holding(struct sim_world *world, const struct s
                                     .client = worker->client,
                                     .worker = worker->index,
                                     .name = worker->name,
+                                    .slot = worker->lock->slot,
                                     .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
                                     .until_us = end_of_validity_us(world, worker),
                                     .fence = worker->lock->fence};
+    if ((worker->lock->slot == 0) != (world->plan.slots[worker->name] == 0) ||
+        worker->lock->slot > world->plan.slots[worker->name])
+        sim_fail(world, "client %u.%u has slot %u of a semaphore of %u", worker->client + 1,
+                 worker->index + 1, worker->lock->slot, world->plan.slots[worker->name]);
     if (holding->until_us <= world->now_us)
         sim_fail(world, "client %u.%u was handed out what is over", worker->client + 1, worker->index + 1);
     check_alone(world, holding);
@@ -304,18 +325,19 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     struct sim_world *world = context;
     uint32_t place = (uint32_t)(node - world->nodes), attempt;
     int64_t now_us = sim_clock_at(&node->clock, world->now_us), left_ms;
+    uint32_t name, slot;
 
-    if (strncmp(key, "lock-", 5) != 0)
+    if (!sim_is_lock(key, &name, &slot))
         return;
     attempt = sim_attempt_of(world, owner);
     if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us && !node->told)
         sim_stands_excuse(world, node, sim_node_find(node, key));
-    if (world->held_by[place][strtoul(key + 5, NULL, 10)] != attempt) {
+    if (world->held_by[place][name][slot] != attempt) {
         if (world->attempts[attempt].held[place] != 0)
             world->attempts[attempt].again |= rl_node_set_one(place);
         world->attempts[attempt].held[place] = ++world->hold_count;
     }
-    world->held_by[place][strtoul(key + 5, NULL, 10)] = attempt;
+    world->held_by[place][name][slot] = attempt;
     left_ms = sim_node_pttl(node, now_us, key);
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
@@ -335,24 +357,32 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     }
 }
 
+static void check_gone(struct sim_world *world, uint32_t node, uint32_t name, uint32_t slot)
+{
+    int64_t now_us = sim_clock_at(&world->nodes[node].clock, world->now_us);
+    char text[16], key[SIM_KEY_SIZE];
+    const char *owner;
+
+    snprintf(text, sizeof text, "lock-%u", name);
+    if (slot > 0)
+        sim_slot_key(key, text, slot);
+    else
+        snprintf(key, sizeof key, "%s", text);
+    owner = sim_node_get(&world->nodes[node], now_us, key);
+    if (owner != NULL)
+        sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key, owner);
+}
+
 /* Everybody has stopped, and had the time to clean up. */
 static void check_clean(struct sim_world *world)
 {
-    char key[16];
-
     /* First, for looking at a key that has ended makes its node tell of that. */
     if (world->messages_alive != 0)
         sim_fail(world, "leak: %" PRIu64 " messages under way when all is over", world->messages_alive);
     for (uint32_t node = 0; node < world->plan.node_count; node++)
-        for (uint32_t name = 0; name < world->plan.name_count; name++) {
-            int64_t now_us = sim_clock_at(&world->nodes[node].clock, world->now_us);
-            const char *owner;
-
-            snprintf(key, sizeof key, "lock-%u", name);
-            owner = sim_node_get(&world->nodes[node], now_us, key);
-            if (owner != NULL)
-                sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key, owner);
-        }
+        for (uint32_t name = 0; name < world->plan.name_count; name++)
+            for (uint32_t slot = 0; slot <= SIM_SLOTS_MAX; slot++)
+                check_gone(world, node, name, slot);
     sim_stands_end(world);
     for (uint32_t i = 0; i < world->plan.client_count; i++) {
         const struct sim_client *client = &world->clients[i];

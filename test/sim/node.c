@@ -231,6 +231,10 @@ static const struct {
     {&rl_script_hand_on, sim_script_hand_on},
     {&rl_script_ask_many, sim_script_ask_many},
     {&rl_script_hand_on_many, sim_script_hand_on_many},
+    {&rl_script_slots_ask, sim_script_slots_ask},
+    {&rl_script_slots_hand_on, sim_script_slots_hand_on},
+    {&rl_script_slots_extend, sim_script_slots_extend},
+    {&rl_script_slots_raise, sim_script_slots_raise},
 };
 
 static bool is_text(const struct rl_resp *item, const char *text, size_t length)

@@ -12,7 +12,7 @@
 #include "sim/plan.h"
 #include "wire/resp_writer.h"
 
-enum { SIM_KEYS_MAX = 24, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
+enum { SIM_KEYS_MAX = 56, SIM_KEY_SIZE = 64, SIM_VALUE_SIZE = 128, SIM_REPLY_SIZE = 512 };
 enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
     SIM_STANDERS_MAX = 64,
@@ -56,6 +56,7 @@ struct sim_stander {
     int64_t ticket;
     int64_t record_end_ms; /* 0 it has no record */
     int64_t asked, proposed, ttl_ms;
+    int64_t only; /* of a semaphore: the one slot that it takes; 0 any */
     char channel[SIM_KEY_SIZE], epoch[SIM_VALUE_SIZE], owner[SIM_VALUE_SIZE];
 };
 
@@ -209,6 +210,10 @@ void sim_script_ask(struct sim_call *call);
 void sim_script_ask_many(struct sim_call *call);
 void sim_script_hand_on(struct sim_call *call);
 void sim_script_hand_on_many(struct sim_call *call);
+void sim_script_slots_ask(struct sim_call *call);
+void sim_script_slots_hand_on(struct sim_call *call);
+void sim_script_slots_extend(struct sim_call *call);
+void sim_script_slots_raise(struct sim_call *call);
 void sim_script_line(struct sim_call *call);
 void sim_script_release_many(struct sim_call *call);
 void sim_script_raise(struct sim_call *call);
@@ -216,6 +221,12 @@ void sim_script_extend(struct sim_call *call);
 void sim_script_release(struct sim_call *call);
 void sim_script_admit(struct sim_call *call);
 void sim_script_search(struct sim_call *call);
+
+/* Whether the memory is the one that the client knows, and the node may extend: parts of extend.lua. */
+bool sim_script_extends(const struct sim_call *call, const char *epoch, const char *known);
+
+/* The key of a slot of a semaphore, as the simulator names it: "lock-1#2". */
+void sim_slot_key(char key[SIM_KEY_SIZE], const char *name, uint32_t slot);
 
 /* Those who stand in the line whose keys begin as this one does: how many, and who. */
 void sim_show_standing(struct sim_call *call, const char *line_key);

@@ -7,18 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/node.h"
+#include "sim/node_standing.h"
 
 enum { CLOSE_US = 2000, LIFE_MS = 60000, BRIEF_MS = 1000, FRESH_US = 250000, LIVING_US = 1400000 };
-
-/* What a script works with: the line, and what the node stores for the name. */
-struct table {
-    struct sim_call *call;
-    struct sim_standing *line;
-    const char *lock, *fence_key, *floor_key, *epoch;
-    char random[SIM_ID_SIZE]; /* of the owner that calls */
-    struct sim_vote vote;
-};
 
 struct given {
     const char *owner; /* NULL: there was nobody */
@@ -65,7 +56,7 @@ static void expire(struct sim_standing *line, int64_t now_ms)
     }
 }
 
-static struct sim_standing *find_standing(struct sim_call *call, const char *order_key)
+struct sim_standing *sim_line_find(struct sim_call *call, const char *order_key)
 {
     struct sim_standing *lines = call->node->memory.standing, *place = NULL;
 
@@ -83,7 +74,7 @@ static struct sim_standing *find_standing(struct sim_call *call, const char *ord
     return place;
 }
 
-static struct sim_stander *find_stander(struct sim_standing *line, const char *id)
+struct sim_stander *sim_line_stander(struct sim_standing *line, const char *id)
 {
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
         if (strcmp(line->standers[i].id, id) == 0)
@@ -93,11 +84,11 @@ static struct sim_stander *find_stander(struct sim_standing *line, const char *i
 
 static struct sim_stander *make_stander(struct sim_standing *line, const char *id)
 {
-    struct sim_stander *stander = find_stander(line, id);
+    struct sim_stander *stander = sim_line_stander(line, id);
 
     if (stander != NULL)
         return stander;
-    stander = find_stander(line, "");
+    stander = sim_line_stander(line, "");
     if (stander == NULL)
         abort(); /* records end soon */
     *stander = (struct sim_stander){0};
@@ -105,38 +96,38 @@ static struct sim_stander *make_stander(struct sim_standing *line, const char *i
     return stander;
 }
 
-static void forget(struct sim_stander *stander)
+void sim_line_forget(struct sim_stander *stander)
 {
     stander->in_line = false;
     stander->record_end_ms = 0;
     stander->id[0] = '\0';
 }
 
-static bool is_before(const struct sim_stander *a, const struct sim_stander *b)
+bool sim_line_before(const struct sim_stander *a, const struct sim_stander *b)
 {
     return a->ticket != b->ticket ? a->ticket < b->ticket : strcmp(a->id, b->id) < 0;
 }
 
-static int64_t place_of(const struct sim_standing *line, const struct sim_stander *stander)
+int64_t sim_line_place(const struct sim_standing *line, const struct sim_stander *stander)
 {
     int64_t place = 1;
 
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
-        place += line->standers[i].in_line && is_before(&line->standers[i], stander);
+        place += line->standers[i].in_line && sim_line_before(&line->standers[i], stander);
     return place;
 }
 
-static struct sim_stander *first_of(struct sim_standing *line)
+struct sim_stander *sim_line_first(struct sim_standing *line)
 {
     struct sim_stander *first = NULL;
 
     for (int i = 0; i < SIM_STANDERS_MAX; i++)
-        if (line->standers[i].in_line && (first == NULL || is_before(&line->standers[i], first)))
+        if (line->standers[i].in_line && (first == NULL || sim_line_before(&line->standers[i], first)))
             first = &line->standers[i];
     return first;
 }
 
-static void write_order(struct table *table, int64_t ticket, const char *id, int64_t given)
+void sim_line_write_order(struct sim_table *table, int64_t ticket, const char *id, int64_t given)
 {
     struct sim_standing *line = table->line;
 
@@ -147,7 +138,7 @@ static void write_order(struct table *table, int64_t ticket, const char *id, int
 }
 
 /* Where there is no order, nobody waits. */
-static void end_order(struct table *table)
+void sim_line_end_order(struct sim_table *table)
 {
     table->line->order_end_ms = 0;
     expire(table->line, ms_of(table->call));
@@ -165,7 +156,7 @@ static void write_message(struct rl_writer *to, const char *channel, const char 
 }
 
 /* PUBLISH: how many are believed to hear it. Whoever is being served gets it with its replies. */
-static uint32_t publish(struct sim_call *call, const char *channel, const char *message)
+uint32_t sim_line_publish(struct sim_call *call, const char *channel, const char *message)
 {
     struct sim_node *node = call->node;
     uint32_t heard = 0;
@@ -189,18 +180,18 @@ static uint32_t publish(struct sim_call *call, const char *channel, const char *
     return heard;
 }
 
-static bool is_told(struct table *table, const struct sim_stander *stander, int64_t fence, int64_t ms)
+static bool is_told(struct sim_table *table, const struct sim_stander *stander, int64_t fence, int64_t ms)
 {
     char message[512];
 
     snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %s %zu %zu %s%s%s",
              table->call->now_us, fence, ms, table->call->node->replid, strlen(stander->owner),
              strlen(stander->epoch), stander->owner, stander->epoch, table->lock);
-    return stander->channel[0] == '\0' || publish(table->call, stander->channel, message) > 0 ||
+    return stander->channel[0] == '\0' || sim_line_publish(table->call, stander->channel, message) > 0 ||
            table->call->node->bug == SIM_BUG_DEAF_NOT_PASSED;
 }
 
-static struct given hand_on(struct table *table)
+static struct given hand_on(struct sim_table *table)
 {
     struct sim_call *call = table->call;
     struct sim_standing *line = table->line;
@@ -209,14 +200,14 @@ static struct given hand_on(struct table *table)
 
     if (line->given > 0 && line->given <= now && call->node->bug != SIM_BUG_STOPPED_NOT_PASSED)
         since = line->given < now - LIVING_US ? line->given : now - LIVING_US;
-    while ((first = first_of(line)) != NULL) {
+    while ((first = sim_line_first(line)) != NULL) {
         struct sim_stander stander = *first;
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
         bool brief = !self && (stander.ttl_ms > BRIEF_MS || stale) && call->node->bug != SIM_BUG_NEVER_BRIEF;
         struct given given = {.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms};
 
-        forget(first);
+        sim_line_forget(first);
         if (stander.record_end_ms == 0 || stander.epoch[0] == '\0' ||
             strncmp(table->epoch, stander.epoch, strlen(stander.epoch)) != 0 ||
             (!self && stander.asked < since)) {
@@ -233,11 +224,11 @@ static struct given hand_on(struct table *table)
         sim_node_set(call->node, table->lock, stander.owner, ms_of(call) + given.ms);
         call->node->told = false;
         if (brief)
-            write_order(table, stander.ticket, stander.id, now);
+            sim_line_write_order(table, stander.ticket, stander.id, now);
         given.owner = get(call, table->lock);
         return given;
     }
-    end_order(table);
+    sim_line_end_order(table);
     return (struct given){0};
 }
 
@@ -251,27 +242,27 @@ static bool is_older(const struct sim_call *call)
 }
 
 /* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
-static struct table lay_table(struct sim_call *call, const char *owner, const char *const *keys)
+struct sim_table sim_line_lay(struct sim_call *call, const char *owner, const char *const *keys)
 {
-    struct table table = {.call = call,
-                          .line = find_standing(call, keys[4]),
-                          .lock = keys[0],
-                          .fence_key = keys[1],
-                          .floor_key = keys[3],
-                          .epoch = get(call, keys[2])};
+    struct sim_table table = {.call = call,
+                              .line = sim_line_find(call, keys[4]),
+                              .lock = keys[0],
+                              .fence_key = keys[1],
+                              .floor_key = keys[3],
+                              .epoch = get(call, keys[2])};
 
     snprintf(table.random, sizeof table.random, "%s", owner);
     return table;
 }
 
-static void grant_again(struct table *table, const char *const *argv, int64_t ticket)
+static void grant_again(struct sim_table *table, const char *const *argv, int64_t ticket)
 {
     struct sim_call *call = table->call;
     int64_t fence = table->vote.known;
 
     if (sim_node_pttl(call->node, call->now_us, table->lock) < number(argv[1]))
         sim_node_set(call->node, table->lock, argv[0], ms_of(call) + number(argv[1]));
-    write_order(table, ticket, table->random, 0);
+    sim_line_write_order(table, ticket, table->random, 0);
     if (!table->vote.has_fence || fence < table->vote.floor) {
         fence = sim_script_number(call, &table->vote, number(argv[2]));
         sim_script_store(call, &table->vote, table->fence_key, table->floor_key, fence);
@@ -282,8 +273,8 @@ static void grant_again(struct table *table, const char *const *argv, int64_t ti
     sim_reply_integer(call->reply, fence);
 }
 
-static struct sim_stander *take_in(struct table *table, const char *const *argv, int64_t ticket, bool settled,
-                                   int64_t lease_ms, const char *channel)
+struct sim_stander *sim_line_take_in(struct sim_table *table, const char *const *argv, int64_t ticket,
+                                     bool settled, int64_t lease_ms, const char *channel)
 {
     struct sim_standing *line = table->line;
     struct sim_stander *stander = make_stander(line, table->random);
@@ -309,12 +300,12 @@ static struct sim_stander *take_in(struct table *table, const char *const *argv,
 }
 
 /* Another program's kind of lock is in the way. */
-static bool is_foreign(const struct table *table)
+static bool is_foreign(const struct sim_table *table)
 {
     return get(table->call, table->lock) == NULL && is_there(table->call, table->lock);
 }
 
-static void deny_in_line(struct table *table, const struct sim_stander *stander, int64_t left_ms)
+static void deny_in_line(struct sim_table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
     const char *kept = get(call, table->lock), *holder = kept != NULL        ? kept
@@ -329,7 +320,7 @@ static void deny_in_line(struct table *table, const struct sim_stander *stander,
     sim_reply_integer(call->reply,
                       left_ms != 0 ? left_ms : sim_node_pttl(call->node, call->now_us, table->lock));
     sim_reply_text(call->reply, holder);
-    sim_reply_integer(call->reply, place_of(table->line, stander));
+    sim_reply_integer(call->reply, sim_line_place(table->line, stander));
     sim_reply_integer(call->reply, stander->ticket);
     sim_reply_integer(call->reply, known ? table->line->ticket : 0);
 }
@@ -346,7 +337,7 @@ static void grant(struct sim_call *call, int64_t fence, int64_t proposed)
 }
 
 /* Somebody waits, or will: false, nothing was answered, and the vote is as any other. */
-static bool ask_in_line(struct table *table, const char *const *argv)
+static bool ask_in_line(struct sim_table *table, const char *const *argv)
 {
     struct sim_call *call = table->call;
     const char *holder = get(call, table->lock);
@@ -367,7 +358,7 @@ static bool ask_in_line(struct table *table, const char *const *argv)
         return true;
     }
     if (waits)
-        stander = take_in(table, argv, ticket, settled % 2 != 0, lease_ms, channel);
+        stander = sim_line_take_in(table, argv, ticket, settled % 2 != 0, lease_ms, channel);
     if (yields && holder == NULL && !is_foreign(table)) {
         left_ms = -1;
     } else if (holder == NULL && !is_foreign(table)) {
@@ -390,7 +381,7 @@ static bool ask_in_line(struct table *table, const char *const *argv)
 void sim_script_ask(struct sim_call *call)
 {
     const char *const *keys = call->arguments, *const *argv = keys + 5;
-    struct table table = lay_table(call, argv[0], keys);
+    struct sim_table table = sim_line_lay(call, argv[0], keys);
 
     if (!sim_script_fit(call, argv, &table.vote))
         return;
@@ -444,21 +435,21 @@ void sim_script_hand_on(struct sim_call *call)
     bool broken = held != NULL && strncmp(held, "broken|", 7) == 0 && strcmp(held + 7, owner) == 0;
     bool ours = broken || (held != NULL && strcmp(held, owner) == 0);
     int64_t answer = broken ? -5 : ours ? 1 : held != NULL ? 0 : -1;
-    struct table table = lay_table(call, owner, keys);
+    struct sim_table table = sim_line_lay(call, owner, keys);
     bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false;
-    struct sim_stander *stander = find_stander(table.line, table.random);
+    struct sim_stander *stander = sim_line_stander(table.line, table.random);
 
     if (call->node->released != NULL)
         call->node->released(call->node->context, call->node, owner);
     if (waited_for && strcmp(table.line->id, table.random) == 0 && table.line->given > 0)
-        write_order(&table, table.line->ticket, table.random, 0);
+        sim_line_write_order(&table, table.line->ticket, table.random, 0);
     if (waited_for && stander != NULL && stander->in_line)
-        forget(stander);
-    if (waited_for && answer == 0 && first_of(table.line) == NULL &&
+        sim_line_forget(stander);
+    if (waited_for && answer == 0 && sim_line_first(table.line) == NULL &&
         strncmp(table.line->id, held, SIM_ID_SIZE - 1) != 0)
-        end_order(&table);
-    if (waited_for && answer == -1 && is_foreign(&table) && first_of(table.line) == NULL)
-        end_order(&table);
+        sim_line_end_order(&table);
+    if (waited_for && answer == -1 && is_foreign(&table) && sim_line_first(table.line) == NULL)
+        sim_line_end_order(&table);
     if (waited_for && answer != 0 && !is_foreign(&table) && table.epoch != NULL && floor != NULL) {
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;
@@ -499,8 +490,8 @@ void sim_show_standing(struct sim_call *call, const char *line_key)
     uint32_t count = 0;
 
     snprintf(order_key, sizeof order_key, "%.*sorder", (int)(strlen(line_key) - strlen("line")), line_key);
-    line = *find_standing(call, order_key);
-    while ((first = first_of(&line)) != NULL) {
+    line = *sim_line_find(call, order_key);
+    while ((first = sim_line_first(&line)) != NULL) {
         if (first->record_end_ms != 0)
             seen[count++] = *first;
         first->in_line = false;

@@ -202,7 +202,7 @@ void sim_script_raise(struct sim_call *call)
 }
 
 /* Whether the memory is the one the client knows, and the node does not sit out. */
-static bool extends_as_known(const struct sim_call *call, const char *epoch, const char *known)
+bool sim_script_extends(const struct sim_call *call, const char *epoch, const char *known)
 {
     char id[64], known_id[64];
     const char *until = epoch != NULL ? strrchr(epoch, ' ') : NULL;
@@ -221,7 +221,7 @@ void sim_script_extend(struct sim_call *call)
     const char *held = get(call, at[0]);
     int64_t ttl_ms = number(rest[1]);
     bool fit = !guarded || call->node->bug == SIM_BUG_ADOPT_QUARANTINED ||
-               extends_as_known(call, get(call, at[1]), rest[3]);
+               sim_script_extends(call, get(call, at[1]), rest[3]);
     bool repair = strcmp(rest[2], "1") == 0;
 
     if (guarded && call->now_us > number(rest[4])) {

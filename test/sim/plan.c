@@ -47,6 +47,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "given-back-counts",
     "place-not-kept",
     "expiry-unseen",
+    "slots-counted",
     "queue-forgotten",
 };
 
@@ -302,7 +303,7 @@ static void aim(struct sim_plan *plan)
     } else if (plan->bug == SIM_BUG_HANDED_ON_ARRIVAL) {
         aim_at_arrivals(plan);
         return;
-    } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY) {
+    } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY || plan->bug == SIM_BUG_SLOTS_COUNTED) {
         aim_at_splits(plan);
         return;
     } else if (plan->bug == SIM_BUG_NOT_REARMED) {
@@ -330,6 +331,31 @@ static void aim(struct sim_plan *plan)
     plan->node_skew_us = 50000;
 }
 
+static bool has_slots(const struct sim_plan *plan)
+{
+    for (uint32_t name = 0; name < SIM_NAMES_MAX; name++)
+        if (plan->slots[name] > 0)
+            return true;
+    return false;
+}
+
+/* Every fifth seed has semaphores, and enough callers for all of their slots to be taken. From a generator of its own. */
+static void draw_slots(struct sim_plan *plan)
+{
+    struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x510));
+    bool planted = plan->bug == SIM_BUG_SLOTS_COUNTED;
+
+    if (plan->plain ||
+        (!planted && (plan->seed % 5 != 3 || plan->seed % 8 == 5 || plan->bug != SIM_BUG_NONE)))
+        return;
+    plan->client_count = (uint32_t)PICK(&prng, 3, 4, SIM_CLIENTS_MAX);
+    plan->worker_count = (uint32_t)PICK(&prng, 1, 2, 2, SIM_WORKERS_MAX);
+    for (uint32_t name = 0; name < SIM_NAMES_MAX; name++)
+        if (planted || chance(&prng, 70))
+            plan->slots[name] =
+                (uint32_t)rl_prng_between(&prng, planted ? 2 : 1, planted ? 2 : SIM_SLOTS_MAX);
+}
+
 void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool wide)
 {
     struct rl_prng prng = rl_prng_seed(seed);
@@ -346,6 +372,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     draw_times(plan, &prng);
     draw_faults(plan, &prng);
     aim(plan);
+    draw_slots(plan);
     draw_terms(plan);
     draw_gone(plan, &prng);
     plan->promotes = (seed % 3 == 0 || bug == SIM_BUG_PROMOTION_UNSEEN || bug == SIM_BUG_HANDED_INELIGIBLE) &&
@@ -355,7 +382,7 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     plan->kills = (seed % 2 == 0 || bug == SIM_BUG_DEAF_NOT_PASSED) && sim_plan_has(plan, SIM_FAULT_SUSPEND);
     if (seed % 8 == 5 && !plan->plain)
         plan->older = seed % 16 == 5 ? 1 : 3;
-    plan->foreign = seed % 8 == 2 && !plan->plain;
+    plan->foreign = seed % 8 == 2 && !plan->plain && !has_slots(plan);
 }
 
 static void add_faults(const struct sim_plan *plan, char *text, int size)
@@ -377,15 +404,15 @@ void sim_plan_describe(const struct sim_plan *plan, char *text, int size)
              "seed %" PRIu64
              ": bug=%s nodes=%u clients=%u workers=%u names=%u gone=%u untold=%x%s%s%s%s delay=%" PRId64
              "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "-%" PRId64 "ms node-timeout=%" PRId64
-             "ms retry=%" PRId64 "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64
+             "ms slots=%u,%u,%u,%u retry=%" PRId64 "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64
              "us drift=%uppm rates=%uppm wall=%" PRId64 "us node-clocks=%" PRId64 "us until=%" PRId64
              "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
              plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
              plan->name_count, plan->gone_count, plan->untold, plan->beyond ? " beyond" : "",
              plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "",
              plan->promotes ? " promotes" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
-             plan->max_ttl_ms, plan->longest_ms, plan->node_timeout_ms, plan->retry_min_ms,
-             plan->retry_max_ms, plan->think_max_us, plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm,
-             plan->wall_skew_us, plan->node_skew_us, plan->end_us / 1000, plan->fault_every_us / 1000,
-             plan->faults_end_us / 1000, faults);
+             plan->max_ttl_ms, plan->longest_ms, plan->node_timeout_ms, plan->slots[0], plan->slots[1],
+             plan->slots[2], plan->slots[3], plan->retry_min_ms, plan->retry_max_ms, plan->think_max_us,
+             plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm, plan->wall_skew_us, plan->node_skew_us,
+             plan->end_us / 1000, plan->fault_every_us / 1000, plan->faults_end_us / 1000, faults);
 }

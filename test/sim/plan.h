@@ -11,7 +11,7 @@
 /* How long a caller waits at most. */
 enum { SIM_WAIT_MAX_MS = 15000 };
 
-enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 6, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4 };
+enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 6, SIM_WORKERS_MAX = 4, SIM_NAMES_MAX = 4, SIM_SLOTS_MAX = 4 };
 
 /* What may go wrong; each seed switches a random part of it on. */
 enum sim_fault {
@@ -77,6 +77,7 @@ enum sim_bug {
     SIM_BUG_GIVEN_BACK_COUNTS,  /* what an earlier attempt was given counts although it was given back */
     SIM_BUG_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
     SIM_BUG_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
+    SIM_BUG_SLOTS_COUNTED, /* a semaphore's permits are counted at each node: votes for different slots count together */
     SIM_BUG_QUEUE_FORGOTTEN, /* nobody follows a caller that gave up standing in line for others of its client */
     SIM_BUGS
 };
@@ -98,10 +99,11 @@ struct sim_plan {
     int fair_percent;     /* of acquisitions that are fair */
     bool
         kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
-    bool foreign;        /* another program locks the same names in its own way, with keys of another type */
-    uint32_t older;      /* clients of an older version, which knows no line; a bit for each */
-    bool durable;        /* nodes that restart with their memory are declared to do so */
-    uint32_t gone_count; /* nodes that are gone for good when the faults end: a minority */
+    bool foreign;   /* another program locks the same names in its own way, with keys of another type */
+    uint32_t older; /* clients of an older version, which knows no line; a bit for each */
+    uint32_t slots[SIM_NAMES_MAX]; /* of the semaphore that a name is; 0 it is an exclusive lock */
+    bool durable;                  /* nodes that restart with their memory are declared to do so */
+    uint32_t gone_count;           /* nodes that are gone for good when the faults end: a minority */
     int64_t fault_every_us;
     int64_t faults_end_us; /* true time; from then on everything is well */
     int64_t stop_us;       /* from then on nobody asks for locks any more */

@@ -134,14 +134,21 @@ static void judge_time(struct sim_world *world, struct sim_worker *worker, int64
                  worker->client + 1, worker->index + 1, 'a' + (int)worker->name, what, took_us, usual_us);
 }
 
-static void check_free(struct sim_world *world, const struct sim_client *client, struct sim_worker *worker)
+/* Waiters of a semaphore do not have its keys watched: what ends early they find out when they ask again. */
+static bool is_watching(const struct sim_world *world, const struct sim_worker *worker)
+{
+    return worker->near && world->plan.slots[worker->name] == 0;
+}
+
+static void check_free(struct sim_world *world, const struct sim_client *client, struct sim_worker *worker,
+                       uint32_t slot)
 {
     const struct sim_plan *plan = &world->plan;
-    bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && worker->near;
+    bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && is_watching(world, worker);
     int64_t since_us[SIM_NODES_MAX], free_us;
 
     for (uint32_t node = 0; node < plan->node_count; node++)
-        since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name),
+        since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name, slot),
                                later(usable_since_us(world, client, node), worker->stands_us));
     free_us = quorum_since_us(world, since_us);
     if (free_us < world->now_us)
@@ -205,9 +212,9 @@ static int64_t idle_bound_us(const struct sim_world *world, const struct sim_wor
     const struct sim_plan *plan = &world->plan;
 
     if (worker->stands_us > calm_since_us(world))
-        return calm_bound_us(plan) + (plan->untold != 0 || !worker->near ? bound_us(plan) : 0);
+        return calm_bound_us(plan) + (plan->untold != 0 || !is_watching(world, worker) ? bound_us(plan) : 0);
     if ((plan->faults & ~(uint32_t)KILLING) == 0 && plan->kills && plan->untold == 0)
-        return calm_bound_us(plan) + (!worker->near ? bound_us(plan) : 0);
+        return calm_bound_us(plan) + (!is_watching(world, worker) ? bound_us(plan) : 0);
     if ((plan->faults & ~(uint32_t)STOPPING) == 0)
         return bound_us(plan) + 1000 * BRIEF_MS;
     return INT64_MAX;
@@ -272,7 +279,8 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
         worker->near = knows_to_be_near(worker); /* before it was given anything */
     if (!is_judged(world) || (world->plan.older >> client->index & 1) != 0)
         return; /* an older version stands in no line: it asks now and then */
-    check_free(world, client, worker);
+    for (uint32_t slot = world->plan.slots[worker->name] > 0; slot <= world->plan.slots[worker->name]; slot++)
+        check_free(world, client, worker, slot);
     check_idle(world, client, worker);
 }
 
@@ -293,6 +301,16 @@ static bool are_close(const struct rl_operation *a, const struct rl_operation *b
     return a->stands && apart <= CLOSE_US && apart >= -CLOSE_US;
 }
 
+/* Slots that are given back at the same time reach the nodes in different orders: the first in line may have some votes for each of them, and the
+ * second one its slot before the first has settled on one. */
+static bool is_settling(const struct sim_world *world, const struct sim_worker *worker)
+{
+    const struct rl_stand *stand = &worker->operation->stand;
+
+    return world->plan.slots[worker->name] > 0 &&
+           (stand->only || rl_stand_nodes(stand, RL_STAND_HAS) != 0 || stand->attempts > 1);
+}
+
 /* Rule: nobody who stands in line is passed by a caller that came clearly later. */
 static void check_order(struct sim_world *world, const struct sim_worker *winner,
                         const struct rl_operation *operation, const struct sim_worker *other)
@@ -304,7 +322,8 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
         other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
         winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
         (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
-        usable_quorum_since_us(world, client) > other->stands_us || is_rare(world, &world->stats.overtaken))
+        usable_quorum_since_us(world, client) > other->stands_us || is_settling(world, other) ||
+        is_rare(world, &world->stats.overtaken))
         return;
     sim_fail(world,
              "order: client %u.%u has %c, and asked for it %" PRId64

@@ -20,26 +20,28 @@ void sim_wakes_removing(void *context, struct sim_node *node, const struct sim_k
 {
     struct sim_world *world = context;
     int64_t at_us = world->now_us;
+    uint32_t name, slot;
 
-    if (strncmp(key->key, "lock-", 5) != 0)
+    if (!sim_is_lock(key->key, &name, &slot))
         return;
     if (key->end_ms != 0 && end_us(node, key) < at_us)
         at_us = end_us(node, key);
-    world->gone_us[node - world->nodes][strtoul(key->key + 5, NULL, 10)] = at_us;
-    world->held_by[node - world->nodes][strtoul(key->key + 5, NULL, 10)] = 0;
+    world->gone_us[node - world->nodes][name][slot] = at_us;
+    world->held_by[node - world->nodes][name][slot] = 0;
 }
 
-int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t index, uint32_t name)
+int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t index, uint32_t name, uint32_t slot)
 {
     const struct sim_node *node = &world->nodes[index];
 
     for (int i = 0; i < SIM_KEYS_MAX; i++) {
         const struct sim_key *key = &node->memory.keys[i];
+        uint32_t its_name, its_slot;
 
-        if (strncmp(key->key, "lock-", 5) == 0 && strtoul(key->key + 5, NULL, 10) == name)
+        if (sim_is_lock(key->key, &its_name, &its_slot) && its_name == name && its_slot == slot)
             return key->end_ms != 0 ? end_us(node, key) : INT64_MAX;
     }
-    return world->gone_us[index][name];
+    return world->gone_us[index][name][slot];
 }
 
 /* ---- since when a node can be heard ---- */
@@ -102,7 +104,7 @@ static void check_end(struct sim_world *world, const struct sim_client *client,
     if (world->plan.beyond)
         return;
     for (uint32_t node = 0; node < world->plan.node_count; node++) {
-        int64_t at_us = later(sim_wakes_free_since_us(world, node, worker->name), worker->waits_since_us);
+        int64_t at_us = later(sim_wakes_free_since_us(world, node, worker->name, 0), worker->waits_since_us);
 
         if (rl_node_set_has(worker->excused | world->plan.untold, node))
             continue;

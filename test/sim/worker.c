@@ -57,6 +57,9 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
     snprintf(name, size, "lock-%u", worker->name);
     spec.name = name;
     spec.kind = worker->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
+    spec.permits = plan->slots[worker->name];
+    if (spec.permits > 0)
+        spec.kind = REDLOCK_SEMAPHORE;
     spec.ttl_ms = (uint32_t)plan->ttl_ms;
     if (plan->mixed && sim_chance(world, 50))
         spec.ttl_ms = (uint32_t)plan->terms_ms[worker->client];
@@ -105,7 +108,8 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
     worker->late = false;
     client->binding = worker;
     client->begun = true;
-    world->asked[worker->name]++;
+    world->asked[worker->name] +=
+        wait_ms != 0; /* others may have it whenever a caller that does not wait comes */
     spec = draw_spec(world, worker, name, sizeof name);
     take_operation(world, worker, SIM_ASKING,
                    rl_call_acquire(&client->engine, &spec, wait_ms, worker->request, &result, NULL));

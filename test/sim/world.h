@@ -157,13 +157,14 @@ struct sim_attempt {
 struct sim_holding {
     bool active;
     uint32_t client, worker, name, attempt;
+    uint32_t slot;    /* of a semaphore; 0 it is none */
     int64_t until_us; /* true time */
     uint64_t fence;
 };
 
 /* A lock that was handed out, for the order of fences. */
 struct sim_grant {
-    uint32_t name, attempt;
+    uint32_t name, attempt, slot;
     rl_node_set nodes;            /* where its fence was stored while it was held */
     uint64_t held[SIM_NODES_MAX]; /* of the attempt when it was handed out */
     uint64_t fence;
@@ -197,14 +198,14 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
-    uint64_t highest[SIM_NAMES_MAX];   /* fence handed out */
+    uint64_t highest[SIM_NAMES_MAX][SIM_SLOTS_MAX + 1]; /* fence handed out */
     int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
     int64_t had_us[SIM_NAMES_MAX];     /* when somebody was last known to have it */
     int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */
-    uint32_t held_by[SIM_NODES_MAX]
-                    [SIM_NAMES_MAX];               /* the attempt that a lock's key is of there; 0 nobody's */
-    int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX]; /* when a lock's key was last removed there */
-    uint32_t asked[SIM_NAMES_MAX];                 /* how often it was asked for since */
+    /* The attempt that a lock's key is of at a node, 0 nobody's; and when it was last removed there. */
+    uint32_t held_by[SIM_NODES_MAX][SIM_NAMES_MAX][SIM_SLOTS_MAX + 1];
+    int64_t gone_us[SIM_NODES_MAX][SIM_NAMES_MAX][SIM_SLOTS_MAX + 1];
+    uint32_t asked[SIM_NAMES_MAX]; /* how often it was asked for since */
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
     uint32_t rare;       /* callers that were late or overtaken in this run */
@@ -276,6 +277,9 @@ void sim_judge_report(struct sim_world *world, const struct rl_operation *operat
 void sim_judge_calm(struct sim_world *world);
 void sim_judge_end(struct sim_world *world);
 
+/* Whether a node's key is that of a lock, or of a slot of a semaphore: "lock-1", "lock-1#2". */
+bool sim_is_lock(const char *key, uint32_t *name, uint32_t *slot);
+
 /* The attempt that an owner value belongs to. */
 uint32_t sim_attempt_of(const struct sim_world *world, const char *owner);
 
@@ -289,7 +293,7 @@ void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uin
 
 /* Since when a lock's key is gone from a node; INT64_MAX it is there, and does not end. Since when nothing keeps a client and a node from
  * hearing each other. What a message takes at most. */
-int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t node, uint32_t name);
+int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t node, uint32_t name, uint32_t slot);
 int64_t sim_wakes_undisturbed_since_us(const struct sim_world *world, const struct sim_client *client,
                                        uint32_t node);
 int64_t sim_wakes_hop_us(const struct sim_plan *plan);

@@ -47,7 +47,7 @@ static bool is_script(const struct rl_resp *item, const struct rl_script *script
 static const char *words_of(const struct rl_lock_command *commands, uint32_t count, bool full)
 {
     static char text[4096];
-    char bytes[8192];
+    char bytes[16384];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     size_t offset = 0, used = 0;
     struct rl_resp head, item;
@@ -117,7 +117,7 @@ static void acquires_share_the_epoch_and_the_not_after_of_the_first(void **state
 
 /* ---- room ---------------------------------------------------------------------------------------------- */
 
-/* What the client sets aside for so many of them; see client/dispatch.c. */
+/* What the client sets aside for so many of them; see engine/send.c. */
 static size_t room_for(uint32_t count)
 {
     return RL_MANY_HEAD + count * (size_t)(RL_MANY_EACH + RL_OWNER_MAX + 3 * KEY_MAX);

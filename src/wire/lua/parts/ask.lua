@@ -28,8 +28,9 @@ for _ = 1, 2 do
         -- A key of another type was not read with the others. One that ends by itself is somebody's lock, and waited for as any other; of what
         -- does not the vote below says so.
         local there = holder and 0 or call('PTTL', lock)
-        if there >= 0 then
-            holder = holder or 'foreign'
+        if there >= 0 and not holder then
+            -- include no_slots.lua
+            holder = 'foreign'
         end
         if holder or there == -2 then
             if ticket then

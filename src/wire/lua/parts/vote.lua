@@ -13,6 +13,7 @@ end
 local found = redis.pcall('GET', lock)
 local left = call('PTTL', lock)
 if type(found) == 'table' then
+    -- include no_slots.lua
     -- Another program's kind of lock ends by itself; what does not is no lock, and waiting for it is in vain.
     if left < 0 then
         return found

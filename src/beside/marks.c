@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "client/ask_all.h"
+#include "beside/ask_all.h"
 #include "engine/report.h"
 #include "engine/sized.h"
 

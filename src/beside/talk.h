@@ -3,11 +3,11 @@
  * to them. It blocks. It decides nothing and does not know what the commands mean; one thread uses it at a time. Replies are read by
  * rl_talk_item() of talk_node.h.
  */
-#ifndef RL_CLIENT_TALK_H
-#define RL_CLIENT_TALK_H
+#ifndef RL_BESIDE_TALK_H
+#define RL_BESIDE_TALK_H
 
+#include "beside/talk_node.h"
 #include "client/client.h"
-#include "client/talk_node.h"
 
 struct rl_talk {
     redlock_client *client;

@@ -2,10 +2,10 @@
  * One of those that wait at a barrier, as the nodes know it: it arrives and stays there, sees how many have come, leaves, or opens the barrier
  * for a number of them. When it does which of these is decided in barrier.c.
  */
-#ifndef RL_CLIENT_ATTENDANT_H
-#define RL_CLIENT_ATTENDANT_H
+#ifndef RL_BESIDE_ATTENDANT_H
+#define RL_BESIDE_ATTENDANT_H
 
-#include "client/ask_all.h"
+#include "beside/ask_all.h"
 #include "core/gathering.h"
 
 struct rl_attendant {

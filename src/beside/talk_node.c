@@ -1,7 +1,7 @@
 /*
  * Connects, greets, sends to and reads from one node; see talk_node.h.
  */
-#include "client/talk_node.h"
+#include "beside/talk_node.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Talks with all nodes at once, for calls that have connections of their own; see talk.h.
  */
-#include "client/talk.h"
+#include "beside/talk.h"
 
 #include <string.h>
 #include <time.h>

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "beside/talk.h"
 #include "client/begin.h"
 #include "client/leave.h"
-#include "client/talk.h"
 #include "engine/report.h"
 #include "engine/sized.h"
 #include "wire/error_reply.h"

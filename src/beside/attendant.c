@@ -1,7 +1,7 @@
 /*
  * Tells all nodes that it is there, reads what they say, leaves and opens; see attendant.h.
  */
-#include "client/attendant.h"
+#include "beside/attendant.h"
 
 #include <stdio.h>
 #include <stdlib.h>

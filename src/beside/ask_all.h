@@ -2,10 +2,10 @@
  * One script for every node, on connections of the call's own (talk.h): the key that it is about, and what a caller is told when too few
  * nodes answer. For what is kept at all nodes and is no lock: marks and barriers.
  */
-#ifndef RL_CLIENT_ASK_ALL_H
-#define RL_CLIENT_ASK_ALL_H
+#ifndef RL_BESIDE_ASK_ALL_H
+#define RL_BESIDE_ASK_ALL_H
 
-#include "client/talk.h"
+#include "beside/talk.h"
 #include "wire/script.h"
 
 /* What every such call begins with, and ends with. */

@@ -1,7 +1,7 @@
 /*
  * Opens, asks and sums up; see ask_all.h.
  */
-#include "client/ask_all.h"
+#include "beside/ask_all.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * The talk with one node over a connection of its own: it is opened when there is something to send, greets the node, and reads as many replies as
  * commands were written. It never blocks; talk.c waits, for all nodes at once.
  */
-#ifndef RL_CLIENT_TALK_NODE_H
-#define RL_CLIENT_TALK_NODE_H
+#ifndef RL_BESIDE_TALK_NODE_H
+#define RL_BESIDE_TALK_NODE_H
 
 #include <string.h>
 

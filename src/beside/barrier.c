@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "client/attendant.h"
+#include "beside/attendant.h"
 #include "core/tally.h"
 #include "engine/report.h"
 #include "engine/sized.h"

@@ -1,0 +1,58 @@
+-- Hands one slot on to the first in line that takes it and hears of it; see hand_on.lua for the rules, which are the same. A waiter whose votes are split
+-- takes one slot only, by its record: it is left where it is when another one is handed on. Wants what hand_on.lua wants, and what slots.lua leaves behind;
+-- given is when the slot was handed to one that has not been heard of since (us; 0 none).
+-- Answers the owner that the slot was given to, its number and the ms it was given for; nothing when there was nobody.
+local function hand_on(slot, given)
+    local waiters = base .. 'waiters'
+    local since, at = 0, 0
+    if given > 0 and given <= now then
+        since = math.min(given, now - 1400000)
+    end
+    while true do
+        local first = call('ZRANGE', waiters, at, at, 'WITHSCORES')
+        local id, ticket = first[1], first[2]
+        if not id then
+            if at == 0 then
+                call('DEL', order_key)
+            end
+            return
+        end
+        local record = call('GET', base .. id)
+        local asked, text, ttl, channel, only, known_epoch, waiter = string.match(record or '', '^(%d+) (%d+) (%d+) (%S*) (%d+)\n([^\n]*)\n(.*)$')
+        local alive = asked and known_epoch ~= '' and string.sub(epoch, 1, #known_epoch) == known_epoch and (id == random or asked + 0 >= since)
+        if alive and only ~= '0' and only + 0 ~= slot then
+            at = at + 1
+        else
+            call('ZREM', waiters, id)
+            if alive then
+                -- include number.lua
+                local brief = id ~= random and (ttl + 0 > 1000 or now - asked > 250000 or channel == '')
+                local ms = brief and ttl + 0 > 1000 and '1000' or ttl
+                local heard = 1
+                if id ~= random and channel ~= '' then
+                    local info = redis.pcall('INFO', 'replication')
+                    local master = type(info) == 'string' and string.match(info, 'master_replid:(%x+)') or '-'
+                    local head = string.format('s%d %.0f %.0f %s %s %d %d ', slot, now, fence, ms, master, #waiter, #known_epoch)
+                    heard = redis.pcall('PUBLISH', channel, head .. waiter .. known_epoch .. name)
+                    if type(heard) == 'table' then
+                        call('ZADD', waiters, ticket, id)
+                        return
+                    end
+                end
+                if heard > 0 then
+                    -- include store.lua
+                    last, known, stored = text, fence, fence
+                    call('SET', slot_key(slot), waiter, 'PX', ms)
+                    write_note(slot, fence, ticket, id, brief and now or 0)
+                    keep_name(ms)
+                    call('DEL', base .. id)
+                    held[slot] = waiter
+                    return waiter, fence, ms
+                end
+            end
+            if record then
+                call('DEL', base .. id)
+            end
+        end
+    end
+end

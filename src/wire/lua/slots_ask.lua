@@ -1,0 +1,136 @@
+-- One vote of a guarded node on a semaphore: gives the caller one slot, if the node is fit to vote, a slot is free and nobody is before the caller. A
+-- vote is always for one slot, which the answer names: votes for one slot of a quorum are the permit, and nothing else is. An owner has at most one slot at a node. The line, and what a caller that waits is told, are
+-- as in ask.lua.
+-- KEYS[1] name  KEYS[2] fence  KEYS[3] epoch  KEYS[4] floor  KEYS[5] order  (parts/slots.lua, parts/order.lua)
+-- ARGV[1] to ARGV[6] as in ask.lua  ARGV[7] number of slots  ARGV[8] the slot that it would like best  ARGV[9] 1: that one and no other, also
+-- if it has another one here, which it gives back; 0 any
+-- Answers  {1, now, fence, slot}           granted
+--          {0, now, fence, pttl, owner}    held, and it does not stand in line; the owner is the one that has the slot that it likes best
+--          {0, now, fence, pttl, owner, place, ticket, ticket of the owner}    as in ask.lua
+--          {-3, now}                       epoch: this node is not what the client takes it for
+--          {-4, now}                       late
+--          WRONGTYPE                       the name is another kind of lock, or a semaphore of another number of slots
+local call, keys, args = redis.call, KEYS, ARGV
+local name, fence_key, floor_key, order_key = keys[1], keys[2], keys[4], keys[5]
+local owner, ttl, text, record, not_after, place = args[1], args[2], args[3], args[4], args[5], args[6]
+local count, wish, only = args[7] + 0, args[8] + 0, args[9] == '1'
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local kept = call('MGET', keys[3], fence_key, floor_key, order_key)
+local epoch, last, floor, kept_order = kept[1], kept[2], kept[3], kept[4]
+-- include parts/fit.lua
+-- include parts/stored.lua
+-- include parts/slots_kind.lua
+if words then
+    return redis.error_reply('WRONGTYPE the name is in use for ' .. words .. ', not for a semaphore of ' .. count .. ' slots')
+end
+-- include parts/order.lua
+do
+    -- include parts/slots.lua
+    local random = string.sub(owner, 1, 32)
+    -- include parts/slots_hand_on.lua
+    local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
+    local yields = settled == '2' or settled == '3'
+    read_slots()
+    local mine = find_slot(owner)
+    if mine and (yields or only and mine ~= wish) then
+        call('DEL', slot_key(mine))
+        call('HDEL', name, mine)
+        held[mine] = false
+        mine = nil
+    end
+    if mine then
+        -- It has been heard of: this confirms what it was handed.
+        if call('PTTL', slot_key(mine)) < ttl + 0 then
+            call('PEXPIRE', slot_key(mine), ttl)
+        end
+        local number, _, id = note(mine)
+        if not number or id ~= random or not last or number + 0 < floor then
+            -- include parts/number.lua
+            -- include parts/store.lua
+            number = fence
+        end
+        write_note(mine, number + 0, ticket or '0', random, 0)
+        keep_name(ttl)
+        return {1, now, number + 0, mine}
+    end
+    local function next_free()
+        for i = wish, wish + (only and 0 or count - 1) do
+            local slot = (i - 1) % count + 1
+            if not held[slot] then
+                return slot
+            end
+        end
+    end
+    local free = next_free()
+    if kept_order or (ticket and not free) then
+        if ticket then
+            -- Its place is that of its ticket: see parts/ask.lua.
+            local before = call('ZSCORE', base .. 'waiters', random)
+            local number = ticket + 0
+            if settled == '0' or settled == '2' then
+                if before then
+                    number = math.max(number, before + 0)
+                elseif number <= order.high - 2000 then
+                    number = order.high + 1
+                end
+            end
+            ticket = string.format('%.0f', number)
+            if number > order.high then
+                order.high = number
+            end
+            order.write(order.ticket, order.id, order.given)
+            if before ~= ticket then
+                call('ZADD', base .. 'waiters', ticket, random)
+            end
+            call('PEXPIRE', base .. 'waiters', '60000')
+            local wanted = string.format('%.0f %s %s %s %d\n', now, text, ttl, channel, only and wish or 0)
+            call('SET', base .. random, wanted .. record .. '\n' .. owner, 'PX', lease)
+        end
+        -- Whatever is free goes to the first in line that takes it, the slot that the caller likes best first.
+        local got, number
+        for i = wish, wish + count - 1 do
+            local slot = (i - 1) % count + 1
+            if not held[slot] and not yields then
+                local _, _, _, given = note(slot)
+                local who, fence = hand_on(slot, tonumber(given or '0'))
+                if who == owner then
+                    got, number = slot, fence
+                end
+            end
+        end
+        if got then
+            return {1, now, number, got}
+        end
+        free = next_free()
+        if ticket then
+            local rank = call('ZRANK', base .. 'waiters', random) + 1
+            local left = -1
+            if free and not yields then
+                left = 100 -- there is somebody before it whom this user may not tell: both ask again soon
+            elseif not yields and (rank <= 2 or only) then
+                for i = 1, count do
+                    local ms = (not only or i == wish) and call('PTTL', slot_key(i)) or -1
+                    if ms >= 0 and (left < 0 or ms < left) then
+                        left = ms
+                    end
+                end
+            end
+            local _, theirs, id = note(wish)
+            local holder = held[wish] or ''
+            if id ~= string.sub(holder, 1, 32) then
+                theirs = 0
+            end
+            return {0, now, stored, left, string.sub(holder, 1, 511), rank, ticket + 0, theirs + 0}
+        end
+    end
+    if not free then
+        return {0, now, stored, call('PTTL', slot_key(wish)), string.sub(held[wish] or '', 1, 511)}
+    end
+    -- include parts/number.lua
+    -- include parts/store.lua
+    call('SET', slot_key(free), owner, 'PX', ttl)
+    write_note(free, fence, ticket or '0', random, 0)
+    keep_name(ttl)
+    return {1, now, fence, free}
+end

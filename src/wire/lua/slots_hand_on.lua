@@ -1,0 +1,62 @@
+-- Gives back whatever an owner has of a semaphore here, its place in line and its slot, and hands the slot on in the same step: as hand_on.lua does.
+-- KEYS[1] name  KEYS[2] order  KEYS[3] epoch  KEYS[4] fence  KEYS[5] floor
+-- ARGV[1] owner  ARGV[2] number of slots  ARGV[3] the slot that it is believed to have; 0 not known  ARGV[4] a slot that it keeps if it has it; 0 none
+-- Answers as release.lua: 1 it was the owner's, 0 held by another owner, -1 nothing there, -5 an operator had broken it.
+local call, keys, args = redis.call, KEYS, ARGV
+local name, order_key, fence_key, floor_key = keys[1], keys[2], keys[4], keys[5]
+local owner, count, slot, kept_slot = args[1], args[2] + 0, args[3] + 0, args[4] + 0
+local kept = call('MGET', order_key, keys[3], fence_key, floor_key)
+local kept_order, epoch, last, floor = kept[1], kept[2], kept[3], tonumber(kept[4] or '')
+local random = string.sub(owner, 1, 32)
+-- include parts/slots.lua
+-- include parts/slots_kind.lua
+local mark = 'broken|' .. owner
+local value = slot > 0 and slot <= count and call('GET', slot_key(slot))
+local mine = (value == owner or value == mark) and slot or nil
+if not mine then
+    read_slots()
+    mine = find_slot(owner) or find_slot(mark)
+end
+local broken = mine and (value == mark or held[mine] == mark)
+local answer = broken and -5 or mine and 1 or value and 0 or -1
+local had = mine
+if mine == kept_slot then
+    mine = nil
+end
+if kept_order and call('ZREM', base .. 'waiters', random) == 1 then
+    call('DEL', base .. random)
+end
+local known = floor
+if last then
+    known = tonumber(last)
+end
+-- A node that must not vote hands nothing on either, nor does one where the name is something else by now.
+local fit = epoch and floor and floor >= 0 and floor < 9007199254740990 and known and known < 9007199254740990 and not words
+local given
+if kept_order and fit then
+    -- include parts/order.lua
+    local time = call('TIME')
+    local now = time[1] * 1000000 + time[2]
+    local stored = known > floor and known or floor
+    -- include parts/slots_hand_on.lua
+    if mine then
+        given = hand_on(mine, 0)
+    elseif not had then
+        for i = 1, count do
+            if not held[i] then
+                local _, _, _, since = note(i)
+                hand_on(i, tonumber(since or '0'))
+            end
+        end
+    end
+end
+if mine and not given then
+    call('DEL', slot_key(mine))
+    if not words then
+        call('HDEL', name, mine)
+        if call('EXISTS', all_slots()) == 0 then
+            call('DEL', name)
+        end
+    end
+end
+return answer
