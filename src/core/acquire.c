@@ -234,6 +234,14 @@ static void take_answer(struct rl_acquire *acquire, const struct rl_event *event
         go_on(acquire, rl_acquire_count_watch(acquire, event, effects), event->now, effects);
 }
 
+/* Of one that got its turn in this process at the last moment the others were in the way, whatever the nodes would have said. */
+static enum rl_outcome reason_of_silence(const struct rl_acquire *acquire)
+{
+    bool queued = acquire->config.queued && acquire->round == 1;
+
+    return queued && reason_open(acquire) ? RL_OUTCOME_BUSY : rl_tally_reason(&acquire->tally);
+}
+
 /* The time this phase had is up. */
 static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
@@ -241,7 +249,7 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         return;
     switch (acquire->phase) {
     case RL_ACQUIRE_ASKING:
-        lose_round(acquire, rl_tally_reason(&acquire->tally), now, effects);
+        lose_round(acquire, reason_of_silence(acquire), now, effects);
         return;
     case RL_ACQUIRE_PEEKING:
     case RL_ACQUIRE_QUEUED:

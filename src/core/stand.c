@@ -500,12 +500,13 @@ static struct rl_time deadline(const struct rl_stand *stand)
     return first ? rl_time_max(stand->config.give_up_at, once) : stand->config.give_up_at;
 }
 
-/* While the nodes have not said enough in this attempt, what the one before came to says why. */
+/* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue behind others of its client. */
 static enum rl_outcome reason(const struct rl_stand *stand)
 {
     struct rl_tally tally = rl_stand_tally(stand);
+    bool waited = stand->attempts > 1 || stand->config.queued;
 
-    if (stand->phase == RL_STAND_RESTING || (stand->attempts > 1 && rl_stand_reason_open(stand)))
+    if (stand->phase == RL_STAND_RESTING || (waited && rl_stand_reason_open(stand)))
         return stand->outcome;
     return rl_tally_reason(&tally);
 }
