@@ -4,6 +4,7 @@
 #include "core/stand.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "core/split.h"
@@ -26,7 +27,7 @@ void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *confi
     assert(config->node_count >= 1);
     assert(config->node_count <= RL_NODES_MAX);
     assert(config->ttl.us > 0);
-    memset(stand, 0, sizeof *stand);
+    memset(stand, 0, offsetof(struct rl_stand, nodes)); /* an attempt clears those */
     stand->config = *config;
     stand->prng = prng;
     stand->backoff = rl_backoff_between(config->retry_min, config->retry_max);

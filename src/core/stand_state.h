@@ -46,7 +46,6 @@ struct rl_stand {
     struct rl_backoff backoff;
     enum rl_stand_phase phase;
     struct rl_time started;
-    struct rl_stand_node nodes[RL_NODES_MAX];
     rl_node_set
         lined; /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
     uint64_t ticket;   /* the highest that a node gave it */
@@ -69,7 +68,8 @@ struct rl_stand {
     struct rl_time keep_at;  /* when to ask again, so that its places are kept */
     struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
     enum rl_outcome outcome; /* what it came to; before its end what the last attempt came to */
-    struct rl_time valid_until; /* when outcome is OK */
+    struct rl_time valid_until;               /* when outcome is OK */
+    struct rl_stand_node nodes[RL_NODES_MAX]; /* the last: only as many as there are nodes are ever cleared */
 };
 
 /* The nodes in a state. */
