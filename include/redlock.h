@@ -231,6 +231,9 @@ typedef struct redlock_report {
     /* Of a lock with several names: which one was in the way, or was lost. 1 is redlock_spec.name, 2 the first of also, and so on; 0 none of
      * them more than the others. */
     uint32_t name_number;
+    /* How many share the lock (REDLOCK_SHARED), of whom holder is one, as the node says that knows most of them; holder_ttl_left_ms is when the last of their
+     * leases ends. 0: it is not shared, or in Redisson's format. redlock_report_sharer() has them by name. */
+    uint32_t sharers;
 } redlock_report;
 
 #define REDLOCK_REPORT_INIT REDLOCK_INIT_(redlock_report)
@@ -314,7 +317,9 @@ typedef enum redlock_kind {
     REDLOCK_FAIR =
         1, /* the same in guarded mode; plain clients refuse it, for they could not keep the order */
     /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
-     * REDLOCK_EXCLUSIVE. Only with REDLOCK_FORMAT_REDISSON in this version. */
+     * REDLOCK_EXCLUSIVE. In guarded mode all of them stand in one line: a reader that comes while a writer waits goes behind it, and readers in front of the
+     * next writer come in together. Each has its own lease. Their fence is above that of every writer before them and below that
+     * of every writer after them; those who have it at the same time may have the same one. Plain clients need REDLOCK_FORMAT_REDISSON, which has no fence and no order. */
     REDLOCK_SHARED = 2,
     /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Guarded mode only. */
     REDLOCK_SEMAPHORE = 3
@@ -349,12 +354,13 @@ typedef struct redlock_spec {
     /* REDLOCK_SEMAPHORE: how many slots the name has, 1 to REDLOCK_PERMITS_MAX; all callers have to agree. */
     uint32_t permits;
     /* 1: an owner that is inside already enters again, without asking the nodes: acquiring returns the handle that it has, for as many
-     * releases and frees as there were acquisitions. Owners are told apart by `identity`. Not in this version. */
+     * releases and frees as there were acquisitions. Owners are told apart by `identity`, within one client. What else such a spec says does not matter then: the lock is as the first
+     * acquisition wanted it. A lock that was lost is lost for all its entries, and cannot be entered (REDLOCK_LOST) until all have left it. */
     uint32_t reentrant;
     /* reentrant: equal numbers are one owner; default 0: the calling thread is one. Asynchronous calls need one. */
     uint64_t identity;
     /* Names that are locked together with `name`: all of them or none, lost together. At most REDLOCK_NAMES_MAX - 1, none of them twice; in any
-     * order. Default none. Not in this version. */
+     * order. Only in guarded mode, of REDLOCK_EXCLUSIVE and REDLOCK_FAIR, and not reentrant. Default none. */
     const redlock_name *also;
     uint32_t also_count;
 } redlock_spec;
@@ -394,6 +400,9 @@ REDLOCK_API redlock_result redlock_report_copy(redlock_report *copy, const redlo
  * waiter, the report has no details, or `size` is wrong; *node is not changed. */
 REDLOCK_API int redlock_report_node(const redlock_report *report, uint32_t number, redlock_node_report *node);
 REDLOCK_API int redlock_report_waiter(const redlock_report *report, uint32_t number, redlock_waiter *waiter);
+
+/* The same for those who share a lock, from redlock_inspect(): 16 of them at most, as the node says that knows most of them. */
+REDLOCK_API int redlock_report_sharer(const redlock_report *report, uint32_t number, redlock_holder *sharer);
 
 /* ---- locks --------------------------------------------------------------------------------------------- */
 
@@ -478,6 +487,24 @@ REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *n
                                            redlock_report *report);
 
 /* ---- operating ----------------------------------------------------------------------------------------- */
+
+/* One slot of a semaphore that is held. */
+typedef struct redlock_slot {
+    size_t size;         /* sizeof(redlock_slot) */
+    uint32_t slot;       /* from 0 */
+    uint32_t votes;      /* nodes that have this holder's key */
+    int64_t ttl_left_ms; /* how long a quorum will have it unless it is renewed */
+    redlock_holder holder;
+} redlock_slot;
+
+/* Anything but 0: no more of them are wanted. It must not call the library. What it is given is gone when it returns. */
+typedef int (*redlock_slot_fn)(void *context, const redlock_slot *slot);
+
+/* Asks all nodes for the holders of a semaphore, on connections of its own, and tells of each slot that an owner has at a quorum of them, from the first to the
+ * last. *permits is how many slots there are; 0: the name is no semaphore while nobody has a slot of it. REDLOCK_OK: a quorum answered. It takes and changes nothing. */
+REDLOCK_API redlock_result redlock_inspect_slots(redlock_client *client, const char *name, size_t name_length,
+                                                 redlock_slot_fn tell, void *context, uint32_t *permits,
+                                                 redlock_report *report);
 
 /* A lock as redlock_list() and redlock_watch() report it. Gone when the callback returns. */
 typedef struct redlock_listed {

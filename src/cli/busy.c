@@ -10,6 +10,8 @@
 #include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/owners.h"
+#include "cli/sharers.h"
+#include "cli/slots.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
 
@@ -22,6 +24,12 @@ struct cli_span cli_busy_waited(const redlock_report *report)
     if (report->waited_ms >= 1000)
         snprintf(span.text, sizeof span.text, " (waited %.20s)", cli_text_span(report->waited_ms).text);
     return span;
+}
+
+static void say_sharers(const redlock_report *report)
+{
+    if (report->sharers > 1)
+        cli_output_hint("shared", "by %u; this is one of them:", report->sharers);
 }
 
 void cli_busy_say_holder(const redlock_holder *holder)
@@ -42,7 +50,7 @@ static void describe_renewal(const redlock_report *report, char *text, size_t si
     int64_t taken_ms = cli_clock_wall() - holder->since_ms;
 
     text[0] = '\0';
-    if (holder->ttl_ms <= 0 || ago_ms < 0)
+    if (holder->ttl_ms <= 0 || ago_ms < 0 || report->sharers > 1) /* whose lease ends last is not told */
         return;
     /* A renewal moves the end; without one it is where the taking put it, but for what clocks differ by. */
     bool renewed = taken_ms - ago_ms > RENEWED_MS;
@@ -107,6 +115,7 @@ json_t *cli_busy_json(const char *name, const redlock_report *report)
         json_object_set_new(object, "ttl_left_ms",
                             report->holder_ttl_left_ms < 0 ? json_null()
                                                            : json_integer(report->holder_ttl_left_ms));
+        cli_sharers_add_json(report, object);
     }
     return object;
 }
@@ -154,11 +163,39 @@ static bool look_for_owners(const struct cli_session *session, const char *name,
     return owners->possession != CLI_POSSESSION_FREE;
 }
 
+static void say_slot(uint32_t slot, const char *words)
+{
+    char label[16];
+
+    snprintf(label, sizeof label, "slot %u", slot);
+    cli_output_hint(label, "%s", words);
+}
+
+/* All slots of a semaphore are taken, or were when it was asked for one. */
+static int say_slots(const char *name, struct cli_slots *slots, const redlock_report *report, json_t *more,
+                     int code)
+{
+    struct cli_slots kept = *slots;
+
+    json_incref(kept.holders);
+    json_t *words = json_deep_copy(kept.holders);
+    cli_slots_add_json(slots, more);
+    json_decref(kept.holders);
+    kept.holders = words;
+    cli_output_fail_with(more, code, "%s is busy: %u of %u slots held%s", name, kept.held, kept.permits,
+                         cli_busy_waited(report).text);
+    cli_slots_each(&kept, say_slot);
+    json_decref(kept.holders);
+    cli_output_hint("see", "%s", cli_suggest("status", name, NULL, NULL).text);
+    return code;
+}
+
 int cli_busy_say(const struct cli_session *session, const char *name, const redlock_report *report, bool ask,
                  int code)
 {
     redlock_report now = cli_session_second_report(session);
     struct cli_owners owners;
+    struct cli_slots slots;
     bool seen = ask && look_for_owners(session, name, &now, &owners);
     bool held = seen && owners.possession == CLI_POSSESSION_HELD;
 
@@ -167,12 +204,15 @@ int cli_busy_say(const struct cli_session *session, const char *name, const redl
     now.result = report->result;
     now.waited_ms = report->waited_ms;
     json_t *more = cli_busy_json(name, &now);
+    if (seen && cli_slots_find(session, name, &now, &slots))
+        return say_slots(name, &slots, report, more, code);
     if (seen)
         cli_owners_add_json(&owners, more);
     cli_output_fail_with(more, code, "%s is busy%s", name, cli_busy_waited(report).text);
     if (seen && !held) {
         say_owners(&owners);
     } else {
+        say_sharers(&now);
         cli_busy_say_holder(&now.holder);
         say_lease(&now, held ? owners.owners[0].node_count : 0);
     }

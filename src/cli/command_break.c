@@ -16,15 +16,11 @@
 #include "cli/listed.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/sharers.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
 
 enum { LOOK_EVERY_MS = 100, SLACK_MS = 2000 };
-
-static bool is_holder(const redlock_report *report, const char *id)
-{
-    return strncmp(report->holder.id, id, strlen(report->holder.id)) == 0 && report->holder.id[0] != '\0';
-}
 
 /* The hold is not there. It never was, it ended, or somebody else has the lock. */
 static int refuse_unheld(const char *name, const char *id, const redlock_report *report)
@@ -105,7 +101,7 @@ static bool await_end(const struct cli_session *session, const char *name, const
 
     while (cli_clock_now() < until) {
         if (redlock_inspect(session->client, name, 0, &report) == REDLOCK_OK &&
-            strcmp(report.holder.id, broken->holder.id) != 0)
+            !cli_sharers_have(&report, broken->holder.id))
             return true;
         nanosleep(&pause, NULL);
     }
@@ -166,7 +162,7 @@ static int look_and_ask(const struct cli_session *session, const struct cli_opti
     report.result = redlock_inspect(session->client, options->words[0], 0, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(session, options->words[0], &report);
-    if (report.holder.id[0] != '\0' && !is_holder(&report, options->id))
+    if (report.holder.id[0] != '\0' && !cli_sharers_have(&report, options->id))
         return refuse_unheld(options->words[0], options->id, &report);
     return confirm(session, options, &report);
 }

@@ -15,6 +15,8 @@
 #include "cli/output.h"
 #include "cli/owners.h"
 #include "cli/session.h"
+#include "cli/sharers.h"
+#include "cli/slots.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
 
@@ -129,10 +131,11 @@ static void print_holder(const struct subject *subject, const char *shown, const
     struct cli_busy_force force;
     int64_t now = cli_clock_wall();
 
-    cli_holder_describe(holder, words, sizeof words);
+    cli_sharers_describe(report, words, sizeof words);
     cli_text_clean(words, clean, sizeof clean);
     printf("%s is held by %s\n", shown, clean);
-    if (holder->since_ms > 0)
+    cli_sharers_print(report);
+    if (holder->since_ms > 0 && report->sharers <= 1)
         printf("  since   %s (%s)\n", cli_text_since(holder->since_ms, now).text,
                cli_text_span(now - holder->since_ms).text);
     cli_busy_describe_lease(report, owners->owners[0].node_count, words, sizeof words);
@@ -140,7 +143,7 @@ static void print_holder(const struct subject *subject, const char *shown, const
     if (report->fence != 0)
         printf("  fence   %llu\n", (unsigned long long)report->fence);
     cli_text_clean(holder->id, clean, sizeof clean);
-    if (clean[0] != '\0')
+    if (clean[0] != '\0' && report->sharers <= 1)
         printf("  id      %s\n", clean);
     if (holder->broken)
         printf("  broken  %s\n", CLI_HOLDER_BROKEN);
@@ -171,10 +174,25 @@ static void print_unheld(const char *name, const redlock_report *report, const s
         printf("  free    %s\n", words);
 }
 
+static void print_slot(uint32_t slot, const char *words)
+{
+    printf("  slot %-2u %s\n", slot, words);
+}
+
+/* A semaphore. */
+static void print_slots(const char *shown, const redlock_report *report, const struct cli_slots *slots)
+{
+    printf("%s: %u of %u slots held\n", shown, slots->held, slots->permits);
+    cli_slots_each(slots, print_slot);
+    if (report->fence != 0)
+        printf("  fence   %llu\n", (unsigned long long)report->fence);
+}
+
 static void print_words(const struct subject *subject, const redlock_report *report)
 {
     char clean[REDLOCK_NAME_MAX + 1] = "", margin[120];
     struct cli_owners owners;
+    struct cli_slots slots;
 
     cli_margin_describe(report, margin, sizeof margin);
     if (subject->name == NULL) {
@@ -182,7 +200,10 @@ static void print_words(const struct subject *subject, const redlock_report *rep
     } else {
         cli_text_clean(subject->name, clean, sizeof clean);
         cli_owners_read(&owners, report);
-        if (owners.possession == CLI_POSSESSION_HELD)
+        if (cli_slots_find(subject->session, subject->name, report, &slots)) {
+            print_slots(clean, report, &slots);
+            json_decref(slots.holders);
+        } else if (owners.possession == CLI_POSSESSION_HELD)
             print_holder(subject, clean, report, &owners);
         else if (report->result == REDLOCK_OK || owners.count > 0)
             print_unheld(clean, report, &owners);
@@ -224,6 +245,7 @@ static void print_json(const struct subject *subject, const redlock_report *repo
                   (int)report->eligible, "held_on", (int)report->held, "nodes", nodes_json(subject, report));
     char margin[120];
     struct cli_owners owners;
+    struct cli_slots slots;
 
     cli_margin_describe(report, margin, sizeof margin);
     json_object_set_new(object, "summary", json_string(margin));
@@ -237,6 +259,9 @@ static void print_json(const struct subject *subject, const redlock_report *repo
                                                            : json_integer(report->holder_ttl_left_ms));
         cli_owners_read(&owners, report);
         cli_owners_add_json(&owners, object);
+        cli_sharers_add_json(report, object);
+        if (cli_slots_find(subject->session, subject->name, report, &slots))
+            cli_slots_add_json(&slots, object);
         json_object_set_new(object, "waiting", json_integer(report->waiting));
         json_object_set_new(object, "waiters", cli_waiters_json(report));
     }

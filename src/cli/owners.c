@@ -21,9 +21,13 @@ static int64_t end_of(const redlock_node_report *node)
     return node->ttl_left_ms >= 0 ? node->ttl_left_ms : INT64_MAX;
 }
 
-static struct cli_owner *find_owner(struct cli_owners *owners, const redlock_node_report *node)
+/* Those who share a lock are as one: which of them a node names is a matter of luck. */
+static struct cli_owner *find_owner(struct cli_owners *owners, const redlock_node_report *node, bool shared)
 {
     const char *value = node->owner != NULL ? node->owner : "";
+
+    if (shared && owners->count > 0)
+        return &owners->owners[0];
 
     for (uint32_t i = 0; i < owners->count; i++)
         if (owners->owners[i].length == node->owner_length &&
@@ -34,9 +38,9 @@ static struct cli_owner *find_owner(struct cli_owners *owners, const redlock_nod
     return &owners->owners[owners->count++];
 }
 
-static void add_node(struct cli_owners *owners, uint32_t number, const redlock_node_report *node)
+static void add_node(struct cli_owners *owners, uint32_t number, const redlock_node_report *node, bool shared)
 {
-    struct cli_owner *owner = find_owner(owners, node);
+    struct cli_owner *owner = find_owner(owners, node, shared);
     int64_t end_ms = end_of(node);
 
     owner->nodes |= UINT32_C(1) << number;
@@ -110,7 +114,7 @@ void cli_owners_read(struct cli_owners *owners, const redlock_report *report)
         if (is_foreign(&node))
             owners->foreign++;
         else if (node.verdict == REDLOCK_VERDICT_HELD)
-            add_node(owners, i, &node);
+            add_node(owners, i, &node, report->sharers > 0);
         else
             owners->silent += node.verdict != REDLOCK_VERDICT_FREE;
     }

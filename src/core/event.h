@@ -83,13 +83,15 @@ struct rl_answer {
     uint64_t fence;      /* the node's number for this grant, or the highest it knows; 0 none */
     uint64_t holder;     /* tells one holder from another; 0 not known */
     bool marked;         /* the holder that is in the way was broken by an operator, and may not know yet */
-    bool shared;         /* a look: readers hold it together, and the holder is one of them */
+    bool shared;         /* readers hold it together, and the holder is one of them */
+    uint32_t sharers;    /* how many they are; 0 not known */
     bool armed;          /* it will tell when the key changes, once */
     uint32_t
         rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */
     bool
         planted; /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
-    uint64_t ticket;        /* and the ticket that counts there; 0 it did not tell */
+    uint64_t ticket; /* and the ticket that counts there; 0 it did not tell */
+    uint32_t name; /* of a lock with several names: which of them was in the way, from 1; 0 it did not tell */
     uint64_t holder_ticket; /* and the ticket of the one that has the lock there; 0 not known */
     int64_t node_us;        /* the node's time when it answered; 0 it did not tell */
     uint32_t slot;          /* of a semaphore: the one that is granted; 0 it has none, or it was not told */

@@ -37,14 +37,14 @@ void redlock_details_free(redlock_details *details)
 void rl_details_clear(redlock_details *details)
 {
     if (details != NULL)
-        details->node_count = details->waiter_count = 0;
+        details->node_count = details->waiter_count = details->sharer_count = 0;
 }
 
 void rl_details_forget(redlock_details *details)
 {
     if (details == NULL)
         return;
-    details->waiter_count = 0;
+    details->waiter_count = details->sharer_count = 0;
     for (uint32_t node = 0; node < details->node_capacity; node++)
         details->nodes[node].has_owner = false;
 }
@@ -62,6 +62,12 @@ void rl_details_add_waiter(redlock_details *details, const struct rl_waiter *wai
     entry->place = place;
     if (place == 0)
         entry->who.since_ms = (int64_t)(waiter->ticket / 1000);
+}
+
+void rl_details_add_sharer(redlock_details *details, const char *owner, size_t length)
+{
+    if (details->sharer_count < RL_SHARERS_KEPT)
+        redlock_holder_parse(owner, length, &details->sharers[details->sharer_count++]);
 }
 
 void rl_details_set_owner(redlock_details *details, uint32_t node, const char *owner, size_t length)
@@ -85,6 +91,8 @@ static redlock_result copy_details(redlock_details *copy, const redlock_details 
         return REDLOCK_INVALID;
     memcpy(copy->nodes, details->nodes, details->node_count * sizeof copy->nodes[0]);
     memcpy(copy->waiters, details->waiters, details->waiter_count * sizeof copy->waiters[0]);
+    memcpy(copy->sharers, details->sharers, details->sharer_count * sizeof copy->sharers[0]);
+    copy->sharer_count = details->sharer_count;
     copy->node_count = details->node_count;
     copy->waiter_count = details->waiter_count;
     return REDLOCK_OK;
@@ -139,5 +147,14 @@ int redlock_report_waiter(const redlock_report *report, uint32_t number, redlock
         number >= report->details->waiter_count || !rl_sized_ok(waiter, sizeof *waiter))
         return 0;
     rl_sized_write(waiter, &report->details->waiters[number], sizeof *waiter);
+    return 1;
+}
+
+int redlock_report_sharer(const redlock_report *report, uint32_t number, redlock_holder *sharer)
+{
+    if (report == NULL || !rl_sized_ok(report, sizeof *report) || report->details == NULL || sharer == NULL ||
+        number >= report->details->sharer_count)
+        return 0;
+    *sharer = report->details->sharers[number];
     return 1;
 }

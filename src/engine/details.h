@@ -22,12 +22,13 @@ struct rl_node_detail {
     char owner[REDLOCK_OWNER_MAX + 1];
 };
 
-enum { RL_WAITERS_KEPT = 16 };
+enum { RL_WAITERS_KEPT = 16, RL_SHARERS_KEPT = 16 };
 
 struct redlock_details {
     redlock_allocator allocator;
-    uint32_t node_capacity, node_count, waiter_count;
+    uint32_t node_capacity, node_count, waiter_count, sharer_count;
     redlock_waiter waiters[RL_WAITERS_KEPT];
+    redlock_holder sharers[RL_SHARERS_KEPT];
     struct rl_node_detail nodes[]; /* node_capacity of them */
 };
 
@@ -37,6 +38,7 @@ redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t 
 void rl_details_clear(redlock_details *details);
 void rl_details_forget(redlock_details *details);
 void rl_details_add_waiter(redlock_details *details, const struct rl_waiter *waiter, uint32_t place);
+void rl_details_add_sharer(redlock_details *details, const char *owner, size_t length);
 void rl_details_set_owner(redlock_details *details, uint32_t node, const char *owner, size_t length);
 
 #endif

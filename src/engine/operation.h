@@ -24,6 +24,7 @@ struct rl_record {
     redlock_details *details; /* where an inspection puts owner values and waiters; NULL nobody wants them */
     uint32_t waiting;         /* INSPECT: callers that wait, as the node that knows most has it */
     uint32_t waiter_count;    /* and how many of them are in details */
+    uint32_t sharer_count;    /* likewise of those who share it */
     struct rl_node_record *nodes; /* node_count of them */
 };
 
@@ -80,6 +81,8 @@ struct rl_operation {
     redlock_change change;       /* and what has changed */
     bool foreign;                /* INSPECT of a list: another program made it */
     bool searching, force;       /* INIT: looks for held locks first; goes on whatever that finds */
+    bool
+        enters; /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is asked */
     bool done;
     redlock_result result;
 

@@ -4,12 +4,14 @@
 #include "engine/record.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "engine/details.h"
 #include "engine/report.h"
 #include "engine/stats.h"
 #include "engine/vote.h"
+#include "wire/error_reply.h"
 
 /* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
  * before it is sent, so that the first waiter waits for the question under way. */
@@ -63,19 +65,25 @@ void rl_record_refusal(redlock_lock *lock, uint32_t node)
                  refusal_words(engine, &engine->sessions[node]));
 }
 
+static void write_error(struct rl_node_record *record, const char *words, size_t length)
+{
+    struct rl_text detail = rl_text_on(record->detail, sizeof record->detail);
+    size_t place = rl_error_place(words, length);
+
+    rl_text_add_printable(&detail, words + place, length - place);
+}
+
 void rl_record_failure(redlock_lock *lock, uint32_t node, enum rl_cause cause, const char *words,
                        size_t length)
 {
     struct rl_record *record = find_record(lock);
-    struct rl_text detail;
 
     assert(node < lock->engine->node_count);
     if (record == NULL)
         return;
     record->nodes[node].answer = (struct rl_answer){.verdict = RL_FAILED, .cause = cause, .ttl_left_ms = -2};
     record->nodes[node].latency_us = -1;
-    detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
-    rl_text_add_printable(&detail, words, length);
+    write_error(&record->nodes[node], words, length);
 }
 
 /* How many nodes named this owner. */
@@ -117,27 +125,66 @@ static void keep_time(struct rl_record *record, uint32_t node_count, const struc
     record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
 }
 
+/* Nodes need not agree on them: the one that names most is believed. */
+static void record_sharers(struct rl_record *record, const struct rl_lock_reply *reply)
+{
+    redlock_details *details = record->details;
+    const char *owner;
+    size_t length, offset = 0;
+    uint32_t count = 1;
+
+    if (reply->answer.sharers == 0)
+        return;
+    while (rl_lock_reply_other(reply, &offset, &owner, &length))
+        count++;
+    if (count <= details->sharer_count)
+        return;
+    details->sharer_count = 0;
+    rl_details_add_sharer(details, reply->owner, reply->owner_length);
+    for (offset = 0; rl_lock_reply_other(reply, &offset, &owner, &length);)
+        rl_details_add_sharer(details, owner, length);
+    record->sharer_count = details->sharer_count;
+}
+
 static void record_holder(struct rl_record *record, uint32_t node_count, uint32_t node, bool inspects,
                           const struct rl_lock_reply *reply)
 {
     bool names = reply->owner != NULL && (reply->owner_length > 0 || inspects);
-    uint64_t owner = names ? rl_hash_bytes(0, reply->owner, reply->owner_length) : 0;
+    uint64_t owner = names ? rl_lock_reply_holder(reply) : 0;
 
     record->nodes[node].answer.holder = owner;
     record->nodes[node].answer.marked = reply->answer.marked;
+    record->nodes[node].answer.shared = reply->answer.shared;
+    record->nodes[node].answer.sharers = reply->answer.sharers;
     if (names)
         keep_holder(record, node_count, owner, reply);
     else
         keep_time(record, node_count, reply);
     if (names && record->details != NULL)
         rl_details_set_owner(record->details, node, reply->owner, reply->owner_length);
+    if (names && record->details != NULL && inspects)
+        record_sharers(record, reply);
+}
+
+/* Of those who share a lock an operator may have named any: that one counts as the node's owner. */
+static void prefer_named(const redlock_lock *lock, uint32_t node, const struct rl_lock_reply *reply)
+{
+    const char *owner, *wanted = rl_lock_owner(lock);
+    size_t length, offset = 0;
+    redlock_holder holder;
+
+    while (rl_lock_reply_other(reply, &offset, &owner, &length)) {
+        redlock_holder_parse(owner, length, &holder);
+        if ((length == lock->owner_length && memcmp(owner, wanted, length) == 0) ||
+            (strlen(holder.id) == lock->owner_length && memcmp(holder.id, wanted, lock->owner_length) == 0))
+            rl_details_set_owner(lock->asking->record.details, node, owner, length);
+    }
 }
 
 void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, int64_t latency_us,
                      const struct rl_lock_reply *reply)
 {
     struct rl_record *record = find_record(lock);
-    struct rl_text detail;
 
     assert(node < lock->engine->node_count);
     if (record == NULL)
@@ -153,11 +200,14 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     }
     record_holder(record, lock->engine->node_count, node,
                   lock->asking != NULL && lock->asking->kind == RL_OPERATION_INSPECT, reply);
-    detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
+    if (lock->asking != NULL && lock->asking->breaks && record->details != NULL)
+        prefer_named(lock, node, reply);
+    record->nodes[node].detail[0] = '\0';
     if (reply->error != NULL && reply->error_length > 0)
-        rl_text_add_printable(&detail, reply->error, reply->error_length);
+        write_error(&record->nodes[node], reply->error, reply->error_length);
     else if (reply->error != NULL)
-        rl_text_add(&detail, "it answered with an empty error");
+        rl_text_copy(record->nodes[node].detail, sizeof record->nodes[node].detail,
+                     "it answered with an empty error");
 }
 
 /* Nodes need not agree on the waiters: the one that knows most is believed. */

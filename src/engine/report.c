@@ -300,6 +300,17 @@ static bool is_marked(const struct rl_record *record, uint32_t node_count)
     return false;
 }
 
+/* How many share the lock, by the node that knows most. */
+static uint32_t count_sharers(const struct rl_record *record, uint32_t node_count)
+{
+    uint32_t most = 0;
+
+    for (uint32_t node = 0; node < node_count; node++)
+        if (record->nodes[node].answer.holder == record->named && record->nodes[node].answer.sharers > most)
+            most = record->nodes[node].answer.sharers;
+    return record->named != 0 ? most : 0;
+}
+
 /* Returns whether owners were seen, but none of them is known to be the holder. */
 static bool name_holder(redlock_report *report, const struct rl_operation *operation)
 {
@@ -316,6 +327,7 @@ static bool name_holder(redlock_report *report, const struct rl_operation *opera
     report->holder = record->holder;
     report->holder_ttl_left_ms =
         asked_all ? lease_left_ms(record, report->node_count) : record->holder_ttl_left_ms;
+    report->sharers = count_sharers(record, report->node_count);
     if (record->named != 0 && is_marked(record, report->node_count))
         report->holder.broken = report->broken = 1;
     return false;
@@ -403,6 +415,7 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
     fill_answers(report->details, operation);
     report->result = result;
     report->broken = lock->broken_on != 0;
+    report->name_number = result != REDLOCK_OK ? lock->name_number : 0;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(engine->now, operation->started));
     report->validity_ms = validity_left_ms(lock);
@@ -413,8 +426,11 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
     if (report->details != NULL) {
         report->details->waiter_count = operation->record.waiter_count;
         report->waiter_count = operation->record.waiter_count;
+        report->details->sharer_count = operation->record.sharer_count;
     }
     rl_report_write_line(report, lock, &views, operation->kind, name_holder(report, operation));
+    if (operation->enters && result == REDLOCK_OK)
+        rl_report_write_entry(report, lock, operation->kind == RL_OPERATION_ACQUIRE);
 }
 
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
@@ -434,5 +450,6 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
     report->validity_ms = validity_left_ms(lock);
     report->fence = lock->fence;
     report->broken = lock->broken_on != 0;
+    report->name_number = result != REDLOCK_OK ? lock->name_number : 0;
     rl_report_write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
 }

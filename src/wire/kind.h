@@ -1,11 +1,12 @@
 /*
  * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it means to its waiters. One
- * file for each kind (kind_exclusive.c, kind_line.c), or for each format (kind_redisson.c); a new one changes nobody else's path.
+ * file for each kind (kind_exclusive.c, kind_line.c, which has the shared one as well), or for each format (kind_redisson.c); a new one changes nobody else's path.
  */
 #ifndef RL_WIRE_KIND_H
 #define RL_WIRE_KIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/script.h"
@@ -14,7 +15,22 @@ struct rl_lock_command;
 struct rl_lock_reply;
 struct rl_resp;
 
-enum { RL_DENIAL_ITEMS_MAX = 8 }; /* the longest refusal that any kind reads */
+/* Of a lock that has several names: their keys, in the order of their bytes, each once. */
+struct rl_name_key {
+    const char *key;
+    uint32_t length;
+    uint32_t given; /* which of the names that the caller gave, from 0 */
+};
+
+enum { RL_NAMES_MAX = 16 };
+
+struct rl_names {
+    uint32_t count;
+    size_t bytes; /* of all keys */
+    struct rl_name_key keys[RL_NAMES_MAX];
+};
+
+enum { RL_DENIAL_ITEMS_MAX = 9 }; /* the longest refusal that any kind reads */
 
 struct rl_kind {
     /* Its scripts. */
@@ -38,12 +54,18 @@ struct rl_kind {
     void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
     void (*write_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
 
+    /* Writes acquire, raise, extend and release, whose keys are not those that other kinds have; NULL: it has the same. */
+    void (*write)(struct rl_writer *writer, const struct rl_lock_command *command, bool full);
+
     /* The key of its line, for commands about several locks; NULL it has none. */
     void (*write_order)(struct rl_writer *writer, const struct rl_lock_command *command);
 
     /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not do. */
     uint32_t release_keys;
     void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
+
+    /* Its extension is given the keys of the fence and the floor as well, and the holder's fence: planting it again is numbered. */
+    bool numbers_repairs;
 
     /* What extend and raise are given beyond what those of every kind are: keys behind the others; and what these, release and break are given: arguments
      * behind the others. NULL none. */
@@ -67,6 +89,8 @@ struct rl_kind {
 
 extern const struct rl_kind rl_kind_exclusive;
 extern const struct rl_kind rl_kind_line;
+extern const struct rl_kind rl_kind_shared;
+extern const struct rl_kind rl_kind_names;
 extern const struct rl_kind rl_kind_slots;
 extern const struct rl_kind rl_kind_redisson;
 extern const struct rl_kind rl_kind_redisson_shared;

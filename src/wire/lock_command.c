@@ -103,14 +103,20 @@ static void write_raise(struct rl_writer *writer, const struct rl_lock_command *
 static void write_extend(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
     const struct rl_kind *kind = command->lock_kind;
-    bool guarded = command->epoch != NULL;
+    bool guarded = command->epoch != NULL, numbers = kind->numbers_repairs;
+    char key[RL_KEY_FENCE_MAX];
 
-    open_script(writer, command, full, (guarded ? 2 : 1) + kind->change_keys,
-                (guarded ? 5 : 3) + kind->change_arguments);
+    assert(guarded || !numbers);
+    open_script(writer, command, full, (guarded ? 2 : 1) + kind->change_keys + (numbers ? 2 : 0),
+                (guarded ? 5 : 3) + kind->change_arguments + (numbers ? 1 : 0));
     if (guarded)
         rl_write_text(writer, RL_KEY_EPOCH);
     if (kind->write_change_keys != NULL)
         kind->write_change_keys(writer, command);
+    if (numbers) {
+        rl_write_bytes(writer, key, rl_key_fence(key, command->key, command->key_length));
+        rl_write_text(writer, RL_KEY_FLOOR);
+    }
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
     rl_write_text(writer, command->repair ? "1" : command->holds ? "2" : "0");
@@ -120,6 +126,8 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
     }
     if (kind->write_change != NULL)
         kind->write_change(writer, command);
+    if (numbers)
+        rl_write_integer(writer, (int64_t)command->fence);
 }
 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
@@ -248,21 +256,31 @@ static void write_fence_question(struct rl_writer *writer, const struct rl_lock_
     rl_write_integer(writer, RL_FENCE_DIGITS);
 }
 
+/* What is asked of the lock itself. */
+static void write_of_lock(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
+                          bool full)
+{
+    if (command->lock_kind->write != NULL)
+        command->lock_kind->write(writer, command, full);
+    else if (command->kind == RL_COMMAND_ACQUIRE)
+        write_acquire(writer, command, full);
+    else if (command->kind == RL_COMMAND_RAISE)
+        write_raise(writer, command, full);
+    else if (command->kind == RL_COMMAND_EXTEND)
+        write_extend(writer, command, full);
+    else
+        write_release(writer, command, features, full);
+}
+
 void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
                            bool full)
 {
     switch (command->kind) {
     case RL_COMMAND_ACQUIRE:
-        write_acquire(writer, command, full);
-        break;
     case RL_COMMAND_RAISE:
-        write_raise(writer, command, full);
-        break;
     case RL_COMMAND_EXTEND:
-        write_extend(writer, command, full);
-        break;
     case RL_COMMAND_RELEASE:
-        write_release(writer, command, features, full);
+        write_of_lock(writer, command, features, full);
         break;
     case RL_COMMAND_PEEK:
     case RL_COMMAND_WATCH:

@@ -35,12 +35,13 @@ struct rl_lock_command {
     const struct rl_kind *lock_kind; /* ACQUIRE, RAISE, EXTEND, RELEASE, PEEK, WATCH, BREAK, PAGE */
     const char *key;
     size_t key_length;
+    const struct rl_names *names; /* of a lock that has several: then key is the first that was given */
     const char *owner;
     size_t owner_length;
     int64_t ttl_ms;
     /* Guarded nodes only; without an epoch the plain commands are written. */
-    const char *epoch;            /* the record the node was admitted with; NULL: plain */
-    uint64_t fence;               /* ACQUIRE: the proposal; RAISE: the one agreed on */
+    const char *epoch; /* the record the node was admitted with; NULL: plain */
+    uint64_t fence; /* ACQUIRE: the proposal; RAISE: the one agreed on; EXTEND: the holder's, 0 not known */
     int64_t not_after_us;         /* ACQUIRE, EXTEND: in node time */
     bool holds;                   /* EXTEND: a holder asks, not a program that would adopt it */
     bool repair;                  /* EXTEND: plant it again where it was lost; only a holder may */

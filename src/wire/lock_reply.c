@@ -52,9 +52,19 @@ static void name_owner(struct rl_lock_reply *reply, const struct rl_resp *value)
 {
     reply->owner = value->text;
     reply->owner_length = value->text_length;
+    reply->answer.sharers = rl_owner_unshare(&reply->owner, &reply->owner_length);
+    reply->answer.shared = reply->answer.sharers > 0;
     reply->answer.marked = rl_owner_unmark(&reply->owner, &reply->owner_length);
     if (reply->owner_length > RL_OWNER_MAX)
         reply->owner_length = RL_OWNER_MAX;
+}
+
+uint64_t rl_lock_reply_holder(const struct rl_lock_reply *reply)
+{
+    static const char all[] = "shared";
+
+    return reply->answer.sharers > 0 ? rl_hash_bytes(0, all, sizeof all - 1)
+                                     : rl_hash_bytes(0, reply->owner, reply->owner_length);
 }
 
 /* Microseconds, so the limit is the same. */
@@ -188,6 +198,21 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
     }
 }
 
+/* Of several names: the same of the first that was in the way, and which that is; see wire/lua/extend_names.lua, hand_on_names.lua. */
+static void read_compared_name(const char *bytes, size_t length, size_t offset, struct rl_lock_reply *reply)
+{
+    struct rl_resp code = {0}, name = {0};
+
+    if (rl_resp_next(bytes, length, &offset, &code) != RL_RESP_OK ||
+        rl_resp_next(bytes, length, &offset, &name) != RL_RESP_OK || name.type != RL_RESP_INTEGER ||
+        name.integer < 1 || name.integer > RL_NAMES_MAX || code.type != RL_RESP_INTEGER || code.integer > 0) {
+        answer_protocol(reply);
+        return;
+    }
+    read_compared(&code, reply);
+    reply->answer.name = (uint32_t)name.integer;
+}
+
 const char rl_foreign_owner[] = "foreign";
 
 /* Another program's kind of lock, a hash perhaps: it ends by itself, so it is somebody's. The scripts call it the same. */
@@ -201,8 +226,8 @@ static void answer_foreign(struct rl_lock_reply *reply, int64_t ttl_left_ms)
 }
 
 /* An empty owner is that of a key that is not there; PTTL's -2 tells the two apart. */
-static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, const struct rl_resp *ttl,
-                      struct rl_lock_reply *reply)
+static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, uint32_t sharers,
+                      const struct rl_resp *ttl, struct rl_lock_reply *reply)
 {
     if (ttl->type != RL_RESP_INTEGER || ttl->integer < -2) {
         answer_protocol(reply);
@@ -223,7 +248,8 @@ static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, c
         reply->answer.ttl_left_ms = ttl->integer;
     if (reply->answer.verdict == RL_DENIED && value->type == RL_RESP_STRING) {
         name_owner(reply, value);
-        reply->answer.holder = rl_hash_bytes(0, reply->owner, reply->owner_length);
+        reply->answer.sharers = sharers;
+        reply->answer.holder = rl_lock_reply_holder(reply);
     }
 }
 
@@ -272,6 +298,39 @@ static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset
     return item;
 }
 
+/* Behind the first of those who share a lock: how many they are, and the others; see wire/lua/look.lua. */
+static uint32_t read_sharers(const char *bytes, size_t length, uint32_t left, size_t *offset,
+                             struct rl_lock_reply *reply)
+{
+    struct rl_resp count = next_item(bytes, length, offset);
+    size_t begin = *offset;
+
+    while (--left > 0)
+        if (rl_resp_skip(bytes, length, offset) != RL_RESP_OK)
+            return 0;
+    reply->others = *offset > begin ? bytes + begin : NULL;
+    reply->others_length = *offset - begin;
+    return count.type == RL_RESP_INTEGER && count.integer > 0 && count.integer < UINT32_MAX
+               ? (uint32_t)count.integer
+               : 0;
+}
+
+bool rl_lock_reply_other(const struct rl_lock_reply *reply, size_t *offset, const char **owner,
+                         size_t *length)
+{
+    struct rl_resp item;
+
+    if (reply->others == NULL || *offset >= reply->others_length)
+        return false;
+    item = next_item(reply->others, reply->others_length, offset);
+    if (item.type != RL_RESP_STRING)
+        return false;
+    *owner = item.text;
+    *length = item.text_length;
+    rl_owner_unmark(owner, length);
+    return true;
+}
+
 /* Whether the command itself was refused: the node does not have it, or the user may not say it. */
 static bool is_not_to_be_said(const struct rl_resp *error)
 {
@@ -304,9 +363,11 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
 
     assert((kind != RL_COMMAND_ACQUIRE && !looks) || command->nameless || command->lock_kind != NULL);
     *reply = (struct rl_lock_reply){.answer = {.verdict = RL_FAILED, .ttl_left_ms = -2}};
-    bool shared = looks && first.type == RL_RESP_ARRAY && first.element_count == 1;
-    if (shared)
+    uint32_t items = looks && first.type == RL_RESP_ARRAY ? first.element_count : 0, sharers = 0;
+    if (items > 0)
         first = next_item(bytes, length, &offset);
+    if (items > 1)
+        sharers = read_sharers(bytes, length, items - 1, &offset, reply);
     if (kind == RL_COMMAND_WATCH)
         reply->answer.armed =
             next_item(bytes, length, &offset).type == RL_RESP_STRING; /* OK, and not an error */
@@ -318,8 +379,8 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
         else if (command->nameless)
             read_attempt(&first, &second, reply);
         else
-            read_peek(command->lock_kind, &first, &second, reply);
-        reply->answer.shared = shared && reply->answer.verdict == RL_DENIED;
+            read_peek(command->lock_kind, &first, sharers, &second, reply);
+        reply->answer.shared = items > 0 && reply->answer.verdict == RL_DENIED;
         return RL_READING_ANSWER;
     }
     if (first.type == RL_RESP_ERROR) {
@@ -336,6 +397,8 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
         read_search(&first, bytes, length, offset, reply);
     } else if (kind == RL_COMMAND_LINE) {
         read_line(bytes, length, reply);
+    } else if (command->names != NULL && first.type == RL_RESP_ARRAY && first.element_count == 2) {
+        read_compared_name(bytes, length, offset, reply);
     } else if (first.type != RL_RESP_ARRAY || first.element_count != 2 ||
                !read_found_slot(command->lock_kind, bytes, length, offset, reply)) {
         read_compared(&first, reply);

@@ -26,13 +26,23 @@ struct rl_lock_reply {
     const char *owner; /* the owner value seen in possession, cut at RL_OWNER_MAX; NULL none */
     size_t owner_length;
     int64_t node_us; /* the node's time; 0 it did not tell */
+    const char *
+        others; /* a look: the owner values of others that share it, as rl_lock_reply_other() reads them; NULL none */
+    size_t others_length;
 };
 
 /* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a failed
  * verdict with RL_CAUSE_PROTOCOL, and so is one with a fence out of range. Of the command that was sent it wants both kinds,
- * whether there was an epoch, and the fence. */
+ * whether there was an epoch, the fence, and the names. */
 enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const char *bytes, size_t length,
                                    struct rl_lock_reply *reply);
+
+/* The next of the others who share the lock, from *offset on, which begins with 0; false: there is none. */
+bool rl_lock_reply_other(const struct rl_lock_reply *reply, size_t *offset, const char **owner,
+                         size_t *length);
+
+/* Tells the holder that it names from others; those who share a lock are as one. */
+uint64_t rl_lock_reply_holder(const struct rl_lock_reply *reply);
 
 /* For the readers of kinds: {0, now, fence, pttl, owner}, the items after the first two; false: they are not that. */
 bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *reply);

@@ -26,6 +26,23 @@ bool rl_owner_unmark(const char **owner, size_t *length)
     return true;
 }
 
+uint32_t rl_owner_unshare(const char **owner, size_t *length)
+{
+    static const char word[] = "shared|";
+    size_t at = sizeof word - 1;
+    uint32_t count = 0;
+
+    if (*length < at || memcmp(*owner, word, at) != 0)
+        return 0;
+    for (; at < *length && (*owner)[at] >= '0' && (*owner)[at] <= '9' && count < 100000000; at++)
+        count = 10 * count + (uint32_t)((*owner)[at] - '0');
+    if (count == 0 || at == *length || (*owner)[at] != '|')
+        return 0;
+    *owner += at + 1;
+    *length -= at + 1;
+    return count;
+}
+
 static void add_encoded(struct rl_text *text, const char *words, size_t max)
 {
     size_t end = text->length + max;

@@ -38,6 +38,10 @@ struct rl_owner_words {
 /* Takes the mark off an owner value, if it has one; whether it had. */
 bool rl_owner_unmark(const char **owner, size_t *length);
 
+/* Of a lock that is shared nodes say "shared|3|" before the owner value of one of those who have it. Takes that off, if it is there, and tells how many
+ * they are; 0 it is not. */
+uint32_t rl_owner_unshare(const char **owner, size_t *length);
+
 /* Writes the tag as it goes into a tail (with its leading bar) and a NUL; returns its length, 0 without a tag. */
 size_t rl_owner_tag_field(char *tail, const void *tag, size_t tag_length);
 

@@ -60,6 +60,9 @@ static void ask_model(struct pair *pair, int64_t now_us, const struct rl_writer 
                 (size_t)snprintf(text + used, TEXT_MAX - used, "%.*s\n", (int)item.text_length, item.text);
         else if (item.type == RL_RESP_ARRAY && item.element_count == 0)
             used += (size_t)snprintf(text + used, TEXT_MAX - used, "\n");
+        else if (item.type == RL_RESP_ERROR)
+            used += (size_t)snprintf(text + used, TEXT_MAX - used, "%.*s\n", (int)strcspn(item.text, " "),
+                                     item.text);
         else if (item.type == RL_RESP_NULL)
             used += (size_t)snprintf(text + used, TEXT_MAX - used, "(nil)\n");
     }
@@ -89,15 +92,19 @@ static bool same_line(const struct pair *pair, const char *a, size_t a_length, c
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
+/* Of an error the first word: what follows names the script, and differs between servers. */
+static size_t length_of(const char *line)
+{
+    return strncmp(line, "WRONGTYPE", 9) == 0 ? 9 : strcspn(line, "\n");
+}
+
 static bool same_text(const struct pair *pair, const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
-        size_t a_length = strcspn(a, "\n"), b_length = strcspn(b, "\n");
-
-        if (!same_line(pair, a, a_length, b, b_length))
+        if (!same_line(pair, a, length_of(a), b, length_of(b)))
             return false;
-        a += a_length + 1;
-        b += b_length + 1;
+        a += strcspn(a, "\n") + 1;
+        b += strcspn(b, "\n") + 1;
     }
     return *a == *b;
 }
@@ -139,13 +146,25 @@ static bool is_close_call(const struct pair *pair, int64_t now_us)
     return false;
 }
 
+/* Both names, or one of them: sometimes the command is about the two of them as one lock. */
+static void make_several(struct pair *pair, struct rl_lock_command *command)
+{
+    static const struct rl_names both = {
+        .count = 2, .bytes = 12, .keys = {{"lock-0", 6, 0}, {"lock-1", 6, 1}}};
+
+    if (draw(pair, 1, 3) != 1)
+        return;
+    command->lock_kind = &rl_kind_names;
+    command->names = &both;
+}
+
 static void try_lock_command(struct pair *pair)
 {
     static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_RAISE,
                                                  RL_COMMAND_EXTEND,  RL_COMMAND_RELEASE, RL_COMMAND_PEEK};
     static const char *const owners[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|pid=1",
                                          "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb|pid=2"};
-    char bytes[8192], real[TEXT_MAX];
+    char bytes[16384], real[TEXT_MAX];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     bool brief = draw(pair, 1, 20) == 1;
     int64_t now_us = node_now(pair->fleet);
@@ -170,6 +189,12 @@ static void try_lock_command(struct pair *pair)
         usleep(20000);
     if (draw(pair, 1, 8) == 1 && command.kind != RL_COMMAND_RAISE)
         command.lock_kind = &rl_kind_exclusive, command.epoch = NULL; /* plain */
+    else if (draw(pair, 1, 3) == 1)
+        command.lock_kind = &rl_kind_shared;
+    else if (command.kind != RL_COMMAND_PEEK)
+        make_several(pair, &command);
+    if (command.lock_kind == &rl_kind_shared && command.repair)
+        command.ttl_ms += 137; /* when it is planted is not told: it is to be close to nobody else's end */
     rl_lock_command_write(&writer, &command, 0, true);
     compare(pair, &writer, real);
     learn_fence(pair, real);
@@ -215,9 +240,13 @@ static void try_standing(struct pair *pair)
 
     while (is_close_call(pair, node_now(pair->fleet)))
         usleep(20000);
+    if (name >= 'd')
+        command.lock_kind = &rl_kind_shared;
     memset(owner, (int)name, 32);
     snprintf(owner + 32, sizeof owner - 32, "|pid=%c", (char)name);
     command.owner_length = strlen(owner);
+    make_several(pair, &command);
+    place.keeps = command.names != NULL && draw(pair, 1, 4) == 1;
     rl_lock_command_write(&writer, &command, 0, true);
     compare(pair, &writer, real);
 }
@@ -381,6 +410,16 @@ static void do_what_moves_the_line(struct pair *pair)
         try_waiting(pair);
 }
 
+/* Another program's kind of lock, where nothing is. */
+static void plant_hash(struct pair *pair, const char *key)
+{
+    fleet_command(pair->fleet, 0, "EVAL",
+                  "if redis.call('exists', KEYS[1]) == 0 then redis.call('hset', KEYS[1], 'thread', 1) "
+                  "redis.call('pexpire', KEYS[1], 100000) end",
+                  "1", key, NULL);
+    sim_node_set_hash(&pair->model, node_now(pair->fleet), key, node_now(pair->fleet) / 1000 + LONG_TTL_MS);
+}
+
 static void admit_now_and_then(struct pair *pair)
 {
     struct rl_admission init = {
@@ -413,6 +452,8 @@ static void do_what_hands_the_lock_on(struct pair *pair)
     admit_now_and_then(pair);
     if (draw(pair, 1, 20) == 1)
         remove_key(pair, draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1");
+    else if (draw(pair, 1, 60) == 1)
+        plant_hash(pair, draw(pair, 0, 1) == 0 ? "lock-0" : "lock-1");
     else if (draw(pair, 1, 300) == 1)
         lose_something(pair);
     try_standing(pair);

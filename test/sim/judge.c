@@ -42,16 +42,20 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
     for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
         const struct sim_holding *other = &world->holdings[i];
 
-        if (other == mine || !other->active || other->name != mine->name || other->slot != mine->slot ||
-            other->until_us <= world->now_us)
+        if (other == mine || !other->active || (other->names & mine->names) == 0 ||
+            other->slot != mine->slot || other->until_us <= world->now_us)
             continue;
         if (world->plan.beyond)
             continue;
+        if (other->shared && mine->shared) {
+            world->stats.together++;
+            continue;
+        }
         sim_fail(world,
                  "exclusion: client %u.%u and client %u.%u both rely on %c, the other one for %" PRId64
                  " us more",
                  mine->client + 1, mine->worker + 1, other->client + 1, other->worker + 1,
-                 'a' + (int)mine->name, other->until_us - world->now_us);
+                 'a' + (int)rl_node_set_first(other->names & mine->names), other->until_us - world->now_us);
     }
 }
 
@@ -63,11 +67,14 @@ static void check_order(struct sim_world *world, const struct sim_grant *mine, c
     bool alike = mine->slot ==
                  other->slot; /* different slots are different locks, whose numbers come from one place */
 
-    if (mine->fence == other->fence && alike)
+    bool shared = mine->shared && other->shared;
+
+    if (mine->fence == other->fence && alike && !shared)
         sim_fail(world, "fence order: %llu was handed out twice", lower);
-    if (other->at_us < world->attempts[mine->attempt].asked_us && mine->fence <= other->fence)
+    if (other->at_us < world->attempts[mine->attempt].asked_us &&
+        (mine->fence < other->fence || (mine->fence == other->fence && !shared)))
         sim_fail(world, "fence order: %llu was handed out, asked for after %llu was", lower, higher);
-    if (world->plan.bug == SIM_BUG_SAME_OWNER || !alike)
+    if (world->plan.bug == SIM_BUG_SAME_OWNER || !alike || shared)
         return; /* it cannot be told when which of its rounds was there */
     for (rl_node_set both = mine->nodes & other->nodes; both != 0; both &= both - 1) {
         uint32_t node = rl_node_set_first(both);
@@ -78,12 +85,14 @@ static void check_order(struct sim_world *world, const struct sim_grant *mine, c
     }
 }
 
-static void judge_fence(struct sim_world *world, const struct sim_worker *worker,
+static void judge_fence(struct sim_world *world, const struct sim_worker *worker, uint32_t name,
                         const struct rl_operation *operation)
 {
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
-    uint64_t *highest = &world->highest[worker->name][worker->lock->slot];
-    struct sim_grant mine = {.name = worker->name,
+    uint64_t *highest = &world->highest[name][worker->lock->slot];
+    uint64_t *alone = &world->highest_alone[name];
+    struct sim_grant mine = {.shared = worker->shared,
+                             .name = name,
                              .slot = worker->lock->slot,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
                              .nodes = rl_stand_nodes_at_fence(&operation->stand),
@@ -97,11 +106,15 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
             check_order(world, &mine, &world->grants[i]);
     world->grants[world->grant_count++ % SIM_GRANTS_KEPT] = mine;
     /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
-    if (mine.fence <= *highest && !world->plan.beyond)
+    uint64_t above = mine.shared ? *alone : *highest;
+
+    if (mine.fence <= above && !world->plan.beyond)
         sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
-                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name, *highest);
+                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)name, above);
     if (mine.fence > *highest)
         *highest = mine.fence;
+    if (!mine.shared && mine.fence > *alone)
+        *alone = mine.fence;
 }
 
 static int64_t end_of_validity_us(struct sim_world *world, const struct sim_worker *worker)
@@ -114,9 +127,10 @@ static struct sim_holding *begin_holding(struct sim_world *world, const struct s
     struct sim_holding *holding = holding_of(world, worker);
 
     *holding = (struct sim_holding){.active = true,
+                                    .shared = worker->shared,
                                     .client = worker->client,
                                     .worker = worker->index,
-                                    .name = worker->name,
+                                    .names = worker->names,
                                     .slot = worker->lock->slot,
                                     .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
                                     .until_us = end_of_validity_us(world, worker),
@@ -137,13 +151,17 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
     struct sim_holding *holding = begin_holding(world, worker);
 
     world->stats.grants++;
+    world->stats.shared_grants += worker->shared;
     world->stats.hand_overs += worker->waited;
-    world->granted_us[worker->name] = world->now_us;
-    world->asked[worker->name] = 0;
+    world->stats.several += (worker->names & (worker->names - 1)) != 0;
+    for (uint32_t left = worker->names; left != 0; left &= left - 1) {
+        world->granted_us[rl_node_set_first(left)] = world->now_us;
+        world->asked[rl_node_set_first(left)] = 0;
+    }
     sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", worker->client + 1,
             worker->index + 1, 'a' + (int)worker->name, holding->fence, holding->until_us - world->now_us);
-    if (!world->plan.plain)
-        judge_fence(world, worker, operation);
+    for (uint32_t left = world->plan.plain ? 0 : worker->names; left != 0; left &= left - 1)
+        judge_fence(world, worker, rl_node_set_first(left), operation);
     sim_stands_handed_out(world, worker, operation);
 }
 
@@ -180,6 +198,14 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
                 sim_attempt_of(world, key->value) != attempt)
                 continue;
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
+            int64_t *excused_us = &world->excused_us[strtoul(key->key + 5, NULL, 10)];
+            *excused_us = end_us > *excused_us ? end_us : *excused_us;
+        }
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        if (world->attempts[attempt].hold_end_ms[node] != 0) {
+            int64_t end_ms = world->attempts[attempt].hold_end_ms[node];
+            int64_t end_us = sim_clock_when(&world->nodes[node].clock, (end_ms + 1) * 1000);
+
             if (end_us > world->excused_us[name])
                 world->excused_us[name] = end_us;
         }
@@ -194,8 +220,10 @@ void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 {
     holding_of(world, worker)->active = false;
-    world->had_us[worker->name] = world->now_us;
-    world->asked[worker->name] = 0; /* while it was held nobody could get it */
+    for (uint32_t left = worker->names; left != 0; left &= left - 1) {
+        world->had_us[rl_node_set_first(left)] = world->now_us;
+        world->asked[rl_node_set_first(left)] = 0; /* while it was held nobody could get it */
+    }
     sim_say(world, "client %u.%u no longer has %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }
@@ -319,6 +347,29 @@ void sim_judge_asked(void *context, struct sim_node *node, const char *owner)
     world->attempts[attempt].asked |= rl_node_set_one(place);
 }
 
+/* Rule: each of those who share a lock has it for as long as it asked for, whatever others ask for. */
+static void note_hold(struct sim_world *world, struct sim_node *node, const char *key, const char *owner)
+{
+    uint32_t place = (uint32_t)(node - world->nodes), mine = sim_attempt_of(world, owner);
+
+    if (node->fresh) {
+        if (world->attempts[mine].held[place] != 0)
+            world->attempts[mine].again |= rl_node_set_one(place);
+        world->attempts[mine].held[place] = ++world->hold_count;
+    }
+    world->attempts[mine].hold_end_ms[place] = sim_holds_end_ms(node, key, owner);
+    for (int i = 0; i < SIM_NAMES_MAX * SIM_HOLDS_MAX; i++) {
+        const struct sim_sharing *sharing = &node->memory.sharing[i / SIM_HOLDS_MAX];
+        const struct sim_hold *hold = &sharing->holds[i % SIM_HOLDS_MAX];
+        uint32_t attempt = hold->owner[0] != '\0' ? sim_attempt_of(world, hold->owner) : mine;
+
+        if (strcmp(sharing->key, key) == 0 && hold->end_ms > world->attempts[attempt].hold_end_ms[place] &&
+            attempt != mine)
+            sim_fail(world, "node %u keeps the hold of attempt %u for longer than it wanted", place + 1,
+                     attempt);
+    }
+}
+
 /* No key of a lock without an end, none that outlives the longest TTL, none that comes when nobody will remove it. */
 void sim_judge_wrote(void *context, struct sim_node *node, const char *key, const char *owner)
 {
@@ -332,13 +383,18 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     attempt = sim_attempt_of(world, owner);
     if (world->clients[world->attempts[attempt].client].paused_until_us > world->now_us && !node->told)
         sim_stands_excuse(world, node, sim_node_find(node, key));
-    if (world->held_by[place][name][slot] != attempt) {
+    if (sim_node_find(node, key)->type == SIM_HOLDS) {
+        note_hold(world, node, key, owner);
+    } else if (world->held_by[place][name][slot] != attempt) {
         if (world->attempts[attempt].held[place] != 0)
             world->attempts[attempt].again |= rl_node_set_one(place);
         world->attempts[attempt].held[place] = ++world->hold_count;
     }
-    world->held_by[place][name][slot] = attempt;
+    world->held_by[place][name][slot] = sim_node_find(node, key)->type == SIM_HOLDS ? 0 : attempt;
     left_ms = sim_node_pttl(node, now_us, key);
+    if (sim_node_find(node, key)->type ==
+        SIM_HOLDS) /* others of it may end later, by a clock that was set back */
+        left_ms = sim_holds_end_ms(node, key, owner) - now_us / 1000;
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
     /* A node with an older memory may hand the lock to one that has left its line since: who is told gives it back. */
@@ -369,6 +425,9 @@ static void check_gone(struct sim_world *world, uint32_t node, uint32_t name, ui
     else
         snprintf(key, sizeof key, "%s", text);
     owner = sim_node_get(&world->nodes[node], now_us, key);
+    if (sim_node_pttl(&world->nodes[node], now_us, key) != -2 &&
+        sim_node_find(&world->nodes[node], key)->type == SIM_HOLDS)
+        owner = sim_holds_last(&world->nodes[node], key);
     if (owner != NULL)
         sim_fail(world, "leak: node %u still has %s of %s when all is over", node + 1, key, owner);
 }

@@ -159,6 +159,11 @@ void sim_node_set(struct sim_node *node, const char *key, const char *value, int
         node->wrote(node->context, node, key, place->value);
 }
 
+void sim_node_set_holds(struct sim_node *node, const char *key, int64_t end_ms)
+{
+    write_key(node, key, "00000000000000000000000000000000", end_ms)->type = SIM_HOLDS;
+}
+
 bool sim_node_set_hash(struct sim_node *node, int64_t now_us, const char *key, int64_t end_ms)
 {
     if (find_living(node, now_us, key) != NULL)
@@ -228,9 +233,16 @@ static const struct {
     {&rl_script_release_many, sim_script_release_many},
     {&rl_script_search, sim_script_search},
     {&rl_script_ask, sim_script_ask},
+    {&rl_script_share, sim_script_share},
+    {&rl_script_extend_shared, sim_script_extend_shared},
+    {&rl_script_look, sim_script_look},
     {&rl_script_hand_on, sim_script_hand_on},
     {&rl_script_ask_many, sim_script_ask_many},
     {&rl_script_hand_on_many, sim_script_hand_on_many},
+    {&rl_script_ask_names, sim_script_ask_names},
+    {&rl_script_raise_names, sim_script_raise_names},
+    {&rl_script_extend_names, sim_script_extend_names},
+    {&rl_script_hand_on_names, sim_script_hand_on_names},
     {&rl_script_slots_ask, sim_script_slots_ask},
     {&rl_script_slots_hand_on, sim_script_slots_hand_on},
     {&rl_script_slots_extend, sim_script_slots_extend},

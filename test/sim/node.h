@@ -20,12 +20,13 @@ enum {
     SIM_ARGUMENTS_MAX = 464, /* of a command for 64 locks */
     SIM_PUSH_SIZE = 1024,
     SIM_TRACKED_MAX = 64,
+    SIM_HOLDS_MAX = 96,
     SIM_NOBODY = 0 /* peers count from 1 */
 };
 
 #define SIM_WRONG_TYPE "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
 
-enum sim_type { SIM_TEXT, SIM_HASH };
+enum sim_type { SIM_TEXT, SIM_HASH, SIM_HOLDS };
 
 struct sim_key {
     char key[SIM_KEY_SIZE]; /* "": free place */
@@ -56,6 +57,7 @@ struct sim_stander {
     int64_t ticket;
     int64_t record_end_ms; /* 0 it has no record */
     int64_t asked, proposed, ttl_ms;
+    bool shares;
     int64_t only; /* of a semaphore: the one slot that it takes; 0 any */
     char channel[SIM_KEY_SIZE], epoch[SIM_VALUE_SIZE], owner[SIM_VALUE_SIZE];
 };
@@ -70,9 +72,21 @@ struct sim_standing {
     char id[SIM_ID_SIZE];
 };
 
+/* Those who share a lock; see node_holds.c. */
+struct sim_hold {
+    char owner[SIM_VALUE_SIZE]; /* "": free place */
+    int64_t end_ms;
+};
+
+struct sim_sharing {
+    char key[SIM_KEY_SIZE]; /* "": free place */
+    struct sim_hold holds[SIM_HOLDS_MAX];
+};
+
 /* All that a node can lose. */
 struct sim_memory {
     struct sim_key keys[SIM_KEYS_MAX];
+    struct sim_sharing sharing[SIM_NAMES_MAX];
     struct sim_standing standing[SIM_LINES_MAX];
 };
 
@@ -107,6 +121,7 @@ struct sim_node {
     char own[64 * SIM_PUSH_SIZE];
     size_t own_length;
     bool told;            /* it writes the key of a lock that it hands over */
+    bool fresh;           /* it writes a hold that was not there */
     uint32_t older;       /* peers that are clients of an older version, a bit for each */
     uint64_t passed_over; /* waiters that it did not hand a lock to although it was their turn */
     /* Told whenever a key is written, or is about to be removed; NULL nobody. */
@@ -150,6 +165,9 @@ const char *sim_node_get(struct sim_node *node, int64_t now_us, const char *key)
 int64_t sim_node_pttl(struct sim_node *node, int64_t now_us, const char *key);
 void sim_node_set(struct sim_node *node, const char *key, const char *value, int64_t end_ms);
 bool sim_node_remove(struct sim_node *node, const char *key);
+
+/* The key of those who share a lock, which ends then. */
+void sim_node_set_holds(struct sim_node *node, const char *key, int64_t end_ms);
 
 /* Another program's kind of lock, if nothing is there. */
 bool sim_node_set_hash(struct sim_node *node, int64_t now_us, const char *key, int64_t end_ms);
@@ -206,10 +224,31 @@ int64_t sim_script_number(const struct sim_call *call, const struct sim_vote *vo
 void sim_script_store(struct sim_call *call, struct sim_vote *vote, const char *fence_key,
                       const char *floor_key, int64_t fence);
 
+/* ---- node_holds.c: those who share a lock, by the names of wire/lua/parts/holds.lua ---- */
+
+uint32_t sim_holds_count(struct sim_call *call, const char *key);
+bool sim_holds_has(struct sim_call *call, const char *key, const char *owner);
+void sim_holds_add(struct sim_call *call, const char *key, const char *owner, int64_t ms);
+bool sim_holds_remove(struct sim_call *call, const char *key, const char *owner);
+int64_t sim_holds_end_ms(struct sim_node *node, const char *key, const char *owner); /* 0 there is none */
+
+/* The one that has it longest. */
+const char *sim_holds_last(struct sim_node *node, const char *key);
+
+/* What stands for the owner of a key that is no text. */
+const char *sim_holds_name(struct sim_call *call, const char *key);
+
+void sim_script_extend_shared(struct sim_call *call);
+void sim_script_look(struct sim_call *call);
+void sim_script_share(struct sim_call *call);
 void sim_script_ask(struct sim_call *call);
 void sim_script_ask_many(struct sim_call *call);
 void sim_script_hand_on(struct sim_call *call);
 void sim_script_hand_on_many(struct sim_call *call);
+void sim_script_ask_names(struct sim_call *call);
+void sim_script_raise_names(struct sim_call *call);
+void sim_script_extend_names(struct sim_call *call);
+void sim_script_hand_on_names(struct sim_call *call);
 void sim_script_slots_ask(struct sim_call *call);
 void sim_script_slots_hand_on(struct sim_call *call);
 void sim_script_slots_extend(struct sim_call *call);

@@ -11,8 +11,16 @@
 
 enum { CLOSE_US = 2000, LIFE_MS = 60000, BRIEF_MS = 1000, FRESH_US = 250000, LIVING_US = 1400000 };
 
+struct place {
+    int64_t ticket, lease_ms;
+    int settled; /* plus 2: it yields */
+    char channel[SIM_KEY_SIZE];
+};
+
 struct given {
-    const char *owner; /* NULL: there was nobody */
+    const char *owner; /* that has it alone; NULL: there was none */
+    bool shared;       /* to some that share it */
+    int64_t own;       /* the number of the one that calls, if it is among those; else 0 */
     int64_t fence, ms;
 };
 
@@ -180,6 +188,27 @@ uint32_t sim_line_publish(struct sim_call *call, const char *channel, const char
     return heard;
 }
 
+/* Those who share a lock have one number, that of the first of them. */
+static bool is_numbered(const struct sim_vote *vote, bool shares)
+{
+    return shares && vote->has_fence && vote->known >= vote->floor;
+}
+
+static int64_t pick_number(const struct sim_table *table, bool shares, int64_t proposed)
+{
+    return is_numbered(&table->vote, shares) ? table->vote.known
+                                             : sim_script_number(table->call, &table->vote, proposed);
+}
+
+static void keep_number(struct sim_table *table, bool shares, int64_t fence)
+{
+    if (is_numbered(&table->vote, shares))
+        return;
+    sim_script_store(table->call, &table->vote, table->fence_key, table->floor_key, fence);
+    table->vote.has_fence = true;
+    table->vote.known = table->vote.stored = fence;
+}
+
 static bool is_told(struct sim_table *table, const struct sim_stander *stander, int64_t fence, int64_t ms)
 {
     char message[512];
@@ -191,11 +220,41 @@ static bool is_told(struct sim_table *table, const struct sim_stander *stander, 
            table->call->node->bug == SIM_BUG_DEAF_NOT_PASSED;
 }
 
-static struct given hand_on(struct sim_table *table)
+/* Whether a waiter is there, knows the node, and was heard of since. */
+static bool lives(const struct sim_table *table, const struct sim_stander *stander, int64_t since)
+{
+    return stander->record_end_ms != 0 && stander->epoch[0] != '\0' &&
+           strncmp(table->epoch, stander->epoch, strlen(stander->epoch)) == 0 &&
+           (strcmp(stander->id, table->random) == 0 || stander->asked >= since);
+}
+
+/* The lock is its own, alone or shared; whether others may come in beside it. */
+static void give(struct sim_table *table, const struct sim_stander *stander, bool shares, struct given *given)
+{
+    struct sim_call *call = table->call;
+
+    call->node->told = strcmp(stander->id, table->random) != 0;
+    keep_number(table, shares, given->fence);
+    if (stander->shares) {
+        if (!shares)
+            sim_node_remove(call->node, table->lock);
+        sim_holds_add(call, table->lock, stander->owner, given->ms);
+        given->shared = true;
+        if (strcmp(stander->id, table->random) == 0)
+            given->own = given->fence;
+    } else {
+        sim_node_set(call->node, table->lock, stander->owner, ms_of(call) + given->ms);
+        given->owner = get(call, table->lock);
+    }
+    call->node->told = false;
+}
+
+static struct given hand_on(struct sim_table *table, bool shares)
 {
     struct sim_call *call = table->call;
     struct sim_standing *line = table->line;
     int64_t now = call->now_us, since = 0;
+    struct given given = {0};
     struct sim_stander *first;
 
     if (line->given > 0 && line->given <= now && call->node->bug != SIM_BUG_STOPPED_NOT_PASSED)
@@ -205,31 +264,26 @@ static struct given hand_on(struct sim_table *table)
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
         bool brief = !self && (stander.ttl_ms > BRIEF_MS || stale) && call->node->bug != SIM_BUG_NEVER_BRIEF;
-        struct given given = {.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms};
 
+        if (lives(table, &stander, since) && shares && !stander.shares)
+            return given;
         sim_line_forget(first);
-        if (stander.record_end_ms == 0 || stander.epoch[0] == '\0' ||
-            strncmp(table->epoch, stander.epoch, strlen(stander.epoch)) != 0 ||
-            (!self && stander.asked < since)) {
+        given.ms = brief && stander.ttl_ms > BRIEF_MS ? BRIEF_MS : stander.ttl_ms;
+        given.fence = pick_number(table, shares, stander.proposed);
+        if (!lives(table, &stander, since) || (!self && !is_told(table, &stander, given.fence, given.ms))) {
             call->node->passed_over++;
             continue;
         }
-        given.fence = sim_script_number(call, &table->vote, stander.proposed);
-        if (!self && !is_told(table, &stander, given.fence, given.ms)) {
-            call->node->passed_over++;
-            continue;
-        }
-        sim_script_store(call, &table->vote, table->fence_key, table->floor_key, given.fence);
-        call->node->told = !self;
-        sim_node_set(call->node, table->lock, stander.owner, ms_of(call) + given.ms);
-        call->node->told = false;
         if (brief)
             sim_line_write_order(table, stander.ticket, stander.id, now);
-        given.owner = get(call, table->lock);
-        return given;
+        give(table, &stander, shares, &given);
+        if (!stander.shares)
+            return given;
+        shares = true;
     }
-    sim_line_end_order(table);
-    return (struct given){0};
+    if (!shares)
+        sim_line_end_order(table);
+    return given;
 }
 
 /* ---- ask.lua ---- */
@@ -293,33 +347,56 @@ struct sim_stander *sim_line_take_in(struct sim_table *table, const char *const 
     stander->asked = table->call->now_us;
     stander->proposed = number(argv[2]);
     stander->ttl_ms = number(argv[1]);
+    stander->shares = false;
     snprintf(stander->channel, sizeof stander->channel, "%s", channel);
     snprintf(stander->epoch, sizeof stander->epoch, "%s", argv[3]);
     snprintf(stander->owner, sizeof stander->owner, "%s", argv[0]);
     return stander;
 }
 
+static struct sim_stander *take_in(struct sim_table *table, const char *const *argv,
+                                   const struct place *place, bool shares)
+{
+    struct sim_stander *stander = sim_line_take_in(table, argv, place->ticket, place->settled % 2 != 0,
+                                                   place->lease_ms, place->channel);
+
+    stander->shares = shares;
+    return stander;
+}
+
 /* Another program's kind of lock is in the way. */
 static bool is_foreign(const struct sim_table *table)
 {
-    return get(table->call, table->lock) == NULL && is_there(table->call, table->lock);
+    return get(table->call, table->lock) == NULL && is_there(table->call, table->lock) &&
+           sim_holds_count(table->call, table->lock) == 0 && is_there(table->call, table->lock);
+}
+
+/* Who is in the way, as it is told. */
+static const char *name_holder(const struct sim_table *table)
+{
+    const char *kept = get(table->call, table->lock);
+
+    if (kept != NULL)
+        return kept;
+    return is_there(table->call, table->lock) ? sim_holds_name(table->call, table->lock) : "";
 }
 
 static void deny_in_line(struct sim_table *table, const struct sim_stander *stander, int64_t left_ms)
 {
     struct sim_call *call = table->call;
-    const char *kept = get(call, table->lock), *holder = kept != NULL        ? kept
-                                                         : is_foreign(table) ? "foreign"
-                                                                             : "";
-    bool known = strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
+    const char *holder = name_holder(table);
+    bool shared = sim_holds_count(call, table->lock) > 0;
+    bool known = shared || strncmp(holder, table->line->id, SIM_ID_SIZE - 1) == 0;
 
-    sim_reply_array(call->reply, 8);
+    sim_reply_array(call->reply, stander != NULL ? 8 : 5);
     sim_reply_integer(call->reply, 0);
     sim_reply_integer(call->reply, call->now_us);
     sim_reply_integer(call->reply, table->vote.stored);
     sim_reply_integer(call->reply,
                       left_ms != 0 ? left_ms : sim_node_pttl(call->node, call->now_us, table->lock));
     sim_reply_text(call->reply, holder);
+    if (stander == NULL)
+        return;
     sim_reply_integer(call->reply, sim_line_place(table->line, stander));
     sim_reply_integer(call->reply, stander->ticket);
     sim_reply_integer(call->reply, known ? table->line->ticket : 0);
@@ -336,47 +413,136 @@ static void grant(struct sim_call *call, int64_t fence, int64_t proposed)
         sim_reply_integer(call->reply, fence);
 }
 
+static bool read_place(const char *text, struct place *place)
+{
+    *place = (struct place){0};
+    return sscanf(text, "%" SCNd64 " %d %" SCNd64 " %63s", &place->ticket, &place->settled, &place->lease_ms,
+                  place->channel) >= 3;
+}
+
 /* Somebody waits, or will: false, nothing was answered, and the vote is as any other. */
 static bool ask_in_line(struct sim_table *table, const char *const *argv)
 {
     struct sim_call *call = table->call;
     const char *holder = get(call, table->lock);
-    char channel[SIM_KEY_SIZE] = "";
-    int64_t ticket = 0, lease_ms = 0, left_ms = 0;
-    int settled = 0;
-    bool waits =
-        sscanf(argv[5], "%" SCNd64 " %d %" SCNd64 " %63s", &ticket, &settled, &lease_ms, channel) >= 3;
-    bool yields = settled >= 2;
+    struct place place;
+    bool waits = read_place(argv[5], &place), yields = place.settled >= 2, foreign, shares;
     struct sim_stander *stander = NULL;
+    int64_t left_ms = 0;
 
     if (yields && holder != NULL && strcmp(holder, argv[0]) == 0) {
         sim_node_remove(call->node, table->lock);
         holder = NULL;
     }
     if (holder != NULL && strcmp(holder, argv[0]) == 0) {
-        grant_again(table, argv, ticket);
+        grant_again(table, argv, place.ticket);
         return true;
     }
+    foreign = is_foreign(table);
+    shares = sim_holds_count(call, table->lock) > 0 && call->node->bug != SIM_BUG_HOLDS_UNSEEN;
     if (waits)
-        stander = sim_line_take_in(table, argv, ticket, settled % 2 != 0, lease_ms, channel);
-    if (yields && holder == NULL && !is_foreign(table)) {
+        stander = take_in(table, argv, &place, false);
+    if (yields && holder == NULL && !foreign && !shares) {
         left_ms = -1;
-    } else if (holder == NULL && !is_foreign(table)) {
-        struct given given = hand_on(table);
+    } else if (holder == NULL && !foreign && !yields) {
+        struct given given = hand_on(table, shares);
 
         if (given.owner != NULL && strcmp(given.owner, argv[0]) == 0) {
             grant(call, given.fence, number(argv[2]));
             return true;
         }
-        if (given.owner != NULL)
+        if (given.owner != NULL) {
             table->vote.stored = given.fence;
-        left_ms = given.ms;
+            left_ms = given.ms;
+        }
     }
     if (!waits)
         return false;
     deny_in_line(table, stander, left_ms);
     return true;
 }
+
+/* ---- share.lua ---- */
+
+static void grant_share(struct sim_table *table, const char *const *argv)
+{
+    struct sim_call *call = table->call;
+    bool shares = sim_holds_count(call, table->lock) > 0;
+    int64_t fence = pick_number(table, shares, number(argv[2]));
+
+    keep_number(table, shares, fence);
+    if (sim_holds_end_ms(call->node, table->lock, argv[0]) < ms_of(call) + number(argv[1]) ||
+        !sim_holds_has(call, table->lock, argv[0]))
+        sim_holds_add(call, table->lock, argv[0], number(argv[1]));
+    grant(call, fence, -1);
+}
+
+/* One that has it alone, or may: planted bug, those who share it do not mind. */
+static bool is_in_the_way(const struct sim_table *table)
+{
+    return get(table->call, table->lock) != NULL || is_foreign(table);
+}
+
+static void share_in_line(struct sim_table *table, const char *const *argv, const struct place *place,
+                          bool waits)
+{
+    struct sim_call *call = table->call;
+    bool yields = place->settled >= 2, shares = sim_holds_count(call, table->lock) > 0;
+    struct sim_stander *stander = waits ? take_in(table, argv, place, true) : NULL;
+    int64_t left_ms = 0;
+
+    if (yields && !is_in_the_way(table) && !shares) {
+        left_ms = -1;
+    } else if (!is_in_the_way(table) && !yields) {
+        struct given given = hand_on(table, shares);
+
+        if (given.own != 0) {
+            grant(call, given.own, -1);
+            return;
+        }
+        if (!waits && given.owner == NULL && sim_line_first(table->line) == NULL) {
+            grant_share(table, argv);
+            return;
+        }
+        if (given.owner != NULL) {
+            table->vote.stored = given.fence;
+            left_ms = given.ms;
+        }
+    }
+    deny_in_line(table, stander, left_ms);
+}
+
+/* KEYS and ARGV as of ask */
+void sim_script_share(struct sim_call *call)
+{
+    const char *const *keys = call->arguments, *const *argv = keys + 5;
+    struct sim_table table = sim_line_lay(call, argv[0], keys);
+    struct place place;
+    bool waits;
+
+    if (!sim_script_fit(call, argv, &table.vote))
+        return;
+    if (argv[5][0] == '\0' && call->node->asked != NULL)
+        call->node->asked(call->node->context, call->node, argv[0]);
+    waits = read_place(argv[5], &place);
+    if (call->node->bug == SIM_BUG_SHARED_BESIDE && get(call, table.lock) != NULL) {
+        grant(call, table.vote.stored + 1, -1);
+        return;
+    }
+    if (place.settled >= 2)
+        sim_holds_remove(call, table.lock, argv[0]);
+    if (sim_holds_has(call, table.lock, argv[0])) {
+        grant_share(&table, argv);
+        if (table.line->order_end_ms != 0 || waits)
+            sim_line_write_order(&table, place.ticket, table.random, 0);
+    } else if (!is_in_the_way(&table) && place.settled < 2 && sim_line_first(table.line) == NULL) {
+        grant_share(&table, argv);
+    } else {
+        share_in_line(&table, argv, &place, waits);
+    }
+}
+
+/* ---- what is asked ---- */
 
 void sim_script_ask(struct sim_call *call)
 {
@@ -426,35 +592,57 @@ void sim_script_ask_many(struct sim_call *call)
 
 /* ---- hand_on.lua ---- */
 
+/* What an owner has of a lock is taken from it; what the script answers. */
+static int64_t take_back(struct sim_table *table, const char *owner, bool shared, bool *ours)
+{
+    struct sim_call *call = table->call;
+    const char *held = get(call, table->lock);
+    bool broken = held != NULL && strncmp(held, "broken|", 7) == 0 && strcmp(held + 7, owner) == 0;
+
+    *ours = broken || (held != NULL && strcmp(held, owner) == 0);
+    if (held == NULL && sim_holds_count(call, table->lock) > 0)
+        return shared && sim_holds_remove(call, table->lock, owner) ? 1 : 0;
+    return broken ? -5 : *ours ? 1 : held != NULL ? 0 : -1;
+}
+
+static void leave_line(struct sim_table *table)
+{
+    struct sim_stander *stander = sim_line_stander(table->line, table->random);
+
+    if (strcmp(table->line->id, table->random) == 0 && table->line->given > 0)
+        sim_line_write_order(table, table->line->ticket, table->random, 0);
+    if (stander != NULL && stander->in_line)
+        sim_line_forget(stander);
+}
+
 /* KEYS lock order epoch fence floor  ARGV owner */
 void sim_script_hand_on(struct sim_call *call)
 {
     const char *const *at = call->arguments;
     const char *const keys[] = {at[0], at[3], at[2], at[4], at[1]};
-    const char *owner = at[5], *held = get(call, at[0]), *floor = get(call, at[4]), *last = get(call, at[3]);
-    bool broken = held != NULL && strncmp(held, "broken|", 7) == 0 && strcmp(held + 7, owner) == 0;
-    bool ours = broken || (held != NULL && strcmp(held, owner) == 0);
-    int64_t answer = broken ? -5 : ours ? 1 : held != NULL ? 0 : -1;
+    const char *owner = at[5], *floor = get(call, at[4]), *last = get(call, at[3]);
     struct sim_table table = sim_line_lay(call, owner, keys);
-    bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false;
-    struct sim_stander *stander = sim_line_stander(table.line, table.random);
+    bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false, ours, shares, kept;
+    bool shared = call->count > 6;
+    int64_t answer = take_back(&table, owner, shared, &ours);
 
     if (call->node->released != NULL)
         call->node->released(call->node->context, call->node, owner);
-    if (waited_for && strcmp(table.line->id, table.random) == 0 && table.line->given > 0)
-        sim_line_write_order(&table, table.line->ticket, table.random, 0);
-    if (waited_for && stander != NULL && stander->in_line)
-        sim_line_forget(stander);
-    if (waited_for && answer == 0 && sim_line_first(table.line) == NULL &&
-        strncmp(table.line->id, held, SIM_ID_SIZE - 1) != 0)
+    if (waited_for)
+        leave_line(&table);
+    shares = sim_holds_count(call, at[0]) > 0;
+    kept = !ours && !shares && is_there(call, at[0]);
+    if (waited_for && kept && sim_line_first(table.line) == NULL &&
+        (get(call, at[0]) == NULL || strncmp(table.line->id, get(call, at[0]), SIM_ID_SIZE - 1) != 0))
         sim_line_end_order(&table);
-    if (waited_for && answer == -1 && is_foreign(&table) && sim_line_first(table.line) == NULL)
-        sim_line_end_order(&table);
-    if (waited_for && answer != 0 && !is_foreign(&table) && table.epoch != NULL && floor != NULL) {
+    if (waited_for && !kept && table.epoch != NULL && floor != NULL) {
+        struct given to;
+
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;
         table.vote.stored = table.vote.known > table.vote.floor ? table.vote.known : table.vote.floor;
-        given = hand_on(&table).owner != NULL;
+        to = hand_on(&table, shares);
+        given = to.owner != NULL || to.shared;
     }
     if (ours && !given)
         sim_node_remove(call->node, at[0]);

@@ -85,7 +85,7 @@ static void deny(struct sim_call *call, const char *lock, int64_t stored)
     sim_reply_integer(call->reply, call->now_us);
     sim_reply_integer(call->reply, stored);
     sim_reply_integer(call->reply, sim_node_pttl(call->node, call->now_us, lock));
-    sim_reply_text(call->reply, get(call, lock) != NULL ? get(call, lock) : "foreign");
+    sim_reply_text(call->reply, get(call, lock) != NULL ? get(call, lock) : sim_holds_name(call, lock));
 }
 
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote)
@@ -138,7 +138,8 @@ void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_
     const char *lock = call->arguments[0];
     int64_t proposed = number(argv[2]), fence = sim_script_number(call, vote, proposed);
 
-    if (sim_node_pttl(call->node, call->now_us, lock) != -2) {
+    if (sim_node_pttl(call->node, call->now_us, lock) != -2 &&
+        !(call->node->bug == SIM_BUG_HOLDS_UNSEEN && sim_holds_count(call, lock) > 0)) {
         deny(call, lock, vote->stored);
         return;
     }
@@ -179,9 +180,8 @@ void sim_script_raise(struct sim_call *call)
         sim_reply_integer(call->reply, -3);
         return;
     }
-    if (meets_another_type(call, at[0]))
-        return;
-    if ((held == NULL || strcmp(held, at[4]) != 0) && call->node->bug != SIM_BUG_RAISE_UNOWNED) {
+    if (!((held != NULL && strcmp(held, at[4]) == 0) || sim_holds_has(call, at[0], at[4])) &&
+        call->node->bug != SIM_BUG_RAISE_UNOWNED) {
         sim_reply_integer(call->reply, 0);
         return;
     }
@@ -278,7 +278,7 @@ void sim_script_search(struct sim_call *call)
     for (int i = 0; i < SIM_KEYS_MAX; i++) {
         const struct sim_key *key = &call->node->memory.keys[i];
 
-        if (key->key[0] != '\0' && key->type == SIM_TEXT && key->end_ms > ms_of(call) && is_owner(key->value))
+        if (key->key[0] != '\0' && key->type != SIM_HASH && key->end_ms > ms_of(call) && is_owner(key->value))
             found = key;
     }
     sim_reply_array(call->reply, found != NULL ? 6 : 3);
@@ -289,7 +289,8 @@ void sim_script_search(struct sim_call *call)
         return;
     snprintf(words, sizeof words, "it has the lock \"%s\"", found->key);
     sim_reply_integer(call->reply, found->end_ms - ms_of(call));
-    sim_reply_text(call->reply, found->value);
+    sim_reply_text(call->reply,
+                   found->type == SIM_HOLDS ? sim_holds_last(call->node, found->key) : found->value);
     sim_reply_text(call->reply, words);
 }
 

@@ -77,8 +77,15 @@ enum sim_bug {
     SIM_BUG_GIVEN_BACK_COUNTS,  /* what an earlier attempt was given counts although it was given back */
     SIM_BUG_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
     SIM_BUG_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
+    /* Of locks that are shared. */
+    SIM_BUG_SHARED_BESIDE, /* a node lets one in that shares a lock while another has it alone */
+    SIM_BUG_HOLDS_UNSEEN,  /* those who share a lock are not in the way of one that wants it alone */
+    SIM_BUG_HOLDS_AS_ONE,  /* a renewal of one that shares a lock is one for all */
     SIM_BUG_SLOTS_COUNTED, /* a semaphore's permits are counted at each node: votes for different slots count together */
     SIM_BUG_QUEUE_FORGOTTEN, /* nobody follows a caller that gave up standing in line for others of its client */
+    /* Of several names. */
+    SIM_BUG_SOME_NAMES, /* a node grants them when it can give some of them */
+    SIM_BUG_NAMES_KEPT, /* a node that cannot give all of them keeps those it has given to the caller */
     SIM_BUGS
 };
 
@@ -97,10 +104,12 @@ struct sim_plan {
     bool mixed;           /* clients differ in how long their locks may be */
     bool init_by_call;    /* the operator vouches by a call */
     int fair_percent;     /* of acquisitions that are fair */
+    int several_percent;  /* of acquisitions that are for several names */
     bool
         kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
-    bool foreign;   /* another program locks the same names in its own way, with keys of another type */
-    uint32_t older; /* clients of an older version, which knows no line; a bit for each */
+    int shared_percent; /* of acquisitions that are shared */
+    bool foreign;       /* another program locks the same names in its own way, with keys of another type */
+    uint32_t older;     /* clients of an older version, which knows no line; a bit for each */
     uint32_t slots[SIM_NAMES_MAX]; /* of the semaphore that a name is; 0 it is an exclusive lock */
     bool durable;                  /* nodes that restart with their memory are declared to do so */
     uint32_t gone_count;           /* nodes that are gone for good when the faults end: a minority */

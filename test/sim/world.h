@@ -94,8 +94,11 @@ struct sim_worker {
     struct rl_operation *operation; /* ASKING, WON, RELEASING, LOOKING */
     redlock_request request;        /* of that */
     redlock_lock *lock;             /* HELD, RELEASING */
-    uint32_t name;
-    bool fair, adopts;
+    uint32_t name;                  /* the first that it wants, */
+    uint32_t names;                 /* and all of them, a bit for each */
+    redlock_name also[SIM_NAMES_MAX];
+    char also_text[SIM_NAMES_MAX][16];
+    bool fair, shared, adopts;
     bool late; /* ASKING, in line: nobody had what it stands for, for longer than usual */
     bool
         near; /* ASKING, in line: it knows that it is near the front, or knew so before it was given anything */
@@ -151,12 +154,14 @@ struct sim_attempt {
     bool given_back;              /* a quorum has confirmed its release */
     bool left;                    /* on purpose: nobody cleans up after it */
     uint64_t held[SIM_NODES_MAX]; /* when it was last planted there, counted over all of them; 0 never */
+    int64_t hold_end_ms[SIM_NODES_MAX]; /* shared: until when by its own wish, in node time */
 };
 
 /* What is relied upon. */
 struct sim_holding {
-    bool active;
-    uint32_t client, worker, name, attempt;
+    bool active, shared;
+    uint32_t client, worker, attempt;
+    uint32_t names;   /* a bit for each */
     uint32_t slot;    /* of a semaphore; 0 it is none */
     int64_t until_us; /* true time */
     uint64_t fence;
@@ -164,6 +169,7 @@ struct sim_holding {
 
 /* A lock that was handed out, for the order of fences. */
 struct sim_grant {
+    bool shared;
     uint32_t name, attempt, slot;
     rl_node_set nodes;            /* where its fence was stored while it was held */
     uint64_t held[SIM_NODES_MAX]; /* of the attempt when it was handed out */
@@ -176,9 +182,12 @@ enum { SIM_GRANTS_KEPT = 64 };
 struct sim_stats {
     uint64_t steps, messages, grants, raises, extensions, mends, losses, releases, too_slow, orphans;
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
+    uint64_t several;            /* of the grants: for several names */
+    uint64_t late_among_several; /* see stands.c */
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t mixed_seeds, stale_adoptions;
-    uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds, foreign_locks;
+    uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds, foreign_locks,
+        shared_grants, together;
     uint64_t late, overtaken; /* rare histories: see stands.c */
     uint64_t faults[SIM_FAULTS];
     uint64_t virtual_us;
@@ -198,7 +207,8 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
-    uint64_t highest[SIM_NAMES_MAX][SIM_SLOTS_MAX + 1]; /* fence handed out */
+    uint64_t highest[SIM_NAMES_MAX][SIM_SLOTS_MAX + 1]; /* fence handed out, */
+    uint64_t highest_alone[SIM_NAMES_MAX];              /* and to one that had the lock alone */
     int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
     int64_t had_us[SIM_NAMES_MAX];     /* when somebody was last known to have it */
     int64_t granted_us[SIM_NAMES_MAX]; /* when a lock was handed out last */

@@ -21,7 +21,9 @@ enum { PROCESSES_MAX = 64, MERCY_S = 90 };
 
 /* What all processes share. The file is the patient; this is the record. */
 struct tally {
-    atomic_int inside;
+    atomic_int inside; /* that count */
+    atomic_int reading;
+    atomic_long reads, beside;
     atomic_int overlaps;
     atomic_int failures;
     atomic_int last_failure;
@@ -33,6 +35,8 @@ struct worker {
     const char *nodes;
     const char *path;
     int64_t until_ms;
+    uint32_t ttl_ms;
+    bool reads, cheats;
 };
 
 static void note_failure(struct tally *tally, redlock_result result)
@@ -68,7 +72,7 @@ static void write_number(const char *path, long number)
 /* Reads, dawdles and writes: two at a time would lose an increment. */
 static void increment(const struct worker *worker)
 {
-    if (atomic_fetch_add(&worker->tally->inside, 1) > 0)
+    if (atomic_fetch_add(&worker->tally->inside, 1) > 0 || atomic_load(&worker->tally->reading) > 0)
         atomic_fetch_add(&worker->tally->overlaps, 1);
     long number = read_number(worker->path);
     sched_yield();
@@ -77,21 +81,46 @@ static void increment(const struct worker *worker)
     atomic_fetch_add(&worker->tally->claimed, 1);
 }
 
+/* Looks twice: what is counted meanwhile would show. */
+static void look(const struct worker *worker)
+{
+    struct tally *tally = worker->tally;
+    bool beside = atomic_fetch_add(&tally->reading, 1) > 0;
+    bool alone = atomic_load(&tally->inside) == 0;
+    long number = read_number(worker->path);
+
+    sched_yield();
+    if (!alone || read_number(worker->path) != number || atomic_load(&tally->inside) > 0)
+        atomic_fetch_add(&tally->overlaps, 1);
+    atomic_fetch_add(&tally->beside, beside);
+    atomic_fetch_add(&tally->reads, 1);
+    atomic_fetch_sub(&tally->reading, 1);
+}
+
 /* The last wait may end with the run, with the lock still in other hands. */
 static void take_turn(const struct worker *worker, redlock_client *client)
 {
-    redlock_spec spec = spec_for("counter", LONG_TTL_MS);
+    redlock_spec spec = spec_for("counter", worker->ttl_ms);
     redlock_lock *lock = NULL;
     int64_t left_ms = worker->until_ms - now_ms();
-    redlock_result result = redlock_acquire(client, &spec, left_ms > 0 ? left_ms : 0, &lock, NULL);
+    redlock_result result;
 
+    if (worker->cheats) {
+        look(worker);
+        return;
+    }
+    spec.kind = worker->reads ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    result = redlock_acquire(client, &spec, left_ms > 0 ? left_ms : 0, &lock, NULL);
     if (result == REDLOCK_TIMEOUT || result == REDLOCK_BUSY)
         return;
     if (result != REDLOCK_OK) {
         note_failure(worker->tally, result);
         return;
     }
-    increment(worker);
+    if (worker->reads)
+        look(worker);
+    else
+        increment(worker);
     result = redlock_release(lock, NULL);
     if (result != REDLOCK_OK)
         note_failure(worker->tally, result);
@@ -109,6 +138,8 @@ static int work(const struct worker *worker, pid_t parent)
         return 1;
     /* Sixteen processes on two cores, and under a sanitizer at that: slow is not silent. */
     options.node_timeout_ms = 2000;
+    if (worker->ttl_ms != LONG_TTL_MS)
+        options.max_ttl_ms = worker->ttl_ms;
     if (redlock_client_open(&options, &client, NULL) != REDLOCK_OK)
         return 1;
     admit_new_nodes(client);
@@ -133,6 +164,14 @@ static int await_children(const pid_t *children, int count)
 struct counters_result counters_run(struct fleet *fleet, int processes, int duration_ms,
                                     void (*disturb)(struct fleet *fleet, int turn))
 {
+    return counters_share(fleet, processes, 0, false, LONG_TTL_MS, duration_ms, disturb);
+}
+
+struct counters_result counters_share(struct fleet *fleet, int writers, int readers, bool cheat,
+                                      uint32_t ttl_ms, int duration_ms,
+                                      void (*disturb)(struct fleet *fleet, int turn))
+{
+    int processes = writers + readers;
     char path[160];
     pid_t children[PROCESSES_MAX];
     pid_t parent = getpid();
@@ -143,9 +182,15 @@ struct counters_result counters_run(struct fleet *fleet, int processes, int dura
     if (tally == MAP_FAILED || processes > PROCESSES_MAX)
         return result;
     snprintf(path, sizeof(path), "%s/counter", fleet_folder(fleet));
-    struct worker worker = {tally, fleet_urls(fleet), path, now_ms() + duration_ms};
+    struct worker worker = {.tally = tally,
+                            .nodes = fleet_urls(fleet),
+                            .path = path,
+                            .until_ms = now_ms() + duration_ms,
+                            .ttl_ms = ttl_ms};
     fflush(NULL);
     for (int i = 0; i < processes; i++) {
+        worker.reads = i >= writers;
+        worker.cheats = worker.reads && cheat;
         children[i] = fork();
         if (children[i] == 0) {
             alarm((unsigned)duration_ms / 1000 + MERCY_S);
@@ -158,6 +203,8 @@ struct counters_result counters_run(struct fleet *fleet, int processes, int dura
     result.claimed = atomic_load(&tally->claimed);
     result.counted = read_number(path);
     result.overlaps = atomic_load(&tally->overlaps);
+    result.reads = atomic_load(&tally->reads);
+    result.beside = atomic_load(&tally->beside);
     result.failures = atomic_load(&tally->failures);
     result.last_failure = atomic_load(&tally->last_failure);
     munmap(tally, sizeof(*tally));

@@ -46,7 +46,7 @@ static const char *script_name(const struct rl_resp *item)
 static const char *words_of(const struct rl_lock_command *command, unsigned features, bool full)
 {
     static char text[4096];
-    char bytes[8192];
+    char bytes[16384];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     size_t offset = 0, used = 0;
     struct rl_resp item;

@@ -9,7 +9,7 @@
 -- where to tell it that it has the lock; no channel: it cannot be told, and asks now and then.
 -- Answers  now (us)                        granted, with exactly the proposed fence
 --          {1, now, fence}                 granted, with another fence
---          {0, now, fence, pttl, owner}    held, and it does not stand in line
+--          {0, now, fence, pttl, owner}    held, and it does not stand in line; 'shared|', how many share it, '|' and one of their owners; 'foreign': another program's
 --          {0, now, fence, pttl, owner, place, ticket, ticket of the owner}    place from 1; its own ticket that counts here; 0 not known
 --          {-3, now}                       epoch: this node is not what the client takes it for
 --          {-4, now}                       late
@@ -24,4 +24,5 @@ local kept = call('MGET', keys[3], fence_key, floor_key, order_key, lock)
 local epoch, last, floor, kept_order, holder = kept[1], kept[2], kept[3], kept[4], kept[5]
 -- include parts/fit.lua
 -- include parts/stored.lua
+-- include parts/holds.lua
 -- include parts/ask.lua

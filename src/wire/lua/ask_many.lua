@@ -11,6 +11,7 @@ local now = time[1] * 1000000 + time[2]
 local count = (#keys - 2) / 3
 local kept = call('MGET', unpack(keys))
 local epoch, floor = kept[1], kept[2]
+-- include parts/holds.lua
 local function refuse()
     -- include parts/fit.lua
 end

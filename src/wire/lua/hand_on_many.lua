@@ -4,7 +4,11 @@
 -- Answers a list of what hand_on.lua answers.
 local call, keys, args = redis.call, KEYS, ARGV
 local epoch_key, floor_key, count = keys[1], keys[2], #args
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
 local kept = call('MGET', unpack(keys, 3 + count))
+-- include parts/holds.lua
+local shared = false
 local freed, seen, answers = {}, {}, {}
 local function free(key)
     freed[#freed + 1] = key

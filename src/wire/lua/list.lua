@@ -1,5 +1,5 @@
 -- One page of a walk through this node's keys: those that are locks. A lock is a text that has an end and begins as our owner
--- values do, or as a mark of break.lua; what belongs to the guard, to fences and to lines is none.
+-- values do, or as a mark of break.lua, or a sorted set of such (parts/holds.lua); what belongs to the guard, to fences and to lines is none.
 -- KEYS: none   ARGV[1] cursor  ARGV[2] pattern of the keys  ARGV[3] how many keys to look at, about
 -- ARGV[4] 1: also texts with an end that other programs made
 -- Answers {now (us), next cursor ('0': that was the last page), key, 0 (1: another program made it), ...}
@@ -8,7 +8,12 @@ local owner = '^' .. string.rep('%x', 32)
 local function made_by(key)
     -- The user may lack the right to it, or it may be of another type.
     local value = string.sub(key, 1, 14) ~= 'redlock-fence:' and redis.pcall('GETRANGE', key, '0', '39')
-    if type(value) ~= 'string' then
+    if type(value) == 'table' then
+        -- Of another type: those who share a lock; see parts/holds.lua.
+        local mark = string.sub(redis.pcall('ZRANGE', key, 0, 0)[1] or '', 1, 7)
+        return (mark == 'shared|' or mark == 'broken|') and redis.call('PTTL', key) > 0 and 0 or nil
+    end
+    if not value then
         return nil
     end
     local start = string.sub(value, 1, 7) == 'broken|' and 8 or 1

@@ -8,7 +8,13 @@ local kept = redis.call('MGET', KEYS[3], KEYS[2], KEYS[4])
 if not kept[1] or not kept[3] or ARGV[3] == '' or string.sub(kept[1], 1, #ARGV[3]) ~= ARGV[3] then
     return -3
 end
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+local held = redis.pcall('GET', KEYS[1])
+if type(held) == 'table' then
+    -- Of another type: it may be shared; see parts/holds.lua.
+    local ends = redis.pcall('ZSCORE', KEYS[1], 'shared|' .. ARGV[1])
+    held = type(ends) == 'string' and ends * 1000 >= now and ARGV[1]
+end
+if held ~= ARGV[1] then
     return 0
 end
 local fence = tonumber(ARGV[2])

@@ -1,5 +1,5 @@
 -- Looks for any lock that is held on this node, whatever its name: before somebody says that none is. A lock is a text that has an
--- end and begins as our owner values do. At most a hundred thousand keys are looked at: it must not keep the node for long.
+-- end and begins as our owner values do, or a sorted set of such. At most a hundred thousand keys are looked at: it must not keep the node for long.
 -- KEYS[1] floor
 -- Answers {1, now (us), floor}                      none was seen; floor 1: none is known
 --         {0, now, floor, pttl, owner, words}       one was
@@ -19,6 +19,11 @@ for _ = 1, 100 do
     end
     for _, key in ipairs(page[2]) do
         local value = string.sub(key, 1, 14) ~= 'redlock-fence:' and redis.pcall('GETRANGE', key, '0', '517')
+        if type(value) == 'table' then
+            -- Of another type: those who share a lock; see parts/holds.lua.
+            local member = redis.pcall('ZRANGE', key, -1, -1)[1] or ''
+            value = string.sub(member, 1, 7) == 'shared|' and string.sub(member, 8) or member
+        end
         if type(value) == 'string' and string.sub(value, 1, 7) == 'broken|' then
             value = string.sub(value, 8) -- its holder may not know yet
         end

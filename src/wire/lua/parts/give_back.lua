@@ -1,8 +1,18 @@
--- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, lock, order_key, fence_key, epoch_key and
--- floor_key; owner; held and kept_order as they are kept here; and free(key), which deletes a lock.
+-- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, now, lock, order_key, fence_key, epoch_key and
+-- floor_key; owner; shared: its hold is a shared one; held and kept_order as they are kept here; the functions of holds.lua; and free(key), which deletes a lock.
 local broken = held == 'broken|' .. owner
 local ours = held == owner or broken
 local answer = broken and -5 or ours and 1 or held and 0 or -1
+-- What is no text may be shared.
+local shares = not held and count_holds(lock) or nil
+if shares then
+    answer = 0
+end
+if shares and shared then
+    answer = call('ZREM', lock, 'shared|' .. owner) == 1 and 1 or call('ZREM', lock, 'broken|' .. owner) == 1 and -5 or 0
+    end_with_last(lock)
+    shares = count_holds(lock)
+end
 if not kept_order then
     if ours then
         free(lock)
@@ -19,8 +29,8 @@ end
 if order.id == random and order.given > 0 then
     order.write(order.ticket, random, 0)
 end
-if not ours then
-    if answer == 0 or call('PTTL', lock) ~= -2 then
+if not ours and not shares then
+    if held or call('PTTL', lock) ~= -2 then
         -- The last one has left: but for the ticket of the one that has the lock, nothing is worth remembering.
         if order.id ~= string.sub(held or '', 1, 32) and call('PTTL', base .. 'waiters') == -2 then
             call('DEL', order_key)
@@ -37,11 +47,9 @@ end
 local given
 -- A node that must not vote hands nothing on either.
 if epoch and floor and floor >= 0 and floor < 9007199254740990 and known and known < 9007199254740990 then
-    local time = call('TIME')
-    local now = time[1] * 1000000 + time[2]
     local stored = known > floor and known or floor
     -- include hand_on.lua
-    given = hand_on()
+    given = hand_on(shares)
 end
 if ours and not given then
     free(lock)

@@ -1,5 +1,5 @@
 -- The vote itself: takes the lock if it is free and numbers the grant. Wants call, now, floor, what stored.lua leaves behind,
--- lock, fence_key, floor_key, owner, ttl and text (the proposed fence), and place and holder of ask.lua. Goes on, with a holder, when the
+-- lock, fence_key, floor_key, owner, ttl and text (the proposed fence), and place and another of ask.lua. Goes on, with `another`, when the
 -- caller may stand in line.
 -- SET NX, not GET: a key of another type is in the way too. It is an answer about this lock alone.
 if call('SET', lock, owner, 'NX', 'PX', ttl) then
@@ -12,15 +12,17 @@ if call('SET', lock, owner, 'NX', 'PX', ttl) then
 end
 local found = redis.pcall('GET', lock)
 local left = call('PTTL', lock)
-if type(found) == 'table' then
+if type(found) == 'string' then
+    found = string.sub(found, 1, 511)
+else
     -- include no_slots.lua
-    -- Another program's kind of lock ends by itself; what does not is no lock, and waiting for it is in vain.
+    -- A lock that is shared, or another program's, ends by itself; what does not is no lock, and waiting for it is in vain.
     if left < 0 then
         return found
     end
-    found = 'foreign'
+    found = place == '' and count_holds(lock) and name_holds(lock) or 'foreign'
 end
-if place == '' or holder then
-    return {0, now, stored, left, string.sub(found, 1, 511)}
+if place == '' or another then
+    return {0, now, stored, left, found}
 end
-holder = found
+another = true

@@ -1,0 +1,26 @@
+-- Puts a caller that waits in line. Wants call, now, base, order, random, owner, ttl, text and record; ticket, settled, lease and channel as its place says; and
+-- mark: 's' for one that would share the lock, else ''. Leaves the ticket that counts here.
+-- A caller goes behind all who came before, whatever its clock says; but for two milliseconds, in which several may reach
+-- the nodes in different orders and had better be sorted by their tickets. Once a quorum has taken it in, its ticket is the one
+-- that all nodes are to go by.
+do
+    local before = call('ZSCORE', base .. 'waiters', random)
+    local number = ticket + 0
+    if settled == '0' or settled == '2' then
+        if before then
+            number = math.max(number, before + 0)
+        elseif number <= order.high - 2000 then
+            number = order.high + 1
+        end
+    end
+    ticket = string.format('%.0f', number)
+    if number > order.high then
+        order.high = number
+    end
+    order.write(order.ticket, order.id, order.given)
+    if before ~= ticket then
+        call('ZADD', base .. 'waiters', ticket, random)
+    end
+    call('PEXPIRE', base .. 'waiters', '60000')
+    call('SET', base .. random, string.format('%s%.0f %s %s %s\n', mark, now, text, ttl, channel) .. record .. '\n' .. owner, 'PX', lease)
+end
