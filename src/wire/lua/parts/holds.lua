@@ -25,6 +25,10 @@ end
 local function add_hold(key, member, ms)
     local ends = call('ZSCORE', key, member)
     if not ends or ends + 0 < now_ms + ms then
+        if ends then
+            -- A node that is full lets a script write only after something that needs no room.
+            call('PEXPIRE', key, math.max(call('PTTL', key), 1))
+        end
         call('ZADD', key, now_ms + ms, member)
         end_with_last(key)
     end
