@@ -18,8 +18,9 @@
 #define NAMES "REDLOCK_HELD"
 #define PLACES "REDLOCK_HELD_ON"
 #define OWNER_SIZE (sizeof((redlock_holder *)NULL)->id)
-enum { ALONE = 'x', SHARED = 's', SLOT = 'k' }; /* how it is held */
 #define KEPT "-_.~:/@+={}[]!*,;" /* often seen in names, and no blanks */
+
+enum { ALONE = 'x', SHARED = 's', SLOT = 'k' }; /* how it is held */
 
 struct cli_fleet cli_held_fleet(const redlock_client *client, const char *prefix)
 {
@@ -163,8 +164,9 @@ int cli_held_enter(const struct cli_session *session, const char *name, bool *in
     if (!*inside || said.how == ALONE)
         return 0;
     return cli_output_fail(
-        CLI_EXIT_USAGE, "%s is held %s by a redlock run above this one: it cannot be held alone inside of that",
-        name, said.how == SHARED ? "shared" : "as a semaphore");
+        CLI_EXIT_USAGE,
+        "%s is held %s by a redlock run above this one: it cannot be held alone inside of that", name,
+        said.how == SHARED ? "shared" : "as a semaphore");
 }
 
 /* Frees the list, and returns a longer one. */

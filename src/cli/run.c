@@ -249,9 +249,10 @@ static bool set_held(struct run *run, const char *owner)
 
     for (int i = 0; i < run->options->also.count; i++)
         held[1 + i] = run->options->also.items[i];
-    bool fits = cli_held_extend(held, 1 + run->options->also.count, &fleet, owner, run->kind, &names, &places) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
+    bool fits =
+        cli_held_extend(held, 1 + run->options->also.count, &fleet, owner, run->kind, &names, &places) &&
+        cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
+        cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
 
     free(names);
     free(places);
