@@ -18,8 +18,9 @@
 #define NAMES "REDLOCK_HELD"
 #define PLACES "REDLOCK_HELD_ON"
 #define OWNER_SIZE (sizeof((redlock_holder *)NULL)->id)
+#define KEPT "-_.~:/@+={}[]!*,;" /* often seen in names, and no blanks */
+
 enum { ALONE = 'x', SHARED = 's', SLOT = 'k' }; /* how it is held */
-#define KEPT "-_.~:/@+={}[]!*,;"                /* often seen in names, and no blanks */
 
 struct cli_fleet cli_held_fleet(const redlock_client *client, const char *prefix)
 {
