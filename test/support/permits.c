@@ -17,11 +17,14 @@
 enum { PROCESSES_MAX = 64, SLOTS_MAX = 64, MERCY_S = 90, MARGIN_MS = 2, FREE = -1 };
 
 /* What all processes share: what each relies on, and until when. */
+struct place {
+    atomic_uint turn; /* how often it was inside, this time included */
+    atomic_int slot;  /* FREE: on none */
+    _Atomic int64_t until_ms;
+};
+
 struct board {
-    struct {
-        atomic_int slot; /* FREE: on none */
-        _Atomic int64_t until_ms;
-    } processes[PROCESSES_MAX];
+    struct place processes[PROCESSES_MAX];
     _Atomic uint64_t fences[SLOTS_MAX];
     atomic_int crowded, doubled, unfenced, most, failures;
     atomic_long turns;
@@ -43,16 +46,29 @@ static void note_most(struct board *board, int inside)
         continue;
 }
 
-/* Whoever is still seen as inside was inside when it was looked at, and relied on it for longer than until now. */
+/* Which turn another one is inside with, and in which slot; 0: it is not inside, or no longer relies on it. */
+static unsigned turn_inside(const struct party *party, int number, int *slot)
+{
+    struct place *place = &party->board->processes[number];
+    unsigned turn = atomic_load(&place->turn);
+
+    *slot = atomic_load(&place->slot);
+    if (number == party->number || *slot == FREE || atomic_load(&place->until_ms) <= now_ms())
+        return 0;
+    return turn;
+}
+
+/* One that is inside with the same turn in both looks was inside in between: those are inside together. */
 static void look_around(const struct party *party, int slot)
 {
     struct board *board = party->board;
-    int inside = 1, doubled = 0;
+    unsigned turns[PROCESSES_MAX];
+    int inside = 1, doubled = 0, other;
 
+    for (int i = 0; i < party->config->processes; i++)
+        turns[i] = turn_inside(party, i, &other);
     for (int i = 0; i < party->config->processes; i++) {
-        int other = atomic_load(&board->processes[i].slot);
-
-        if (i == party->number || other == FREE || atomic_load(&board->processes[i].until_ms) <= now_ms())
+        if (turns[i] == 0 || turn_inside(party, i, &other) != turns[i])
             continue;
         inside++;
         doubled += other == slot;
@@ -75,11 +91,12 @@ static void check_fence(struct board *board, const redlock_lock *lock)
 static void rely_on(const struct party *party, const redlock_lock *lock)
 {
     struct board *board = party->board;
-    int64_t left_ms = redlock_lock_validity_ms(lock);
+    int64_t began_ms = now_ms(), left_ms = redlock_lock_validity_ms(lock);
 
     if (left_ms <= MARGIN_MS)
         return;
-    atomic_store(&board->processes[party->number].until_ms, now_ms() + left_ms - MARGIN_MS);
+    atomic_fetch_add(&board->processes[party->number].turn, 1);
+    atomic_store(&board->processes[party->number].until_ms, began_ms + left_ms - MARGIN_MS);
     atomic_store(&board->processes[party->number].slot, redlock_lock_slot(lock));
     check_fence(board, lock);
     look_around(party, redlock_lock_slot(lock));
