@@ -256,6 +256,7 @@ static void memory_does_not_grow_with_use(void **state)
     redlock_lock *locks[HELD];
     uint64_t after_first = 0;
 
+    await_all_nodes(client); /* what a connection needs is not what grows */
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < HELD; i++) {
             char name[32];
@@ -269,7 +270,7 @@ static void memory_does_not_grow_with_use(void **state)
     }
     /* What a node that lags has made large is given back once it has caught up; a leak would not be. */
     for (int i = 0;
-         i < 500 && counting_allocator_counts(&counting).live_bytes > after_first + after_first / 4; i++) {
+         i < 3000 && counting_allocator_counts(&counting).live_bytes > after_first + after_first / 4; i++) {
         sleep_ms(10);
         give_back(take_lock(client, "held", LONG_TTL_MS));
     }
