@@ -354,12 +354,13 @@ typedef struct redlock_spec {
     /* REDLOCK_SEMAPHORE: how many slots the name has, 1 to REDLOCK_PERMITS_MAX; all callers have to agree. */
     uint32_t permits;
     /* 1: an owner that is inside already enters again, without asking the nodes: acquiring returns the handle that it has, for as many
-     * releases and frees as there were acquisitions. Owners are told apart by `identity`. Not in this version. */
+     * releases and frees as there were acquisitions. Owners are told apart by `identity`, within one client. What else such a spec says does not matter then: the lock is as the first
+     * acquisition wanted it. A lock that was lost is lost for all its entries, and cannot be entered (REDLOCK_LOST) until all have left it. */
     uint32_t reentrant;
     /* reentrant: equal numbers are one owner; default 0: the calling thread is one. Asynchronous calls need one. */
     uint64_t identity;
     /* Names that are locked together with `name`: all of them or none, lost together. At most REDLOCK_NAMES_MAX - 1, none of them twice; in any
-     * order. Default none. Not in this version. */
+     * order. Only in guarded mode, of REDLOCK_EXCLUSIVE and REDLOCK_FAIR, and not reentrant. Default none. */
     const redlock_name *also;
     uint32_t also_count;
 } redlock_spec;
@@ -486,6 +487,24 @@ REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *n
                                            redlock_report *report);
 
 /* ---- operating ----------------------------------------------------------------------------------------- */
+
+/* One slot of a semaphore that is held. */
+typedef struct redlock_slot {
+    size_t size;         /* sizeof(redlock_slot) */
+    uint32_t slot;       /* from 0 */
+    uint32_t votes;      /* nodes that have this holder's key */
+    int64_t ttl_left_ms; /* how long a quorum will have it unless it is renewed */
+    redlock_holder holder;
+} redlock_slot;
+
+/* Anything but 0: no more of them are wanted. It must not call the library. What it is given is gone when it returns. */
+typedef int (*redlock_slot_fn)(void *context, const redlock_slot *slot);
+
+/* Asks all nodes for the holders of a semaphore, on connections of its own, and tells of each slot that an owner has at a quorum of them, from the first to the
+ * last. *permits is how many slots there are; 0: the name is no semaphore while nobody has a slot of it. REDLOCK_OK: a quorum answered. It takes and changes nothing. */
+REDLOCK_API redlock_result redlock_inspect_slots(redlock_client *client, const char *name, size_t name_length,
+                                                 redlock_slot_fn tell, void *context, uint32_t *permits,
+                                                 redlock_report *report);
 
 /* A lock as redlock_list() and redlock_watch() report it. Gone when the callback returns. */
 typedef struct redlock_listed {

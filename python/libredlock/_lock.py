@@ -7,10 +7,10 @@ import itertools
 import os
 import threading
 import weakref
-from typing import Callable, Optional
+from typing import Callable, Iterable, Optional
 
 from ._errors import Busy, Lost, NotHeld, Reporter, Result, error
-from ._library import LOCK_EVENT, WAIT_FOREVER, Spec, lib, sized
+from ._library import LOCK_EVENT, WAIT_FOREVER, Name, Spec, lib, sized
 
 KINDS = {"exclusive": 0, "fair": 1, "shared": 2}
 
@@ -97,15 +97,20 @@ def make_spec(name: bytes, handle: Handle, settings: dict) -> Spec:
     spec.context = handle.number
     spec.tag = settings["tag"]
     spec.tag_length = len(settings["tag"])
+    if settings["also"]:
+        names = (Name * len(settings["also"]))(*[Name(other, len(other)) for other in settings["also"]])
+        spec.also = names  # ctypes keeps the array with the struct
+        spec.also_count = len(names)
     return spec
 
 
-def check_settings(name, ttl, renew, why, kind, tag) -> dict:
+def check_settings(name, ttl, renew, why, kind, tag, also) -> dict:
     if kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
     if not name:
         raise ValueError("a lock needs a name")
-    return {"kind": KINDS[kind], "ttl_ms": milliseconds(ttl, "ttl"), "renew": renew, "why": why.encode(), "tag": bytes(tag)}
+    return {"kind": KINDS[kind], "ttl_ms": milliseconds(ttl, "ttl"), "renew": renew, "why": why.encode(), "tag": bytes(tag),
+            "also": [to_bytes(other) for other in also]}
 
 
 def to_bytes(name) -> bytes:
@@ -128,8 +133,9 @@ class BaseLock:
     """What a lock knows of itself, whichever way it is waited for: its settings, its handle, and what that says."""
 
     def __init__(self, client, name, *, ttl: float = 15.0, wait: Optional[float] = None, renew: bool = True, why: str = "",
-                 kind: str = "exclusive", tag: bytes = b"", on_lost: Optional[Callable[[Result], None]] = None):
-        self._settings = check_settings(name, ttl, renew, why, kind, tag)
+                 kind: str = "exclusive", tag: bytes = b"", also: Iterable = (),
+                 on_lost: Optional[Callable[[Result], None]] = None):
+        self._settings = check_settings(name, ttl, renew, why, kind, tag, also)
         self._client = client
         self._wait = wait
         self._on_lost = on_lost

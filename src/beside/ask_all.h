@@ -13,7 +13,7 @@ struct rl_ask_all {
     redlock_client *client;
     struct rl_talk *talk;
     redlock_report *report;
-    char key[REDLOCK_NAME_MAX + 32];
+    char key[REDLOCK_NAME_MAX + 64];
     size_t key_length;
     size_t pattern_length; /* what keys of this kind have in common */
     const char *rights;    /* commands that it needs the right to use */

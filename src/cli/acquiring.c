@@ -11,20 +11,11 @@
 #include "cli/clock.h"
 #include "cli/exits.h"
 #include "cli/output.h"
-#include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/waiting.h"
 
 int cli_acquiring_check(const struct cli_options *options)
 {
-    if (options->also != NULL) {
-        cli_output_fail(CLI_EXIT_USAGE, "--also: this version takes one name at a time");
-        cli_output_hint(
-            "fix", "%s, in the same order everywhere",
-            cli_suggest("run", options->words[0], NULL, cli_suggest("run", options->also, NULL, "CMD").text)
-                .text);
-        return CLI_EXIT_USAGE;
-    }
     if (options->nonblock && options->wait_ms != CLI_NOT_GIVEN)
         return cli_output_fail(CLI_EXIT_USAGE, "-n and -w exclude each other");
     return 0;
@@ -180,7 +171,7 @@ void cli_acquiring_run(struct cli_acquiring *acquiring)
     acquiring->lock = NULL;
     acquiring->signal = 0;
     acquiring->report = cli_session_report(acquiring->session);
-    cli_waiting_begin(&waiting, acquiring->session, acquiring->spec->name, acquiring->events);
+    cli_waiting_begin(&waiting, acquiring->session, acquiring->spec, acquiring->events);
     redlock_result result =
         client_fd < 0 ? REDLOCK_SYSTEM
                       : redlock_acquire_async(acquiring->session->client, acquiring->spec, acquiring->wait_ms,

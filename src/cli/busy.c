@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/owners.h"
 #include "cli/sharers.h"
+#include "cli/slots.h"
 #include "cli/suggest.h"
 #include "cli/text.h"
 
@@ -162,11 +163,39 @@ static bool look_for_owners(const struct cli_session *session, const char *name,
     return owners->possession != CLI_POSSESSION_FREE;
 }
 
+static void say_slot(uint32_t slot, const char *words)
+{
+    char label[16];
+
+    snprintf(label, sizeof label, "slot %u", slot);
+    cli_output_hint(label, "%s", words);
+}
+
+/* All slots of a semaphore are taken, or were when it was asked for one. */
+static int say_slots(const char *name, struct cli_slots *slots, const redlock_report *report, json_t *more,
+                     int code)
+{
+    struct cli_slots kept = *slots;
+
+    json_incref(kept.holders);
+    json_t *words = json_deep_copy(kept.holders);
+    cli_slots_add_json(slots, more);
+    json_decref(kept.holders);
+    kept.holders = words;
+    cli_output_fail_with(more, code, "%s is busy: %u of %u slots held%s", name, kept.held, kept.permits,
+                         cli_busy_waited(report).text);
+    cli_slots_each(&kept, say_slot);
+    json_decref(kept.holders);
+    cli_output_hint("see", "%s", cli_suggest("status", name, NULL, NULL).text);
+    return code;
+}
+
 int cli_busy_say(const struct cli_session *session, const char *name, const redlock_report *report, bool ask,
                  int code)
 {
     redlock_report now = cli_session_second_report(session);
     struct cli_owners owners;
+    struct cli_slots slots;
     bool seen = ask && look_for_owners(session, name, &now, &owners);
     bool held = seen && owners.possession == CLI_POSSESSION_HELD;
 
@@ -175,6 +204,8 @@ int cli_busy_say(const struct cli_session *session, const char *name, const redl
     now.result = report->result;
     now.waited_ms = report->waited_ms;
     json_t *more = cli_busy_json(name, &now);
+    if (seen && cli_slots_find(session, name, &now, &slots))
+        return say_slots(name, &slots, report, more, code);
     if (seen)
         cli_owners_add_json(&owners, more);
     cli_output_fail_with(more, code, "%s is busy%s", name, cli_busy_waited(report).text);

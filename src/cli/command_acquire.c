@@ -10,8 +10,8 @@
 #include "cli/commands.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
-#include "cli/held.h"
 #include "cli/legacy.h"
+#include "cli/names.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/suggest.h"
@@ -33,8 +33,10 @@ static void set_owner(json_t *lease, const char *owner)
 }
 
 /* Prints the lease; false when stdout did not take it. */
-static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl_ms, long long validity)
+static bool print_lease(const struct cli_options *options, const redlock_lock *lock, uint32_t ttl_ms,
+                        long long validity)
 {
+    const char *name = options->words[0];
     unsigned long long fence = redlock_lock_fence(lock);
     int32_t slot = redlock_lock_slot(lock);
     char clean[REDLOCK_NAME_MAX + 1];
@@ -48,6 +50,8 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
             json_object_set_new(lease, "slot", json_integer(slot));
         if (lease != NULL && fence != 0)
             json_object_set_new(lease, "fence", json_integer((json_int_t)fence));
+        if (lease != NULL)
+            cli_names_show(lease, options);
         return cli_output_answer(lease) && cli_output_flush();
     }
     cli_text_clean(name, clean, sizeof clean);
@@ -55,6 +59,7 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
            validity);
     if (fence != 0)
         printf("fence %llu\n", fence);
+    cli_names_print(options);
     if (slot >= 0)
         printf("slot %d\n", slot);
     return cli_output_flush();
@@ -63,8 +68,8 @@ static bool print_lease(const char *name, const redlock_lock *lock, uint32_t ttl
 static int take(const struct cli_session *session, const struct cli_options *options,
                 const struct cli_signals *signals, redlock_kind kind, uint32_t ttl_ms, redlock_lock **taken)
 {
-    const char *name = options->words[0];
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
+    redlock_name also[REDLOCK_NAMES_MAX - 1];
     redlock_spec spec = REDLOCK_SPEC_INIT;
     struct cli_acquiring acquiring = {.session = session,
                                       .spec = &spec,
@@ -73,14 +78,15 @@ static int take(const struct cli_session *session, const struct cli_options *opt
 
     spec.kind = kind;
     spec.permits = (uint32_t)options->slots;
-    spec.name = name;
+    cli_names_set(&spec, options, also);
     spec.ttl_ms = ttl_ms;
     spec.why = cli_text_fit(options->why, why, sizeof why);
     cli_acquiring_run(&acquiring);
     if (acquiring.signal != 0)
         return CLI_EXIT_SIGNAL + acquiring.signal;
     if (acquiring.lock == NULL)
-        return cli_failure_taking(session, options, name, &acquiring.report);
+        return cli_failure_taking(session, options, cli_names_of(options, &acquiring.report),
+                                  &acquiring.report);
     *taken = acquiring.lock;
     return CLI_EXIT_OK;
 }
@@ -88,10 +94,11 @@ static int take(const struct cli_session *session, const struct cli_options *opt
 static void release_spec(const struct cli_session *session, const struct cli_options *options,
                          const char *owner)
 {
+    redlock_name also[REDLOCK_NAMES_MAX - 1];
     redlock_spec spec = REDLOCK_SPEC_INIT;
 
     spec.kind = options->slots > 0 ? REDLOCK_SEMAPHORE : REDLOCK_EXCLUSIVE;
-    spec.name = options->words[0];
+    cli_names_set(&spec, options, also);
     spec.permits = (uint32_t)options->slots;
     redlock_release_spec(session->client, &spec, owner, 0, NULL);
 }
@@ -114,7 +121,7 @@ static int close_and_print(struct cli_session *session, const struct cli_options
                         cli_text_span(ttl_ms).text, cli_suggest("doctor", NULL, NULL, NULL).text);
         return CLI_EXIT_LOST;
     }
-    if (print_lease(name, lock, ttl_ms, left))
+    if (print_lease(options, lock, ttl_ms, left))
         return CLI_EXIT_OK;
     /* A lease nobody has heard of would only be in the way. */
     if (cli_session_connect(session, options) == 0)
@@ -136,7 +143,7 @@ static int prepare(struct cli_session *session, const struct cli_options *option
     if (code == 0)
         code = cli_session_ttl(session, options, ttl_ms);
     if (code == 0)
-        code = cli_session_check_name(session, options->words[0]);
+        code = cli_names_check(session, options);
     if (code == 0 && !cli_signals_open(signals))
         code = cli_output_fail(CLI_EXIT_SYSTEM, "the system refused a descriptor for signals");
     /* The lock outlives this process: it is the caller's, who will release it. */
@@ -145,7 +152,7 @@ static int prepare(struct cli_session *session, const struct cli_options *option
     if (code == 0)
         code = cli_session_connect(session, options);
     if (code == 0)
-        code = cli_held_check(session->client, session->config.prefix, options->words[0]);
+        code = cli_names_check_held(session, options);
     return code;
 }
 

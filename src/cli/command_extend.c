@@ -11,6 +11,7 @@
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/legacy.h"
+#include "cli/names.h"
 #include "cli/output.h"
 #include "cli/owner.h"
 #include "cli/session.h"
@@ -20,6 +21,7 @@
 /* What holds now. */
 struct holding {
     const char *name;
+    const struct cli_options *options;
     long long ttl_ms;         /* what the nodes have */
     int64_t valid_until;      /* by cli_clock_now() */
     unsigned long long fence; /* 0 none */
@@ -43,12 +45,15 @@ static int print_lease(const struct holding *holding)
                                   (json_int_t)holding->ttl_ms, "validity_ms", (json_int_t)validity_ms);
         if (lease != NULL && holding->fence != 0)
             json_object_set_new(lease, "fence", json_integer((json_int_t)holding->fence));
+        if (lease != NULL)
+            cli_names_show(lease, holding->options);
         cli_output_answer(lease);
     } else {
         cli_text_clean(holding->name, clean, sizeof clean);
         printf("name %s\nttl_ms %lld\nvalidity_ms %lld\n", clean, holding->ttl_ms, validity_ms);
         if (holding->fence != 0)
             printf("fence %llu\n", holding->fence);
+        cli_names_print(holding->options);
     }
     return cli_output_flush() ? CLI_EXIT_OK
                               : cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed");
@@ -119,18 +124,19 @@ static struct holding find_holding(const struct cli_session *session, const char
 static int extend(const struct cli_session *session, const struct cli_options *options, redlock_kind kind,
                   const char *owner, uint32_t ttl_ms, redlock_lock **lock, struct holding *holding)
 {
-    const char *name = options->words[0];
     redlock_report report = cli_session_report(session);
+    redlock_name also[REDLOCK_NAMES_MAX - 1];
     redlock_spec spec = REDLOCK_SPEC_INIT;
 
     spec.kind = kind;
     spec.permits = (uint32_t)options->slots;
-    spec.name = name;
+    cli_names_set(&spec, options, also);
     spec.ttl_ms = ttl_ms;
     report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);
     if (report.result != REDLOCK_OK)
-        return cli_failure_asking(session, name, &report);
-    *holding = find_holding(session, name, ttl_ms, *lock);
+        return cli_failure_asking(session, cli_names_of(options, &report), &report);
+    *holding = find_holding(session, options->words[0], ttl_ms, *lock);
+    holding->options = options;
     return CLI_EXIT_OK;
 }
 
@@ -149,7 +155,7 @@ int cli_command_extend(const struct cli_options *options)
     if (code == 0)
         code = cli_acquiring_kind(&session, options, &kind);
     if (code == 0)
-        code = cli_session_check_name(&session, options->words[0]);
+        code = cli_names_check(&session, options);
     if (code == 0)
         code = cli_session_ttl(&session, options, &ttl_ms);
     if (code == 0 && session.config.legacy)

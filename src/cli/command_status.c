@@ -16,6 +16,7 @@
 #include "cli/owners.h"
 #include "cli/session.h"
 #include "cli/sharers.h"
+#include "cli/slots.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
 
@@ -173,10 +174,25 @@ static void print_unheld(const char *name, const redlock_report *report, const s
         printf("  free    %s\n", words);
 }
 
+static void print_slot(uint32_t slot, const char *words)
+{
+    printf("  slot %-2u %s\n", slot, words);
+}
+
+/* A semaphore. */
+static void print_slots(const char *shown, const redlock_report *report, const struct cli_slots *slots)
+{
+    printf("%s: %u of %u slots held\n", shown, slots->held, slots->permits);
+    cli_slots_each(slots, print_slot);
+    if (report->fence != 0)
+        printf("  fence   %llu\n", (unsigned long long)report->fence);
+}
+
 static void print_words(const struct subject *subject, const redlock_report *report)
 {
     char clean[REDLOCK_NAME_MAX + 1] = "", margin[120];
     struct cli_owners owners;
+    struct cli_slots slots;
 
     cli_margin_describe(report, margin, sizeof margin);
     if (subject->name == NULL) {
@@ -184,7 +200,10 @@ static void print_words(const struct subject *subject, const redlock_report *rep
     } else {
         cli_text_clean(subject->name, clean, sizeof clean);
         cli_owners_read(&owners, report);
-        if (owners.possession == CLI_POSSESSION_HELD)
+        if (cli_slots_find(subject->session, subject->name, report, &slots)) {
+            print_slots(clean, report, &slots);
+            json_decref(slots.holders);
+        } else if (owners.possession == CLI_POSSESSION_HELD)
             print_holder(subject, clean, report, &owners);
         else if (report->result == REDLOCK_OK || owners.count > 0)
             print_unheld(clean, report, &owners);
@@ -226,6 +245,7 @@ static void print_json(const struct subject *subject, const redlock_report *repo
                   (int)report->eligible, "held_on", (int)report->held, "nodes", nodes_json(subject, report));
     char margin[120];
     struct cli_owners owners;
+    struct cli_slots slots;
 
     cli_margin_describe(report, margin, sizeof margin);
     json_object_set_new(object, "summary", json_string(margin));
@@ -240,6 +260,8 @@ static void print_json(const struct subject *subject, const redlock_report *repo
         cli_owners_read(&owners, report);
         cli_owners_add_json(&owners, object);
         cli_sharers_add_json(report, object);
+        if (cli_slots_find(subject->session, subject->name, report, &slots))
+            cli_slots_add_json(&slots, object);
         json_object_set_new(object, "waiting", json_integer(report->waiting));
         json_object_set_new(object, "waiters", cli_waiters_json(report));
     }

@@ -79,35 +79,47 @@ static bool is_still_held(redlock_client *client, const char *name, const char *
     return *owner == '\0' || report.holder.id[0] == '\0' || strcmp(report.holder.id, owner) == 0;
 }
 
-int cli_held_check(redlock_client *client, const char *prefix, const char *name)
+bool cli_held_above(redlock_client *client, const char *prefix, const char *name)
 {
     struct cli_fleet fleet = cli_held_fleet(client, prefix);
     char owner[OWNER_SIZE] = "";
 
-    if (!is_said_to_be_held(name, &fleet, owner) || !is_still_held(client, name, owner))
+    return is_said_to_be_held(name, &fleet, owner) && is_still_held(client, name, owner);
+}
+
+int cli_held_check(redlock_client *client, const char *prefix, const char *name)
+{
+    if (!cli_held_above(client, prefix, name))
         return 0;
     return cli_output_fail(CLI_EXIT_USAGE,
                            "%s is held by a redlock run above this one: it would wait for itself", name);
 }
 
-static char *append(const char *list, const char *word)
+/* Frees the list, and returns a longer one. */
+static char *append(char *list, const char *word)
 {
     char *longer = NULL;
 
-    if (word == NULL || asprintf(&longer, "%s%s%s", list, *list == '\0' ? "" : " ", word) < 0)
-        return NULL;
+    if (list == NULL || word == NULL || asprintf(&longer, "%s%s%s", list, *list == '\0' ? "" : " ", word) < 0)
+        longer = NULL;
+    free(list);
     return longer;
 }
 
-bool cli_held_extend(const char *name, const struct cli_fleet *fleet, const char *owner, char **names,
-                     char **places)
+bool cli_held_extend(const char *const *held, int count, const struct cli_fleet *fleet, const char *owner,
+                     char **names, char **places)
 {
-    char *encoded = cli_text_percent_encode(name, KEPT);
     char place[sizeof fleet->text + OWNER_SIZE];
 
     snprintf(place, sizeof place, "%s@%.*s", fleet->text, (int)OWNER_SIZE - 1, owner);
-    *names = append(variable(NAMES), encoded);
-    *places = append(variable(PLACES), place);
-    free(encoded);
+    *names = strdup(variable(NAMES));
+    *places = strdup(variable(PLACES));
+    for (int i = 0; i < count; i++) {
+        char *encoded = cli_text_percent_encode(held[i], KEPT);
+
+        *names = append(*names, encoded);
+        *places = append(*places, place);
+        free(encoded);
+    }
     return *names != NULL && *places != NULL;
 }

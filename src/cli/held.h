@@ -20,8 +20,11 @@ struct cli_fleet cli_held_fleet(const redlock_client *client, const char *prefix
  * never end. Asks the nodes when the environment says so. */
 int cli_held_check(redlock_client *client, const char *prefix, const char *name);
 
-/* The values for CMD: what is held above us and `name`. The caller frees both; false without memory. */
-bool cli_held_extend(const char *name, const struct cli_fleet *fleet, const char *owner, char **names,
-                     char **places);
+/* The same as an answer: whether one does. */
+bool cli_held_above(redlock_client *client, const char *prefix, const char *name);
+
+/* The values for CMD: what is held above us and these, which one owner has. The caller frees both; false without memory. */
+bool cli_held_extend(const char *const *held, int count, const struct cli_fleet *fleet, const char *owner,
+                     char **names, char **places);
 
 #endif

@@ -147,6 +147,7 @@ static void post_news(struct cli_lease *lease, redlock_lock *lock, const redlock
     news->granted = report->granted;
     news->not_held = report->not_held;
     news->broken = report->broken;
+    news->name_number = report->name_number;
     news->late = report->result == REDLOCK_LOST &&
                  count_verdict(report, REDLOCK_VERDICT_PENDING) == report->node_count;
     news->out_of_order =

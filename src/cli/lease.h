@@ -16,10 +16,11 @@
 /* What happened since it was last asked for. */
 struct cli_lease_news {
     bool lost;
-    bool renewed; /* the last round */
-    bool failed;  /* the last round did not reach a quorum */
-    bool late;    /* no node is to blame: it was not renewed in time */
-    bool broken;  /* lost: by an operator */
+    bool renewed;         /* the last round */
+    bool failed;          /* the last round did not reach a quorum */
+    bool late;            /* no node is to blame: it was not renewed in time */
+    bool broken;          /* lost: by an operator */
+    uint32_t name_number; /* of several names the one that is gone, as in redlock_report */
     uint32_t granted, not_held, node_count, quorum;
     uint32_t out_of_order; /* nodes that could not be used; one that has not answered yet is not among them */
     int64_t validity_ms;

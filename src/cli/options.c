@@ -55,6 +55,10 @@ static const struct cli_option table[] = {
     {"exclusive", 'x', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL,
      "one holder at a time, as in flock(1) (the default)"},
     {NULL, 'e', CLI_VALUE_NONE, AT(exclusive), TAKING | CLI_ELECT, NULL, "as -x"},
+    {"also", '\0', CLI_VALUE_LIST, AT(also), CLI_RUN | CLI_ACQUIRE | CLI_EXTEND | CLI_RELEASE, "NAME",
+     "this name too, together with the first or not at all; up to 15 times"},
+    {"reentrant", '\0', CLI_VALUE_NONE, AT(reentrant), CLI_RUN, NULL,
+     "inside a run that holds NAME already, run CMD under that lock"},
     {"who", '\0', CLI_VALUE_TEXT, AT(who), TAKING | CLI_ELECT, "TEXT",
      "name of the holder, shown to waiters (your user name)"},
     {"why", '\0', CLI_VALUE_TEXT, AT(why), TAKING | CLI_ELECT, "TEXT", "purpose, shown to waiters (nothing)"},
@@ -120,8 +124,6 @@ static const struct cli_option table[] = {
     {"no-color", '\0', CLI_VALUE_NONE, AT(no_color), EVERY, NULL,
      "no colours on a terminal (also: NO_COLOR)"},
     {"help", 'h', CLI_VALUE_NONE, AT(help), EVERY, NULL, "show this help"},
-    /* Known by name so that they can be refused with a good word. */
-    {"also", '\0', CLI_VALUE_TEXT, AT(also), TAKING, "NAME", NULL},
 };
 
 #define TABLE_COUNT (sizeof table / sizeof table[0])
@@ -175,6 +177,13 @@ static int find_choice(const char *choices, const char *value)
     }
 }
 
+static void add_item(struct cli_list *list, const char *value)
+{
+    if (list->count < CLI_ALSO_MAX)
+        list->items[list->count] = value;
+    list->count++;
+}
+
 /* Reads one value into its member. NULL, or what is wrong with it. */
 static const char *store_value(const struct cli_option *option, const char *value,
                                struct cli_options *options)
@@ -190,6 +199,9 @@ static const char *store_value(const struct cli_option *option, const char *valu
         return NULL;
     case CLI_VALUE_TEXT:
         *(const char **)member = value;
+        return NULL;
+    case CLI_VALUE_LIST:
+        add_item(member, value);
         return NULL;
     case CLI_VALUE_DURATION:
         return cli_text_read_duration(value, number);

@@ -41,10 +41,19 @@ enum cli_on_lost { CLI_ON_LOST_TERM, CLI_ON_LOST_KILL, CLI_ON_LOST_IGNORE };
 
 #define CLI_NOT_GIVEN (-1)
 
+enum { CLI_ALSO_MAX = 15 };
+
+/* Of an option that may be given several times: how often it was, and the first values. */
+struct cli_list {
+    const char *items[CLI_ALSO_MAX];
+    int count;
+};
+
 /* Everything any command understands. Texts are NULL, durations and numbers CLI_NOT_GIVEN when not given. */
 struct cli_options {
     const char *nodes, *config, *prefix;
-    const char *id, *owner, *why, *who, *shell, *also;
+    const char *id, *owner, *why, *who, *shell;
+    struct cli_list also;
     const char *listen, *unix_path, *resp, *metrics_name;
     const char *metrics_file, *metrics_label;
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms, every_ms;
@@ -53,7 +62,7 @@ struct cli_options {
     int64_t format, tries, node, parties;                 /* format: a redlock_format */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color,
         help;
-    bool plain, legacy, legacy_seconds, yes, force, check, require_nodes, foreign, now, observe;
+    bool reentrant, plain, legacy, legacy_seconds, yes, force, check, require_nodes, foreign, now, observe;
     unsigned command;                    /* its bit */
     const struct cli_commands *commands; /* all there are; not read, but given by main() */
     char **words; /* what is not an option, NULL-terminated: NAME first, then CMD and all that follows it */
@@ -63,6 +72,7 @@ struct cli_options {
 enum cli_value {
     CLI_VALUE_NONE,
     CLI_VALUE_TEXT,
+    CLI_VALUE_LIST, /* a text each time it is given */
     CLI_VALUE_DURATION,
     CLI_VALUE_CODE,
     CLI_VALUE_FD,

@@ -16,6 +16,7 @@
 #include "cli/failure.h"
 #include "cli/held.h"
 #include "cli/legacy.h"
+#include "cli/names.h"
 #include "cli/output.h"
 #include "cli/presence.h"
 #include "cli/session.h"
@@ -40,7 +41,8 @@ struct run {
     struct cli_warden_plan plan;
     struct cli_warden warden;
     struct cli_lease lease;
-    redlock_lock *lock; /* NULL: it is not held, or is a legacy lock */
+    bool inside;        /* a run above this one holds NAME, and CMD is to run under that */
+    redlock_lock *lock; /* NULL: it is not held, or is a legacy lock, or that of a run above */
     int64_t waited_ms, taken_at_ms;
 };
 
@@ -140,14 +142,16 @@ static int prepare(struct run *run)
     if (code == 0)
         code = cli_acquiring_kind(&run->session, run->options, &run->kind);
     if (code == 0)
-        code = cli_session_check_name(&run->session, run->name);
+        code = cli_names_check(&run->session, run->options);
     if (code == 0)
         code = check_times(run);
     if (code == 0)
         code = prepare_warden(run);
     if (code == 0)
         code = cli_session_connect(&run->session, run->options);
-    return code != 0 ? code : cli_held_check(run->session.client, run->session.config.prefix, run->name);
+    if (code == 0 && run->options->reentrant)
+        run->inside = cli_held_above(run->session.client, run->session.config.prefix, run->name);
+    return code != 0 || run->inside ? code : cli_names_check_held(&run->session, run->options);
 }
 
 /* ---- the lock --------------------------------------------------------------------------------------------- */
@@ -157,6 +161,7 @@ static int take_lock(struct run *run)
 {
     const struct cli_options *options = run->options;
     char why[sizeof((redlock_holder *)NULL)->why]; /* all that an owner value has room for */
+    redlock_name also[REDLOCK_NAMES_MAX - 1];
     redlock_spec spec = REDLOCK_SPEC_INIT;
     struct cli_acquiring acquiring = {.session = &run->session,
                                       .spec = &spec,
@@ -166,7 +171,7 @@ static int take_lock(struct run *run)
 
     spec.kind = run->kind;
     spec.permits = (uint32_t)options->slots;
-    spec.name = run->name;
+    cli_names_set(&spec, options, also);
     spec.ttl_ms = run->ttl_ms;
     spec.renew_ms = run->renew_ms;
     spec.auto_extend = 1;
@@ -179,7 +184,8 @@ static int take_lock(struct run *run)
     if (acquiring.signal != 0)
         return CLI_EXIT_SIGNAL + acquiring.signal;
     if (acquiring.lock == NULL)
-        return cli_failure_taking(&run->session, options, run->name, &acquiring.report);
+        return cli_failure_taking(&run->session, options, cli_names_of(options, &acquiring.report),
+                                  &acquiring.report);
     run->taken_at_ms = cli_clock_now();
     run->waited_ms = acquiring.report.waited_ms;
     json_t *more = json_pack("{s:I, s:I, s:I, s:i, s:i}", "waited_ms", (json_int_t)acquiring.report.waited_ms,
@@ -188,6 +194,7 @@ static int take_lock(struct run *run)
                              (int)acquiring.report.node_count);
     if (redlock_lock_fence(acquiring.lock) != 0)
         json_object_set_new(more, "fence", json_integer((json_int_t)redlock_lock_fence(acquiring.lock)));
+    cli_names_show(more, options);
     if (redlock_lock_slot(acquiring.lock) >= 0)
         json_object_set_new(more, "slot", json_integer(redlock_lock_slot(acquiring.lock)));
     cli_events_emit(&run->events, "acquired", more);
@@ -237,8 +244,12 @@ static bool set_slot(struct run *run)
 static bool set_held(struct run *run, const char *owner)
 {
     struct cli_fleet fleet = cli_held_fleet(run->session.client, run->session.config.prefix);
+    const char *held[1 + CLI_ALSO_MAX] = {run->name};
     char *names = NULL, *places = NULL;
-    bool fits = cli_held_extend(run->name, &fleet, owner, &names, &places) &&
+
+    for (int i = 0; i < run->options->also.count; i++)
+        held[1 + i] = run->options->also.items[i];
+    bool fits = cli_held_extend(held, 1 + run->options->also.count, &fleet, owner, &names, &places) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
                 cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
 
@@ -374,6 +385,23 @@ static int run_legacy(struct run *run)
     return hold_legacy(run, &legacy);
 }
 
+/* ---- inside of another run -------------------------------------------------------------------------------- */
+
+/* The run above renews its lock, and stops everything below it when that is lost. CMD finds the environment that this process has. */
+static int run_inside(struct run *run)
+{
+    struct cli_supervision supervision;
+
+    if (!run->options->pass_credentials && !keep_credentials(run))
+        return refuse_environment();
+    run->taken_at_ms = cli_clock_now();
+    cli_events_emit(&run->events, "entered", NULL);
+    cli_lease_arm_until(&run->lease, CLI_NEVER);
+    supervise(run, &supervision);
+    cli_events_emit(&run->events, "left", NULL);
+    return supervision.code;
+}
+
 /* ---- the end ---------------------------------------------------------------------------------------------- */
 
 static void say_summary(const struct run *run, int code)
@@ -409,7 +437,9 @@ int cli_run(const struct cli_options *options, const struct cli_run_job *job, bo
                       .lease.fd = -1};
     int code = prepare(&run);
 
-    if (code == 0 && run.session.config.legacy)
+    if (code == 0 && run.inside)
+        code = run_inside(&run);
+    else if (code == 0 && run.session.config.legacy)
         code = run_legacy(&run);
     else if (code == 0)
         code = take_lock(&run);

@@ -42,7 +42,7 @@ static void tell_renewal(struct cli_supervision *supervision, const struct cli_l
 }
 
 struct loss_words {
-    char text[100];
+    char text[164];
 };
 
 /* The lock is lost, or will be before it can be renewed. Said once, however many signs there are. */
@@ -61,6 +61,17 @@ static void tell_loss(struct cli_supervision *supervision, const char *why)
     }
     cli_output_fail(CLI_EXIT_LOST, "%s is lost (%s); %s %s", supervision->name, why, supervision->program,
                     consequences[supervision->on_lost]);
+}
+
+/* Of several names, which of them it was. */
+static void add_name(struct loss_words *words, const redlock_lock *lock, uint32_t number)
+{
+    const char *name =
+        number > 0 && redlock_lock_name_count(lock) > 1 ? redlock_lock_name_at(lock, number - 1, NULL) : NULL;
+    size_t used = strlen(words->text);
+
+    if (name != NULL)
+        snprintf(words->text + used, sizeof words->text - used, ": %.60s", name);
 }
 
 static struct loss_words loss_words(struct cli_lease_news news)
@@ -88,8 +99,13 @@ static void hear_lease(struct cli_supervision *supervision)
         return;
     if (news.renewed || news.failed)
         tell_renewal(supervision, &news);
-    if (news.lost)
-        tell_loss(supervision, loss_words(news).text);
+    if (news.lost) {
+        struct loss_words words = loss_words(news);
+
+        if (!news.late && supervision->lock != NULL)
+            add_name(&words, supervision->lock, news.name_number);
+        tell_loss(supervision, words.text);
+    }
     cli_metrics_file_write(supervision->metrics, supervision->client, -1);
 }
 

@@ -25,13 +25,14 @@ enum { INIT_MAX = 300 }; /* of a command in a line that is read while waiting */
 #define ASK_LOG_MS 60000 /* between log lines */
 #define DRAW_MS 100
 
-void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *session, const char *name,
-                       struct cli_events *events)
+void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *session,
+                       const redlock_spec *spec, struct cli_events *events)
 {
     int64_t now = cli_clock_now();
 
     *waiting = (struct cli_waiting){.session = session,
-                                    .name = name,
+                                    .spec = spec,
+                                    .name = spec->name,
                                     .events = events,
                                     .started_ms = now,
                                     .next_ask_ms = now + PATIENCE_MS,
@@ -251,6 +252,23 @@ static void tell_program(struct cli_waiting *waiting)
     waiting->place = place;
 }
 
+/* Of several names one that is free is not the one that is waited for: looks at the next, until all have been looked at. */
+static bool looks_further(struct cli_waiting *waiting, int64_t now)
+{
+    struct cli_owners owners;
+
+    if (waiting->spec->also_count == 0 || waiting->report.result != REDLOCK_OK)
+        return false;
+    cli_owners_read(&owners, &waiting->report);
+    if (owners.possession != CLI_POSSESSION_FREE)
+        return false;
+    waiting->name_number = (waiting->name_number + 1) % (waiting->spec->also_count + 1);
+    waiting->name =
+        waiting->name_number == 0 ? waiting->spec->name : waiting->spec->also[waiting->name_number - 1].name;
+    waiting->next_ask_ms = waiting->name_number == 0 ? now + PATIENCE_MS : now;
+    return true;
+}
+
 void cli_waiting_tick(struct cli_waiting *waiting)
 {
     int64_t now = cli_clock_now();
@@ -264,6 +282,8 @@ void cli_waiting_tick(struct cli_waiting *waiting)
         waiting->next_ask_ms = now + PATIENCE_MS;
         return;
     }
+    if (answered && looks_further(waiting, now))
+        return;
     if (answered)
         waiting->next_ask_ms = now + (cli_output_is_live() ? ASK_LIVE_MS : ASK_LOG_MS);
     if (!answered && !waiting->shown) /* nothing is known yet */
@@ -287,6 +307,6 @@ void cli_waiting_end(struct cli_waiting *waiting, bool acquired)
     stop_asking(waiting);
     cli_output_draw("");
     if (acquired && waiting->shown)
-        cli_output_note("%s acquired after %s", waiting->name,
+        cli_output_note("%s acquired after %s", waiting->spec->name,
                         cli_text_span(cli_clock_now() - waiting->started_ms).text);
 }

@@ -15,7 +15,9 @@
 
 struct cli_waiting {
     const struct cli_session *session;
-    const char *name;
+    const redlock_spec *spec;  /* what is waited for */
+    const char *name;          /* of several names the one that seems to be in the way */
+    uint32_t name_number;      /* which that is, from 0 */
     struct cli_events *events; /* may be NULL */
     int64_t started_ms, next_ask_ms, next_draw_ms;
     bool shown;     /* somebody was told that we wait */
@@ -27,8 +29,8 @@ struct cli_waiting {
     bool asking, answered;
 };
 
-void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *session, const char *name,
-                       struct cli_events *events);
+void cli_waiting_begin(struct cli_waiting *waiting, const struct cli_session *session,
+                       const redlock_spec *spec, struct cli_events *events);
 
 /* When cli_waiting_tick() is due. */
 int64_t cli_waiting_due(const struct cli_waiting *waiting);

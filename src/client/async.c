@@ -47,7 +47,8 @@ redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec 
         return REDLOCK_INVALID;
     if (client == NULL || !rl_client_enter(client))
         return REDLOCK_MISUSE;
-    result = rl_spec_check(&client->engine, rl_spec_accept(spec, &copy), &checked, NULL);
+    result = rl_spec_check(&client->engine, rl_begin_identify(rl_spec_accept(spec, &copy), &copy, false),
+                           &checked, NULL);
     if (result == REDLOCK_OK) {
         rl_poll_refresh(client);
         operation = rl_begin_acquire(client, &checked, client->engine.now, wait_ms, next_request(client),
@@ -121,7 +122,9 @@ redlock_result redlock_adopt_async(redlock_client *client, const redlock_spec *s
 {
     RL_NO_CANCELLATION;
     redlock_spec copy;
-    struct rl_known_call call = {RL_OPERATION_ADOPT, rl_spec_accept(spec, &copy), owner, owner_length};
+    struct rl_known_call call = {RL_OPERATION_ADOPT,
+                                 rl_begin_identify(rl_spec_accept(spec, &copy), &copy, false), owner,
+                                 owner_length};
 
     return know_later(client, &call, done, NULL, context, request);
 }

@@ -3,6 +3,7 @@
  */
 #include "client/begin.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "client/background.h"
@@ -128,6 +129,30 @@ struct rl_operation *rl_begin_call(redlock_client *client, struct rl_call *call)
     if (call->result != REDLOCK_OK)
         return NULL;
     return rl_begin_acquire(client, &checked, began, call->wait_ms, 0, &call->result, call->report);
+}
+
+/* Threads count from 1 on, and no number comes twice: that of a thread that is gone is nobody's. */
+static uint64_t thread_number(void)
+{
+    static atomic_uint_fast64_t last;
+    static _Thread_local uint64_t mine;
+
+    if (mine == 0)
+        mine = atomic_fetch_add(&last, 1) + 1;
+    return mine;
+}
+
+const redlock_spec *rl_begin_identify(const redlock_spec *spec, redlock_spec *copy, bool blocks)
+{
+    if (spec == NULL || spec->reentrant == 0)
+        return spec;
+    *copy = *spec;
+    copy->reentrant = 1;
+    if (blocks && spec->identity == 0) {
+        copy->identity = thread_number();
+        copy->reentrant = RL_REENTRANT_BY_THREAD;
+    }
+    return copy;
 }
 
 redlock_result rl_begin_misuse(redlock_report *report)

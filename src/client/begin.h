@@ -44,6 +44,10 @@ bool rl_begin_request(redlock_client *client, redlock_request request, redlock_r
 /* A blocking call of a thread that sleeps already: nothing is waited for. NULL: there is no operation, call->result says why. */
 struct rl_operation *rl_begin_call(redlock_client *client, struct rl_call *call);
 
+/* A spec that says whose a reentrant lock is: the calling thread's, of calls that block, unless it says so itself. *copy may be what the spec
+ * is in already. */
+const redlock_spec *rl_begin_identify(const redlock_spec *spec, redlock_spec *copy, bool blocks);
+
 /* The client cannot be entered. */
 redlock_result rl_begin_misuse(redlock_report *report);
 

@@ -10,6 +10,7 @@
 #include "client/leave.h"
 #include "client/poll.h"
 #include "engine/guard.h"
+#include "engine/reentrant.h"
 #include "engine/report.h"
 #include "engine/sized.h"
 #include "engine/spec.h"
@@ -54,6 +55,8 @@ static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call
     call->result = rl_spec_check(&client->engine, call->spec, &checked, call->report);
     if (call->result != REDLOCK_OK)
         return NULL;
+    if (checked.reentrant != 0 && rl_reentrant_find(&client->engine, &checked) != NULL)
+        return rl_begin_acquire(client, &checked, began, call->wait_ms, 0, &call->result, call->report);
     rl_guard_begin(&client->engine);
     rl_driver_settle(client, rl_quorum(client->engine.node_count), settle_by(client, call));
     if (client->engine.closing) { /* meanwhile: what is under way was cancelled already */
@@ -90,7 +93,7 @@ redlock_result redlock_acquire(redlock_client *client, const redlock_spec *spec,
 
     if (lock == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
-    call.spec = rl_spec_accept(spec, &copy);
+    call.spec = rl_begin_identify(rl_spec_accept(spec, &copy), &copy, true);
     call.report = frame.report;
     return rl_report_return(&frame, acquire(client, &call));
 }
@@ -180,7 +183,7 @@ redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, c
     if (lock == NULL || !rl_report_accept(&frame, report))
         return REDLOCK_INVALID;
     *lock = NULL;
-    call.spec = rl_spec_accept(spec, &copy);
+    call.spec = rl_begin_identify(rl_spec_accept(spec, &copy), &copy, true);
     return rl_report_return(&frame, call_known(client, &call, lock, frame.report));
 }
 

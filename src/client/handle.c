@@ -47,22 +47,51 @@ const char *redlock_lock_owner(const redlock_lock *lock, size_t *length)
 
 uint32_t redlock_lock_name_count(const redlock_lock *lock)
 {
-    return lock != NULL ? 1 : 0;
+    if (lock == NULL)
+        return 0;
+    return lock->names != NULL ? lock->names->keys.count : 1;
+}
+
+/* As it was given; they are kept in another order. */
+static const struct rl_name_key *find_name(const redlock_lock *lock, uint32_t number)
+{
+    const struct rl_name_key *key = lock->names->keys.keys;
+
+    while (key->given != number)
+        key++;
+    return key;
 }
 
 const char *redlock_lock_name_at(const redlock_lock *lock, uint32_t number, size_t *length)
 {
-    return redlock_lock_name(number == 0 ? lock : NULL, length);
+    size_t prefix = lock != NULL ? lock->engine->config.key_prefix_length : 0;
+    const struct rl_name_key *key;
+
+    if (number == 0 || number >= redlock_lock_name_count(lock))
+        return redlock_lock_name(number == 0 ? lock : NULL, length);
+    key = find_name(lock, number);
+    if (length != NULL)
+        *length = key->length - prefix;
+    return key->key + prefix;
 }
 
+/* One number for all of them: it is above all that was handed out for any of them. */
 uint64_t redlock_lock_fence_at(const redlock_lock *lock, uint32_t number)
 {
-    return redlock_lock_fence(number == 0 ? lock : NULL);
+    return number < redlock_lock_name_count(lock) ? lock->fence : 0;
 }
 
 uint32_t redlock_lock_entries(const redlock_lock *lock)
 {
-    return redlock_lock_validity_ms(lock) > 0 ? 1 : 0;
+    redlock_client *client = lock != NULL ? rl_client_of(lock) : NULL;
+    uint32_t entries = 0;
+
+    if (client == NULL || !rl_client_enter(client))
+        return 0;
+    if (lock->stage == RL_LOCK_HELD && rl_lease_held(&lock->lease, rl_client_now(client)))
+        entries = lock->reentry != NULL ? lock->reentry->entries : 1;
+    rl_leave(client);
+    return entries;
 }
 
 int32_t redlock_lock_slot(const redlock_lock *lock)
@@ -93,9 +122,13 @@ void redlock_lock_free(redlock_lock *lock)
     if (lock == NULL)
         return;
     client = rl_client_of(lock);
-    if (rl_crowd_free(client, lock))
+    if (lock->reentry == NULL && rl_crowd_free(client, lock))
         return;
     pthread_mutex_lock(&client->mutex);
+    if (rl_engine_free_entry(lock)) {
+        rl_client_unref(client);
+        return;
+    }
     matters = lock->stage == RL_LOCK_HELD || lock->let_go != 0;
     if (!client->inherited) {
         rl_client_now(client);

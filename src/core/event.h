@@ -90,7 +90,8 @@ struct rl_answer {
         rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */
     bool
         planted; /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
-    uint64_t ticket;        /* and the ticket that counts there; 0 it did not tell */
+    uint64_t ticket; /* and the ticket that counts there; 0 it did not tell */
+    uint32_t name; /* of a lock with several names: which of them was in the way, from 1; 0 it did not tell */
     uint64_t holder_ticket; /* and the ticket of the one that has the lock there; 0 not known */
     int64_t node_us;        /* the node's time when it answered; 0 it did not tell */
     uint32_t slot;          /* of a semaphore: the one that is granted; 0 it has none, or it was not told */

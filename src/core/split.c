@@ -87,7 +87,7 @@ void rl_split_end(struct rl_stand *stand)
     note_look(stand, 0);
     stand->patience = rl_span_ms(LOOK_MIN_MS);
     stand->split_at = RL_TIME_NEVER;
-    stand->looked = false;
+    stand->looked = stand->confirmed = false;
 }
 
 /* What is under way may make its nodes enough; then it looks who has the others. Other questions do not put that off: where they come again
@@ -121,23 +121,26 @@ rl_node_set rl_split_look(struct rl_stand *stand, struct rl_time now)
     if (stand->config.slots > 0) {
         assert(stand->slot >= 1);
         stand->wish = stand->slot;
-        stand->only = true;
+        stand->only = stand->confirmed; /* the first look may bring what was on its way */
+        stand->confirmed = true;
     }
     return rl_stand_nodes(stand, RL_STAND_HAS) | rl_stand_nodes(stand, RL_STAND_LINED);
 }
 
 rl_node_set rl_split_yield(struct rl_stand *stand)
 {
-    rl_node_set has = rl_stand_nodes(stand, RL_STAND_HAS);
+    rl_node_set votes = rl_stand_votes(stand), asked = votes;
 
+    /* Where it stands in line for that slot alone it has to say that any will do. */
+    if (stand->only)
+        asked |= rl_stand_nodes(stand, RL_STAND_LINED);
     stand->only = false;
-    for (rl_node_set left = has; left != 0; left &= left - 1) {
+    for (rl_node_set left = votes; left != 0; left &= left - 1) {
         stand->nodes[rl_node_set_first(left)].state = RL_STAND_ASKED;
         stand->nodes[rl_node_set_first(left)].yields = true;
     }
     stand->looked = false;
-    /* Where it stands in line for that slot alone it has to say that any will do. */
-    return stand->config.slots > 0 ? has | rl_stand_nodes(stand, RL_STAND_LINED) : has;
+    return asked;
 }
 
 void rl_split_stop_yielding(struct rl_stand *stand, struct rl_time now)

@@ -86,6 +86,7 @@ struct rl_stand {
     struct rl_time split_at; /* it has some nodes and nothing is under way: when to see who has the others */
     struct rl_span patience; /* between two such looks */
     bool looked;             /* that is what was asked for last */
+    bool confirmed;          /* of a semaphore: there was one already, which gave nothing back */
     struct rl_time watch_at; /* near the front: when to have the key watched where it is not */
     struct rl_time keep_at;  /* when to ask again, so that its places are kept */
     struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */

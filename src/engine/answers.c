@@ -266,6 +266,13 @@ static void tell_more(const struct rl_engine *engine, uint32_t node, struct rl_l
         reply->answer.holder = rl_lock_reply_holder(reply);
 }
 
+/* Of several names: which one was in the way, or is gone. */
+static void note_name(redlock_lock *lock, const struct rl_answer *answer)
+{
+    if (lock->names != NULL && answer->name >= 1 && answer->name <= lock->names->keys.count)
+        lock->name_number = lock->names->keys.keys[answer->name - 1].given + 1;
+}
+
 /* The answer to a question about the lock counts: writes it down and brings it to the one that asked. */
 static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                         struct rl_span latency, struct rl_lock_reply *reply)
@@ -273,6 +280,7 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pendi
     assert(lock != NULL);
     assert(node < lock->engine->node_count);
     learn(lock, node, pending, reply);
+    note_name(lock, &reply->answer);
     learn_slot(lock, pending, &reply->answer);
     if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
         lock->broken_on |= rl_node_set_one(node);
@@ -298,6 +306,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     struct rl_lock_command command = {
         .kind = (enum rl_command_kind)pending->kind,
         .lock_kind = lock->kind,
+        .names = lock->names != NULL ? &lock->names->keys : NULL,
         .epoch = engine->config.guarded ? engine->guards[session->node].epoch : NULL,
         .fence = pending->number,
         .nameless = pending->kind == RL_COMMAND_PEEK && rl_lock_is_nameless(lock)};

@@ -13,6 +13,7 @@
 #include "engine/holding.h"
 #include "engine/nodes.h"
 #include "engine/queue.h"
+#include "engine/reentrant.h"
 #include "engine/report.h"
 #include "engine/settling.h"
 #include "engine/standing.h"
@@ -109,7 +110,7 @@ static void start_asking(struct rl_operation *operation, struct rl_acquire_confi
     operation->acquire.config = config; /* should it have to ask again */
     if (kind->is_shared)
         config.watch = true;
-    else
+    else if (operation->lock->names == NULL) /* one with several names stands in line for itself */
         rl_queue_join(operation, waits, &config);
     if (waits ? kind->stands_in_line && !config.queued : kind->has_slots)
         rl_standing_start(operation);
@@ -163,6 +164,22 @@ struct rl_operation *rl_call_acquire(struct rl_engine *engine, const redlock_spe
     return rl_call_acquire_since(engine, spec, engine->now, wait_ms, request, result, report);
 }
 
+/* Rule: a lock that was lost is lost for all its entries, and for those who would enter. */
+static struct rl_operation *enter_again(redlock_lock *lock, redlock_request request, redlock_result *result,
+                                        redlock_report *report)
+{
+    struct rl_operation *operation = NULL;
+
+    if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, lock->engine->now))
+        return rl_call_refuse(result, report, REDLOCK_LOST,
+                              "its owner was inside when it was lost: leave it, and acquire it anew");
+    operation = rl_reentrant_begin(lock, request);
+    if (operation == NULL)
+        return rl_call_refuse(result, report, REDLOCK_NOMEM, "out of memory");
+    rl_steps_run(lock->engine);
+    return operation;
+}
+
 struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlock_spec *spec,
                                            struct rl_time began, int64_t wait_ms, redlock_request request,
                                            redlock_result *result, redlock_report *report)
@@ -173,6 +190,9 @@ struct rl_operation *rl_call_acquire_since(struct rl_engine *engine, const redlo
     if (wait_ms < REDLOCK_WAIT_FOREVER)
         return rl_call_refuse(result, report, REDLOCK_INVALID,
                               "wait_ms is below -1: use REDLOCK_WAIT_FOREVER to wait without end");
+    lock = spec->reentrant != 0 ? rl_reentrant_find(engine, spec) : NULL;
+    if (lock != NULL)
+        return enter_again(lock, request, result, report);
     rl_guard_begin(engine);
     if (has_duplicate(engine, report)) {
         *result = REDLOCK_INVALID;
@@ -221,15 +241,17 @@ redlock_lock *rl_call_hand_out(struct rl_operation *operation)
 
     /* Rule: validity is looked at when the lock is handed out, after everything it took to get here. */
     if (lock->stage != RL_LOCK_HELD || !rl_lease_held(&lock->lease, engine->now) || closing) {
-        if (lock->stage == RL_LOCK_HELD)
+        if (!rl_reentrant_miss(operation) && lock->stage == RL_LOCK_HELD)
             rl_holding_discard(lock);
-        operation->result = closing ? REDLOCK_CANCELED : REDLOCK_TOO_SLOW;
-        (void)asks_again(operation);
+        operation->result = closing ? REDLOCK_CANCELED : operation->enters ? REDLOCK_LOST : REDLOCK_TOO_SLOW;
+        if (!operation->enters)
+            (void)asks_again(operation);
         rl_steps_run(engine);
         return NULL;
     }
     lock->handle = true;
     rl_lock_ref(lock);
+    rl_reentrant_enter(operation);
     if (lock->owner_fixed) /* from now on it may be planted where it was missing */
         rl_dispatch_mend(lock, lock->lease.behind);
     return lock;
@@ -287,13 +309,40 @@ struct rl_operation *rl_call_extend(redlock_lock *lock, uint32_t ttl_ms, redlock
     return operation;
 }
 
+/* Others of its entries are left: the nodes need not know. */
+static struct rl_operation *leave_again(redlock_lock *lock, redlock_request request, redlock_result *result,
+                                        redlock_report *report)
+{
+    struct rl_operation *operation;
+
+    *result = not_held(lock);
+    if (*result == REDLOCK_OK && !rl_lease_held(&lock->lease, lock->engine->now))
+        *result = REDLOCK_LOST;
+    if (*result != REDLOCK_OK) {
+        rl_reentrant_leave(lock);
+        return rl_call_refuse(result, report, *result, "the lock was lost before it was released");
+    }
+    operation = begin_on_lock(lock, RL_OPERATION_RELEASE, request, result, report);
+    if (operation == NULL)
+        return NULL;
+    rl_reentrant_leave(lock);
+    operation->enters = true;
+    rl_operation_finish(operation, REDLOCK_OK);
+    rl_steps_run(lock->engine);
+    return operation;
+}
+
 struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request, redlock_result *result,
                                      redlock_report *report)
 {
     struct rl_event event = {.kind = RL_EVENT_RELEASE, .now = lock->engine->now};
     struct rl_operation *operation;
 
+    if (lock->reentry != NULL && lock->reentry->entries > 1)
+        return leave_again(lock, request, result, report);
     *result = not_held(lock);
+    if (*result != REDLOCK_OK)
+        rl_reentrant_leave(lock);
     if (*result != REDLOCK_OK)
         return rl_call_refuse(result, report, *result,
                               *result == REDLOCK_LOST ? "the lock was lost before it was released"
@@ -304,6 +353,7 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
         rl_steps_run(lock->engine);
         return NULL;
     }
+    rl_reentrant_leave(lock);
     rl_list_append(&lock->waiting, &operation->on_lock);
     rl_holding_event(lock, &event);
     rl_steps_run(lock->engine);

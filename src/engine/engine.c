@@ -18,6 +18,7 @@
 #include "engine/owned.h"
 #include "engine/queue.h"
 #include "engine/reaper.h"
+#include "engine/reentrant.h"
 #include "engine/steps.h"
 
 enum { TIMER_TURNS = 4, PUT_OFF_US = 2000, PUT_OFF_APART_US = 10, DRAIN_TIMEOUTS = 10 };
@@ -39,6 +40,7 @@ static void init_lists(struct rl_engine *engine)
     rl_list_init(&engine->watching);
     rl_list_init(&engine->listings);
     rl_list_init(&engine->standing);
+    rl_list_init(&engine->inside);
 }
 
 static void init_sessions(struct rl_engine *engine)
@@ -305,6 +307,14 @@ bool rl_engine_resume(struct rl_operation *operation)
 
     rl_steps_run(engine);
     return resumed;
+}
+
+bool rl_engine_free_entry(redlock_lock *lock)
+{
+    if (!rl_reentrant_free(lock))
+        return false;
+    rl_lock_unref(lock);
+    return true;
 }
 
 void rl_engine_free_handle(redlock_lock *lock)

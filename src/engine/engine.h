@@ -71,6 +71,9 @@ void rl_engine_cancel_all(struct rl_engine *engine);
 /* A list or a watch whose caller has been told what it found goes on; false: it has ended. */
 bool rl_engine_resume(struct rl_operation *operation);
 
+/* One of several handles of a reentrant lock is freed; false: it is the last one. */
+bool rl_engine_free_entry(redlock_lock *lock);
+
 /* A handle is not wanted any more. */
 void rl_engine_free_handle(redlock_lock *lock);
 

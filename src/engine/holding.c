@@ -210,6 +210,13 @@ void rl_holding_let_go(redlock_lock *lock)
     rl_dispatch_release(lock, nodes, 0);
 }
 
+/* Whether what nodes have of a lock that cannot be adopted is left there: with one name it is a rest that helps nobody, but of several names
+ * those that are there may be the whole of somebody's lock. */
+static bool is_left_alone(const redlock_lock *lock)
+{
+    return lock->names != NULL && lock->owner_fixed && !lock->handle;
+}
+
 static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool was_releasing)
 {
     bool lost = effects->done && !was_releasing;
@@ -219,7 +226,9 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
                     (redlock_result)lock->lease.extend_outcome);
     else if (effects->extended)
         tell_renewal(lock);
-    if (effects->release != 0 && !(lost && is_told(lock))) {
+    if (lost && is_left_alone(lock)) {
+        lock->kept_on_nodes = true;
+    } else if (effects->release != 0 && !(lost && is_told(lock))) {
         rl_dispatch_release(lock, effects->release, effects->question);
         rl_queue_leave(lock);
     }

@@ -112,6 +112,145 @@ static void write_owner(redlock_lock *lock, const char *owner, const char *tail)
     text[lock->owner_length] = '\0';
 }
 
+/* ---- several names ---- */
+
+static int compare_keys(const struct rl_name_key *one, const struct rl_name_key *other)
+{
+    size_t common = one->length < other->length ? one->length : other->length;
+    int order = memcmp(one->key, other->key, common);
+
+    return order != 0 ? order : (one->length > other->length) - (one->length < other->length);
+}
+
+/* Among those that are there already, in the order of their bytes: callers that want some of the same names meet in the same line. */
+static void insert_key(struct rl_names *names, struct rl_name_key key)
+{
+    uint32_t place = names->count++;
+
+    assert(names->count <= RL_NAMES_MAX);
+    for (; place > 0 && compare_keys(&names->keys[place - 1], &key) > 0; place--)
+        names->keys[place] = names->keys[place - 1];
+    names->keys[place] = key;
+    names->bytes += key.length;
+}
+
+static char *add_name(struct rl_lock_names *names, const struct rl_config *config, char *text,
+                      const char *name, size_t length)
+{
+    struct rl_name_key key = {
+        .key = text, .length = (uint32_t)(config->key_prefix_length + length), .given = names->keys.count};
+
+    memcpy(text, config->key_prefix, config->key_prefix_length);
+    memcpy(text + config->key_prefix_length, name, length);
+    text[key.length] = '\0';
+    insert_key(&names->keys, key);
+    return text + key.length + 1;
+}
+
+size_t rl_name_length(const redlock_name *name)
+{
+    return name->length != 0 || name->name == NULL ? name->length : strlen(name->name);
+}
+
+static struct rl_lock_names *make_names(struct rl_engine *engine, const redlock_spec *spec)
+{
+    const struct rl_config *config = &engine->config;
+    size_t size = sizeof(struct rl_lock_names) + config->key_prefix_length + spec->name_length + 1;
+    struct rl_lock_names *names;
+    char *text;
+
+    for (uint32_t i = 0; i < spec->also_count; i++)
+        size += config->key_prefix_length + rl_name_length(&spec->also[i]) + 1;
+    names = rl_state_allocate(engine, size);
+    if (names == NULL)
+        return NULL;
+    memset(names, 0, sizeof *names);
+    names->size = size;
+    text = add_name(names, config, names->text, spec->name, spec->name_length);
+    for (uint32_t i = 0; i < spec->also_count; i++)
+        text = add_name(names, config, text, spec->also[i].name, rl_name_length(&spec->also[i]));
+    return names;
+}
+
+struct rl_reentry rl_reentry_of(const redlock_spec *spec)
+{
+    return (struct rl_reentry){.identity = spec->identity,
+                               .by_thread = spec->reentrant == RL_REENTRANT_BY_THREAD};
+}
+
+/* What few locks have. */
+static void free_extras(redlock_lock *lock)
+{
+    if (lock->names != NULL)
+        rl_state_release(lock->engine, lock->names, lock->names->size);
+    lock->names = NULL;
+    if (lock->reentry != NULL) {
+        rl_list_remove(&lock->reentry->inside);
+        rl_state_release(lock->engine, lock->reentry, sizeof *lock->reentry);
+    }
+    lock->reentry = NULL;
+}
+
+/* false: no memory. */
+static bool make_extras(redlock_lock *lock, const redlock_spec *spec)
+{
+    if (spec->also_count > 0)
+        lock->names = make_names(lock->engine, spec);
+    if (spec->reentrant != 0)
+        lock->reentry = rl_state_allocate(lock->engine, sizeof *lock->reentry);
+    if (lock->reentry != NULL) {
+        *lock->reentry = rl_reentry_of(spec);
+        lock->reentry->lock = lock;
+    }
+    if ((spec->also_count == 0 || lock->names != NULL) && (spec->reentrant == 0 || lock->reentry != NULL))
+        return true;
+    free_extras(lock);
+    return false;
+}
+
+bool rl_lock_has_key(const redlock_lock *lock, const char *key, size_t key_length)
+{
+    const struct rl_names *names = lock->names != NULL ? &lock->names->keys : NULL;
+
+    if (names == NULL)
+        return lock->key_length == key_length && memcmp(lock->text, key, key_length) == 0;
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->keys[i].length == key_length && memcmp(names->keys[i].key, key, key_length) == 0)
+            return true;
+    return false;
+}
+
+static struct rl_lock_names *copy_names(struct rl_engine *engine, const struct rl_lock_names *names)
+{
+    struct rl_lock_names *copy = rl_state_allocate(engine, names->size);
+
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, names, names->size);
+    for (uint32_t i = 0; i < copy->keys.count; i++)
+        copy->keys.keys[i].key = copy->text + (names->keys.keys[i].key - names->text);
+    return copy;
+}
+
+/* false: no memory. Nobody is inside yet. */
+static bool copy_extras(redlock_lock *lock, const redlock_lock *before)
+{
+    if (before->names != NULL)
+        lock->names = copy_names(lock->engine, before->names);
+    if (before->reentry != NULL)
+        lock->reentry = rl_state_allocate(lock->engine, sizeof *lock->reentry);
+    if (lock->reentry != NULL)
+        *lock->reentry = (struct rl_reentry){
+            .lock = lock, .identity = before->reentry->identity, .by_thread = before->reentry->by_thread};
+    if ((before->names == NULL) == (lock->names == NULL) &&
+        (before->reentry == NULL) == (lock->reentry == NULL))
+        return true;
+    free_extras(lock);
+    return false;
+}
+
+/* ---- making one ---- */
+
 /* Few locks want it, so it lives at the very end of their memory and costs the others nothing. */
 static void add_renewal(redlock_lock *lock, redlock_renewed_fn tell)
 {
@@ -142,10 +281,17 @@ static redlock_lock *make(struct rl_engine *engine, const struct rl_kind *kind, 
     return lock;
 }
 
+/* It was just made, and there is no memory for the rest of it. */
+static void drop(redlock_lock *lock)
+{
+    rl_state_unreserve_timer(lock->engine);
+    rl_state_release(lock->engine, lock, sizeof *lock + lock->capacity);
+}
+
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length)
 {
-    const struct rl_kind *kind = rl_lock_kind(engine, spec->kind);
+    const struct rl_kind *kind = spec->also_count > 0 ? &rl_kind_names : rl_lock_kind(engine, spec->kind);
     char tail[RL_OWNER_TAIL_MAX + 1];
     size_t text, behind = spec->on_renewed != NULL ? sizeof(struct rl_renewal) : 0;
     redlock_lock *lock;
@@ -156,6 +302,10 @@ redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec,
     lock = make(engine, kind, (text + TEXT_STEP - 1) / TEXT_STEP * TEXT_STEP + behind);
     if (lock == NULL)
         return NULL;
+    if (!make_extras(lock, spec)) {
+        drop(lock);
+        return NULL;
+    }
     lock->slots = kind->has_slots ? (uint16_t)spec->permits : 0;
     write_key(lock, spec, name_length);
     lock->owner_length = (uint16_t)owner_length;
@@ -175,6 +325,10 @@ redlock_lock *rl_lock_again(redlock_lock *before)
     assert(!before->owner_fixed);
     if (lock == NULL)
         return NULL;
+    if (!copy_extras(lock, before)) {
+        drop(lock);
+        return NULL;
+    }
     memcpy(lock->text, before->text, (size_t)before->key_length + before->owner_length + 2);
     lock->slots = before->slots;
     lock->key_length = before->key_length;
@@ -241,6 +395,7 @@ void rl_lock_unref(redlock_lock *lock)
     rl_list_remove(&lock->link);
     rl_list_remove(&lock->notice);
     rl_lock_unbind(lock);
+    free_extras(lock);
     if (engine->spare_lock_count < SPARE_MAX && !engine->closed) {
         rl_list_append(&engine->spare_locks, &lock->link);
         engine->spare_lock_count++;

@@ -21,12 +21,35 @@ struct rl_renewal {
     enum rl_outcome outcome;
 };
 
+/* The names of a lock that has several; its own text has the first that was given. */
+struct rl_lock_names {
+    size_t size; /* of all of it, in bytes */
+    struct rl_names keys;
+    char text[]; /* of each: key, NUL */
+};
+
+/* Of a lock that its owner may enter again; see reentrant.c. */
+struct rl_reentry {
+    struct rl_link inside; /* in engine->inside while there are handles */
+    redlock_lock *lock;
+    uint64_t identity;
+    bool by_thread; /* the identity is a thread's number, and not one that callers gave */
+    uint32_t entries, handles;
+    uint32_t pending; /* of the entries: whose caller has not got its handle yet */
+};
+
+enum {
+    RL_REENTRANT_BY_THREAD = 2
+}; /* redlock_spec.reentrant: the client has put the thread's number into identity */
+
 struct rl_operation;
 
 /* Widest first: there may be a hundred thousand of them. */
 struct redlock_lock {
     struct rl_engine *engine;
     const struct rl_kind *kind;
+    struct rl_lock_names *names; /* NULL: it has one */
+    struct rl_reentry *reentry;  /* NULL: it is not reentrant */
     struct rl_link
         link; /* in engine->rounds or requested while nodes are owed or asked, or in engine->spare_locks */
     struct rl_link lagging;      /* in engine->lagging while it is held and nodes are behind */
@@ -53,6 +76,8 @@ struct redlock_lock {
     rl_node_set broken_on;       /* nodes that said that an operator has broken it */
     rl_node_set refused_locally; /* nodes that cannot be asked: their answers wait to be counted */
     uint32_t owed_question;
+    uint32_t
+        name_number; /* of several names: the one that a node said is in the way or gone, from 1 as they were given; 0 none */
     uint32_t ttl_ms;
     uint16_t capacity;   /* of text, and of the renewal behind it */
     uint16_t key_length; /* prefix and name */
@@ -105,6 +130,15 @@ static inline const char *rl_lock_owner(const redlock_lock *lock)
 
 /* Whether it stands for no lock at all, but for the nodes themselves: it has the prefix and no name. */
 bool rl_lock_is_nameless(const redlock_lock *lock);
+
+/* Who wants a reentrant lock. */
+struct rl_reentry rl_reentry_of(const redlock_spec *spec);
+
+/* The length of one of the names that a caller gave. */
+size_t rl_name_length(const redlock_name *name);
+
+/* Whether a key is its own, or that of one of its names. */
+bool rl_lock_has_key(const redlock_lock *lock, const char *key, size_t key_length);
 
 /* It is bound to no thread any more. */
 void rl_lock_unbind(redlock_lock *lock);

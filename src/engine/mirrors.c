@@ -8,6 +8,7 @@
 #include "core/outcome.h"
 #include "engine/config.h"
 #include "wire/guard_command.h"
+#include "wire/kind.h"
 #include "wire/owner.h"
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours " is " #theirs)
@@ -70,6 +71,7 @@ _Static_assert((int)RL_CAUSE_BROKEN < REDLOCK_CAUSES, "every cause has its count
 /* Limits. */
 SAME(RL_NODES_MAX, REDLOCK_NODES_MAX);
 SAME(RL_OWNER_MAX, REDLOCK_OWNER_MAX);
+SAME(RL_NAMES_MAX, REDLOCK_NAMES_MAX);
 _Static_assert(RL_KEY_FENCE_MAX > REDLOCK_NAME_MAX, "the longest name has a fence");
 _Static_assert(RL_KEY_LINE_MAX > REDLOCK_NAME_MAX + 2 * 16,
                "the longest name has a line, and every waiter a lease in it");

@@ -81,6 +81,8 @@ struct rl_operation {
     redlock_change change;       /* and what has changed */
     bool foreign;                /* INSPECT of a list: another program made it */
     bool searching, force;       /* INIT: looks for held locks first; goes on whatever that finds */
+    bool
+        enters; /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is asked */
     bool done;
     redlock_result result;
 

@@ -104,7 +104,7 @@ redlock_lock *rl_owned_find(struct rl_engine *engine, const char *key, size_t ke
 
     while (lock != NULL &&
            (lock->owner_length != owner_length || memcmp(rl_lock_owner(lock), owner, owner_length) != 0 ||
-            lock->key_length != key_length || memcmp(lock->text, key, key_length) != 0))
+            !rl_lock_has_key(lock, key, key_length)))
         lock = lock->next_owned;
     return lock;
 }

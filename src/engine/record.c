@@ -11,6 +11,7 @@
 #include "engine/report.h"
 #include "engine/stats.h"
 #include "engine/vote.h"
+#include "wire/error_reply.h"
 
 /* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
  * before it is sent, so that the first waiter waits for the question under way. */
@@ -64,19 +65,25 @@ void rl_record_refusal(redlock_lock *lock, uint32_t node)
                  refusal_words(engine, &engine->sessions[node]));
 }
 
+static void write_error(struct rl_node_record *record, const char *words, size_t length)
+{
+    struct rl_text detail = rl_text_on(record->detail, sizeof record->detail);
+    size_t place = rl_error_place(words, length);
+
+    rl_text_add_printable(&detail, words + place, length - place);
+}
+
 void rl_record_failure(redlock_lock *lock, uint32_t node, enum rl_cause cause, const char *words,
                        size_t length)
 {
     struct rl_record *record = find_record(lock);
-    struct rl_text detail;
 
     assert(node < lock->engine->node_count);
     if (record == NULL)
         return;
     record->nodes[node].answer = (struct rl_answer){.verdict = RL_FAILED, .cause = cause, .ttl_left_ms = -2};
     record->nodes[node].latency_us = -1;
-    detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
-    rl_text_add_printable(&detail, words, length);
+    write_error(&record->nodes[node], words, length);
 }
 
 /* How many nodes named this owner. */
@@ -178,7 +185,6 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
                      const struct rl_lock_reply *reply)
 {
     struct rl_record *record = find_record(lock);
-    struct rl_text detail;
 
     assert(node < lock->engine->node_count);
     if (record == NULL)
@@ -196,11 +202,12 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
                   lock->asking != NULL && lock->asking->kind == RL_OPERATION_INSPECT, reply);
     if (lock->asking != NULL && lock->asking->breaks && record->details != NULL)
         prefer_named(lock, node, reply);
-    detail = rl_text_on(record->nodes[node].detail, sizeof record->nodes[node].detail);
+    record->nodes[node].detail[0] = '\0';
     if (reply->error != NULL && reply->error_length > 0)
-        rl_text_add_printable(&detail, reply->error, reply->error_length);
+        write_error(&record->nodes[node], reply->error, reply->error_length);
     else if (reply->error != NULL)
-        rl_text_add(&detail, "it answered with an empty error");
+        rl_text_copy(record->nodes[node].detail, sizeof record->nodes[node].detail,
+                     "it answered with an empty error");
 }
 
 /* Nodes need not agree on the waiters: the one that knows most is believed. */

@@ -415,6 +415,7 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
     fill_answers(report->details, operation);
     report->result = result;
     report->broken = lock->broken_on != 0;
+    report->name_number = result != REDLOCK_OK ? lock->name_number : 0;
     report->rounds = operation->kind == RL_OPERATION_ACQUIRE ? operation->acquire.round : 1;
     report->waited_ms = rl_span_ms_up(rl_time_since(engine->now, operation->started));
     report->validity_ms = validity_left_ms(lock);
@@ -428,6 +429,8 @@ static void fill_from(redlock_report *report, const struct rl_operation *operati
         report->details->sharer_count = operation->record.sharer_count;
     }
     rl_report_write_line(report, lock, &views, operation->kind, name_holder(report, operation));
+    if (operation->enters && result == REDLOCK_OK)
+        rl_report_write_entry(report, lock, operation->kind == RL_OPERATION_ACQUIRE);
 }
 
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
@@ -447,5 +450,6 @@ void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_resul
     report->validity_ms = validity_left_ms(lock);
     report->fence = lock->fence;
     report->broken = lock->broken_on != 0;
+    report->name_number = result != REDLOCK_OK ? lock->name_number : 0;
     rl_report_write_line(report, lock, &views, RL_OPERATION_EXTEND, false);
 }

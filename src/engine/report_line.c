@@ -152,18 +152,34 @@ static bool ended_by_time(const redlock_report *report, const redlock_lock *lock
     return report->result == REDLOCK_LOST && (lock->lease.late || report->granted >= report->quorum);
 }
 
+/* The name, as the caller has it: the prefix is the configuration's business. */
+static void add_name(struct rl_text *text, const redlock_lock *lock)
+{
+    size_t prefix = lock->engine->config.key_prefix_length, length = lock->key_length - prefix;
+    size_t shown = length < 80 ? length : 80;
+
+    if (shown == 0)
+        return;
+    rl_text_add_printable(text, lock->text + prefix, shown);
+    rl_text_add(text, length > shown ? "…: " : ": ");
+}
+
+void rl_report_write_entry(redlock_report *report, const redlock_lock *lock, bool entered)
+{
+    struct rl_text text = rl_text_on(report->line, sizeof report->line);
+
+    add_name(&text, lock);
+    rl_text_add(&text,
+                entered ? "ok: entered again by its owner" : "ok: left, and its owner is still inside");
+}
+
 void rl_report_write_line(redlock_report *report, const redlock_lock *lock,
                           const struct rl_report_views *views, enum rl_operation_kind kind, bool split)
 {
     struct rl_text text = rl_text_on(report->line, sizeof report->line);
-    size_t prefix = lock->engine->config.key_prefix_length, length = lock->key_length - prefix;
-    size_t shown = length < 80 ? length : 80;
 
-    /* The name, as the caller has it: the prefix is the configuration's business. */
-    if (shown > 0 && kind != RL_OPERATION_EXAMINE) {
-        rl_text_add_printable(&text, lock->text + prefix, shown);
-        rl_text_add(&text, length > shown ? "…: " : ": ");
-    }
+    if (kind != RL_OPERATION_EXAMINE)
+        add_name(&text, lock);
     rl_text_add(&text, redlock_result_name(report->result));
     if (report->result == REDLOCK_BUSY || report->result == REDLOCK_TIMEOUT)
         add_holder(&text, report, split);

@@ -24,4 +24,7 @@ struct rl_report_views {
 void rl_report_write_line(redlock_report *report, const redlock_lock *lock,
                           const struct rl_report_views *views, enum rl_operation_kind kind, bool split);
 
+/* The same for a reentrant lock that its owner has entered again, or left while it is still inside. */
+void rl_report_write_entry(redlock_report *report, const redlock_lock *lock, bool entered);
+
 #endif

@@ -14,6 +14,9 @@
 #include "engine/vote.h"
 #include "wire/many_command.h"
 
+/* Of a lock with several names: bytes that its scripts have more than others, and that each name takes beside three times its key. */
+enum { NAMES_SCRIPT = 8192, NAME_ROOM = 192 };
+
 /* The largest number that Lua keeps exactly. */
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
 
@@ -61,7 +64,8 @@ static void add_slot(struct rl_lock_command *command, const redlock_lock *lock, 
     }
     rl_lock_random(lock, present);
     if (command->kind == RL_COMMAND_RELEASE && lock->stage == RL_LOCK_HELD &&
-        lock->lease.phase != RL_LEASE_RELEASING && memcmp(present, pending->random, sizeof present) == 0)
+        rl_lease_held(&lock->lease, lock->engine->now) &&
+        memcmp(present, pending->random, sizeof present) == 0)
         command->kept_slot = lock->slot;
 }
 
@@ -75,6 +79,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
                                       .lock_kind = lock->kind,
                                       .key = lock->text,
                                       .key_length = lock->key_length,
+                                      .names = lock->names != NULL ? &lock->names->keys : NULL,
                                       .owner = owner,
                                       .owner_length = rl_lock_owner_text(lock, pending->random, owner),
                                       .holds = holds(lock),
@@ -94,6 +99,8 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
     if (standing != NULL && !standing->stand.config.once) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
         standing->place.yields = standing->stand.nodes[node].yields;
+        standing->place.keeps = lock->names != NULL && !standing->place.yields &&
+                                rl_stand_nodes(&standing->stand, RL_STAND_HAS) != 0;
         command.place = &standing->place;
     }
     if (command.kind == RL_COMMAND_PAGE && lock->asking != NULL)
@@ -220,13 +227,23 @@ static bool wants_proof(const redlock_lock *lock, enum rl_command_kind kind)
            (kind == RL_COMMAND_ACQUIRE || (kind == RL_COMMAND_EXTEND && !holds(lock)));
 }
 
+/* Bytes that a command about this lock fits in. */
+static size_t room_for(const redlock_lock *lock)
+{
+    size_t room = RL_COMMAND_ROOM + 6 * (size_t)lock->key_length;
+
+    if (lock->names != NULL)
+        room += NAMES_SCRIPT + lock->names->keys.count * (size_t)NAME_ROOM + 3 * lock->names->keys.bytes;
+    return room;
+}
+
 static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_pending *pending)
 {
     bool prove =
         wants_proof(lock, (enum rl_command_kind)pending->kind) && rl_proof_due(lock->engine, session->node);
     struct rl_writer writer;
 
-    if (!rl_exchange_reserve(&session->exchange, RL_COMMAND_ROOM + 6 * (size_t)lock->key_length, &writer))
+    if (!rl_exchange_reserve(&session->exchange, room_for(lock), &writer))
         return false;
     write_alone(session, pending, prove, &writer);
     rl_exchange_commit(&session->exchange, &writer, pending);

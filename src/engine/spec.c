@@ -78,17 +78,53 @@ static const char *check_kind(const struct rl_engine *engine, const redlock_spec
 
 static const char *check_reentrant(const redlock_spec *spec)
 {
-    if (spec->reentrant != 0)
-        return "reentrant does not exist in this version: leave it 0";
-    if (spec->identity != 0)
-        return "identity is for reentrant locks: leave it 0 for others";
+    if (spec->reentrant == 0)
+        return spec->identity != 0 ? "identity is for reentrant locks: leave it 0 for others" : NULL;
+    if (spec->identity == 0)
+        return "reentrant needs an identity in asynchronous calls: no thread owns what they take";
+    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
+        return "reentrant is for REDLOCK_EXCLUSIVE and REDLOCK_FAIR";
+    if (spec->also_count != 0)
+        return "reentrant and also exclude each other";
     return NULL;
 }
 
-static const char *check_also(const redlock_spec *spec)
+static bool is_same_name(const redlock_name *name, const char *other, size_t length)
 {
-    if (spec->also != NULL || spec->also_count != 0)
-        return "also does not exist in this version: leave also and also_count 0";
+    return rl_name_length(name) == length && memcmp(name->name, other, length) == 0;
+}
+
+static bool is_given_before(const redlock_spec *spec, uint32_t number)
+{
+    const redlock_name *name = &spec->also[number];
+
+    for (uint32_t i = 0; i < number; i++)
+        if (is_same_name(name, spec->also[i].name, rl_name_length(&spec->also[i])))
+            return true;
+    return is_same_name(name, spec->name, spec->name_length);
+}
+
+static const char *check_also(const struct rl_engine *engine, const redlock_spec *spec)
+{
+    if (spec->also_count == 0)
+        return spec->also != NULL ? "also is given and also_count is 0" : NULL;
+    if (spec->also == NULL)
+        return "also is NULL and also_count is not 0";
+    if (spec->also_count >= REDLOCK_NAMES_MAX)
+        return "also_count is above 15: a lock has at most 16 names";
+    if (spec->kind != REDLOCK_EXCLUSIVE && spec->kind != REDLOCK_FAIR)
+        return "also is for REDLOCK_EXCLUSIVE and REDLOCK_FAIR: shared locks and semaphores have one name";
+    if (!engine->config.guarded)
+        return "also needs the guarded mode: plain nodes take one name at a time";
+    for (uint32_t i = 0; i < spec->also_count; i++) {
+        redlock_spec named = {.name = spec->also[i].name, .name_length = rl_name_length(&spec->also[i])};
+        const char *wrong = check_name(engine, &named);
+
+        if (wrong != NULL)
+            return wrong;
+        if (is_given_before(spec, i))
+            return "also has a name twice: name each once";
+    }
     return NULL;
 }
 
@@ -135,7 +171,7 @@ redlock_result rl_spec_check(struct rl_engine *engine, const redlock_spec *spec,
         if (wrong == NULL)
             wrong = check_reentrant(checked);
         if (wrong == NULL)
-            wrong = check_also(checked);
+            wrong = check_also(engine, checked);
     }
     if (wrong == NULL)
         return REDLOCK_OK;

@@ -122,7 +122,9 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
         end_without_randomness(operation);
         return;
     }
-    if (effects->acquire == rl_node_set_all(lock->engine->node_count))
+    /* Of a semaphore others are given numbers meanwhile: a caller that has some votes keeps its proposal, or the rest would get another one. */
+    if (effects->acquire == rl_node_set_all(lock->engine->node_count) &&
+        (effects->fresh || lock->slots == 0 || rl_stand_nodes(&operation->stand, RL_STAND_HAS) == 0))
         rl_operation_propose_fence(operation);
     if (effects->fresh)
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
@@ -135,6 +137,8 @@ static void watch(struct rl_operation *operation, rl_node_set nodes, uint32_t qu
 {
     struct rl_engine *engine = operation->lock->engine;
 
+    if (operation->lock->names != NULL)
+        return; /* which of them is in the way differs from node to node, and may change: it asks again every second */
     if (!operation->watches)
         rl_watching_join(engine);
     operation->watches = true;
@@ -288,7 +292,8 @@ static void take_standing(struct rl_operation *operation, uint32_t node, const s
         .node = node,
         .ttl =
             rl_span_ms(handed->ttl_ms < operation->lock->ttl_ms ? handed->ttl_ms : operation->lock->ttl_ms),
-        .eligible = is_eligible(operation, node, handed),
+        /* One of several names is not the lock: it asks for all of them, with this one in hand. */
+        .eligible = operation->lock->names == NULL && is_eligible(operation, node, handed),
         .answer = {.fence = handed->fence, .node_us = handed->node_us, .slot = handed->slot}};
 
     rl_standing_event(operation, &event);
@@ -307,7 +312,7 @@ static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_ov
         rl_dispatch_return(lock, rl_node_set_one(node));
         return;
     }
-    if (rl_lease_held(&lock->lease, now) &&
+    if (lock->names == NULL && rl_lease_held(&lock->lease, now) &&
         handed->ttl_ms >= rl_span_ms_up(rl_lease_left(&lock->lease, now))) {
         event.kind = RL_EVENT_ANSWER;
         event.question = RL_QUESTION_MEND;

@@ -143,6 +143,7 @@ struct rl_engine {
     uint32_t observers;      /* of them: those that nodes tell of changes */
     struct rl_list watching; /* acquisitions that nodes tell of changes */
     struct rl_list standing; /* acquisitions that stand in line at the nodes */
+    struct rl_list inside;   /* reentrant locks that callers have handles of */
     struct rl_owned owned;
     char channel[RL_CHANNEL_MAX +
                  1]; /* where nodes tell it that they have handed a lock over; see hearing.c */

@@ -39,16 +39,41 @@ static bool mentions_after_colon(const char *text, size_t length, const char *wo
     return false;
 }
 
+static bool begins_with(const char *text, size_t length, const char *words)
+{
+    return length >= strlen(words) && memcmp(text, words, strlen(words)) == 0;
+}
+
+size_t rl_error_place(const char *text, size_t length)
+{
+    static const char where[] = "@user_script:";
+    size_t place = 0;
+
+    if (!begins_with(text, length, "ERR Error running script "))
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        size_t end = i + sizeof where - 1;
+
+        if (!begins_with(text + i, length - i, where))
+            continue;
+        while (end < length && (text[end] == ' ' || (text[end] >= '0' && text[end] <= '9')))
+            end++;
+        if (begins_with(text + end, length - end, ": "))
+            place = end + 2;
+    }
+    return place;
+}
+
 /* A right that a script lacks is told in words instead of a class of its own. */
 static bool lacks_rights_in_script(const char *text, size_t length)
 {
-    static const char *const words[] = {"ERR The user executing the script can't",
-                                        "ERR ACL failure in script"};
+    static const char error[] = "ERR ";
+    size_t start = rl_error_place(text, length);
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (length >= strlen(words[i]) && memcmp(text, words[i], strlen(words[i])) == 0)
-            return true;
-    return false;
+    if (start == 0 && begins_with(text, length, error))
+        start = sizeof error - 1;
+    return begins_with(text + start, length - start, "The user executing the script can't") ||
+           begins_with(text + start, length - start, "ACL failure in script");
 }
 
 enum rl_cause rl_error_cause(const char *text, size_t length)

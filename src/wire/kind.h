@@ -6,6 +6,7 @@
 #define RL_WIRE_KIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/script.h"
@@ -14,7 +15,22 @@ struct rl_lock_command;
 struct rl_lock_reply;
 struct rl_resp;
 
-enum { RL_DENIAL_ITEMS_MAX = 8 }; /* the longest refusal that any kind reads */
+/* Of a lock that has several names: their keys, in the order of their bytes, each once. */
+struct rl_name_key {
+    const char *key;
+    uint32_t length;
+    uint32_t given; /* which of the names that the caller gave, from 0 */
+};
+
+enum { RL_NAMES_MAX = 16 };
+
+struct rl_names {
+    uint32_t count;
+    size_t bytes; /* of all keys */
+    struct rl_name_key keys[RL_NAMES_MAX];
+};
+
+enum { RL_DENIAL_ITEMS_MAX = 9 }; /* the longest refusal that any kind reads */
 
 struct rl_kind {
     /* Its scripts. */
@@ -37,6 +53,9 @@ struct rl_kind {
     uint32_t extra_arguments;
     void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
     void (*write_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
+
+    /* Writes acquire, raise, extend and release, whose keys are not those that other kinds have; NULL: it has the same. */
+    void (*write)(struct rl_writer *writer, const struct rl_lock_command *command, bool full);
 
     /* The key of its line, for commands about several locks; NULL it has none. */
     void (*write_order)(struct rl_writer *writer, const struct rl_lock_command *command);
@@ -71,6 +90,7 @@ struct rl_kind {
 extern const struct rl_kind rl_kind_exclusive;
 extern const struct rl_kind rl_kind_line;
 extern const struct rl_kind rl_kind_shared;
+extern const struct rl_kind rl_kind_names;
 extern const struct rl_kind rl_kind_slots;
 extern const struct rl_kind rl_kind_redisson;
 extern const struct rl_kind rl_kind_redisson_shared;

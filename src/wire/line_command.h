@@ -13,10 +13,11 @@ enum { RL_LINE_NAMED_MAX = 32 }; /* waiters of each kind that an answer names */
 
 /* What a caller that stands in line tells the nodes of itself. */
 struct rl_place {
-    uint64_t ticket;     /* in the order of these the lock is given out (us) */
-    bool settled;        /* a quorum has taken it in with this ticket: it counts as it is */
-    bool yields;         /* it wants no vote, for somebody else has the lock */
-    uint32_t lease_ms;   /* how long it is believed to be there unless it asks again */
+    uint64_t ticket;   /* in the order of these the lock is given out (us) */
+    bool settled;      /* a quorum has taken it in with this ticket: it counts as it is */
+    bool yields;       /* it wants no vote, for somebody else has the lock */
+    bool keeps;        /* of several names: it has all of them at another node; see wire/lua/ask_names.lua */
+    uint32_t lease_ms; /* how long it is believed to be there unless it asks again */
     const char *channel; /* where to tell it that it has the lock; "" it cannot be told */
 };
 

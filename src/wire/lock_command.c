@@ -256,21 +256,31 @@ static void write_fence_question(struct rl_writer *writer, const struct rl_lock_
     rl_write_integer(writer, RL_FENCE_DIGITS);
 }
 
+/* What is asked of the lock itself. */
+static void write_of_lock(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
+                          bool full)
+{
+    if (command->lock_kind->write != NULL)
+        command->lock_kind->write(writer, command, full);
+    else if (command->kind == RL_COMMAND_ACQUIRE)
+        write_acquire(writer, command, full);
+    else if (command->kind == RL_COMMAND_RAISE)
+        write_raise(writer, command, full);
+    else if (command->kind == RL_COMMAND_EXTEND)
+        write_extend(writer, command, full);
+    else
+        write_release(writer, command, features, full);
+}
+
 void rl_lock_command_write(struct rl_writer *writer, const struct rl_lock_command *command, unsigned features,
                            bool full)
 {
     switch (command->kind) {
     case RL_COMMAND_ACQUIRE:
-        write_acquire(writer, command, full);
-        break;
     case RL_COMMAND_RAISE:
-        write_raise(writer, command, full);
-        break;
     case RL_COMMAND_EXTEND:
-        write_extend(writer, command, full);
-        break;
     case RL_COMMAND_RELEASE:
-        write_release(writer, command, features, full);
+        write_of_lock(writer, command, features, full);
         break;
     case RL_COMMAND_PEEK:
     case RL_COMMAND_WATCH:

@@ -35,6 +35,7 @@ struct rl_lock_command {
     const struct rl_kind *lock_kind; /* ACQUIRE, RAISE, EXTEND, RELEASE, PEEK, WATCH, BREAK, PAGE */
     const char *key;
     size_t key_length;
+    const struct rl_names *names; /* of a lock that has several: then key is the first that was given */
     const char *owner;
     size_t owner_length;
     int64_t ttl_ms;

@@ -198,6 +198,21 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
     }
 }
 
+/* Of several names: the same of the first that was in the way, and which that is; see wire/lua/extend_names.lua, hand_on_names.lua. */
+static void read_compared_name(const char *bytes, size_t length, size_t offset, struct rl_lock_reply *reply)
+{
+    struct rl_resp code = {0}, name = {0};
+
+    if (rl_resp_next(bytes, length, &offset, &code) != RL_RESP_OK ||
+        rl_resp_next(bytes, length, &offset, &name) != RL_RESP_OK || name.type != RL_RESP_INTEGER ||
+        name.integer < 1 || name.integer > RL_NAMES_MAX || code.type != RL_RESP_INTEGER || code.integer > 0) {
+        answer_protocol(reply);
+        return;
+    }
+    read_compared(&code, reply);
+    reply->answer.name = (uint32_t)name.integer;
+}
+
 const char rl_foreign_owner[] = "foreign";
 
 /* Another program's kind of lock, a hash perhaps: it ends by itself, so it is somebody's. The scripts call it the same. */
@@ -382,6 +397,8 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
         read_search(&first, bytes, length, offset, reply);
     } else if (kind == RL_COMMAND_LINE) {
         read_line(bytes, length, reply);
+    } else if (command->names != NULL && first.type == RL_RESP_ARRAY && first.element_count == 2) {
+        read_compared_name(bytes, length, offset, reply);
     } else if (first.type != RL_RESP_ARRAY || first.element_count != 2 ||
                !read_found_slot(command->lock_kind, bytes, length, offset, reply)) {
         read_compared(&first, reply);

@@ -33,7 +33,7 @@ struct rl_lock_reply {
 
 /* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a failed
  * verdict with RL_CAUSE_PROTOCOL, and so is one with a fence out of range. Of the command that was sent it wants both kinds,
- * whether there was an epoch, and the fence. */
+ * whether there was an epoch, the fence, and the names. */
 enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const char *bytes, size_t length,
                                    struct rl_lock_reply *reply);
 

@@ -30,7 +30,8 @@ void rl_place_write(struct rl_writer *writer, const struct rl_lock_command *comm
     if (place != NULL) {
         assert(strlen(place->channel) < PLACE_MAX / 2);
         rl_text_add_unsigned(&text, place->ticket);
-        rl_text_format(&text, " %u %u ", (place->settled ? 1U : 0U) + (place->yields ? 2U : 0U),
+        rl_text_format(&text, " %u %u ",
+                       (place->settled ? 1U : 0U) + (place->yields ? 2U : 0U) + (place->keeps ? 4U : 0U),
                        place->lease_ms);
         rl_text_add(&text, place->channel);
     }

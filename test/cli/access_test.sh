@@ -8,9 +8,7 @@
 # ---- rights
 start_nodes
 rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/security.md")
-case $(redis-server --version) in
-*v=6.0.*) rule=${rule/ resetchannels &redlock:\*/} ;; # it knows no rights for channels
-esac
+rule=$(for_this_server <<<"$rule")
 for number in 1 2 3 4 5; do
     # shellcheck disable=SC2086 # the words of the rule
     node "$number" ACL SETUSER ${rule#user } >/dev/null

@@ -6,10 +6,7 @@
 
 rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/security.md")
 ok 'the document has one rule' matches "$rule" '^user locks on >[^[:space:]]+ [^'$'\n'']*$'
-# Redis 6.0 knows no rights for channels.
-case $(redis-server --version) in
-*v=6.0.*) rule=${rule/ resetchannels &redlock:\*/} ;;
-esac
+rule=$(for_this_server <<<"$rule")
 channels=$(grep -oE '&[^ ]+' <<<"$rule")
 password=$(sed -nE 's/.* >([^ ]+) .*/\1/p' <<<"$rule")
 
@@ -113,9 +110,14 @@ ok '+subscribe is needed for that, and for nothing else' says_so
 node 1 ACL SETUSER locks +subscribe -publish >/dev/null
 is_not_told() { ! is_told && step run --config "$work/guarded.conf" -n handed -- true; }
 ok '+publish too' is_not_told
-node 1 ACL SETUSER locks +publish resetchannels >/dev/null
-[ -z "$channels" ] || ok "$channels too" says_so
-node 1 ACL SETUSER locks ${channels:+"$channels"} >/dev/null
+node 1 ACL SETUSER locks +publish >/dev/null
+if [ -n "$channels" ]; then
+    node 1 ACL SETUSER locks resetchannels >/dev/null
+    ok "$channels too" says_so
+    node 1 ACL SETUSER locks "$channels" >/dev/null
+else
+    ok 'rights for channels # SKIP this server knows none' true
+fi
 ok 'with all of them it is told again' is_told
 
 mapfile -t rights < <(grep -oE '\+[a-z]+' <<<"$rule" | grep -vxE '\+(publish|subscribe)')

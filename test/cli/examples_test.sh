@@ -69,6 +69,15 @@ ok 'with who' has "$err" 'by deploy on web-3, pid 4242: pg_dump prod'
 ok 'and until when' matches "$err" 'free in [0-9]+ ms unless it is renewed'
 vacate nightly-report
 
+# ---- names
+example names
+is 'names takes two names at once' "$code" 0
+ok 'under one fence' matches "$out" 'account:3, fence ([0-9]+)
+account:7, fence ([0-9]+)'
+ok 'and enters a lock again' has "$out" 'moved (2 deep)'
+script transfer 3 7 printenv REDLOCK_HELD
+is 'transfer runs a command under both' "$out" 'account:3 account:7'
+
 # ---- fair
 example fair
 is 'fair takes a free lock' "$code" 0
@@ -323,6 +332,7 @@ script barrier 'echo ready' 'echo switched'
 is 'barrier.sh goes on with the others' "$code:$(tail -n 1 <<<"$out")" 0:switched
 ok 'both of them' until_true grep -q switched "$work/switch1"
 echo picture >"$work/picture"
+tested="$tested slots"
 (cd "$work" && "$SOURCE/examples/shell/slots.sh" picture) 2>"$work/err" </dev/null
 ok 'slots.sh works in a slot' grep -q picture "$work"/slot[0-3]/picture
 script legacy "unix://$work/n1.sock" lock.foo echo ran

@@ -48,7 +48,7 @@ ok 'in its own words' has "$out" MISCONF
 ok 'and has no vote' has "$out" '4 eligible'
 exits 'which status knows, too' 0 status --check
 is 'in short' "$out" '5 nodes, 3 needed, 4 eligible: one more may fail'
-node 2 CONFIG SET maxmemory 1mb >/dev/null
+node 2 CONFIG SET maxmemory 100kb >/dev/null
 node 3 CONFIG SET min-replicas-to-write 1 >/dev/null
 examine
 is 'without a quorum that can write no lock can be had' "$code" 69
@@ -84,9 +84,16 @@ node 3 EVAL 'for i = 1, 2000 do redis.call("SET", "key:" .. i, string.rep("x", 1
 node 3 SAVE >/dev/null
 kill_nodes 3
 rm -f "$work/n3.sock"
-start_silent_node 3 --key-load-delay 10000 --loading-process-events-interval-bytes 1024
+slow_loading=(--key-load-delay 10000 --loading-process-events-interval-bytes 1024)
 is_loading() { node 3 GET x | grep -q LOADING; }
-until_true is_loading
+if [ -n "$(node 1 CONFIG GET loading-process-events-interval-bytes)" ]; then
+    start_silent_node 3 "${slow_loading[@]}"
+    until_true is_loading
+else
+    slow_loading=()
+    start_silent_node 3
+    until_true is_up 3
+fi
 port=$(free_port)
 start_in_background python3 -m http.server --bind 127.0.0.1 "$port"
 until_true python3 -c "import socket; socket.create_connection(('127.0.0.1', $port))"
@@ -97,11 +104,15 @@ is 'nodes that do not answer' "$code" 69
 finds 'a name that cannot be looked up is found' name 6
 ok 'and told whom to ask' has "$fix" 'getent hosts'
 finds 'so is something that is no node' protocol 7
-finds 'and a node that loads' loading 3
-is 'which is waited for' "$fix" wait
+if [ ${#slow_loading[@]} -gt 0 ]; then
+    finds 'and a node that loads' loading 3
+    is 'which is waited for' "$fix" wait
+    node 3 CONFIG SET key-load-delay 0 >/dev/null
+else
+    ok 'a node that loads # SKIP this server does not answer while it loads a little' true
+fi
 finds 'and one that runs a script of somebody' blocked 2
 type_it
-node 3 CONFIG SET key-load-delay 0 >/dev/null
 until_true is_up 3
 wait "$script" 2>/dev/null
 stop_started

@@ -216,7 +216,7 @@ config 'ttl = 90s' 'mode = plain'
 exits 'in plain mode it may be longer' 0 status --config "$work/redlock.conf"
 
 # ---- the rights that redlock.conf.5 names are enough
-read -ra rights < <(sed -nE 's/\\//g; s/^\tACL SETUSER //p' "$SOURCE/man/redlock.conf.5.scd")
+read -ra rights < <(sed -nE 's/\\//g; s/^\tACL SETUSER //p' "$SOURCE/man/redlock.conf.5.scd" | for_this_server)
 ok 'the page names rights' equals "${rights[0]-}" locks
 for number in 1 2 3 4 5; do
     node "$number" ACL SETUSER "${rights[@]}" >/dev/null

@@ -232,8 +232,8 @@ exits 'waiting for oneself: a lock inside itself' 64 run self -- "$REDLOCK" run 
 says 'waiting for oneself: is refused at once' 'it would wait for itself'
 exits 'several names: one after the other' 0 run one -- "$REDLOCK" run two -- sh -c 'echo "$REDLOCK_HELD"'
 is 'several names: all of them are held' "$out" 'one two'
-exits 'several names: together' 64 run one --also two -- true
-says 'several names: it says how' 'redlock run one -- redlock run two -- CMD'
+exits 'several names: together' 0 run one --also two -- sh -c 'echo "$REDLOCK_HELD"'
+is 'several names: all of them are held at once' "$out" 'one two'
 
 # ---- extension
 exits 'extension: a lease' 0 acquire extended --ttl 20s

@@ -91,7 +91,7 @@ exits 'a format that is not known' 78 run --config "$work/redisson.conf" job -- 
 says 'is named with its line' 'redisson.conf:2: format "java" is neither common nor redisson'
 
 # ---- rights
-rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/interop.md")
+rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/interop.md" | for_this_server)
 read -ra words <<<"${rule#user locks }"
 node 1 ACL SETUSER locks "${words[@]}" >/dev/null
 export REDLOCK_PASSWORD=change-me

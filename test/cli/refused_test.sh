@@ -49,7 +49,7 @@ unset REDLOCK_PASSWORD
 for number in 1 2 3 4 5; do redis-cli -s "$work/n$number.sock" -a sesame CONFIG SET requirepass '' >/dev/null 2>&1; done
 
 # ---- rights: SCAN, and the keys of notes and barriers
-rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/security.md")
+rule=$(awk '/^```acl$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$SOURCE/docs/security.md" | for_this_server)
 for number in 1 2 3 4 5; do
     # shellcheck disable=SC2086 # the words of the rule
     node "$number" ACL SETUSER ${rule#user } >/dev/null

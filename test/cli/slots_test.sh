@@ -23,6 +23,13 @@ ok 'and two' until_true inside two
 is 'each with a slot of its own' "$(sort "$work/one" "$work/two" | paste -sd' ')" '0 1'
 exits 'a third one that does not wait is refused' 75 run pool --slots 2 -n -- true
 ok 'as busy' has "$err" 'pool is busy'
+ok 'with how many' has "$err" 'pool is busy: 2 of 2 slots held'
+ok 'and who' matches "$err" $'\n  slot 1 .*, id [0-9a-f]+, [0-9]+s left, granted by 5 of 5'
+exits 'status tells of them' 0 status pool
+ok 'how many' has "$out" 'pool: 2 of 2 slots held'
+ok 'and each' matches "$out" $'\n  slot 0 .*granted by 5 of 5\n  slot 1 '
+exits 'in JSON, too' 0 status pool --json
+is 'all of them' "$(jq -c '[.slots, .slots_held, .state, .holder, [.holders[].slot]]' <<<"$out")" '[2,2,"held",null,[0,1]]'
 hold three
 ok 'one that waits stands in line' until_true in_line 1
 ok 'and is not inside' test ! -s "$work/three"

@@ -51,6 +51,4 @@ kill_nodes 1 2 3
 exits 'without a quorum' 69 run -n --config "$file" a -- true
 pasted "$(hint see)"
 is 'doctor is proposed for that fleet' "$?" 69
-exits 'one name after the other' 64 run 'a b' --also 'c d' --config "$file" -- true
-ok 'is proposed in quotes' has "$(hint fix)" "redlock run 'a b' --config"
 done_testing

@@ -66,7 +66,7 @@ for option in --nonblock --wait --conflict-exit-code --skip-ok --ttl --renew --g
     ok "help run explains $option" has "$out" "$option"
 done
 ok 'help run offers the kinds there are' has "$out" '--kind exclusive|fair'
-ok 'and no others' lacks "$out" 'semaphore'
+ok 'and what else a lock may be' matches "$out" '--slots K.*--also NAME.*--reentrant|--also NAME.*--reentrant.*--slots K'
 for number in 64 69 70 71 75 77 78 79 124 126 127 129 130 131 143; do
     ok "help run explains the exit code $number" matches "$out" "[ ,;]${number}[ ,]"
 done
@@ -122,7 +122,17 @@ done
 printf 'mode = plain\n' >"$work/plain.conf"
 exits 'in a plain configuration too' 64 run --config "$work/plain.conf" --kind fair a -- true
 says 'with another remedy' 'leave out --kind fair, or mode = plain in the configuration'
-exits '--also likewise' 64 run --also b a -- true
+exits 'the same name twice' 64 run --also b --also b a -- true
+says 'is named' '--also b: the name is given twice'
+exits 'and beside itself' 64 acquire --ttl 5s --also a a
+many=$(printf ' --also n%s' {1..99})
+# shellcheck disable=SC2086
+exits 'a hundred names' 64 run $many a -- true
+says 'are too many' 'at most 16 names'
+exits 'several names on plain nodes' 64 run --plain --also b a -- true
+says 'are refused with a remedy' 'leave out --plain'
+exits 'an empty one' 64 run --also '' a -- true
+exits 'shared ones' 64 run --format redisson --shared --also b a -- true
 exits 'acquire needs --ttl' 64 acquire a
 exits 'extend needs an owner' 64 extend a
 exits 'release needs an owner' 64 release a

@@ -146,6 +146,18 @@ static bool is_close_call(const struct pair *pair, int64_t now_us)
     return false;
 }
 
+/* Both names, or one of them: sometimes the command is about the two of them as one lock. */
+static void make_several(struct pair *pair, struct rl_lock_command *command)
+{
+    static const struct rl_names both = {
+        .count = 2, .bytes = 12, .keys = {{"lock-0", 6, 0}, {"lock-1", 6, 1}}};
+
+    if (draw(pair, 1, 3) != 1)
+        return;
+    command->lock_kind = &rl_kind_names;
+    command->names = &both;
+}
+
 static void try_lock_command(struct pair *pair)
 {
     static const enum rl_command_kind kinds[] = {RL_COMMAND_ACQUIRE, RL_COMMAND_ACQUIRE, RL_COMMAND_RAISE,
@@ -179,6 +191,8 @@ static void try_lock_command(struct pair *pair)
         command.lock_kind = &rl_kind_exclusive, command.epoch = NULL; /* plain */
     else if (draw(pair, 1, 3) == 1)
         command.lock_kind = &rl_kind_shared;
+    else if (command.kind != RL_COMMAND_PEEK)
+        make_several(pair, &command);
     if (command.lock_kind == &rl_kind_shared && command.repair)
         command.ttl_ms += 137; /* when it is planted is not told: it is to be close to nobody else's end */
     rl_lock_command_write(&writer, &command, 0, true);
@@ -231,6 +245,8 @@ static void try_standing(struct pair *pair)
     memset(owner, (int)name, 32);
     snprintf(owner + 32, sizeof owner - 32, "|pid=%c", (char)name);
     command.owner_length = strlen(owner);
+    make_several(pair, &command);
+    place.keeps = command.names != NULL && draw(pair, 1, 4) == 1;
     rl_lock_command_write(&writer, &command, 0, true);
     compare(pair, &writer, real);
 }

@@ -144,6 +144,24 @@ static void the_slot_of_a_holder_that_died_goes_to_the_first_in_line(void **stat
     redlock_client_close(client);
 }
 
+/* Its release is not the one by which a holder keeps its slot and gives back others. */
+static void a_slot_that_was_lost_is_given_back_at_once(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_spec brief = slots_of(1), spec = slots_of(1);
+    redlock_lock *lost, *next = NULL;
+
+    brief.ttl_ms = LONG_TTL_MS;
+    brief.max_hold_ms = 100;
+    brief.on_lost = ignore_loss;
+    lost = take_spec(client, &brief);
+    assert_result(REDLOCK_OK, redlock_acquire(client, &spec, LONG_TTL_MS / 2, &next, NULL), NULL);
+    give_back(next);
+    redlock_lock_free(lost);
+    redlock_client_close(client);
+}
+
 static void a_slot_is_gone_on_with_and_given_back_by_its_owner_value(void **state)
 {
     struct fleet *fleet = *state;
@@ -235,6 +253,7 @@ int main(void)
         ON_GUARDED(fences_rise_from_slot_to_slot, start_three_guarded),
         ON_GUARDED(a_release_lets_in_the_first_of_one_line, start_five_guarded),
         ON_GUARDED(the_slot_of_a_holder_that_died_goes_to_the_first_in_line, start_three_guarded),
+        ON_GUARDED(a_slot_that_was_lost_is_given_back_at_once, start_three_guarded),
         ON_GUARDED(a_slot_is_gone_on_with_and_given_back_by_its_owner_value, start_five_guarded),
         ON_GUARDED(another_number_of_slots_or_another_kind_is_refused_by_name, start_three_guarded),
         ON_GUARDED(another_kind_is_refused_where_a_line_is_as_well, start_three_guarded),

@@ -48,6 +48,16 @@ def an_exception_in_the_block_releases():
 
 
 @test
+def several_names_are_one_lock():
+    with libredlock.lock("one", also=["two", b"thr\x00ee"]) as lock:
+        equal((lock.fence > 0, fleet.copies("one") >= 3, fleet.copies("two") >= 3), (True, True, True))
+        raises(libredlock.Busy, libredlock.lock("two", wait=0).acquire)
+        raises(libredlock.Busy, libredlock.lock("four", also=["two"], wait=0).acquire)
+        equal(fleet.copies("four"), 0)
+    until(lambda: fleet.copies("one") + fleet.copies("two") == 0, "names that are free on all nodes")
+
+
+@test
 def no_lock_survives_its_object():
     lock = libredlock.lock("deleted").acquire()
     equal(fleet.copies("deleted") >= 3, True)

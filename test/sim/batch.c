@@ -195,12 +195,12 @@ void sim_batch_describe(FILE *to, const struct sim_batch_result *result)
             stats->queued);
     fprintf(to,
             "%" PRIu64 " seeds in plain mode, %" PRIu64 " with mixed terms; %" PRIu64 " fair locks, %" PRIu64
-            " commands for several locks, %" PRIu64 " adopted, %" PRIu64
+            " of several names, %" PRIu64 " commands for several locks, %" PRIu64 " adopted, %" PRIu64
             " attempts to adopt what had been given back, %" PRIu64 " canceled, %" PRIu64
             " abandoned, %" PRIu64 " inits, %" PRIu64 " inspections, %" PRIu64 " reports\n",
-            stats->plain_seeds, stats->mixed_seeds, stats->fair_grants, stats->batches, stats->adopted,
-            stats->stale_adoptions, stats->canceled, stats->abandoned, stats->inits, stats->inspections,
-            stats->reports);
+            stats->plain_seeds, stats->mixed_seeds, stats->fair_grants, stats->several, stats->batches,
+            stats->adopted, stats->stale_adoptions, stats->canceled, stats->abandoned, stats->inits,
+            stats->inspections, stats->reports);
     fprintf(to,
             "%" PRIu64 " locks handed over at the nodes, %" PRIu64 " splits, %" PRIu64 " give-ways, %" PRIu64
             " waiters passed over, %" PRIu64 " late, %" PRIu64

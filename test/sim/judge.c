@@ -42,8 +42,8 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
     for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
         const struct sim_holding *other = &world->holdings[i];
 
-        if (other == mine || !other->active || other->name != mine->name || other->slot != mine->slot ||
-            other->until_us <= world->now_us)
+        if (other == mine || !other->active || (other->names & mine->names) == 0 ||
+            other->slot != mine->slot || other->until_us <= world->now_us)
             continue;
         if (world->plan.beyond)
             continue;
@@ -55,7 +55,7 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
                  "exclusion: client %u.%u and client %u.%u both rely on %c, the other one for %" PRId64
                  " us more",
                  mine->client + 1, mine->worker + 1, other->client + 1, other->worker + 1,
-                 'a' + (int)mine->name, other->until_us - world->now_us);
+                 'a' + (int)rl_node_set_first(other->names & mine->names), other->until_us - world->now_us);
     }
 }
 
@@ -100,14 +100,14 @@ static void check_order(struct sim_world *world, const struct sim_grant *mine, c
     }
 }
 
-static void judge_fence(struct sim_world *world, const struct sim_worker *worker,
+static void judge_fence(struct sim_world *world, const struct sim_worker *worker, uint32_t name,
                         const struct rl_operation *operation)
 {
     uint32_t kept = world->grant_count < SIM_GRANTS_KEPT ? world->grant_count : SIM_GRANTS_KEPT;
-    uint64_t *highest = &world->highest[worker->name][worker->lock->slot];
-    uint64_t *alone = &world->highest_alone[worker->name];
+    uint64_t *highest = &world->highest[name][worker->lock->slot];
+    uint64_t *alone = &world->highest_alone[name];
     struct sim_grant mine = {.shared = worker->shared,
-                             .name = worker->name,
+                             .name = name,
                              .slot = worker->lock->slot,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
                              .nodes = nodes_at_fence(operation),
@@ -125,7 +125,7 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
 
     if (mine.fence <= above && !world->plan.beyond)
         sim_fail(world, "fence order: client %u.%u got %" PRIu64 " for %c after %" PRIu64 " was handed out",
-                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)worker->name, above);
+                 worker->client + 1, worker->index + 1, mine.fence, 'a' + (int)name, above);
     if (mine.fence > *highest)
         *highest = mine.fence;
     if (!mine.shared && mine.fence > *alone)
@@ -145,7 +145,7 @@ static struct sim_holding *begin_holding(struct sim_world *world, const struct s
                                     .shared = worker->shared,
                                     .client = worker->client,
                                     .worker = worker->index,
-                                    .name = worker->name,
+                                    .names = worker->names,
                                     .slot = worker->lock->slot,
                                     .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
                                     .until_us = end_of_validity_us(world, worker),
@@ -168,12 +168,15 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
     world->stats.grants++;
     world->stats.shared_grants += worker->shared;
     world->stats.hand_overs += worker->waited;
-    world->granted_us[worker->name] = world->now_us;
-    world->asked[worker->name] = 0;
+    world->stats.several += (worker->names & (worker->names - 1)) != 0;
+    for (uint32_t left = worker->names; left != 0; left &= left - 1) {
+        world->granted_us[rl_node_set_first(left)] = world->now_us;
+        world->asked[rl_node_set_first(left)] = 0;
+    }
     sim_say(world, "client %u.%u has %c with fence %" PRIu64 " for %" PRId64 " us", worker->client + 1,
             worker->index + 1, 'a' + (int)worker->name, holding->fence, holding->until_us - world->now_us);
-    if (!world->plan.plain)
-        judge_fence(world, worker, operation);
+    for (uint32_t left = world->plan.plain ? 0 : worker->names; left != 0; left &= left - 1)
+        judge_fence(world, worker, rl_node_set_first(left), operation);
     sim_stands_handed_out(world, worker, operation);
 }
 
@@ -210,8 +213,8 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
                 sim_attempt_of(world, key->value) != attempt)
                 continue;
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (key->end_ms + 1) * 1000);
-            if (end_us > world->excused_us[name])
-                world->excused_us[name] = end_us;
+            int64_t *excused_us = &world->excused_us[strtoul(key->key + 5, NULL, 10)];
+            *excused_us = end_us > *excused_us ? end_us : *excused_us;
         }
     for (uint32_t node = 0; node < world->plan.node_count; node++)
         if (world->attempts[attempt].hold_end_ms[node] != 0) {
@@ -232,7 +235,8 @@ void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 {
     holding_of(world, worker)->active = false;
-    world->had_us[worker->name] = world->now_us;
+    for (uint32_t left = worker->names; left != 0; left &= left - 1)
+        world->had_us[rl_node_set_first(left)] = world->now_us;
     sim_say(world, "client %u.%u no longer has %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }

@@ -2,6 +2,8 @@
  * That a holder learns of a loss at its next renewal: once so many nodes have told one round of it, in time, that they do not have
  * the lock that no quorum can be left, nobody relies on it any more. It reads the replies by itself, before the engine does.
  */
+#include <string.h>
+
 #include "engine/vote.h"
 #include "sim/world.h"
 #include "wire/lock_command.h"
@@ -28,6 +30,8 @@ static struct sim_worker *find_holder(struct sim_world *world, struct sim_client
 /* 0 another's, -1 not there, -2 planted again: see wire/lua/extend.lua. */
 static bool denies(const char *bytes)
 {
+    if (strncmp(bytes, "*2\r\n", 4) == 0)
+        bytes += 4; /* and of several names, which of them */
     return bytes[0] == ':' && (bytes[1] == '0' || (bytes[1] == '-' && (bytes[2] == '1' || bytes[2] == '2')));
 }
 

@@ -52,6 +52,8 @@ static const char *const bug_names[SIM_BUGS] = {
     "holds-as-one",
     "slots-counted",
     "queue-forgotten",
+    "some-names",
+    "names-kept",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -320,6 +322,11 @@ static void aim(struct sim_plan *plan)
     } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY || plan->bug == SIM_BUG_SLOTS_COUNTED) {
         aim_at_splits(plan);
         return;
+    } else if (plan->bug == SIM_BUG_SOME_NAMES || plan->bug == SIM_BUG_NAMES_KEPT) {
+        plan->faults = 1U << SIM_FAULT_DELAY | 1U << SIM_FAULT_BREAK;
+        plan->name_count = 3;
+        plan->plain = plan->beyond = false;
+        return;
     } else if (plan->bug == SIM_BUG_NOT_REARMED) {
         plan->faults = 1U << SIM_FAULT_BREAK;
         plan->fault_every_us = 100000;
@@ -396,6 +403,9 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_bug bug, bool 
     plan->kills = (seed % 2 == 0 || bug == SIM_BUG_DEAF_NOT_PASSED) && sim_plan_has(plan, SIM_FAULT_SUSPEND);
     if (seed % 8 == 5 && !plan->plain)
         plan->older = seed % 16 == 5 ? 1 : 3;
+    else if ((seed % 4 == 2 || bug == SIM_BUG_SOME_NAMES || bug == SIM_BUG_NAMES_KEPT) && !plan->plain &&
+             plan->name_count > 1 && !has_slots(plan))
+        plan->several_percent = seed % 8 == 2 ? 30 : 80;
     plan->foreign = seed % 8 == 2 && !plan->plain && !has_slots(plan);
     draw_shared(plan);
 }
@@ -415,19 +425,21 @@ void sim_plan_describe(const struct sim_plan *plan, char *text, int size)
     char faults[256];
 
     add_faults(plan, faults, sizeof faults);
-    snprintf(text, (size_t)size,
-             "seed %" PRIu64
-             ": bug=%s nodes=%u clients=%u workers=%u names=%u gone=%u untold=%x%s%s%s%s delay=%" PRId64
-             "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "-%" PRId64 "ms node-timeout=%" PRId64
-             "ms slots=%u,%u,%u,%u retry=%" PRId64 "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64
-             "us drift=%uppm rates=%uppm wall=%" PRId64 "us node-clocks=%" PRId64 "us until=%" PRId64
-             "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
-             plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
-             plan->name_count, plan->gone_count, plan->untold, plan->beyond ? " beyond" : "",
-             plan->started_by_hand ? " by-hand" : "", plan->durable ? " durable" : "",
-             plan->promotes ? " promotes" : "", plan->delay_min_us, plan->delay_max_us, plan->ttl_ms,
-             plan->max_ttl_ms, plan->longest_ms, plan->node_timeout_ms, plan->slots[0], plan->slots[1],
-             plan->slots[2], plan->slots[3], plan->retry_min_ms, plan->retry_max_ms, plan->think_max_us,
-             plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm, plan->wall_skew_us, plan->node_skew_us,
-             plan->end_us / 1000, plan->fault_every_us / 1000, plan->faults_end_us / 1000, faults);
+    snprintf(
+        text, (size_t)size,
+        "seed %" PRIu64
+        ": bug=%s nodes=%u clients=%u workers=%u names=%u several=%d gone=%u untold=%x%s%s%s%s delay=%" PRId64
+        "-%" PRId64 "us ttl=%" PRId64 "ms max-ttl=%" PRId64 "-%" PRId64 "ms node-timeout=%" PRId64
+        "ms slots=%u,%u,%u,%u retry=%" PRId64 "-%" PRId64 "ms think=%" PRId64 "us hold=%" PRId64
+        "us drift=%uppm rates=%uppm wall=%" PRId64 "us node-clocks=%" PRId64 "us until=%" PRId64
+        "ms faults every %" PRId64 "ms until %" PRId64 "ms:%s",
+        plan->seed, bug_names[plan->bug], plan->node_count, plan->client_count, plan->worker_count,
+        plan->name_count, plan->several_percent, plan->gone_count, plan->untold,
+        plan->beyond ? " beyond" : "", plan->started_by_hand ? " by-hand" : "",
+        plan->durable ? " durable" : "", plan->promotes ? " promotes" : "", plan->delay_min_us,
+        plan->delay_max_us, plan->ttl_ms, plan->max_ttl_ms, plan->longest_ms, plan->node_timeout_ms,
+        plan->slots[0], plan->slots[1], plan->slots[2], plan->slots[3], plan->retry_min_ms,
+        plan->retry_max_ms, plan->think_max_us, plan->hold_max_us, plan->drift_ppm, plan->rate_max_ppm,
+        plan->wall_skew_us, plan->node_skew_us, plan->end_us / 1000, plan->fault_every_us / 1000,
+        plan->faults_end_us / 1000, faults);
 }

@@ -83,6 +83,9 @@ enum sim_bug {
     SIM_BUG_HOLDS_AS_ONE,  /* a renewal of one that shares a lock is one for all */
     SIM_BUG_SLOTS_COUNTED, /* a semaphore's permits are counted at each node: votes for different slots count together */
     SIM_BUG_QUEUE_FORGOTTEN, /* nobody follows a caller that gave up standing in line for others of its client */
+    /* Of several names. */
+    SIM_BUG_SOME_NAMES, /* a node grants them when it can give some of them */
+    SIM_BUG_NAMES_KEPT, /* a node that cannot give all of them keeps those it has given to the caller */
     SIM_BUGS
 };
 
@@ -101,6 +104,7 @@ struct sim_plan {
     bool mixed;           /* clients differ in how long their locks may be */
     bool init_by_call;    /* the operator vouches by a call */
     int fair_percent;     /* of acquisitions that are fair */
+    int several_percent;  /* of acquisitions that are for several names */
     bool
         kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
     int shared_percent; /* of acquisitions that are shared */

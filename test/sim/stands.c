@@ -90,6 +90,12 @@ static int64_t calm_since_us(const struct sim_world *world)
 
 /* ---- rules ---- */
 
+/* Whether it wants several names: it is not told of changes, and may be passed by those who want less. */
+static bool is_several(const struct sim_worker *worker)
+{
+    return (worker->names & (worker->names - 1)) != 0;
+}
+
 static bool is_judged(const struct sim_world *world)
 {
     return !world->plan.beyond && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) && !world->stopping;
@@ -114,9 +120,12 @@ static bool knows_to_be_near(const struct sim_worker *worker)
 
 /* Some histories take longer, or change the order, without a mistake: those in front were dropped or have left while others did not know yet
  * that it is their turn; then it is the question by which a place is kept that finds out. Twice in a run they are counted only, and
- * sim_slow_test.c says how seldom that may be. Where a bug is planted each of them counts against it. */
-static bool is_rare(const struct sim_world *world, uint64_t *count)
+ * sim_slow_test.c says how seldom that may be. Where a bug is planted each of them counts against it. Among callers that want several names they are
+ * not rare: one that is handed a name and finds another one taken gives it back, and two of them may do so to each other. */
+static bool is_rare(struct sim_world *world, uint64_t *count)
 {
+    if (world->plan.several_percent > 0)
+        return (++world->stats.late_among_several, world->plan.bug == SIM_BUG_NONE);
     return ++*count <= RARE_MAX && world->plan.bug == SIM_BUG_NONE;
 }
 
@@ -143,12 +152,16 @@ static void check_free(struct sim_world *world, const struct sim_client *client,
                        uint32_t slot)
 {
     const struct sim_plan *plan = &world->plan;
-    bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && is_watching(world, worker);
+    bool calm = worker->stands_us > calm_since_us(world) && plan->untold == 0 && is_watching(world, worker) &&
+                !is_several(worker);
     int64_t since_us[SIM_NODES_MAX], free_us;
 
-    for (uint32_t node = 0; node < plan->node_count; node++)
-        since_us[node] = later(sim_wakes_free_since_us(world, node, worker->name, slot),
-                               later(usable_since_us(world, client, node), worker->stands_us));
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        since_us[node] = later(usable_since_us(world, client, node), worker->stands_us);
+        for (uint32_t left = worker->names; left != 0; left &= left - 1)
+            since_us[node] =
+                later(since_us[node], sim_wakes_free_since_us(world, node, rl_node_set_first(left), slot));
+    }
     free_us = quorum_since_us(world, since_us);
     if (free_us < world->now_us)
         judge_time(world, worker, world->now_us - free_us, calm ? calm_bound_us(plan) : bound_us(plan),
@@ -163,12 +176,13 @@ static int64_t had_until_us(const struct sim_world *world, uint32_t name)
     for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
         const struct sim_holding *holding = &world->holdings[i];
 
-        if (holding->active && holding->name == name)
+        if (holding->active && (holding->names >> name & 1) != 0)
             at_us = later(at_us, holding->until_us < world->now_us ? holding->until_us : world->now_us);
     }
     for (uint32_t i = 0; i < world->plan.client_count; i++)
         for (uint32_t j = 0; j < world->plan.worker_count; j++)
-            if (world->clients[i].workers[j].stage == SIM_WON && world->clients[i].workers[j].name == name)
+            if (world->clients[i].workers[j].stage == SIM_WON &&
+                (world->clients[i].workers[j].names >> name & 1) != 0)
                 at_us = world->now_us; /* its caller is about to run */
     return at_us;
 }
@@ -234,7 +248,9 @@ static void check_idle(struct sim_world *world, const struct sim_client *client,
     if ((uint64_t)idle_us > world->stats.longest_idle_us)
         world->stats.longest_idle_us = (uint64_t)idle_us;
     judge_time(world, worker, idle_us, most_us,
-               later(most_us, calm_bound_us(&world->plan) + bound_us(&world->plan)), "nobody has had");
+               later(most_us, calm_bound_us(&world->plan) +
+                                  (world->plan.several_percent > 0 ? 2 : 1) * bound_us(&world->plan)),
+               "nobody has had");
 }
 
 static void note_split(struct sim_world *world, struct sim_worker *worker, const struct rl_stand *stand)
@@ -281,7 +297,8 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
         return; /* an older version stands in no line: it asks now and then */
     for (uint32_t slot = world->plan.slots[worker->name] > 0; slot <= world->plan.slots[worker->name]; slot++)
         check_free(world, client, worker, slot);
-    check_idle(world, client, worker);
+    if (!is_several(worker))
+        check_idle(world, client, worker);
 }
 
 void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
@@ -301,14 +318,19 @@ static bool are_close(const struct rl_operation *a, const struct rl_operation *b
     return a->stands && apart <= CLOSE_US && apart >= -CLOSE_US;
 }
 
-/* Slots that are given back at the same time reach the nodes in different orders: the first in line may have some votes for each of them, and the
- * second one its slot before the first has settled on one. */
+/* Slots that are given back at the same time reach the nodes in different orders: the first in line may have some votes for each of them, of which it may
+ * not have heard yet, and the second one its slot before the first has settled on one. */
 static bool is_settling(const struct sim_world *world, const struct sim_worker *worker)
 {
     const struct rl_stand *stand = &worker->operation->stand;
+    uint32_t slots = world->plan.slots[worker->name];
+    uint32_t attempt = sim_attempt_of(world, rl_lock_owner(worker->operation->lock));
 
-    return world->plan.slots[worker->name] > 0 &&
-           (stand->only || rl_stand_nodes(stand, RL_STAND_HAS) != 0 || stand->attempts > 1);
+    for (uint32_t node = 0; node < world->plan.node_count; node++)
+        for (uint32_t slot = 1; slot <= slots; slot++)
+            if (world->held_by[node][worker->name][slot] == attempt)
+                return true;
+    return slots > 0 && (stand->only || rl_stand_nodes(stand, RL_STAND_HAS) != 0 || stand->attempts > 1);
 }
 
 /* Rule: nobody who stands in line is passed by a caller that came clearly later. */
@@ -319,11 +341,11 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
     int64_t margin_us = 2000 + 2 * sim_wakes_hop_us(&world->plan);
 
     /* Those who share it come in together: who hears of it first is a matter of luck. */
-    if (other->stage != SIM_ASKING || other->adopts || other->name != winner->name ||
-        (winner->shared && other->shared) || other->settled_us == 0 ||
-        other->settled_us < calm_since_us(world) || winner->asked_us < other->settled_us + margin_us ||
-        are_close(operation, other->operation) || (world->plan.older >> winner->client & 1) != 0 ||
-        (world->plan.older >> other->client & 1) != 0 ||
+    if (other->stage != SIM_ASKING || other->adopts || is_several(other) ||
+        (winner->names >> other->name & 1) == 0 || (winner->shared && other->shared) ||
+        other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
+        winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
+        (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
         usable_quorum_since_us(world, client) > other->stands_us || is_settling(world, other) ||
         is_rare(world, &world->stats.overtaken))
         return;

@@ -35,6 +35,7 @@ void sim_worker_start(struct sim_world *world, struct sim_worker *worker)
 {
     become_idle(world, worker);
     worker->name = worker->index % world->plan.name_count;
+    worker->names = 1U << worker->name;
     worker->act_us = now_of(sim_client_of(world, worker)) + sim_draw(world, 0, world->plan.think_max_us);
 }
 
@@ -56,6 +57,13 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
 
     snprintf(name, size, "lock-%u", worker->name);
     spec.name = name;
+    for (uint32_t left = worker->names & ~(1U << worker->name); left != 0; left &= left - 1) {
+        char *text = worker->also_text[spec.also_count];
+
+        snprintf(text, sizeof worker->also_text[0], "lock-%u", rl_node_set_first(left));
+        worker->also[spec.also_count++] = (redlock_name){.name = text};
+        spec.also = worker->also;
+    }
     spec.kind = worker->shared ? REDLOCK_SHARED : worker->fair ? REDLOCK_FAIR : REDLOCK_EXCLUSIVE;
     spec.permits = plan->slots[worker->name];
     if (spec.permits > 0)
@@ -90,6 +98,16 @@ static void take_operation(struct sim_world *world, struct sim_worker *worker, e
     worker->act_us = INT64_MAX;
 }
 
+/* Often the one behind it as well, and sometimes all. */
+static uint32_t draw_names(struct sim_world *world, const struct sim_worker *worker)
+{
+    uint32_t count = world->plan.name_count, names = 1U << worker->name;
+
+    if (world->plan.several_percent == 0 || !sim_chance(world, world->plan.several_percent))
+        return names;
+    return sim_chance(world, 20) ? (1U << count) - 1 : names | 1U << (worker->name + 1) % count;
+}
+
 static void ask(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_client *client = sim_client_of(world, worker);
@@ -100,9 +118,11 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
     char name[16];
 
     worker->name = (worker->name + (sim_chance(world, 70) ? 1 : 0)) % world->plan.name_count;
+    worker->names = draw_names(world, worker);
     worker->fair = !world->plan.plain && sim_chance(world, world->plan.fair_percent);
     worker->shared = world->plan.shared_percent > 0 && sim_chance(world, world->plan.shared_percent) &&
-                     (world->plan.older >> worker->client & 1) == 0 && world->plan.slots[worker->name] == 0;
+                     (world->plan.older >> worker->client & 1) == 0 && world->plan.slots[worker->name] == 0 &&
+                     worker->names == 1U << worker->name;
     worker->request = blocks ? 0 : ++client->last_request;
     worker->waited = worker->waits = worker->split = false;
     worker->asked_us = world->now_us;
@@ -110,7 +130,8 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
     worker->late = false;
     client->binding = worker;
     client->begun = true;
-    world->asked[worker->name]++;
+    for (uint32_t left = worker->names; left != 0; left &= left - 1)
+        world->asked[rl_node_set_first(left)]++;
     spec = draw_spec(world, worker, name, sizeof name);
     take_operation(world, worker, SIM_ASKING,
                    rl_call_acquire(&client->engine, &spec, wait_ms, worker->request, &result, NULL));
@@ -245,7 +266,9 @@ static void hand_out(struct sim_world *world, struct sim_worker *worker)
 
     if (lock == NULL) {
         world->stats.too_slow++;
-        world->had_us[worker->name] = world->now_us; /* until it was over, its caller was about to run */
+        for (uint32_t left = worker->names; left != 0; left &= left - 1)
+            world->had_us[rl_node_set_first(left)] =
+                world->now_us; /* until it was over, its caller was about to run */
     }
     if (!operation->done) {
         wait_on(worker);
@@ -287,8 +310,8 @@ static struct sim_worker *find_heir(struct sim_world *world, struct sim_worker *
     return worker;
 }
 
-static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t name, bool shared,
-                  const char *owner)
+static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t name, uint32_t names,
+                  bool shared, const char *owner)
 {
     struct sim_client *client = sim_client_of(world, heir);
     redlock_result result;
@@ -296,6 +319,7 @@ static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t nam
     char text[16];
 
     heir->name = name;
+    heir->names = names;
     heir->fair = false;
     heir->shared = shared;
     heir->adopts = true;
@@ -313,7 +337,7 @@ static void hand_on(struct sim_world *world, struct sim_worker *worker)
 {
     char owner[REDLOCK_OWNER_MAX + 1];
     struct sim_worker *heir;
-    uint32_t name = worker->name;
+    uint32_t name = worker->name, names = worker->names;
     bool shared = worker->shared;
 
     snprintf(owner, sizeof owner, "%s", rl_lock_owner(worker->lock));
@@ -321,7 +345,7 @@ static void hand_on(struct sim_world *world, struct sim_worker *worker)
     sim_judge_left(world, worker);
     free_handle(world, worker);
     heir = find_heir(world, worker);
-    adopt(world, heir, name, shared, owner);
+    adopt(world, heir, name, names, shared, owner);
     if (heir->client != worker->client)
         sim_client_attend(world, sim_client_of(world, heir));
 }
@@ -372,7 +396,7 @@ static bool adopt_stale(struct sim_world *world, struct sim_worker *worker)
     snprintf(owner, sizeof owner, "%s", stale);
     world->attempts[sim_attempt_of(world, owner)].left = true;
     world->stats.stale_adoptions++;
-    adopt(world, worker, name, shared, owner);
+    adopt(world, worker, name, 1U << name, shared, owner);
     return true;
 }
 

@@ -94,7 +94,10 @@ struct sim_worker {
     struct rl_operation *operation; /* ASKING, WON, RELEASING, LOOKING */
     redlock_request request;        /* of that */
     redlock_lock *lock;             /* HELD, RELEASING */
-    uint32_t name;
+    uint32_t name;                  /* the first that it wants, */
+    uint32_t names;                 /* and all of them, a bit for each */
+    redlock_name also[SIM_NAMES_MAX];
+    char also_text[SIM_NAMES_MAX][16];
     bool fair, shared, adopts;
     bool late; /* ASKING, in line: nobody had what it stands for, for longer than usual */
     bool
@@ -157,7 +160,8 @@ struct sim_attempt {
 /* What is relied upon. */
 struct sim_holding {
     bool active, shared;
-    uint32_t client, worker, name, attempt;
+    uint32_t client, worker, attempt;
+    uint32_t names;   /* a bit for each */
     uint32_t slot;    /* of a semaphore; 0 it is none */
     int64_t until_us; /* true time */
     uint64_t fence;
@@ -178,6 +182,8 @@ enum { SIM_GRANTS_KEPT = 64 };
 struct sim_stats {
     uint64_t steps, messages, grants, raises, extensions, mends, losses, releases, too_slow, orphans;
     uint64_t hand_overs, woken_by_look, woken_by_push, woken_by_timer, polls, looks, pushes, queued;
+    uint64_t several;            /* of the grants: for several names */
+    uint64_t late_among_several; /* see stands.c */
     uint64_t plain_seeds, fair_grants, batches, adopted, inits, inspections, reports, canceled, abandoned;
     uint64_t mixed_seeds, stale_adoptions;
     uint64_t handed_over, splits, give_ways, passed_over, longest_idle_us, older_seeds, foreign_locks,

@@ -52,6 +52,8 @@ static void live(struct holder *holder, int64_t until_ms)
 {
     redlock_spec spec = spec_for("held", holder->config->ttl_ms);
 
+    if (holder->config->want != NULL)
+        holder->config->want(holder->number, &spec);
     while (now_ms() < until_ms && !atomic_load(holder->over)) {
         redlock_lock *lock = NULL;
         int64_t asked_us = history_now_us();

@@ -16,6 +16,8 @@ struct holders_config {
     uint32_t ttl_ms;       /* and max_ttl_ms */
     uint32_t keep_percent; /* of the holds are kept to the end and left to expire; the others last a moment */
     uint32_t node_timeout_ms;
+    /* What each of them locks, by its number; NULL: all the same name. */
+    void (*want)(int holder, redlock_spec *spec);
     /* In each child before it begins, with its number; may be NULL. */
     void (*prepare)(int holder);
     /* The number to write down as the fence of a hold; NULL: the lock's own. */

@@ -40,6 +40,10 @@ static const struct {
      RL_CAUSE_FOREIGN_TYPE, RL_DENIED},
     {"ERR Error running script (call to f_bf): @user_script:1: @user_script: 1: -OOM command not allowed when",
      RL_CAUSE_MEMORY, RL_FAILED},
+    {"ERR Error running script (call to f_2a): @user_script:15: @user_script: 15: The user executing the script can't run this command",
+     RL_CAUSE_RIGHTS, RL_FAILED},
+    {"ERR Error running script (call to f_2a): @user_script:1: somebody says: The user executing the script can't",
+     RL_CAUSE_ERROR, RL_FAILED},
     {"ERR @user_script: 3: -READONLY You can't", RL_CAUSE_REPLICA, RL_INELIGIBLE},
     {"ERR @user_script: 3: -", RL_CAUSE_ERROR, RL_FAILED},
     /* Others, and words that only look like one. */
@@ -62,6 +66,24 @@ static void every_known_error_has_its_cause_and_verdict(void **state)
             fail_msg("\"%s\": cause %d verdict %d", replies[i].text, answer.cause, answer.verdict);
         assert_int_equal(answer.ttl_left_ms, -2);
         assert_int_equal(answer.fence, 0);
+    }
+}
+
+static void words_of_an_error_come_behind_its_place_in_a_script(void **state)
+{
+    static const char *const texts[][2] = {
+        {"ERR Error running script (call to f_2a): @user_script:15: @user_script: 15: no right", "no right"},
+        {"ERR Error running script (call to f_2a): @user_script:9: WRONGTYPE", "WRONGTYPE"},
+        {"ERR Error running script (call to f_2a): @user_script:9:", NULL},
+        {"ERR no right script: 2a, on @user_script:9.", NULL},
+        {"ERR Error running script ", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const char *text = texts[i][0], *words = texts[i][1] != NULL ? texts[i][1] : text;
+
+        assert_string_equal(text + rl_error_place(text, strlen(text)), words);
     }
 }
 
@@ -98,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_known_error_has_its_cause_and_verdict),
+        cmocka_unit_test(words_of_an_error_come_behind_its_place_in_a_script),
         cmocka_unit_test(a_word_counts_only_as_a_whole_and_within_the_length),
         cmocka_unit_test(any_bytes_are_some_error),
     };
