@@ -12,6 +12,8 @@ local owner, ttl, record, not_after, place = args[1], args[2], args[4], args[5],
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local count = (#keys - 2) / 3
+local shared = false
+-- include parts/holds.lua
 local state = call('MGET', epoch_key, floor_key)
 local epoch, floor = state[1], state[2]
 local function refuse()

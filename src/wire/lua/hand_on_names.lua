@@ -4,6 +4,10 @@
 -- Answers 1 all of them were the owner's; else {0, -1 or -5 as hand_on.lua, which lock, from 1}: of the first that was not.
 local call, keys, owner = redis.call, KEYS, ARGV[1]
 local epoch_key, floor_key, count = keys[1], keys[2], (#keys - 2) / 3
+local shared = false
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+-- include parts/holds.lua
 local function free(key)
     call('DEL', key)
 end
