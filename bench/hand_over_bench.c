@@ -215,14 +215,14 @@ static bool is_owed_answers(const struct contender *contender)
 /* Each acquisition goes on counting questions where the last one stopped, so that late answers are told apart. */
 static void begin(struct contender *contender)
 {
-    struct rl_stand_config config = {.node_count = contender->fleet->node_count,
-                                     .ttl = rl_span_ms(contender->ttl_ms),
-                                     .drift_ppm = 10000,
-                                     .node_timeout = rl_span_ms(NODE_TIMEOUT_MS),
-                                     .give_up_at = RL_TIME_NEVER,
-                                     .retry_min = rl_span_ms(1),
-                                     .retry_max = rl_span_ms(50),
-                                     .ticket = wall_us()};
+    struct rl_acquire_config config = {.node_count = contender->fleet->node_count,
+                                       .ttl = rl_span_ms(contender->ttl_ms),
+                                       .drift_ppm = 10000,
+                                       .node_timeout = rl_span_ms(NODE_TIMEOUT_MS),
+                                       .give_up_at = RL_TIME_NEVER,
+                                       .retry_min = rl_span_ms(1),
+                                       .retry_max = rl_span_ms(50),
+                                       .ticket = wall_us()};
     uint32_t question = contender->stand.question;
 
     rl_stand_init(&contender->stand, &config, &contender->prng);

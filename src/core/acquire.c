@@ -1,6 +1,6 @@
 /*
- * The acquisition's state machine; see acquire.h. Straight from the algorithm: ask all, count, check the time, agree
- * on the fence, or undo everywhere and wait; how it waits is in acquire_wait.c.
+ * The acquisition's state machine; see acquire.h. Straight from the algorithm: ask all, count, check the time, or undo everywhere and wait;
+ * how it waits is in acquire_wait.c.
  */
 #include "core/acquire.h"
 
@@ -53,9 +53,6 @@ static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct r
     acquire->wake_at = within_wait(acquire, acquire->wake_at);
     acquire->round_question = ++acquire->question;
     acquire->tally = rl_tally_start(acquire->config.node_count);
-    acquire->raising = 0;
-    acquire->fence = 0;
-    memset(acquire->fences, 0, sizeof acquire->fences);
     for (uint32_t node = 0; node < acquire->config.node_count; node++)
         acquire->last[node] = (struct rl_answer){.verdict = RL_SILENT, .ttl_left_ms = -2};
     effects->acquire = all_nodes(acquire);
@@ -155,7 +152,7 @@ static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, stru
                        struct rl_effects *effects)
 {
     assert(outcome != RL_OUTCOME_OK);
-    assert(acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING);
+    assert(acquire->phase == RL_ACQUIRE_ASKING);
     acquire->outcome = outcome;
     effects->lost = true;
     effects->release = all_nodes(acquire) & ~acquire->tally.denied;
@@ -167,7 +164,7 @@ static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, stru
         rest_or_end(acquire, now, effects);
 }
 
-/* The lock is ours on a quorum. Hand it out only while time is left; checked after every round it took. */
+/* The lock is ours on a quorum. Hand it out only while time is left. */
 static void win(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     assert(rl_node_set_count(acquire->tally.granted) >= rl_quorum(acquire->config.node_count));
@@ -176,43 +173,6 @@ static void win(struct rl_acquire *acquire, struct rl_time now, struct rl_effect
         end(acquire, RL_OUTCOME_OK, effects);
     else
         lose_round(acquire, RL_OUTCOME_TOO_SLOW, now, effects);
-}
-
-/* Nodes whose stored number is known to have reached the fence while the lock was ours. A late grant above the fence
- * does not tell that: the number may have been there before us, and the owner that put it there may have been handed it. */
-static rl_node_set nodes_at_fence(const struct rl_acquire *acquire)
-{
-    rl_node_set at = 0;
-
-    for (uint32_t node = 0; node < acquire->config.node_count; node++)
-        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
-            at |= rl_node_set_one(node);
-    return at | (acquire->phase == RL_ACQUIRE_RAISING ? acquire->second.granted & acquire->raising : 0);
-}
-
-/* Fence rule: F is the highest number among the grants, and may be handed out once a quorum stores at least F while the
- * lock is still ours there. Mostly all grants are equal and this takes no second round. */
-static void agree_on_fence(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
-{
-    rl_node_set at;
-
-    assert(acquire->config.fenced);
-    assert(acquire->phase == RL_ACQUIRE_ASKING);
-    for (uint32_t node = 0; node < acquire->config.node_count; node++)
-        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] > acquire->fence)
-            acquire->fence = acquire->fences[node];
-    at = nodes_at_fence(acquire);
-    if (rl_node_set_count(at) >= rl_quorum(acquire->config.node_count)) {
-        win(acquire, now, effects);
-        return;
-    }
-    acquire->phase = RL_ACQUIRE_RAISING;
-    acquire->wake_at = within_wait(acquire, rl_time_add(now, acquire->config.node_timeout));
-    acquire->second = rl_tally_start(acquire->config.node_count);
-    acquire->raising = acquire->tally.granted & ~at;
-    effects->raise = acquire->raising;
-    effects->fence = acquire->fence;
-    effects->question = ++acquire->question;
 }
 
 /* Whether the nodes that have not answered yet decide why a round is lost: with them others may be at it, without them there
@@ -231,7 +191,6 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
     if (!rl_tally_add(&acquire->tally, event->node, &event->answer))
         return;
     acquire->last[event->node] = event->answer;
-    acquire->fences[event->node] = event->answer.fence;
     switch (rl_tally_decide(&acquire->tally)) {
     case RL_OPEN:
         return;
@@ -243,49 +202,9 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
         /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
         if (acquire->tally.duplicate != 0)
             lose_round(acquire, RL_OUTCOME_INVALID, event->now, effects);
-        else if (acquire->config.fenced)
-            agree_on_fence(acquire, event->now, effects);
         else
             win(acquire, event->now, effects);
     }
-}
-
-/* Why the fence did not get to a quorum: where the lock is no longer ours we came too late, else the nodes failed. */
-static enum rl_outcome raise_reason(const struct rl_acquire *acquire)
-{
-    struct rl_tally tally = acquire->second;
-    enum rl_outcome reason;
-
-    tally.granted |= nodes_at_fence(acquire);
-    reason = rl_tally_reason(&tally);
-    return reason == RL_OUTCOME_BUSY ? RL_OUTCOME_TOO_SLOW : reason;
-}
-
-/* A raise answer, or a late grant that makes a raise needless. A raise that fails on too many nodes ends the round:
- * the lock slipped away from there, or the nodes did. */
-static void count_raise(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
-{
-    uint32_t quorum = rl_quorum(acquire->config.node_count);
-    rl_node_set open;
-
-    assert((acquire->raising & ~acquire->tally.granted) == 0);
-    if (event->question == acquire->question) {
-        rl_tally_add(&acquire->second, event->node, &event->answer);
-        if (event->answer.verdict != RL_GRANTED)
-            acquire->last[event->node] = event->answer;
-    } else if (rl_tally_add(&acquire->tally, event->node, &event->answer)) {
-        acquire->last[event->node] = event->answer;
-        acquire->fences[event->node] = event->answer.fence;
-    }
-    if (rl_node_set_count(nodes_at_fence(acquire)) >= quorum) {
-        win(acquire, event->now, effects);
-        return;
-    }
-    /* Late grants below the fence are not raised in turn: the next round costs less than getting this right. */
-    open = all_nodes(acquire) & ~rl_tally_answered(&acquire->tally);
-    open |= acquire->raising & ~rl_tally_answered(&acquire->second);
-    if (rl_node_set_count(nodes_at_fence(acquire) | open) < quorum)
-        lose_round(acquire, raise_reason(acquire), event->now, effects);
 }
 
 static void count_peek(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
@@ -309,12 +228,18 @@ static void take_answer(struct rl_acquire *acquire, const struct rl_event *event
 
     if (acquire->phase == RL_ACQUIRE_ASKING && of_round)
         count_vote(acquire, event, effects);
-    else if (acquire->phase == RL_ACQUIRE_RAISING && (of_round || event->question == acquire->question))
-        count_raise(acquire, event, effects);
     else if (acquire->phase == RL_ACQUIRE_PEEKING)
         count_peek(acquire, event, effects);
     else if (acquire->phase == RL_ACQUIRE_WAITING)
         go_on(acquire, rl_acquire_count_watch(acquire, event, effects), event->now, effects);
+}
+
+/* Of one that got its turn in this process at the last moment the others were in the way, whatever the nodes would have said. */
+static enum rl_outcome reason_of_silence(const struct rl_acquire *acquire)
+{
+    bool queued = acquire->config.queued && acquire->round == 1;
+
+    return queued && reason_open(acquire) ? RL_OUTCOME_BUSY : rl_tally_reason(&acquire->tally);
 }
 
 /* The time this phase had is up. */
@@ -324,10 +249,7 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         return;
     switch (acquire->phase) {
     case RL_ACQUIRE_ASKING:
-        lose_round(acquire, rl_tally_reason(&acquire->tally), now, effects);
-        return;
-    case RL_ACQUIRE_RAISING:
-        lose_round(acquire, raise_reason(acquire), now, effects);
+        lose_round(acquire, reason_of_silence(acquire), now, effects);
         return;
     case RL_ACQUIRE_PEEKING:
     case RL_ACQUIRE_QUEUED:
@@ -395,7 +317,7 @@ void rl_acquire_step(struct rl_acquire *acquire, const struct rl_event *event, s
         go_on(acquire, rl_acquire_node_event(acquire, event, effects), event->now, effects);
         return;
     case RL_EVENT_CANCEL:
-        if (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING)
+        if (acquire->phase == RL_ACQUIRE_ASKING)
             effects->release = all_nodes(acquire) & ~acquire->tally.denied;
         end(acquire, RL_OUTCOME_CANCELED, effects);
         return;

@@ -1,12 +1,13 @@
 /*
- * What an acquisition is told when it begins, and all that it remembers. acquire.c has its rounds, acquire_wait.c its waiting; nobody
- * else changes it.
+ * What an acquisition is told when it begins, at plain and at guarded nodes, and all that one at plain nodes remembers. acquire.c has its rounds,
+ * acquire_wait.c its waiting; nobody else changes it.
  */
 #ifndef RL_CORE_ACQUIRE_STATE_H
 #define RL_CORE_ACQUIRE_STATE_H
 
 #include "base/prng.h"
 #include "core/backoff.h"
+#include "core/planted.h"
 #include "core/tally.h"
 #include "core/wait.h"
 
@@ -20,16 +21,22 @@ struct rl_acquire_config {
     struct rl_time give_up_at;   /* ends by then, won or not; the time when the caller came means: try once */
     struct rl_span retry_min;
     struct rl_span retry_max;
-    bool fenced; /* grants carry fences, and a quorum must agree on one before the lock is handed out */
-    bool peek;   /* ask who holds it after the first round that was lost to another owner */
-    bool watch;  /* nodes can be asked to tell when it is free; else it is tried for again and again */
     bool queued; /* somebody in this process is before it: it begins when it is told that it is its turn */
+    /* Plain nodes only. */
+    bool peek;  /* ask who holds it after the first round that was lost to another owner */
+    bool watch; /* nodes can be asked to tell when it is free; else it is tried for again and again */
+    /* Guarded nodes only. */
+    uint64_t ticket; /* when the caller came, by its wall clock (us) */
+    uint32_t slots;  /* of a semaphore; 0 it is none */
+    bool
+        once; /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be had */
+    bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
+    enum rl_planted planted; /* the simulator's */
 };
 
 enum rl_acquire_phase {
     RL_ACQUIRE_QUEUED, /* others of this process come first */
     RL_ACQUIRE_ASKING,
-    RL_ACQUIRE_RAISING,
     RL_ACQUIRE_PEEKING,
     RL_ACQUIRE_WAITING, /* until it is free, as told by the nodes or by their clocks */
     RL_ACQUIRE_RESTING, /* until the next round, for a random time */
@@ -48,10 +55,7 @@ struct rl_acquire {
     uint32_t round_question;             /* number of the latest acquire question */
     uint32_t round;                      /* rounds so far */
     struct rl_tally tally;               /* of this round */
-    struct rl_tally second;              /* of its raise or peek */
-    rl_node_set raising;                 /* nodes of this round that were asked to raise their fence */
-    uint64_t fences[RL_NODES_MAX];       /* what each node granted in this round */
-    uint64_t fence;                      /* the one to hand out */
+    struct rl_tally second;              /* of its peek */
     struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */
     struct rl_wait wait;
     struct rl_time heard_by;    /* WAITING: nodes that have not said who holds it by then will not */

@@ -4,6 +4,7 @@
 #include "core/stand.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "core/split.h"
@@ -21,12 +22,12 @@ enum {
         200 /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
 };
 
-void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config, struct rl_prng *prng)
+void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *config, struct rl_prng *prng)
 {
     assert(config->node_count >= 1);
     assert(config->node_count <= RL_NODES_MAX);
     assert(config->ttl.us > 0);
-    memset(stand, 0, sizeof *stand);
+    memset(stand, 0, offsetof(struct rl_stand, nodes)); /* an attempt clears those */
     stand->config = *config;
     stand->prng = prng;
     stand->backoff = rl_backoff_between(config->retry_min, config->retry_max);
@@ -65,7 +66,7 @@ static struct rl_time next_keep(struct rl_stand *stand, struct rl_time now)
 {
     int64_t spread_us = rl_prng_between(stand->prng, 0, KEEP_SPREAD_MS * 1000);
 
-    if (RL_PLANTED(&stand->config, RL_PLANTED_PLACE_NOT_KEPT))
+    if (!rl_stand_waits(stand) || RL_PLANTED(&stand->config, RL_PLANTED_PLACE_NOT_KEPT))
         return RL_TIME_NEVER;
     return rl_time_add(now, rl_span_us(KEEP_MS * 1000 + spread_us));
 }
@@ -76,7 +77,7 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
     stand->phase = RL_STAND_WAITING;
     for (uint32_t node = 0; node < stand->config.node_count; node++)
         stand->nodes[node] = (struct rl_stand_node){.look_at = RL_TIME_NEVER};
-    stand->raising = stand->raised = 0;
+    stand->raising = 0;
     stand->fence = 0;
     stand->handed = stand->only = false;
     stand->slot = 0;
@@ -101,20 +102,29 @@ static void end(struct rl_stand *stand, enum rl_outcome outcome, struct rl_effec
     effects->done = true;
 }
 
-/* Whatever it has or may have at any node: the lock, or a place. Nothing is asked behind it unless a fresh attempt begins. */
+/* Whatever it has or may have at any node: the lock, or a place, which a node that denied it to a caller that does not wait has not given.
+ * Nothing is asked behind it unless a fresh attempt begins. */
 static void give_back(struct rl_stand *stand, struct rl_effects *effects)
 {
     effects->release = rl_node_set_all(stand->config.node_count);
+    if (!rl_stand_waits(stand) && stand->phase == RL_STAND_WAITING)
+        effects->release &= ~rl_stand_tally(stand).denied;
     effects->acquire = effects->raise = effects->watch = 0;
     effects->question = 0;
 }
 
-/* Others want it, too: what it had did not become a lock. */
+/* What it had did not become a lock: others want it, too, it took too long, or the nodes failed. */
 static void begin_anew(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
+    struct rl_tally tally = rl_stand_tally(stand);
+    enum rl_outcome reason = rl_tally_reason(&tally);
+
     stand->outcome = RL_OUTCOME_BUSY;
     give_back(stand, effects);
-    begin_attempt(stand, now, effects);
+    if (rl_stand_waits(stand))
+        begin_attempt(stand, now, effects);
+    else
+        end(stand, reason == RL_OUTCOME_BUSY ? RL_OUTCOME_TOO_SLOW : reason, effects);
 }
 
 static void win(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
@@ -128,7 +138,8 @@ static void win(struct rl_stand *stand, struct rl_time now, struct rl_effects *e
 
 /* ---- the fence ---- */
 
-/* Fence rule, as in acquire.c: the highest number of the grants, once a quorum stores it while the lock is still ours there. */
+/* Fence rule: F is the highest number among the grants, and may be handed out once a quorum stores it while the lock is still ours there. Mostly
+ * all grants are equal and this takes no second round. */
 static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     rl_node_set has = rl_stand_votes(stand);
@@ -149,6 +160,11 @@ static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl
     effects->question = ++stand->question;
 }
 
+static bool has_quorum(const struct rl_stand *stand)
+{
+    return rl_node_set_count(rl_stand_votes(stand)) >= rl_stand_quorum(stand);
+}
+
 /* ---- counting ---- */
 
 /* Too few nodes to ever make a quorum: it leaves the others' lines, for it would only be in the way there. */
@@ -159,7 +175,7 @@ static void give_up_attempt(struct rl_stand *stand, struct rl_time now, struct r
     stand->outcome = rl_tally_reason(&tally);
     give_back(stand, effects);
     if (stand->outcome == RL_OUTCOME_INVALID || stand->outcome == RL_OUTCOME_FORBIDDEN ||
-        stand->outcome == RL_OUTCOME_FOREIGN_TYPE || stand->config.once) {
+        stand->outcome == RL_OUTCOME_FOREIGN_TYPE || stand->config.once || !rl_stand_waits(stand)) {
         end(stand, stand->outcome, effects);
         return;
     }
@@ -203,7 +219,7 @@ static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects
     /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
     if (rl_stand_tally(stand).duplicate != 0 || (in_vain && !rl_stand_reason_open(stand)))
         give_up_attempt(stand, now, effects);
-    else if (rl_node_set_count(rl_stand_votes(stand)) >= rl_stand_quorum(stand))
+    else if (has_quorum(stand))
         agree_on_fence(stand, now, effects);
     else if (!in_vain)
         consider_split(stand, now, effects);
@@ -247,7 +263,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
         return;
     }
     node->state = RL_STAND_OUT;
-    if (answer->verdict != RL_DENIED || answer->rank == 0)
+    if (answer->verdict != RL_DENIED || answer->rank == 0 || !rl_stand_waits(stand))
         return;
     node->state = RL_STAND_LINED;
     node->yields = node->yields && answer->holder == 0;
@@ -264,49 +280,36 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
         node->look_at = event->now;
 }
 
-/* While the fence is raised: a late grant counts if its number is the very fence; a node that has it no more does not. One with another number
- * than before was given anew: what it stored may have been handed out to somebody in between. */
-static void take_late_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
-{
-    struct rl_stand_node *node = &stand->nodes[event->node];
-    bool granted = event->answer.verdict == RL_GRANTED;
-    bool known =
-        node->state == RL_STAND_HAS && event->answer.fence == node->fence && event->answer.slot == node->slot;
-
-    if (granted && event->answer.slot != stand->slot) {
-        take_vote(stand, event,
-                  effects); /* no vote: it has another slot there, and gives it back in the end */
-        stand->raising &= ~rl_node_set_one(event->node);
-        stand->raised &= ~rl_node_set_one(event->node);
-    } else if (granted && !known && event->answer.fence != stand->fence) {
-        node->state = RL_STAND_OUT;
-        stand->raising &= ~rl_node_set_one(event->node);
-        stand->raised &= ~rl_node_set_one(event->node);
-    } else if (!granted || !known) {
-        take_vote(stand, event, effects);
-        if (!granted)
-            stand->raised &= ~rl_node_set_one(event->node);
-    }
-}
-
+/* An answer to the raise, or a late vote. A late grant counts at the fence if its number is the very fence: one above may have been there before,
+ * and whoever put it there may have been handed it. So where the lock was given anew meanwhile, with another number, all have to agree once more. */
 static void take_raise(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
-    rl_node_set one = rl_node_set_one(event->node);
-    rl_node_set open;
+    struct rl_stand_node *node = &stand->nodes[event->node];
+    rl_node_set at, open;
 
     if (event->question != stand->question) {
-        take_late_vote(stand, event, effects);
+        take_vote(stand, event, effects);
+        if (node->slot != stand->slot) /* no vote: it gives that one back in the end */
+            stand->raising &= ~rl_node_set_one(event->node);
     } else {
-        stand->raising &= ~one;
-        if (event->answer.verdict == RL_GRANTED)
-            stand->raised |= one;
-        else
-            stand->nodes[event->node].state = RL_STAND_OUT; /* it slipped away there, or the node did */
+        stand->raising &= ~rl_node_set_one(event->node);
+        if (event->answer.verdict == RL_GRANTED) {
+            node->fence = stand->fence;
+        } else if (node->fence <= stand->fence &&
+                   node->slot == stand->slot) { /* it slipped away there, or the node did */
+            node->state = RL_STAND_OUT;
+            node->last = event->answer;
+        }
     }
+    at = rl_stand_nodes_at_fence(stand);
     open = stand->raising | rl_stand_nodes(stand, RL_STAND_ASKED);
-    if (rl_node_set_count(rl_stand_nodes_at_fence(stand)) >= rl_stand_quorum(stand))
+    if (rl_node_set_count(at) >= rl_stand_quorum(stand))
         win(stand, event->now, effects);
-    else if (rl_node_set_count(rl_stand_nodes_at_fence(stand) | open) < rl_stand_quorum(stand))
+    else if (rl_node_set_count(at | open) >= rl_stand_quorum(stand))
+        return;
+    else if (has_quorum(stand))
+        agree_on_fence(stand, event->now, effects);
+    else
         begin_anew(stand, event->now, effects);
 }
 
@@ -363,7 +366,8 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
         node->state = RL_STAND_HAS; /* likewise */
         node->slot = event->answer.slot;
     }
-    if (stand->phase != RL_STAND_WAITING || node->state == RL_STAND_ASKED || node->state == RL_STAND_HAS)
+    if (stand->phase != RL_STAND_WAITING || !rl_stand_waits(stand) || node->state == RL_STAND_ASKED ||
+        node->state == RL_STAND_HAS)
         return;
     stand->handed = true;
     rl_split_stop_yielding(stand, event->now);
@@ -456,13 +460,18 @@ static rl_node_set take_expired(struct rl_stand *stand, struct rl_time now)
     return set;
 }
 
+static void drop_silent(struct rl_stand *stand, rl_node_set silent)
+{
+    for (rl_node_set left = silent; left != 0; left &= left - 1)
+        stand->nodes[rl_node_set_first(left)].state = RL_STAND_OUT;
+}
+
 static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     rl_node_set wanted = take_expired(stand, now);
 
     if (!rl_time_before(now, stand->asked_by)) {
-        for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_ASKED); left != 0; left &= left - 1)
-            stand->nodes[rl_node_set_first(left)].state = RL_STAND_OUT;
+        drop_silent(stand, rl_stand_nodes(stand, RL_STAND_ASKED));
         stand->asked_by = RL_TIME_NEVER;
     }
     wanted |= rl_split_look(stand, now);
@@ -476,7 +485,8 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
         for (rl_node_set left = effects->watch; left != 0; left &= left - 1)
             stand->nodes[rl_node_set_first(left)].watched = true;
     }
-    ask(stand, wanted, now, effects);
+    if (rl_stand_waits(stand))
+        ask(stand, wanted, now, effects);
     decide(stand, now, effects);
 }
 
@@ -486,15 +496,18 @@ static struct rl_time deadline(const struct rl_stand *stand)
     struct rl_time once = rl_time_add(stand->started, stand->config.node_timeout);
     bool first = stand->question == 1 && stand->asked_by.us != RL_TIME_NEVER.us;
 
+    if (!rl_stand_waits(stand)) /* it ends with its one question */
+        return RL_TIME_NEVER;
     return first ? rl_time_max(stand->config.give_up_at, once) : stand->config.give_up_at;
 }
 
-/* While the nodes have not said enough in this attempt, what the one before came to says why. */
+/* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue behind others of its client. */
 static enum rl_outcome reason(const struct rl_stand *stand)
 {
     struct rl_tally tally = rl_stand_tally(stand);
+    bool waited = stand->attempts > 1 || stand->config.queued;
 
-    if (stand->phase == RL_STAND_RESTING || (stand->attempts > 1 && rl_stand_reason_open(stand)))
+    if (stand->phase == RL_STAND_RESTING || (waited && rl_stand_reason_open(stand)))
         return stand->outcome;
     return rl_tally_reason(&tally);
 }
@@ -515,9 +528,10 @@ static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_eff
     }
     if (stand->phase == RL_STAND_RESTING && !rl_time_before(now, stand->keep_at))
         begin_attempt(stand, now, effects);
-    else if (stand->phase == RL_STAND_RAISING && !rl_time_before(now, stand->asked_by))
+    else if (stand->phase == RL_STAND_RAISING && !rl_time_before(now, stand->asked_by)) {
+        drop_silent(stand, stand->raising | rl_stand_nodes(stand, RL_STAND_ASKED));
         begin_anew(stand, now, effects);
-    else if (stand->phase == RL_STAND_WAITING)
+    } else if (stand->phase == RL_STAND_WAITING)
         wait_on(stand, now, effects);
 }
 
@@ -529,8 +543,8 @@ static void take_node(struct rl_stand *stand, const struct rl_event *event, stru
 
     if (stand->phase != RL_STAND_WAITING)
         return;
-    if (event->kind == RL_EVENT_UP && node->state == RL_STAND_ASKED)
-        return; /* it is owed the question, and gets it now */
+    if (event->kind == RL_EVENT_UP && (node->state == RL_STAND_ASKED || !rl_stand_waits(stand)))
+        return; /* it is owed the question, and gets it now; or it was not asked, and will not be */
     if (event->kind == RL_EVENT_UP)
         ask(stand, rl_node_set_one(event->node), event->now, effects);
     else if (node->state != RL_STAND_HAS)

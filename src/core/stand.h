@@ -9,7 +9,7 @@
 #include "core/acquire.h"
 #include "core/stand_state.h"
 
-void rl_stand_init(struct rl_stand *stand, const struct rl_stand_config *config, struct rl_prng *prng);
+void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *config, struct rl_prng *prng);
 
 /* Tell it what happened; learn what to do about it. Effects: release (whatever the present owner has there: the lock or a place), then
  * acquire (fresh: with a fresh owner), raise, watch, done. */

@@ -52,12 +52,22 @@ uint32_t rl_stand_best_slot(const struct rl_stand *stand)
 
 rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand)
 {
-    rl_node_set at = stand->raised;
+    rl_node_set at = 0;
 
     for (rl_node_set left = rl_stand_votes(stand); left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].fence == stand->fence)
             at |= rl_node_set_one(rl_node_set_first(left));
-    return at & rl_stand_votes(stand);
+    return at;
+}
+
+bool rl_stand_waits(const struct rl_stand *stand)
+{
+    return rl_time_before(stand->started, stand->config.give_up_at);
+}
+
+bool rl_stand_lines(const struct rl_stand *stand)
+{
+    return rl_stand_waits(stand) && !stand->config.once;
 }
 
 uint32_t rl_stand_quorum(const struct rl_stand *stand)

@@ -1,32 +1,11 @@
 /*
- * What a caller in line is told when it begins, all that it remembers, and what follows from that. stand.c has its waiting, split.c what it
+ * All that a caller in line remembers, and what follows from that. stand.c has its waiting, split.c what it
  * does when the lock is split; nothing else changes it.
  */
 #ifndef RL_CORE_STAND_STATE_H
 #define RL_CORE_STAND_STATE_H
 
-#include "base/prng.h"
-#include "core/backoff.h"
-#include "core/planted.h"
-#include "core/tally.h"
-
-struct rl_stand_config {
-    uint32_t node_count;
-    struct rl_span ttl;
-    uint32_t drift_ppm;
-    struct rl_span node_timeout; /* a node that has not answered by then is silent */
-    struct rl_span
-        first_wait;       /* added to it for the first question, while connections are still being made */
-    struct rl_time began; /* when the caller came; 0 with the start */
-    struct rl_time give_up_at;
-    struct rl_span retry_min, retry_max; /* between attempts that reached too few nodes */
-    uint64_t ticket;                     /* when the caller came, by its wall clock (us) */
-    uint32_t slots;                      /* of a semaphore; 0 it is none */
-    bool
-        once; /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be had */
-    bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
-    enum rl_planted planted; /* the simulator's */
-};
+#include "core/acquire_state.h"
 
 /* What it knows of one node in the present attempt. */
 enum rl_stand_state {
@@ -43,7 +22,7 @@ struct rl_stand_node {
     struct rl_time given;   /* HAS: the node gave it no earlier than that, by our clock, */
     struct rl_time ends;    /* and the key lives until then at least */
     struct rl_time look_at; /* LINED, near the front: the one that has the lock there has it until then */
-    uint64_t fence;         /* HAS */
+    uint64_t fence;         /* HAS: its number there, which a raise lifts */
     uint32_t slot;          /* HAS, of a semaphore: which one */
     bool watched;           /* LINED: it tells when the lock's key changes, or cannot */
     bool heard;             /* ASKED: it handed the lock over before it answered */
@@ -62,12 +41,11 @@ enum rl_stand_phase {
 };
 
 struct rl_stand {
-    struct rl_stand_config config;
+    struct rl_acquire_config config;
     struct rl_prng *prng; /* not owned */
     struct rl_backoff backoff;
     enum rl_stand_phase phase;
     struct rl_time started;
-    struct rl_stand_node nodes[RL_NODES_MAX];
     rl_node_set
         lined; /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
     uint64_t ticket;   /* the highest that a node gave it */
@@ -77,10 +55,10 @@ struct rl_stand {
     uint32_t attempts; /* how many owners it has had */
     uint32_t
         slot; /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
-    uint32_t wish; /* the one that it would like best */
-    bool only;     /* it wants no other one, and gives others back: its votes are split */
-    bool handed;   /* in this attempt a node has handed it the lock; others are about to */
-    rl_node_set raising, raised;
+    uint32_t wish;           /* the one that it would like best */
+    bool only;               /* it wants no other one, and gives others back: its votes are split */
+    bool handed;             /* in this attempt a node has handed it the lock; others are about to */
+    rl_node_set raising;     /* nodes that are being asked to lift their number to the fence */
     uint64_t fence;          /* RAISING and won: the one to hand out */
     struct rl_time asked_by; /* nodes that have not answered by then are silent; NEVER nothing is under way */
     struct rl_time split_at; /* it has some nodes and nothing is under way: when to see who has the others */
@@ -91,7 +69,8 @@ struct rl_stand {
     struct rl_time keep_at;  /* when to ask again, so that its places are kept */
     struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
     enum rl_outcome outcome; /* what it came to; before its end what the last attempt came to */
-    struct rl_time valid_until; /* when outcome is OK */
+    struct rl_time valid_until;               /* when outcome is OK */
+    struct rl_stand_node nodes[RL_NODES_MAX]; /* the last: only as many as there are nodes are ever cleared */
 };
 
 /* The nodes in a state. */
@@ -108,6 +87,12 @@ uint32_t rl_stand_best_slot(const struct rl_stand *stand);
 
 /* The nodes where the lock is its own and its number the fence. */
 rl_node_set rl_stand_nodes_at_fence(const struct rl_stand *stand);
+
+/* Whether it is ready to wait. A caller that is not asks once, and no node has it in line. */
+bool rl_stand_waits(const struct rl_stand *stand);
+
+/* Whether nodes are to have it in line: it waits, and not only for a second question. */
+bool rl_stand_lines(const struct rl_stand *stand);
 
 /* Of how many nodes it needs the lock. */
 uint32_t rl_stand_quorum(const struct rl_stand *stand);

@@ -12,16 +12,10 @@ void rl_trace_acquire_start(struct rl_text *text, const char *name, size_t name_
     rl_line_add_start(text, name, name_length, acquire->config.ttl, acquire->config.node_count);
 }
 
-/* The second question of a round is a raise when the first one was won, else a peek. */
-static bool had_raise(const struct rl_acquire *acquire)
-{
-    return acquire->question != acquire->round_question && rl_tally_decide(&acquire->tally) == RL_WON;
-}
-
 static bool had_peek(const struct rl_acquire *acquire)
 {
     return acquire->phase != RL_ACQUIRE_WAITING && !acquire->woken &&
-           acquire->question != acquire->round_question && rl_tally_decide(&acquire->tally) != RL_WON;
+           acquire->question != acquire->round_question;
 }
 
 /* Whether an answer came while its question still mattered. */
@@ -31,13 +25,10 @@ static bool answer_in_time(const struct rl_acquire *after, const struct rl_event
     bool of_round = event->question == after->round_question;
     bool of_second = event->question == after->question && !of_round;
 
-    if (effects->lost || effects->raise != 0 || effects->rest.us > 0 || effects->done ||
-        effects->acquire != 0)
+    if (effects->lost || effects->rest.us > 0 || effects->done || effects->acquire != 0)
         return true;
     if (after->phase == RL_ACQUIRE_ASKING)
         return of_round;
-    if (after->phase == RL_ACQUIRE_RAISING)
-        return of_round || of_second;
     return (after->phase == RL_ACQUIRE_PEEKING || after->phase == RL_ACQUIRE_WAITING) && of_second;
 }
 
@@ -45,18 +36,11 @@ static void add_acquire_answer(struct rl_text *text, const struct rl_acquire *af
                                const struct rl_event *event, const struct rl_effects *effects)
 {
     bool of_second = event->question == after->question && event->question != after->round_question;
-    const struct rl_answer_words *words = &rl_vote_words;
+    bool peek = of_second || effects->acquire != 0; /* or the last word that was waited for */
 
-    if (of_second)
-        words = had_raise(after) ? &rl_raise_words : &rl_peek_words;
-    if (effects->acquire != 0)
-        words = &rl_peek_words; /* it was the last word that was waited for */
     rl_line_add_stamp(text, event->now, after->started);
-    rl_line_add_answer(text, event, words);
-    if (words != &rl_raise_words)
-        rl_line_add_time_left(text, &event->answer);
-    if (words == &rl_vote_words && event->answer.verdict == RL_GRANTED)
-        rl_line_add_fence(text, event->answer.fence);
+    rl_line_add_answer(text, event, peek ? &rl_peek_words : &rl_vote_words);
+    rl_line_add_time_left(text, &event->answer);
     if (event->question < after->round_question && effects->acquire == 0)
         rl_text_add(text, ", to an older question");
     else if (!answer_in_time(after, event, effects))
@@ -69,7 +53,7 @@ static rl_node_set silent_nodes(const struct rl_acquire *after, const struct rl_
     rl_node_set unheard = rl_node_set_all(after->config.node_count) & ~rl_tally_answered(&after->tally);
 
     if (effects->lost)
-        return had_raise(after) ? after->raising & ~rl_tally_answered(&after->second) : unheard;
+        return unheard;
     if (had_peek(after))
         return (after->tally.granted | after->tally.denied) & ~rl_tally_answered(&after->second);
     return 0;
@@ -154,35 +138,15 @@ static void add_win(struct rl_text *text, const struct rl_acquire *after, struct
     rl_line_add_count(text, &after->tally, rl_time_since(now, after->asked));
     rl_line_add_drift(text, after->config.ttl, after->config.drift_ppm);
     rl_line_add_validity(text, after->valid_until, now);
-    if (after->config.fenced)
-        rl_line_add_fence(text, after->fence);
 }
 
-static void add_raise(struct rl_text *text, const struct rl_effects *effects)
-{
-    rl_line_begin_conclusion(text);
-    rl_text_add(text, "fence ");
-    rl_text_add_unsigned(text, effects->fence);
-    rl_text_add(text, " > raise on ");
-    rl_line_add_list(text, effects->raise);
-}
-
-/* Why a round was not won: by count, by the clock, or because its fence did not get through. */
+/* Why a round was not won: by count or by the clock. */
 static void add_loss_reason(struct rl_text *text, const struct rl_acquire *after, struct rl_time now)
 {
     const struct rl_acquire_config *config = &after->config;
-    bool won = rl_tally_decide(&after->tally) == RL_WON;
 
-    if (won && rl_time_before(now, rl_validity_end(after->asked, config->ttl, config->drift_ppm))) {
-        rl_text_add(text, "fence ");
-        rl_text_add_unsigned(text, after->fence);
-        rl_text_add(text, " is not on ");
-        rl_text_add_unsigned(text, rl_quorum(config->node_count));
-        rl_text_add(text, " -> ");
-        return;
-    }
     rl_line_add_count(text, &after->tally, rl_time_since(now, after->asked));
-    if (won)
+    if (rl_tally_decide(&after->tally) == RL_WON)
         rl_line_add_drift(text, config->ttl, config->drift_ppm);
     else
         rl_line_add_need(text, config->node_count);
@@ -246,8 +210,6 @@ void rl_trace_acquire(struct rl_text *text, const struct rl_acquire *after, cons
         return;
     if (effects->acquire != 0)
         add_round(text, after, event->now, effects);
-    else if (effects->raise != 0)
-        add_raise(text, effects);
     else if (effects->lost)
         add_loss(text, after, event->now, effects);
     else if (effects->done && after->outcome == RL_OUTCOME_OK)

@@ -75,10 +75,10 @@ static void add_event(struct rl_text *text, const struct rl_stand *after, const 
         add_node(text, after, event, "changed");
         break;
     case RL_EVENT_CANCEL:
-        add_word(text, after, event, "cancel", "leave the line");
+        add_word(text, after, event, "cancel", rl_stand_waits(after) ? "leave the line" : "give it back");
         break;
     case RL_EVENT_TIMER:
-        if (effects->done)
+        if (effects->done && rl_stand_waits(after))
             add_word(text, after, event, "wait", "over");
         break;
     default:
@@ -107,10 +107,18 @@ static void add_win(struct rl_text *text, const struct rl_stand *after, struct r
 }
 
 /* What it was not, and what is undone for that. */
-static void add_loss(struct rl_text *text, const struct rl_stand *after, const struct rl_effects *effects)
+static void add_loss(struct rl_text *text, const struct rl_stand *after, struct rl_time now,
+                     const struct rl_effects *effects)
 {
+    struct rl_tally tally = rl_stand_tally(after);
+
     rl_line_begin_conclusion(text);
-    rl_text_add(text, "-> ");
+    if (rl_stand_waits(after)) {
+        rl_text_add(text, "-> ");
+    } else {
+        rl_line_add_count(text, &tally, rl_time_since(now, after->started));
+        rl_line_add_need(text, after->config.node_count);
+    }
     rl_text_add(text, effects->fresh ? "another comes first" : rl_outcome_words(after->outcome));
     rl_line_add_release(text, effects->release);
 }
@@ -119,8 +127,8 @@ void rl_trace_stand(struct rl_text *text, const struct rl_stand *after, const st
                     const struct rl_effects *effects)
 {
     add_event(text, after, event, effects);
-    if (effects->release != 0)
-        add_loss(text, after, effects);
+    if (effects->release != 0 || (effects->done && after->outcome != RL_OUTCOME_OK))
+        add_loss(text, after, event->now, effects);
     if (effects->lined) {
         rl_line_begin_conclusion(text);
         rl_text_add(text, "-> in line, place ");

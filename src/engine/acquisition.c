@@ -1,5 +1,5 @@
 /*
- * Carries out what an acquisition wants, and hands the lock over to holding.c once it is won; see acquisition.h.
+ * Carries out what an acquisition at plain nodes wants, and hands the lock over to holding.c once it is won; see acquisition.h.
  */
 #include "engine/acquisition.h"
 
@@ -33,7 +33,7 @@ static void end_acquisition(struct rl_operation *operation)
     rl_queue_quit(operation);
     rl_watching_end(operation);
     if (acquire->outcome == RL_OUTCOME_OK) {
-        lock->fence = acquire->fence;
+        lock->fence = 0;
         rl_holding_start(lock, acquire->asked, acquire->valid_until);
         rl_holding_missed(lock, behind);
         rl_dispatch_mend(lock,
@@ -54,7 +54,6 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
     rl_operation_clear_record(operation);
     lock->maybe_stored = lock->stray = 0;
     if (rl_lock_renew_owner(lock)) {
-        rl_operation_propose_fence(operation);
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);
     } else {
         rl_acquire_step(&operation->acquire,
@@ -98,8 +97,6 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
         rl_dispatch_release(lock, effects.release, 0);
     if (effects.acquire != 0)
         ask_for_lock(operation, &effects);
-    if (effects.raise != 0)
-        rl_dispatch_raise(lock, &effects);
     if (effects.peek != 0)
         rl_dispatch_ask(lock, effects.peek, RL_COMMAND_PEEK, effects.question);
     if (effects.watch != 0) {

@@ -27,7 +27,7 @@
 
 enum { LOOK_AGAIN_MS = 1000, REFUSED_PAUSE_MS = 50 };
 
-/* The same for a caller in line: what its present owner asked for. */
+/* Whether a caller at guarded nodes still wants the answer: its present owner asked for it. */
 static bool is_wanted_in_line(const struct rl_stand *stand, const struct rl_pending *pending)
 {
     if (stand->phase != RL_STAND_WAITING && stand->phase != RL_STAND_RAISING)
@@ -48,10 +48,7 @@ static bool is_open(const redlock_lock *lock, const struct rl_pending *pending)
         return is_wanted_in_line(&lock->asking->stand, pending);
     if (pending->kind == RL_COMMAND_ACQUIRE)
         return acquire != NULL && pending->question == acquire->round_question &&
-               (acquire->phase == RL_ACQUIRE_ASKING || acquire->phase == RL_ACQUIRE_RAISING);
-    if (pending->kind == RL_COMMAND_RAISE)
-        return acquire != NULL && acquire->phase == RL_ACQUIRE_RAISING &&
-               pending->question == acquire->question;
+               acquire->phase == RL_ACQUIRE_ASKING;
     if (pending->kind == RL_COMMAND_EXTEND && pending->question == RL_QUESTION_MEND)
         return rl_lease_held(&lock->lease, lock->engine->now);
     if (pending->kind == RL_COMMAND_EXTEND)
@@ -144,12 +141,6 @@ static void withhold(struct rl_lock_reply *reply, enum rl_cause cause, const cha
     reply->error_length = strlen(why);
 }
 
-/* When the first of the votes was asked for that are counted together with this one. */
-static struct rl_time round_began(const struct rl_operation *operation, const struct rl_pending *pending)
-{
-    return operation->stands ? rl_stand_since(&operation->stand, pending->sent) : operation->acquire.asked;
-}
-
 /* What a reply tells beside the verdict: the node's time, its epoch, the highest fence. */
 static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                   struct rl_lock_reply *reply)
@@ -174,8 +165,8 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pe
                  "its clock cannot be trusted");
     else if (has_lost_its_vote(engine, node, pending))
         withhold(reply, RL_CAUSE_EPOCH, "it was found ineligible to vote after it had been asked");
-    else if (pending->kind == RL_COMMAND_ACQUIRE && lock->asking != NULL &&
-             !rl_guard_in_time(engine, node, round_began(lock->asking, pending)))
+    else if (pending->kind == RL_COMMAND_ACQUIRE && rl_operation_in_line(lock) != NULL &&
+             !rl_guard_in_time(engine, node, rl_stand_since(&lock->asking->stand, pending->sent)))
         withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
 }
 

@@ -49,6 +49,8 @@ redlock_lock *rl_call_make_lock(struct rl_engine *engine, const redlock_spec *sp
 static struct rl_acquire_config acquire_config(struct rl_engine *engine, const redlock_spec *spec,
                                                struct rl_time began, int64_t wait_ms, bool peek)
 {
+    int64_t came_us = rl_state_wall_us(engine) - rl_time_since(engine->now, began).us;
+
     return (struct rl_acquire_config){
         .node_count = engine->node_count,
         .ttl = rl_span_ms(spec->ttl_ms),
@@ -59,28 +61,7 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
         .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(began, rl_span_ms(wait_ms)),
         .retry_min = engine->config.retry_min,
         .retry_max = engine->config.retry_max,
-        .fenced = engine->config.guarded,
-        .peek =
-            !engine->config.guarded && (peek || wait_ms != 0), /* guarded nodes tell it with their denial */
-    };
-}
-
-/* A caller that waits at guarded nodes stands in their lines. */
-static struct rl_stand_config stand_config(struct rl_engine *engine, const redlock_spec *spec,
-                                           struct rl_time began, int64_t wait_ms)
-{
-    int64_t came_us = rl_state_wall_us(engine) - rl_time_since(engine->now, began).us;
-
-    return (struct rl_stand_config){
-        .node_count = engine->node_count,
-        .ttl = rl_span_ms(spec->ttl_ms),
-        .drift_ppm = engine->config.drift_ppm,
-        .node_timeout = engine->config.node_timeout,
-        .first_wait = rl_nodes_connecting(engine) ? engine->config.connect_timeout : rl_span_us(0),
-        .began = began,
-        .give_up_at = wait_ms < 0 ? RL_TIME_NEVER : rl_time_add(began, rl_span_ms(wait_ms)),
-        .retry_min = engine->config.retry_min,
-        .retry_max = engine->config.retry_max,
+        .peek = peek || wait_ms != 0,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
         .slots = spec->permits,
         .renews = spec->auto_extend != 0,
@@ -88,19 +69,8 @@ static struct rl_stand_config stand_config(struct rl_engine *engine, const redlo
     };
 }
 
-/* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes are split asks once more. */
-static struct rl_stand_config once_config(struct rl_engine *engine, const redlock_spec *spec,
-                                          struct rl_time began)
-{
-    struct rl_stand_config config = stand_config(engine, spec, began, 0);
-    struct rl_span asked = rl_span_add(config.first_wait, config.node_timeout);
-
-    config.once = true;
-    config.give_up_at = rl_time_add(rl_time_add(began, asked), config.node_timeout);
-    return config;
-}
-
-/* Asks for the lock; behind others of this client it waits as any acquisition does, and the first of them stands in line. */
+/* At guarded nodes a caller that waits stands in line, and one that does not asks in the same way, once. Behind others of this client both
+ * kinds of nodes are waited for alike. */
 static void start_asking(struct rl_operation *operation, struct rl_acquire_config config)
 {
     const struct rl_kind *kind = operation->lock->kind;
@@ -112,21 +82,23 @@ static void start_asking(struct rl_operation *operation, struct rl_acquire_confi
         config.watch = true;
     else if (operation->lock->names == NULL) /* one with several names stands in line for itself */
         rl_queue_join(operation, waits, &config);
-    if (waits ? kind->stands_in_line && !config.queued : kind->has_slots)
-        rl_standing_start(operation);
+    if (kind->stands_in_line && !config.queued)
+        rl_standing_start(operation, &config);
     else
         rl_acquisition_start(operation, &config);
 }
 
 static void start(struct rl_operation *operation, const redlock_spec *spec, int64_t wait_ms, bool peek)
 {
-    struct rl_engine *engine = operation->lock->engine;
+    struct rl_acquire_config config =
+        acquire_config(operation->lock->engine, spec, operation->started, wait_ms, peek);
 
-    if (operation->lock->kind->has_slots && wait_ms == 0)
-        operation->stand.config = once_config(engine, spec, operation->started);
-    else if (operation->lock->kind->stands_in_line && wait_ms != 0)
-        operation->stand.config = stand_config(engine, spec, operation->started, wait_ms);
-    start_asking(operation, acquire_config(engine, spec, operation->started, wait_ms, peek));
+    /* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes are split asks once more. */
+    config.once = operation->lock->kind->has_slots && wait_ms == 0;
+    if (config.once)
+        config.give_up_at =
+            rl_time_add(config.began, rl_span_add(config.first_wait, rl_span_us(2 * config.node_timeout.us)));
+    start_asking(operation, config);
 }
 
 /* With each node, so that the caller can tell it from other things that are invalid. */
@@ -227,7 +199,7 @@ static bool asks_again(struct rl_operation *operation)
     if (lock == NULL)
         return false;
     rl_operation_begin_again(operation, lock);
-    config.first_wait = operation->stand.config.first_wait = rl_span_us(0);
+    config.first_wait = rl_span_us(0);
     start_asking(operation, config);
     return true;
 }

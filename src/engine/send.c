@@ -96,7 +96,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
         command.fence = lock->fence;
     if (lock->slots > 0)
         add_slot(&command, lock, standing != NULL ? &standing->stand : NULL, pending);
-    if (standing != NULL && !standing->stand.config.once) {
+    if (standing != NULL && rl_stand_lines(&standing->stand)) {
         standing->place.channel = rl_hearing_channel(lock->engine, node);
         standing->place.yields = standing->stand.nodes[node].yields;
         standing->place.keeps = lock->names != NULL && !standing->place.yields &&
@@ -301,6 +301,7 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 {
     struct rl_engine *engine = lock->engine;
     struct rl_session *session = &engine->sessions[node];
+    const struct rl_operation *standing = rl_operation_in_line(lock);
     struct rl_pending pending = {.subject = lock,
                                  .question = question,
                                  .kind = (uint8_t)kind,
@@ -321,7 +322,7 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
     /* Rule: a term is announced before it is used. */
     if ((kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND) && !rl_admission_announce(engine, node))
         return false;
-    if (kind == RL_COMMAND_ACQUIRE && rl_operation_in_line(lock) != NULL && !lock->asking->stand.config.once)
+    if (kind == RL_COMMAND_ACQUIRE && standing != NULL && rl_stand_lines(&standing->stand))
         rl_hearing_begin(engine, node);
     if (random != NULL)
         memcpy(pending.random, random, sizeof pending.random);

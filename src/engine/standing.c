@@ -42,17 +42,17 @@ static void note_result(struct rl_operation *operation)
     const struct rl_stand *stand = &operation->stand;
     struct rl_acquire *acquire = &operation->acquire;
 
-    acquire->config.node_count = stand->config.node_count;
-    acquire->config.ttl = stand->config.ttl;
-    acquire->config.drift_ppm = stand->config.drift_ppm;
+    acquire->config = stand->config;
     acquire->phase = RL_ACQUIRE_ENDED;
     acquire->outcome = stand->outcome;
     acquire->started = stand->started;
     acquire->asked = rl_stand_since(stand, operation->lock->engine->now);
     acquire->round = stand->attempts;
     acquire->tally = rl_stand_tally(stand);
-    acquire->fence = stand->fence;
     acquire->valid_until = stand->valid_until;
+    /* A node that has the lock may have denied a raise since, for it had numbered it higher. */
+    for (rl_node_set left = rl_stand_votes(stand); left != 0; left &= left - 1)
+        operation->record.nodes[rl_node_set_first(left)].answer.verdict = RL_GRANTED;
 }
 
 static void end_standing(struct rl_operation *operation)
@@ -170,7 +170,7 @@ static rl_node_set find_late(const struct rl_stand *stand, const struct rl_event
     bool late = event->kind == RL_EVENT_TIMER && !rl_time_before(event->now, stand->wake_at) &&
                 (stand->phase == RL_STAND_WAITING || stand->phase == RL_STAND_RAISING) &&
                 (!rl_time_before(event->now, stand->asked_by) ||
-                 !rl_time_before(event->now, stand->config.give_up_at));
+                 (rl_stand_waits(stand) && !rl_time_before(event->now, stand->config.give_up_at)));
 
     return late ? rl_stand_nodes(stand, RL_STAND_ASKED) : 0;
 }
@@ -226,10 +226,9 @@ void rl_standing_event(struct rl_operation *operation, const struct rl_event *ev
     lock->refused_locally = 0;
 }
 
-void rl_standing_start(struct rl_operation *operation)
+void rl_standing_start(struct rl_operation *operation, const struct rl_acquire_config *config)
 {
     struct rl_engine *engine = operation->lock->engine;
-    struct rl_stand_config config = operation->stand.config;
     struct rl_event event = {.kind = RL_EVENT_START, .now = engine->now};
 
     assert(operation->kind == RL_OPERATION_ACQUIRE);
@@ -239,7 +238,7 @@ void rl_standing_start(struct rl_operation *operation)
     operation->stands = true;
     operation->place.lease_ms = RECORD_MS;
     rl_list_append(&engine->standing, &operation->standing);
-    rl_stand_init(&operation->stand, &config, &engine->prng);
+    rl_stand_init(&operation->stand, config, &engine->prng);
     rl_standing_event(operation, &event);
 }
 
@@ -248,13 +247,14 @@ void rl_standing_turn(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;
     int64_t wall_us = rl_state_wall_us(engine);
+    struct rl_acquire_config config = operation->acquire.config;
 
     assert(!operation->stands);
     assert(operation->acquire.phase == RL_ACQUIRE_QUEUED);
     rl_operation_stop_asking(operation);
-    operation->stand.config.first_wait = rl_span_us(0);
-    operation->stand.config.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
-    rl_standing_start(operation);
+    config.first_wait = rl_span_us(0);
+    config.ticket = wall_us > 0 ? (uint64_t)wall_us : 1;
+    rl_standing_start(operation, &config);
 }
 
 /* ---- what is handed over ---- */

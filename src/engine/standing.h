@@ -8,8 +8,8 @@
 #include "engine/operation.h"
 #include "wire/hand_over.h"
 
-/* Its configuration is in operation->stand. */
-void rl_standing_start(struct rl_operation *operation);
+/* Of a caller that does not wait as well: it asks in the same way, without a place. */
+void rl_standing_start(struct rl_operation *operation, const struct rl_acquire_config *config);
 
 /* It has waited behind others of this client, as an acquisition that is queued; now it is the first of them. */
 void rl_standing_turn(struct rl_operation *operation);

@@ -235,6 +235,7 @@ void sim_client_end(struct sim_world *world, struct sim_client *client)
     client->starved_until_us = 0;
     for (uint32_t i = 0; i < world->plan.worker_count; i++)
         sim_worker_unhide(world, &client->workers[i]);
+    world->stats.raises += engine->stats.fence_rounds;
     rl_engine_cancel_all(engine);
     rl_engine_leave_locks(engine);
     while ((link = rl_list_first(&engine->ended)) != NULL)

@@ -59,21 +59,6 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
     }
 }
 
-/* Where this acquisition's fence is known to be stored while the lock was held. */
-static rl_node_set nodes_at_fence(const struct rl_operation *operation)
-{
-    const struct rl_acquire *acquire = &operation->acquire;
-    rl_node_set at = 0;
-
-    if (operation->stands) {
-        return rl_stand_nodes_at_fence(&operation->stand);
-    }
-    for (uint32_t node = 0; node < acquire->config.node_count; node++)
-        if (rl_node_set_has(acquire->tally.granted, node) && acquire->fences[node] == acquire->fence)
-            at |= rl_node_set_one(node);
-    return at | (acquire->raising & acquire->second.granted);
-}
-
 /* What holds whatever clocks do: no fence twice; whoever asks after one was handed out gets a higher one; and on every node
  * that counted for two locks, the one that was held there first has the lower fence. */
 static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
@@ -110,7 +95,7 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
                              .name = name,
                              .slot = worker->lock->slot,
                              .attempt = sim_attempt_of(world, rl_lock_owner(worker->lock)),
-                             .nodes = nodes_at_fence(operation),
+                             .nodes = rl_stand_nodes_at_fence(&operation->stand),
                              .fence = worker->lock->fence,
                              .at_us = world->now_us};
 
@@ -235,8 +220,10 @@ void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker)
 {
     holding_of(world, worker)->active = false;
-    for (uint32_t left = worker->names; left != 0; left &= left - 1)
+    for (uint32_t left = worker->names; left != 0; left &= left - 1) {
         world->had_us[rl_node_set_first(left)] = world->now_us;
+        world->asked[rl_node_set_first(left)] = 0; /* while it was held nobody could get it */
+    }
     sim_say(world, "client %u.%u no longer has %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }

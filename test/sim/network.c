@@ -434,21 +434,24 @@ static void receive(struct sim_world *world, struct sim_client *client, uint32_t
 {
     struct rl_engine *engine = &client->engine;
     uint32_t generation = client->connections[node].generation;
+    size_t begun = 0; /* how much is still to come of a reply that came in two parts */
 
     while (length > 0 && !rl_node_set_has(engine->wants.close, node)) {
         char *to;
-        size_t room = rl_engine_room(engine, node, &to), part = 0;
+        size_t room = rl_engine_room(engine, node, &to), part = begun;
         rl_node_set ineligible;
 
         if (room == 0)
             return;
-        if (rl_resp_skip(bytes, length, &part) == RL_RESP_OK)
+        if (begun == 0 && rl_resp_skip(bytes, length, &part) != RL_RESP_OK)
+            part = length;
+        else if (begun == 0)
             sim_losses_reply(world, client, node, bytes);
-        else
-            part = length; /* the rest of one that came in two parts */
+        begun = part;
         part = part < room ? part : room;
         if (part > 1 && sim_chance(world, 5))
             part = (size_t)sim_draw(world, 1, (int64_t)part - 1);
+        begun -= part;
         ineligible = ineligible_nodes(world, client);
         for (uint32_t i = 0; i < world->plan.worker_count; i++)
             sim_judge_before_reply(&client->workers[i]);

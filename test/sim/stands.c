@@ -126,7 +126,8 @@ static bool is_rare(struct sim_world *world, uint64_t *count)
 {
     if (world->plan.several_percent > 0)
         return (++world->stats.late_among_several, world->plan.bug == SIM_BUG_NONE);
-    return ++*count <= RARE_MAX && world->plan.bug == SIM_BUG_NONE;
+    ++*count;
+    return ++world->rare <= RARE_MAX && world->plan.bug == SIM_BUG_NONE;
 }
 
 static void judge_time(struct sim_world *world, struct sim_worker *worker, int64_t took_us, int64_t usual_us,
@@ -280,7 +281,8 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
 
     if (worker->stage == SIM_ASKING && !worker->adopts && worker->operation != NULL)
         check_queued(world, client, worker);
-    if (worker->stage != SIM_ASKING || worker->adopts || !worker->operation->stands)
+    if (worker->stage != SIM_ASKING || worker->adopts || !worker->operation->stands ||
+        !rl_stand_waits(&worker->operation->stand))
         return;
     stand = &worker->operation->stand;
     if (worker->stands_us == 0)

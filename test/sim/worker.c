@@ -130,8 +130,9 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
     worker->late = false;
     client->binding = worker;
     client->begun = true;
+    /* Others may have it whenever a caller that does not wait comes. */
     for (uint32_t left = worker->names; left != 0; left &= left - 1)
-        world->asked[rl_node_set_first(left)]++;
+        world->asked[rl_node_set_first(left)] += wait_ms != 0;
     spec = draw_spec(world, worker, name, sizeof name);
     take_operation(world, worker, SIM_ASKING,
                    rl_call_acquire(&client->engine, &spec, wait_ms, worker->request, &result, NULL));
@@ -532,7 +533,6 @@ void sim_worker_ended(struct sim_world *world, struct sim_worker *worker, struct
     struct rl_engine *engine = operation->lock->engine;
     bool acquired = operation->kind == RL_OPERATION_ACQUIRE && operation->result == REDLOCK_OK;
 
-    world->stats.raises += operation->kind == RL_OPERATION_ACQUIRE && operation->acquire.raising != 0;
     if (sim_chance(world, 10))
         sim_judge_report(world, operation);
     sim_stands_ended(world, worker, operation);

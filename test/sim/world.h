@@ -218,6 +218,7 @@ struct sim_world {
     uint32_t asked[SIM_NAMES_MAX]; /* how often it was asked for since */
     uint64_t messages_alive;
     int64_t set_back_us; /* all that clocks of nodes were set back by */
+    uint32_t rare;       /* callers that were late or overtaken in this run */
     bool stopping;
     bool straying;            /* a node carries out what a broken connection left behind */
     bool init_due;            /* somebody is to give the operator's word */

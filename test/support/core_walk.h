@@ -74,15 +74,9 @@ static inline struct rl_span walk_limit(struct walk_source *source, int64_t ms)
 struct acquire_watch {
     struct rl_time asked;
     uint32_t round_question;
-    uint32_t raise_question;
     uint32_t latest_question;
-    uint64_t raise_fence;
-    rl_node_set raise_asked;
     rl_node_set answered; /* in this round */
     rl_node_set granted;
-    uint64_t fences[RL_NODES_MAX];
-    rl_node_set raised;
-    rl_node_set raise_answered;
     rl_node_set denied;   /* in this round: they have nothing of ours */
     bool undone;          /* the latest round was released wherever it may have left something */
     bool turn;            /* it was told that it is its turn, or need not wait for that */
@@ -125,26 +119,7 @@ static inline void watch_acquire_answer(struct acquire_watch *watch, const struc
         watch->answered |= one;
         watch->granted |= granted ? one : 0;
         watch->denied |= event->answer.verdict == RL_DENIED ? one : 0;
-        watch->fences[event->node] = event->answer.fence;
     }
-    if (event->question == watch->raise_question &&
-        (watch->raise_asked & ~watch->raise_answered & one) != 0) {
-        watch->raise_answered |= one;
-        watch->raised |= granted ? one & watch->raise_asked : 0;
-    }
-}
-
-/* Nodes that the fence rule accepts for this fence: it was ours there when the number became exactly this one. */
-static inline uint32_t watch_nodes_at(const struct acquire_watch *watch, uint64_t fence)
-{
-    uint32_t count = 0;
-
-    for (uint32_t node = 0; node < RL_NODES_MAX; node++)
-        if (rl_node_set_has(watch->granted, node) &&
-            (watch->fences[node] == fence ||
-             (rl_node_set_has(watch->raised, node) && watch->raise_fence == fence)))
-            count++;
-    return count;
 }
 
 static inline const char *watch_acquire_win(const struct acquire_watch *watch, const struct rl_acquire *after,
@@ -160,21 +135,19 @@ static inline const char *watch_acquire_win(const struct acquire_watch *watch, c
     MUST("validity is ttl less drift from the question on",
          after->valid_until.us <= watch->asked.us + config->ttl.us - drift_us);
     MUST("handed out only while it is valid", event->now.us < after->valid_until.us);
-    if (config->fenced)
-        MUST("a fence is on a quorum that was ours", watch_nodes_at(watch, after->fence) >= quorum);
     return NULL;
 }
 
 static inline const char *watch_acquire_asks(struct acquire_watch *watch, const struct rl_acquire *after,
                                              const struct rl_event *event, const struct rl_effects *effects)
 {
-    bool asks = (effects->acquire | effects->raise | effects->peek | effects->watch) != 0;
+    bool asks = (effects->acquire | effects->peek | effects->watch) != 0;
     bool again = effects->watch != 0 && event->kind != RL_EVENT_TURN; /* single nodes are asked once more */
 
     MUST("question numbers only rise", !asks || effects->question > watch->latest_question ||
                                            (again && effects->question == watch->latest_question));
     MUST("one question at a time",
-         (effects->acquire != 0) + (effects->raise != 0) + (effects->peek != 0) + (effects->watch != 0) <= 1);
+         (effects->acquire != 0) + (effects->peek != 0) + (effects->watch != 0) <= 1);
     MUST("it asks only when it is its turn", !asks || watch->turn);
     if (effects->watch != 0 && effects->question != watch->latest_question)
         watch->armed = watch->may_free = 0;
@@ -191,12 +164,7 @@ static inline const char *watch_acquire_asks(struct acquire_watch *watch, const 
                                         .turn = watch->turn,
                                         .latest_question = watch->latest_question};
     }
-    if (effects->raise != 0) {
-        MUST("only grants below the fence are raised", (effects->raise & ~watch->granted) == 0);
-        watch->raise_question = effects->question;
-        watch->raise_fence = effects->fence;
-        watch->raise_asked = effects->raise;
-    }
+    MUST("plain nodes have no fences", effects->raise == 0);
     MUST("peeked at only after it was undone", effects->peek == 0 || watch->undone);
     MUST("watched only after it was undone",
          effects->watch == 0 || watch->undone || watch->round_question == 0);
@@ -260,7 +228,6 @@ static inline struct rl_acquire_config walk_acquire_config(struct walk_source *s
         .drift_ppm = source->draw(source, 20000),
         .node_timeout = rl_span_ms(1 + source->draw(source, 500)),
         .retry_min = rl_span_ms(1 + source->draw(source, 20)),
-        .fenced = source->draw(source, 2) == 1,
         .peek = source->draw(source, 2) == 1,
         .watch = source->draw(source, 2) == 1,
     };

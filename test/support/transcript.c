@@ -53,10 +53,10 @@ static enum rl_verdict verdict_of(const char *line)
         const char *word;
         enum rl_verdict verdict;
     } table[] = {
-        {"granted", RL_GRANTED},  {"raised", RL_GRANTED}, {"free", RL_GRANTED},
-        {"released", RL_GRANTED}, {"denied", RL_DENIED},  {"gone", RL_DENIED},
-        {"held", RL_DENIED},      {"absent", RL_DENIED},  {"ineligible", RL_INELIGIBLE},
-        {"failed", RL_FAILED},    {"silent", RL_SILENT},
+        {"granted", RL_GRANTED}, {"free", RL_GRANTED},          {"released", RL_GRANTED},
+        {"denied", RL_DENIED},   {"gone", RL_DENIED},           {"held", RL_DENIED},
+        {"absent", RL_DENIED},   {"ineligible", RL_INELIGIBLE}, {"failed", RL_FAILED},
+        {"silent", RL_SILENT},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -93,8 +93,7 @@ static int64_t number_of(const char *line, int64_t otherwise)
 
 static bool to_second_question(const char *line)
 {
-    return has_word(line, "raised") || has_word(line, "gone") || has_word(line, "free") ||
-           has_word(line, "held");
+    return has_word(line, "gone") || has_word(line, "free") || has_word(line, "held");
 }
 
 static uint32_t question_of(const struct player *player, const char *line)
@@ -187,7 +186,6 @@ static void start_acquire(struct player *player, const char *line)
         .give_up_at = time_at(setting(line, "wait", 0)),
         .retry_min = rl_span_ms(setting(line, "retry", 10)),
         .retry_max = rl_span_ms(setting(line, "retry", 10)),
-        .fenced = has_word(line, "fenced"),
         .peek = has_word(line, "peek"),
         .watch = has_word(line, "watch"),
         .queued = has_word(line, "queued"),

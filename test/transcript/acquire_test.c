@@ -232,75 +232,6 @@ static void a_key_of_another_type(void **state)
                       "             0 of 3 after 2 ms, need 2 -> foreign type: release 3");
 }
 
-static void equal_fences_need_no_second_round(void **state)
-{
-    (void)state;
-    assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 fenced\n"
-                      "4 node 1 granted 17\n"
-                      "6 node 2 granted 17\n",
-
-                      "acquire \"invoice:42\" ttl=10000 nodes=3\n"
-                      "[   0] round 1 > ask 1,2,3\n"
-                      "[   4] node 1  > granted, fence 17\n"
-                      "[   6] node 2  > granted, fence 17\n"
-                      "             2 of 3 after 6 ms, drift 102 -> valid 9892 ms, fence 17");
-}
-
-static void a_fence_is_raised(void **state)
-{
-    (void)state;
-    assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 fenced\n"
-                      "4 node 1 granted 15\n"
-                      "6 node 2 granted 17\n"
-                      "12 node 1 raised\n",
-
-                      "acquire \"invoice:42\" ttl=10000 nodes=3\n"
-                      "[   0] round 1 > ask 1,2,3\n"
-                      "[   4] node 1  > granted, fence 15\n"
-                      "[   6] node 2  > granted, fence 17\n"
-                      "             fence 17 > raise on 1\n"
-                      "[  12] node 1  > raised\n"
-                      "             2 of 3 after 12 ms, drift 102 -> valid 9886 ms, fence 17");
-}
-
-static void a_raise_comes_too_late_for_the_lock(void **state)
-{
-    (void)state;
-    assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 fenced\n"
-                      "4 node 1 granted 15\n"
-                      "6 node 2 granted 17\n"
-                      "9 node 3 granted 18\n"
-                      "12 node 1 gone\n",
-
-                      "acquire \"invoice:42\" ttl=10000 nodes=3\n"
-                      "[   0] round 1 > ask 1,2,3\n"
-                      "[   4] node 1  > granted, fence 15\n"
-                      "[   6] node 2  > granted, fence 17\n"
-                      "             fence 17 > raise on 1\n"
-                      "[   9] node 3  > granted, fence 18\n"
-                      "[  12] node 1  > not ours any more\n"
-                      "             fence 17 is not on 2 -> too slow: release 1,2,3");
-}
-
-static void a_raise_that_is_not_answered(void **state)
-{
-    (void)state;
-    assert_transcript("acquire \"invoice:42\" ttl=10000 nodes=3 fenced timeout=50\n"
-                      "4 node 1 granted 15\n"
-                      "6 node 2 granted 17\n"
-                      "7 node 3 failed unreachable\n"
-                      "900 end\n",
-
-                      "acquire \"invoice:42\" ttl=10000 nodes=3\n"
-                      "[   0] round 1 > ask 1,2,3\n"
-                      "[   4] node 1  > granted, fence 15\n"
-                      "[   6] node 2  > granted, fence 17\n"
-                      "             fence 17 > raise on 1\n"
-                      "[   7] node 3  > failed, unreachable\n"
-                      "[  56] node 1  > silent\n"
-                      "             fence 17 is not on 2 -> no quorum: release 1,2,3");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,10 +248,6 @@ int main(void)
         cmocka_unit_test(cancelled_while_asking),
         cmocka_unit_test(nodes_that_must_not_vote),
         cmocka_unit_test(a_key_of_another_type),
-        cmocka_unit_test(equal_fences_need_no_second_round),
-        cmocka_unit_test(a_fence_is_raised),
-        cmocka_unit_test(a_raise_comes_too_late_for_the_lock),
-        cmocka_unit_test(a_raise_that_is_not_answered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

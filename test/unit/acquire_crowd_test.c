@@ -156,6 +156,17 @@ static void to_let_others_come_first_it_looks_before_it_asks(void **state)
     assert_int_equal(waiter.acquire.round, 1);
 }
 
+static void a_turn_that_comes_at_the_last_moment_is_a_busy_lock(void **state)
+{
+    struct attempt waiter;
+
+    (void)state;
+    start_queued(&waiter, 300);
+    tell(&waiter, RL_EVENT_TURN, 299);
+    wake(&waiter);
+    assert_ended(&waiter, RL_OUTCOME_TIMEOUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +175,7 @@ int main(void)
         cmocka_unit_test(it_comes_at_a_random_time_within_its_spread),
         cmocka_unit_test(time_runs_out_while_it_rests),
         cmocka_unit_test(in_the_queue_it_asks_nobody_until_its_turn),
+        cmocka_unit_test(a_turn_that_comes_at_the_last_moment_is_a_busy_lock),
         cmocka_unit_test(time_runs_out_in_the_queue_too),
         cmocka_unit_test(who_leaves_the_queue_leaves_nothing_behind),
         cmocka_unit_test(to_let_others_come_first_it_looks_before_it_asks),

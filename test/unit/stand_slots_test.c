@@ -21,7 +21,7 @@ static struct rl_time at(int64_t ms)
 
 static void begin(struct story *story, bool once)
 {
-    struct rl_stand_config config = {.node_count = NODES,
+    struct rl_acquire_config config = {.node_count = NODES,
                                      .ttl = rl_span_ms(TTL_MS),
                                      .drift_ppm = 10000,
                                      .node_timeout = rl_span_ms(50),

@@ -36,14 +36,14 @@ static void step(struct story *story, struct rl_event event)
 
 static void begin(struct story *story, uint32_t node_count)
 {
-    struct rl_stand_config config = {.node_count = node_count,
-                                     .ttl = rl_span_ms(TTL_MS),
-                                     .drift_ppm = DRIFT_PPM,
-                                     .node_timeout = rl_span_ms(TIMEOUT_MS),
-                                     .give_up_at = at(GIVE_UP_MS),
-                                     .retry_min = rl_span_ms(10),
-                                     .retry_max = rl_span_ms(100),
-                                     .ticket = TICKET};
+    struct rl_acquire_config config = {.node_count = node_count,
+                                       .ttl = rl_span_ms(TTL_MS),
+                                       .drift_ppm = DRIFT_PPM,
+                                       .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                       .give_up_at = at(GIVE_UP_MS),
+                                       .retry_min = rl_span_ms(10),
+                                       .retry_max = rl_span_ms(100),
+                                       .ticket = TICKET};
 
     story->prng = rl_prng_seed(7);
     rl_stand_init(&story->stand, &config, &story->prng);
@@ -653,16 +653,39 @@ static void a_hand_over_that_overtakes_the_answer_is_asked_for(void **state)
     assert_int_equal(story.effects.acquire, rl_node_set_one(0));
 }
 
+/* Its turn came at the last moment: the others of its client were in its way, whatever the nodes would have said. */
+static void time_that_ran_out_in_the_queue_is_a_busy_lock(void **state)
+{
+    struct story story = {.prng = rl_prng_seed(7)};
+    struct rl_acquire_config config = {.node_count = 3,
+                                       .ttl = rl_span_ms(TTL_MS),
+                                       .drift_ppm = DRIFT_PPM,
+                                       .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                       .began = at(0),
+                                       .give_up_at = at(1000),
+                                       .retry_min = rl_span_ms(10),
+                                       .retry_max = rl_span_ms(100),
+                                       .queued = true,
+                                       .ticket = TICKET};
+
+    (void)state;
+    rl_stand_init(&story.stand, &config, &story.prng);
+    step(&story, (struct rl_event){.kind = RL_EVENT_START, .now = at(999)});
+    timer(&story);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
 static void a_short_wait_lasts_for_one_question(void **state)
 {
-    struct rl_stand_config config = {.node_count = 3,
-                                     .ttl = rl_span_ms(TTL_MS),
-                                     .drift_ppm = DRIFT_PPM,
-                                     .node_timeout = rl_span_ms(TIMEOUT_MS),
-                                     .give_up_at = at(1),
-                                     .retry_min = rl_span_ms(10),
-                                     .retry_max = rl_span_ms(100),
-                                     .ticket = TICKET};
+    struct rl_acquire_config config = {.node_count = 3,
+                                       .ttl = rl_span_ms(TTL_MS),
+                                       .drift_ppm = DRIFT_PPM,
+                                       .node_timeout = rl_span_ms(TIMEOUT_MS),
+                                       .give_up_at = at(1),
+                                       .retry_min = rl_span_ms(10),
+                                       .retry_max = rl_span_ms(100),
+                                       .ticket = TICKET};
     struct story story = {.prng = rl_prng_seed(7)};
 
     (void)state;
@@ -855,6 +878,7 @@ int main(void)
         cmocka_unit_test(a_hand_over_is_not_dated_after_it_was_heard_of),
         cmocka_unit_test(a_hand_over_of_a_node_that_had_not_answered_is_confirmed),
         cmocka_unit_test(a_hand_over_that_overtakes_the_answer_is_asked_for),
+        cmocka_unit_test(time_that_ran_out_in_the_queue_is_a_busy_lock),
         cmocka_unit_test(a_short_wait_lasts_for_one_question),
         cmocka_unit_test(time_that_runs_out_while_it_asks_again_is_still_a_busy_lock),
         cmocka_unit_test(time_that_runs_out_in_a_later_attempt_is_still_a_busy_lock),

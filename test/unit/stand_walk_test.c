@@ -378,7 +378,7 @@ static void begin_call(struct world *world, uint32_t number)
     struct caller *caller = &world->callers[number];
     bool gives_up = world->faults && chance(world, 10);
     int64_t skew = rl_prng_between(&world->prng, 0, 5000);
-    struct rl_stand_config config = {
+    struct rl_acquire_config config = {
         .node_count = world->node_count,
         .ttl = rl_span_us(TTL_US),
         .drift_ppm = 1000,
