@@ -250,7 +250,7 @@ void sim_script_extend_names(struct sim_call *call)
         return;
     }
     for (uint32_t i = names.count; i-- > 0;) {
-        if (get(&names, lock_of(&names, i)) == NULL)
+        if (sim_node_pttl(call->node, call->now_us, lock_of(&names, i)) == -2)
             missing = i;
         else if (!is_owners(&names, i, argv[0]))
             taken = i;

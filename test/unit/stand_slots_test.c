@@ -22,15 +22,15 @@ static struct rl_time at(int64_t ms)
 static void begin(struct story *story, bool once)
 {
     struct rl_acquire_config config = {.node_count = NODES,
-                                     .ttl = rl_span_ms(TTL_MS),
-                                     .drift_ppm = 10000,
-                                     .node_timeout = rl_span_ms(50),
-                                     .give_up_at = at(60000),
-                                     .retry_min = rl_span_ms(10),
-                                     .retry_max = rl_span_ms(100),
-                                     .slots = SLOTS,
-                                     .once = once,
-                                     .ticket = TICKET};
+                                       .ttl = rl_span_ms(TTL_MS),
+                                       .drift_ppm = 10000,
+                                       .node_timeout = rl_span_ms(50),
+                                       .give_up_at = at(60000),
+                                       .retry_min = rl_span_ms(10),
+                                       .retry_max = rl_span_ms(100),
+                                       .slots = SLOTS,
+                                       .once = once,
+                                       .ticket = TICKET};
 
     story->prng = rl_prng_seed(7);
     rl_stand_init(&story->stand, &config, &story->prng);
