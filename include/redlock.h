@@ -310,7 +310,7 @@ typedef void (*redlock_lost_fn)(void *context, redlock_lock *lock, const redlock
  * be tried again while validity lasts. Same rules as redlock_lost_fn. */
 typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
-/* Which waiter comes next. More kinds may come; a library that does not know one returns REDLOCK_INVALID. */
+/* What else may be held at the same time, and which waiter comes next. More kinds may come; a library that does not know one returns REDLOCK_INVALID. */
 typedef enum redlock_kind {
     /* Guarded mode: everybody in the order of asking. Plain mode: callers of one client in their order; between clients the quickest. */
     REDLOCK_EXCLUSIVE = 0,
@@ -453,8 +453,8 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 /* Time the holder may still rely on; 0 when it is not held. Reads a clock, no network. */
 REDLOCK_API int64_t redlock_lock_validity_ms(const redlock_lock *lock);
 
-/* A number higher than that of every lock of this name that was handed out before this one was asked for; 0 when the
- * lock has none (plain mode, adopted). */
+/* A number higher than that of every lock of this name that was handed out before this one was asked for, but for those who share
+ * it with each other; 0 when the lock has none (plain mode, adopted). */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
 /* Its name and its owner value, each with a NUL behind it, valid until redlock_lock_free(). length may be NULL. Whoever
@@ -462,8 +462,8 @@ REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 REDLOCK_API const char *redlock_lock_name(const redlock_lock *lock, size_t *length);
 REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock, size_t *length);
 
-/* How many names it has: 1, and those of redlock_spec.also. Each of them, from 0 as they were given, with a fence of its own; NULL, 0: there is no
- * such name. */
+/* How many names it has: 1, and those of redlock_spec.also. Each of them, from 0 as they were given, and its fence, which is the same for all;
+ * NULL, 0: there is no such name. */
 REDLOCK_API uint32_t redlock_lock_name_count(const redlock_lock *lock);
 REDLOCK_API const char *redlock_lock_name_at(const redlock_lock *lock, uint32_t number, size_t *length);
 REDLOCK_API uint64_t redlock_lock_fence_at(const redlock_lock *lock, uint32_t number);
@@ -501,7 +501,7 @@ typedef struct redlock_slot {
 typedef int (*redlock_slot_fn)(void *context, const redlock_slot *slot);
 
 /* Asks all nodes for the holders of a semaphore, on connections of its own, and tells of each slot that an owner has at a quorum of them, from the first to the
- * last. *permits is how many slots there are; 0: the name is no semaphore while nobody has a slot of it. REDLOCK_OK: a quorum answered. It takes and changes nothing. */
+ * last. *permits is how many slots there are; 0: the name is no semaphore, or nobody has a slot: nodes do not remember it then. REDLOCK_OK: a quorum answered. It takes and changes nothing. */
 REDLOCK_API redlock_result redlock_inspect_slots(redlock_client *client, const char *name, size_t name_length,
                                                  redlock_slot_fn tell, void *context, uint32_t *permits,
                                                  redlock_report *report);

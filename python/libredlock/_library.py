@@ -33,7 +33,7 @@ class Report(Structure):
         ("rounds", c_uint32), ("granted", c_uint32), ("held", c_uint32), ("free", c_uint32), ("not_held", c_uint32),
         ("eligible", c_uint32), ("waiting", c_uint32), ("waiter_count", c_uint32), ("waited_ms", c_int64),
         ("validity_ms", c_int64), ("fence", c_uint64), ("holder_ttl_left_ms", c_int64), ("holder", Holder),
-        ("line", c_char * 320), ("broken", c_uint32), ("name_number", c_uint32),
+        ("line", c_char * 320), ("broken", c_uint32), ("name_number", c_uint32), ("sharers", c_uint32),
     ]
 
 

@@ -46,24 +46,38 @@ static int check_slots(const struct cli_session *session, const struct cli_optio
     return CLI_EXIT_USAGE;
 }
 
+static int check_shared(const struct cli_session *session, const struct cli_options *options)
+{
+    const char *other = options->exclusive                   ? "--exclusive"
+                        : options->kind == REDLOCK_FAIR      ? "--kind fair"
+                        : options->kind == REDLOCK_EXCLUSIVE ? "--kind exclusive"
+                                                             : NULL;
+
+    if (other != NULL)
+        return cli_output_fail(CLI_EXIT_USAGE, "--shared and %s exclude each other", other);
+    if (session->config.redisson || !session->config.plain)
+        return 0;
+    cli_output_fail(CLI_EXIT_USAGE, "--shared: plain nodes keep shared locks in Redisson's format only");
+    cli_output_hint("fix", "leave out %s, or add --format redisson, on every host that uses this lock",
+                    options->plain ? "--plain" : "mode = plain in the configuration");
+    return CLI_EXIT_USAGE;
+}
+
 int cli_acquiring_kind(const struct cli_session *session, const struct cli_options *options,
                        redlock_kind *kind)
 {
     *kind = options->kind == CLI_NOT_GIVEN ? REDLOCK_EXCLUSIVE : (redlock_kind)options->kind;
+    if (options->reentrant && (options->shared || options->slots > 0))
+        return cli_output_fail(CLI_EXIT_USAGE, "--reentrant and %s exclude each other",
+                               options->shared ? "--shared" : "--slots");
     if (options->slots > 0) {
         *kind = REDLOCK_SEMAPHORE;
         return check_slots(session, options);
     }
-    if (options->shared && *kind == REDLOCK_FAIR)
-        return cli_output_fail(CLI_EXIT_USAGE, "--shared and --kind fair exclude each other");
-    if (options->shared && !session->config.redisson && session->config.plain) {
-        cli_output_fail(CLI_EXIT_USAGE, "--shared: plain nodes keep shared locks in Redisson's format only");
-        cli_output_hint("fix", "leave out %s, or add --format redisson, on every host that uses this lock",
-                        options->plain ? "--plain" : "mode = plain in the configuration");
-        return CLI_EXIT_USAGE;
-    }
-    if (options->shared)
+    if (options->shared) {
         *kind = REDLOCK_SHARED;
+        return check_shared(session, options);
+    }
     if (*kind != REDLOCK_FAIR || !session->config.plain)
         return 0;
     if (session->config.redisson) {

@@ -92,12 +92,12 @@ static int take(const struct cli_session *session, const struct cli_options *opt
 }
 
 static void release_spec(const struct cli_session *session, const struct cli_options *options,
-                         const char *owner)
+                         redlock_kind kind, const char *owner)
 {
     redlock_name also[REDLOCK_NAMES_MAX - 1];
     redlock_spec spec = REDLOCK_SPEC_INIT;
 
-    spec.kind = options->slots > 0 ? REDLOCK_SEMAPHORE : REDLOCK_EXCLUSIVE;
+    spec.kind = kind;
     cli_names_set(&spec, options, also);
     spec.permits = (uint32_t)options->slots;
     redlock_release_spec(session->client, &spec, owner, 0, NULL);
@@ -106,7 +106,7 @@ static void release_spec(const struct cli_session *session, const struct cli_opt
 /* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take connect_timeout: a caller reads
  * the lease when this process has ended, and is told what is left of it then. */
 static int close_and_print(struct cli_session *session, const struct cli_options *options,
-                           const redlock_lock *lock, uint32_t ttl_ms)
+                           const redlock_lock *lock, redlock_kind kind, uint32_t ttl_ms)
 {
     const char *name = options->words[0], *owner = redlock_lock_owner(lock, NULL);
     int64_t valid_until = cli_clock_now() + redlock_lock_validity_ms(lock);
@@ -125,7 +125,7 @@ static int close_and_print(struct cli_session *session, const struct cli_options
         return CLI_EXIT_OK;
     /* A lease nobody has heard of would only be in the way. */
     if (cli_session_connect(session, options) == 0)
-        release_spec(session, options, owner);
+        release_spec(session, options, kind, owner);
     return cli_output_fail(CLI_EXIT_SYSTEM, "the lease could not be printed, so %s was released", name);
 }
 
@@ -170,7 +170,7 @@ int cli_command_acquire(const struct cli_options *options)
     else if (code == 0)
         code = take(&session, options, &signals, kind, ttl_ms, &lock);
     if (code == 0 && lock != NULL)
-        code = close_and_print(&session, options, lock, ttl_ms);
+        code = close_and_print(&session, options, lock, kind, ttl_ms);
     cli_session_close(&session);
     redlock_lock_free(lock);
     return code;

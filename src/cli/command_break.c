@@ -60,10 +60,15 @@ static int refuse_unbroken(const struct cli_session *session, const char *name, 
 static void explain(const struct cli_session *session, const struct cli_options *options,
                     const redlock_report *report)
 {
+    redlock_holder hit;
     char holder[400];
 
-    cli_listed_holder(&report->holder, holder, sizeof holder);
-    fprintf(stderr, "redlock: %s is held by %s\n", options->words[0], holder);
+    if (cli_sharers_find(report, options->id, &hit) || cli_sharers_are_named(report)) {
+        cli_listed_holder(&hit, holder, sizeof holder);
+        fprintf(stderr, "redlock: %s is held by %s\n", options->words[0], holder);
+    } else
+        fprintf(stderr, "redlock: %s is shared by %u, too many to say who of them has this id\n",
+                options->words[0], report->sharers);
     if (options->now)
         fprintf(stderr, "  Others can have the lock at once. If the holder is still alive, it does not know\n"
                         "  and goes on until it renews: two may work at the same time.\n");
@@ -101,7 +106,7 @@ static bool await_end(const struct cli_session *session, const char *name, const
 
     while (cli_clock_now() < until) {
         if (redlock_inspect(session->client, name, 0, &report) == REDLOCK_OK &&
-            !cli_sharers_have(&report, broken->holder.id))
+            !cli_sharers_have(&report, broken->holder.id) && cli_sharers_are_named(&report))
             return true;
         nanosleep(&pause, NULL);
     }
@@ -127,7 +132,8 @@ static int say_done(const struct cli_session *session, const struct cli_options 
     else if (ended)
         cli_output_note("%s is not held by %s any more", name, report->holder.id);
     else
-        cli_output_warn("%s is still marked on too many nodes; it ends by itself", name);
+        cli_output_warn("some nodes may still have %s as held by %s; it ends by itself there", name,
+                        report->holder.id);
     return cli_output_flush() ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
 }
 
@@ -162,7 +168,8 @@ static int look_and_ask(const struct cli_session *session, const struct cli_opti
     report.result = redlock_inspect(session->client, options->words[0], 0, &report);
     if (report.result != REDLOCK_OK)
         return cli_failure_asking(session, options->words[0], &report);
-    if (report.holder.id[0] != '\0' && !cli_sharers_have(&report, options->id))
+    if (report.holder.id[0] != '\0' && !cli_sharers_have(&report, options->id) &&
+        cli_sharers_are_named(&report))
         return refuse_unheld(options->words[0], options->id, &report);
     return confirm(session, options, &report);
 }

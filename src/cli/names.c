@@ -61,11 +61,10 @@ int cli_names_check(const struct cli_session *session, const struct cli_options 
 
 int cli_names_check_held(const struct cli_session *session, const struct cli_options *options)
 {
-    const char *prefix = session->config.prefix;
-    int code = cli_held_check(session->client, prefix, options->words[0]);
+    int code = cli_held_check(session, options->words[0]);
 
     for (int i = 0; i < options->also.count && code == 0; i++)
-        code = cli_held_check(session->client, prefix, options->also.items[i]);
+        code = cli_held_check(session, options->also.items[i]);
     return code;
 }
 

@@ -150,7 +150,7 @@ static int prepare(struct run *run)
     if (code == 0)
         code = cli_session_connect(&run->session, run->options);
     if (code == 0 && run->options->reentrant)
-        run->inside = cli_held_above(run->session.client, run->session.config.prefix, run->name);
+        code = cli_held_enter(&run->session, run->name, &run->inside);
     return code != 0 || run->inside ? code : cli_names_check_held(&run->session, run->options);
 }
 
@@ -249,9 +249,10 @@ static bool set_held(struct run *run, const char *owner)
 
     for (int i = 0; i < run->options->also.count; i++)
         held[1 + i] = run->options->also.items[i];
-    bool fits = cli_held_extend(held, 1 + run->options->also.count, &fleet, owner, &names, &places) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
-                cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
+    bool fits =
+        cli_held_extend(held, 1 + run->options->also.count, &fleet, owner, run->kind, &names, &places) &&
+        cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
+        cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
 
     free(names);
     free(places);

@@ -15,14 +15,27 @@ static bool is_named(const redlock_holder *holder, const char *id)
     return holder->id[0] != '\0' && strncmp(holder->id, id, strlen(holder->id)) == 0;
 }
 
+bool cli_sharers_find(const redlock_report *report, const char *id, redlock_holder *found)
+{
+    for (uint32_t i = 0; redlock_report_sharer(report, i, found); i++)
+        if (is_named(found, id))
+            return true;
+    *found = report->holder;
+    return is_named(found, id);
+}
+
 bool cli_sharers_have(const redlock_report *report, const char *id)
 {
-    redlock_holder sharer;
+    redlock_holder found;
 
-    for (uint32_t i = 0; redlock_report_sharer(report, i, &sharer); i++)
-        if (is_named(&sharer, id))
-            return true;
-    return is_named(&report->holder, id);
+    return cli_sharers_find(report, id, &found);
+}
+
+bool cli_sharers_are_named(const redlock_report *report)
+{
+    redlock_holder last;
+
+    return report->sharers <= 1 || redlock_report_sharer(report, report->sharers - 1, &last);
 }
 
 void cli_sharers_describe(const redlock_report *report, char *text, size_t size)

@@ -297,6 +297,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     struct rl_lock_command command = {
         .kind = (enum rl_command_kind)pending->kind,
         .lock_kind = lock->kind,
+        .slots = lock->slots,
         .names = lock->names != NULL ? &lock->names->keys : NULL,
         .epoch = engine->config.guarded ? engine->guards[session->node].epoch : NULL,
         .fence = pending->number,

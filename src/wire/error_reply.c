@@ -68,8 +68,11 @@ size_t rl_error_place(const char *text, size_t length)
 static bool lacks_rights_in_script(const char *text, size_t length)
 {
     static const char error[] = "ERR ";
-    size_t start = rl_error_place(text, length);
+    size_t start;
 
+    if (length == 0) /* then there may be no text at all */
+        return false;
+    start = rl_error_place(text, length);
     if (start == 0 && begins_with(text, length, error))
         start = sizeof error - 1;
     return begins_with(text + start, length - start, "The user executing the script can't") ||

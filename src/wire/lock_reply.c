@@ -84,18 +84,20 @@ bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *rep
     return true;
 }
 
-static bool read_slot(const struct rl_resp *item, struct rl_lock_reply *reply)
+static bool read_slot(const struct rl_resp *item, const struct rl_lock_command *command,
+                      struct rl_lock_reply *reply)
 {
-    if (item->type != RL_RESP_INTEGER || item->integer < 1 || item->integer > RL_SLOTS_MAX)
+    if (item->type != RL_RESP_INTEGER || item->integer < 1 || item->integer > command->slots)
         return false;
     reply->answer.slot = (uint32_t)item->integer;
     return true;
 }
 
 /* A vote's longer answers; see wire/lua/ask.lua. */
-static bool read_guarded(const struct rl_kind *kind, const char *bytes, size_t length, size_t offset,
-                         uint32_t count, struct rl_lock_reply *reply)
+static bool read_guarded(const struct rl_lock_command *command, const char *bytes, size_t length,
+                         size_t offset, uint32_t count, struct rl_lock_reply *reply)
 {
+    const struct rl_kind *kind = command->lock_kind;
     struct rl_resp items[RL_DENIAL_ITEMS_MAX] = {{0}};
 
     for (uint32_t i = 0; i < count && i < RL_DENIAL_ITEMS_MAX; i++)
@@ -108,7 +110,7 @@ static bool read_guarded(const struct rl_kind *kind, const char *bytes, size_t l
         items[2].integer > 0) {
         reply->answer.verdict = RL_GRANTED;
         reply->answer.fence = (uint64_t)items[2].integer;
-        return !kind->has_slots || read_slot(&items[3], reply);
+        return !kind->has_slots || read_slot(&items[3], command, reply);
     }
     if (items[0].integer == 0)
         return kind->read_denial(items, count, reply);
@@ -160,7 +162,7 @@ static void read_acquire(const struct rl_resp *item, const struct rl_lock_comman
         reply->answer.fence = command->fence;
         reply->node_us = item->integer;
     } else if (item->type != RL_RESP_ARRAY ||
-               !read_guarded(command->lock_kind, bytes, length, offset, item->element_count, reply)) {
+               !read_guarded(command, bytes, length, offset, item->element_count, reply)) {
         answer_protocol(reply);
     }
 }
@@ -342,12 +344,13 @@ static bool is_not_to_be_said(const struct rl_resp *error)
 }
 
 /* {now, slot}: an extension by a caller that did not know which slot it has. */
-static bool read_found_slot(const struct rl_kind *kind, const char *bytes, size_t length, size_t offset,
-                            struct rl_lock_reply *reply)
+static bool read_found_slot(const struct rl_lock_command *command, const char *bytes, size_t length,
+                            size_t offset, struct rl_lock_reply *reply)
 {
+    const struct rl_kind *kind = command->lock_kind;
     struct rl_resp time = next_item(bytes, length, &offset), slot = next_item(bytes, length, &offset);
 
-    if (kind == NULL || !kind->has_slots || !is_time(&time) || !read_slot(&slot, reply))
+    if (kind == NULL || !kind->has_slots || !is_time(&time) || !read_slot(&slot, command, reply))
         return false;
     read_compared(&time, reply);
     return true;
@@ -400,7 +403,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
     } else if (command->names != NULL && first.type == RL_RESP_ARRAY && first.element_count == 2) {
         read_compared_name(bytes, length, offset, reply);
     } else if (first.type != RL_RESP_ARRAY || first.element_count != 2 ||
-               !read_found_slot(command->lock_kind, bytes, length, offset, reply)) {
+               !read_found_slot(command, bytes, length, offset, reply)) {
         read_compared(&first, reply);
     }
     return RL_READING_ANSWER;

@@ -32,5 +32,29 @@ owner=$(sed -n 's/^owner //p' <<<"$out")
 exits 'whoever says so is not inside of it' 75 run b -- env REDLOCK_HELD="b a" REDLOCK_HELD_ON="x@y x@00000000" \
     "$REDLOCK" run -n --reentrant a -- true
 exits 'it is given back' 0 release a --owner-token "$owner"
-exits 'with --also' 64 run --reentrant --also b a -- true
+# What is held together with others is not held alone inside of it. (-n: one that does not notice it is busy, and waits for nobody.)
+exits 'inside of a shared lock' 64 run -s a -- "$REDLOCK" run -n --reentrant a -- true
+says 'nobody has it alone' 'a is held shared by a redlock run above this one: it cannot be held alone'
+exits 'nor inside of a semaphore' 64 run --slots 2 a -- "$REDLOCK" run -n --reentrant a -- true
+says 'in words, too' 'a is held as a semaphore by a redlock run above this one: it cannot be held alone'
+
+# Who would wait for itself is told, whichever reader the nodes name first.
+exits 'a reader' 0 acquire -s --ttl 60s a
+exits 'another one' 0 acquire -s --ttl 60s a
+for round in 1 2 3 4 5 6 7 8; do
+    exits "a writer inside of a third one ($round)" 64 run -s a -- "$REDLOCK" run -n a -- true
+done
+says 'is told' 'it would wait for itself'
+exits 'so is one inside of a semaphore' 64 run --slots 1 p -- "$REDLOCK" run -n --slots 1 p -- true
+says 'likewise' 'it would wait for itself'
+exits 'a run that is gone has no slot' 0 run b -- sh -c \
+    'REDLOCK_HELD="b p" REDLOCK_HELD_ON="$REDLOCK_HELD_ON ${REDLOCK_HELD_ON%@*}@00000000/k" exec "$REDLOCK" run -n --slots 1 p -- true'
+exits 'nor hides one that is there' 64 run b -- sh -c \
+    'REDLOCK_HELD="c" REDLOCK_HELD_ON="${REDLOCK_HELD_ON%@*}@00000000" exec "$REDLOCK" run c -- "$REDLOCK" run -n c -- true'
+
+for other in '--also b' --shared '--slots 2'; do
+    # shellcheck disable=SC2086
+    exits "with $other" 64 run --reentrant $other b2 -- true
+    says 'which is named' "${other% *}"
+done
 done_testing

@@ -47,4 +47,37 @@ writer=$(sed -n 's/^owner //p' <<<"$out")
 exits 'keeps a reader out' 75 run -n -s book -- true
 exits 'until it gives the lock back' 0 release --owner-token "$writer" book
 exits 'a shared fair lock' 64 run --kind fair -s book -- true
+for other in -x -e '--kind exclusive'; do
+    # shellcheck disable=SC2086
+    exits "shared and $other" 64 run -s $other book -- true
+    says 'exclude each other' '--shared and --'
+done
+"$REDLOCK" acquire -s --ttl 60s book >/dev/full 2>"$work/err"
+is 'a lease that cannot be printed' "$?" 71
+ok 'is given back' gone book
+
+# ---- break, of one among many
+for number in {1..17}; do
+    "$REDLOCK" acquire -s --ttl 60s --why "reader $number." --json crowd >>"$work/crowd" 2>/dev/null
+done
+id_of() { jq -r ".owner[0:8]" "$work/crowd" | sed -n "$1p"; }
+is 'seventeen share it' "$(wc -l <"$work/crowd")" 17
+exits 'of whom sixteen are named' 0 status --json crowd
+named=$(jq -r '.sharers[].id' <<<"$out")
+is 'indeed' "$(wc -l <<<"$named")" 16
+for number in {1..17}; do
+    id=$(id_of "$number")
+    has "$named" "$id" && seen=$number || unseen=$id
+done
+for number in "$seen" "$((seen - 1))"; do
+    has "$named" "$(id_of "$number")" || continue
+    talk "$REDLOCK" break --id "$(id_of "$number")" crowd THEN '?[y/N]' '!n\n'
+    ok 'who asks is shown the one that is hit' has "$out" "reader $number."
+done
+talk "$REDLOCK" break --id "$unseen" crowd THEN '?[y/N]' '!n\n'
+ok 'one that is not named is not refused' has "$out" 'crowd is shared by 17'
+exits 'it can be broken' 0 break -y --grace 500ms --id "$unseen" crowd
+says 'and is waited for' "crowd is not held by $unseen any more"
+exits 'until it is gone' 0 status --json crowd
+is 'alone' "$(jq .sharer_count <<<"$out")" 16
 done_testing

@@ -23,7 +23,7 @@ sys.path.insert(0, str(SOURCE / "tools"))
 import pages  # noqa: E402
 
 PATIENCE_S = 60  # for one block or command
-PROGRAMS = ["backup", "make-report", "import", "report"]  # that pages run under a lock
+PROGRAMS = ["backup", "make-report", "import", "report", "convert", "transfer"]  # that pages run under a lock
 
 
 class Shell:

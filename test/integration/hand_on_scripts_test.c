@@ -604,6 +604,39 @@ static void a_release_by_a_user_who_may_not_publish_frees_the_lock(void **state)
 #test, test, flush_node, flush_node, NULL \
     }
 
+/* ---- those who share it ---- */
+
+static const char *share(struct fleet *fleet, char name, enum rl_command_kind kind)
+{
+    struct rl_place place = {.ticket = T0, .lease_ms = RECORD_MS, .channel = channel_of(name)};
+    struct rl_lock_command command = command_of(name, kind);
+
+    command.lock_kind = &rl_kind_shared;
+    command.fence = (uint64_t)node_now(fleet);
+    command.place = kind == RL_COMMAND_ACQUIRE ? &place : NULL;
+    command.holds = command.repair = kind == RL_COMMAND_EXTEND;
+    return send_words(fleet, &command);
+}
+
+/* A renewal plants it where it stands in line: whoever comes next makes the node hand it what it has. */
+static void a_hand_over_shortens_nobody_that_shares_the_lock(void **state)
+{
+    struct ear a = listen_as(*state, 'a');
+    char member[64];
+
+    hold(*state, "holder");
+    snprintf(member, sizeof member, "shared|%s", owner_of('a'));
+    expect_in_line(share(*state, 'a', RL_COMMAND_ACQUIRE), 1, T0, 0);
+    fleet_command(*state, 0, "DEL", LOCK, NULL);
+    assert_int_equal(number_at(share(*state, 'a', RL_COMMAND_EXTEND), 0), -2);
+    share(*state, 'b', RL_COMMAND_ACQUIRE);
+    (void)hear(&a);
+    assert_true(number_at(fleet_command(*state, 0, "ZSCORE", LOCK, member, NULL), 0) >
+                node_now(*state) / 1000 + LONG_TTL_MS / 2);
+    close(a.fd);
+    fleet_command(*state, 0, "DEL", LOCK, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -629,6 +662,7 @@ int main(void)
         IN_LINE(one_that_took_its_second_costs_the_others_nothing),
         IN_LINE(a_waiter_that_cannot_be_told_keeps_its_turn_for_a_second),
         IN_LINE(a_release_by_a_user_who_may_not_publish_frees_the_lock),
+        ON_A_FLUSHED_NODE(a_hand_over_shortens_nobody_that_shares_the_lock),
     };
 
     return cmocka_run_group_tests(tests, start_one_guarded, stop_guarded);

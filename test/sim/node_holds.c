@@ -133,7 +133,8 @@ void sim_holds_add(struct sim_call *call, const char *key, const char *owner, in
     if (hold == NULL)
         abort(); /* there is room for everybody */
     snprintf(hold->owner, sizeof hold->owner, "%s", owner);
-    hold->end_ms = ms_of(call) + ms;
+    if (call->node->fresh || hold->end_ms < ms_of(call) + ms)
+        hold->end_ms = ms_of(call) + ms;
     if (call->node->bug == SIM_BUG_HOLDS_AS_ONE)
         extend_all(sharing, hold->end_ms);
     end_with_last(call, key);

@@ -462,6 +462,25 @@ static void a_node_that_only_readers_have_is_free_to_a_reader(void **state)
     assert_int_equal(reply.answer.cause, RL_CAUSE_PROTOCOL);
 }
 
+static struct rl_answer voted_on_slots(const char *bytes)
+{
+    struct rl_lock_command command = asked(ACQ);
+    struct rl_lock_reply reply;
+
+    command.lock_kind = &rl_kind_slots;
+    command.slots = 2;
+    rl_lock_reply_read(&command, bytes, strlen(bytes), &reply);
+    return reply.answer;
+}
+
+static void a_vote_for_a_slot_that_is_not_there_is_none(void **state)
+{
+    (void)state;
+    assert_int_equal(voted_on_slots("*4\r\n:1\r\n:5\r\n:7\r\n:2\r\n").verdict, RL_GRANTED);
+    assert_int_equal(voted_on_slots("*4\r\n:1\r\n:5\r\n:7\r\n:3\r\n").cause, RL_CAUSE_PROTOCOL);
+    assert_int_equal(voted_on_slots("*4\r\n:1\r\n:5\r\n:7\r\n:0\r\n").cause, RL_CAUSE_PROTOCOL);
+}
+
 static void holders_are_told_apart_by_their_owner_values(void **state)
 {
     uint64_t you = watched("$3\r\nyou\r\n+OK\r\n:4200\r\n").holder;
@@ -561,6 +580,7 @@ int main(void)
         cmocka_unit_test(only_the_master_that_was_greeted_has_voted),
         cmocka_unit_test(every_reply_has_its_meaning),
         cmocka_unit_test(a_node_is_armed_when_it_said_so_and_not_else),
+        cmocka_unit_test(a_vote_for_a_slot_that_is_not_there_is_none),
         cmocka_unit_test(holders_are_told_apart_by_their_owner_values),
         cmocka_unit_test(a_denial_in_line_tells_the_place_and_the_tickets),
         cmocka_unit_test(changed_replies_are_read_without_harm),

@@ -14,7 +14,7 @@ local member = 'shared|' .. ARGV[1]
 local shares = count_holds(lock)
 local ends = shares and call('ZSCORE', lock, member)
 if ends then
-    if (fit or ARGV[3] ~= '0') and ends + 0 < now_ms + ttl then
+    if fit or ARGV[3] ~= '0' then
         add_hold(lock, member, ttl)
     end
     return fit and now or -3

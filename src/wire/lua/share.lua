@@ -36,9 +36,7 @@ if own and yields then
 end
 if own then
     -- It has been heard of: this confirms what it was handed.
-    if own + 0 < now_ms + ttl then
-        add_hold(lock, member, ttl)
-    end
+    add_hold(lock, member, ttl)
     if kept_order or ticket then
         order.write(ticket or '0', random, 0)
     end

@@ -21,9 +21,17 @@ local function end_with_last(key)
         call('PEXPIRE', key, math.max(last[2] - now_ms, 1))
     end
 end
+-- Never shortens what is there: a holder may stand in line here still, and be handed what it has, for less.
 local function add_hold(key, member, ms)
-    call('ZADD', key, now_ms + ms, member)
-    end_with_last(key)
+    local ends = call('ZSCORE', key, member)
+    if not ends or ends + 0 < now_ms + ms then
+        if ends then
+            -- A node that is full lets a script write only after something that needs no room.
+            call('PEXPIRE', key, math.max(call('PTTL', key), 1))
+        end
+        call('ZADD', key, now_ms + ms, member)
+        end_with_last(key)
+    end
 end
 -- Who has it, for those who are refused: how many, and one of the first 64: the least of them is most likely the same on all nodes.
 local function name_holds(key)
