@@ -7,6 +7,7 @@ that begin with one of the prefixes were promised no exclusion: their overlaps a
 FOLDER/PROCESS.history has one line per event. Times are microseconds of one clock that all processes share, LOCK is a number
 within the process, validity is in ms and was read between the two times around it:
 
+    shared     time LOCK                             before the ask: others may share the lock with it
     ask        time LOCK name                        before the call
     adopt      time LOCK name                        before the call that goes on with what another gave away; answered as ask is
     wait       time LOCK ms                          the ask is ready to wait so long; -1: without end
@@ -37,13 +38,13 @@ import dataclasses
 import pathlib
 import sys
 
-FIELDS = {"ask": 3, "adopt": 3, "wait": 3, "cancel": 2, "given": 2, "granted": 5, "refused": 3, "extend": 2, "extended": 4, "unextended": 3, "renewed": 4, "look": 4,
+FIELDS = {"shared": 2, "ask": 3, "adopt": 3, "wait": 3, "cancel": 2, "given": 2, "granted": 5, "refused": 3, "extend": 2, "extended": 4, "unextended": 3, "renewed": 4, "look": 4,
           "lost": 2, "release": 2, "released": 3, "left": 2, "try": 4, "wrote": 4, "barred": 4, "end": 1}
 WORDS = {("ask", 2), ("adopt", 2), ("try", 2), ("wrote", 2), ("barred", 2)}  # fields that are no numbers
 CANCELED, TOO_SLOW = 5, 17  # results of redlock.h
 STOPPED_US = 200000  # a process that writes nothing for so long was stopped; no lock of these runs is shorter
 OPERATIONS = ("ask", "adopt", "extend", "renewed", "release")
-COUNTS = ("operations", "grants", "waits", "hand-overs", "cancels", "too slow", "adoptions", "extensions", "releases", "losses", "overlaps", "overlaps outside", "fences", "writes",
+COUNTS = ("operations", "grants", "shared", "waits", "hand-overs", "cancels", "too slow", "adoptions", "extensions", "releases", "losses", "overlaps", "overlaps outside", "fences", "writes",
           "refused writes", "lost updates")
 
 
@@ -61,6 +62,7 @@ class Lock:
     until_most: int = 0
     extend_asked: int = 0
     adopted: bool = False
+    shared: bool = False
     patience: int = 0  # ms; -1 without end
     refused: int = 0
     cancel_asked: int = 0
@@ -84,6 +86,7 @@ class History:
     def __init__(self, older=False):
         self.older = older
         self.locks = {}
+        self.sharing = set()  # locks that are to be shared
         self.violations = []
         self.last_line = collections.Counter()  # of each process: when it last wrote a line,
         self.resumed = collections.Counter()  # and when it last went on after it had been stopped
@@ -128,10 +131,13 @@ class History:
             self.resumed[process] = time
         self.last_line[process] = max(self.last_line[process], time)
         self.counts["operations"] += word in OPERATIONS
+        if word == "shared":
+            self.sharing.add(key)
+            return
         if word in ("ask", "adopt"):
             if key in self.locks:
                 self.complain(f"{process}: lock {number} was asked for twice")
-            self.locks[key] = Lock(process, number, rest[0], time, adopted=word == "adopt")
+            self.locks[key] = Lock(process, number, rest[0], time, adopted=word == "adopt", shared=key in self.sharing)
             return
         lock = self.locks.get(key)
         # A renewal is told on a thread of its own, perhaps before the caller has come to tell of the grant.
@@ -151,6 +157,7 @@ class History:
         if lock.refused:
             self.complain(f"granted after it was refused: {lock}")
         self.counts["grants"] += 1
+        self.counts["shared"] += lock.shared
         self.counts["adoptions"] += lock.adopted
         self.counts["hand-overs"] += lock.patience != 0
         self.counts["fences"] += fence > 0
@@ -258,20 +265,24 @@ class History:
                     self.complain(f"held {lock.relied - over} us after it was {word}: {lock}")
 
     def check_overlaps(self, outside):
-        """No two holders of a name at a time. By start; whoever holds longest so far is the one to compare with."""
+        """No two holders of a name at a time, but those who share it. By start; whoever holds longest so far is the one to compare with: of all, or
+        with one that shares the lock of those who have it alone."""
         for name, locks in self.by_name().items():
-            longest = None
+            longest_of_all = longest_alone = None
             for lock in sorted(locks, key=lambda lock: lock.granted):
+                longest = longest_alone if lock.shared else longest_of_all
                 if longest and lock.granted < longest.end() and lock.granted < lock.end():
                     self.counts["overlaps outside" if name.startswith(outside) else "overlaps"] += 1
                     if not name.startswith(outside):
                         shared = min(longest.end(), lock.end()) - lock.granted
                         self.complain(f"two holders for {shared} us:\n    {longest}\n    {lock}")
-                if not longest or lock.end() > longest.end():
-                    longest = lock
+                if not longest_of_all or lock.end() > longest_of_all.end():
+                    longest_of_all = lock
+                if not lock.shared and (not longest_alone or lock.end() > longest_alone.end()):
+                    longest_alone = lock
 
     def check_fences(self):
-        """No fence twice, and whoever asked after another was handed out has the higher one."""
+        """No fence twice, and whoever asked after another was handed out has the higher one; but those who share a lock may have the same."""
         names = collections.defaultdict(list)
         for lock in self.locks.values():
             if lock.fence:
@@ -279,7 +290,7 @@ class History:
         for locks in names.values():
             seen = {}
             for lock in locks:
-                if lock.fence in seen:
+                if lock.fence in seen and not (lock.shared and seen[lock.fence].shared):
                     self.complain(f"one fence twice:\n    {seen[lock.fence]}\n    {lock}")
                 seen[lock.fence] = lock
             self.check_fence_order(locks)
@@ -292,7 +303,8 @@ class History:
                 if not highest or handed_out[next_out].fence > highest.fence:
                     highest = handed_out[next_out]
                 next_out += 1
-            if highest and lock.fence <= highest.fence:
+            same = highest and lock.fence == highest.fence and lock.shared and highest.shared
+            if highest and lock.fence <= highest.fence and not same:
                 self.complain(f"fences went back:\n    {highest}\n    {lock}")
 
     # ---- stores ------------------------------------------------------------------------------------------------

@@ -47,6 +47,22 @@ granted 106000 4 500 106010 0
 release 107000 4
 released 108000 4 0
 end 9000000"""
+# Two that share a lock, with one fence, and one that has it alone behind them.
+SHARING = """shared 900 1
+ask 1000 1 n2
+granted 2000 1 500 2010 7
+shared 2500 2
+ask 2600 2 n2
+granted 2700 2 500 2710 7
+release 5000 1
+released 6000 1 0
+release 6500 2
+released 7000 2 0
+ask 7100 3 n2
+granted 7200 3 500 7210 8
+release 7500 3
+released 7600 3 0
+end 9000000"""
 STORE = [(100, "r", 0), (100, "w", 1), (101, "r", 1), (101, "w", 2)]
 
 # name: (what the judge must say, changes to A, changes to B, the store)
@@ -95,6 +111,15 @@ WRONG_WAITING = {
 }
 
 
+# name: (what the judge must say, changes to SHARING)
+WRONG_SHARING = {
+    "one that reads beside one that has it alone": ("two holders", "release 6500 2", "release 7300 2"),
+    "one that has it alone beside one that reads": ("two holders", "shared 2500 2\n", ""),
+    "a fence of one that reads handed out again": ("one fence twice", "7210 8", "7210 7"),
+    "a fence of one that reads that went back": ("fences went back", "2710 7", "2710 6"),
+}
+
+
 def judge(a, b, store, cut="", outside=(), older=False):
     with tempfile.TemporaryDirectory(prefix="redlock-check-") as name:
         folder = pathlib.Path(name)
@@ -111,7 +136,7 @@ def cases():
     history = judge(GOOD_A, GOOD_B, STORE, "\n")
     yield "a history without fault is not complained about", not history.violations
     yield "everything is counted", dict(history.counts) == {
-        "operations": 6, "grants": 2, "waits": 0, "hand-overs": 0, "cancels": 0, "too slow": 0, "adoptions": 0, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
+        "operations": 6, "grants": 2, "shared": 0, "waits": 0, "hand-overs": 0, "cancels": 0, "too slow": 0, "adoptions": 0, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
         "fences": 2, "writes": 2, "refused writes": 0, "lost updates": 0}
     for name, (words, a, a_now, b, b_now, store) in WRONG.items():
         found = judge(GOOD_A.replace(a, a_now) if a else GOOD_A, GOOD_B.replace(b, b_now) if b else GOOD_B, store,
@@ -122,6 +147,12 @@ def cases():
     yield "and counted", [history.counts[word] for word in ("waits", "hand-overs", "cancels", "adoptions")] == [3, 1, 1, 1]
     for name, (words, before, after) in WRONG_WAITING.items():
         found = judge(GOOD_A, WAITING.replace(before, after), STORE[:2], "\n", older=True).violations
+        yield name + " is found", any(words in violation for violation in found)
+    history = judge(GOOD_A, SHARING, STORE[:2], "\n")
+    yield "sharing is not complained about", not history.violations
+    yield "and counted, too", history.counts["shared"] == 2
+    for name, (words, before, after) in WRONG_SHARING.items():
+        found = judge(GOOD_A, SHARING.replace(before, after), STORE[:2], "\n").violations
         yield name + " is found", any(words in violation for violation in found)
     early = WAITING.replace("granted 104000 3", "renewed 104001 3 500 104011\ngranted 104000 3")
     yield "a renewal may be told before its grant", not judge(GOOD_A, early, STORE[:2], "\n").violations

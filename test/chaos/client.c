@@ -1,6 +1,6 @@
 /*
  * A process that takes locks, relies on them and writes down what it did: one thread asks at once, one waits in the crowd of a few
- * names, one asks by callbacks and changes its mind, one holds on for as long as it may; some of what they have they give to
+ * names, one asks by callbacks and changes its mind, one holds on for as long as it may; some of what they want they share, and some of what they have they give to
  * other processes. It uses the public header alone, knows nothing of the faults, and judges nothing. SIGTERM ends it in good order.
  * Usage: chaos-client NODES guarded|plain PROCESS FOLDER SEED NAMES MAX-TTL-MS
  */
@@ -64,7 +64,7 @@ static void open_stores(struct hold *hold)
 
     for (enum store_kind kind = 0; kind < STORE_KINDS; kind++)
         hold->open[kind] =
-            fenced && fence > 0 && store_read(process.folder, kind, hold->name, fence, &hold->values[kind]);
+            fenced && !hold->shared && fence > 0 && store_read(process.folder, kind, hold->name, fence, &hold->values[kind]);
 }
 
 static void write_store(struct hold *hold, enum store_kind kind)
@@ -122,7 +122,7 @@ static void hold_briefly(struct worker *worker, struct hold *hold)
 
     for (uint64_t more = between(worker, 0, 3) == 0 ? between(worker, 1, 4) : 0; more > 0 && ours; more--)
         ours = extend(hold) && work(hold, 0);
-    if (ours && one_in(worker, 20))
+    if (ours && !hold->shared && one_in(worker, 20))
         give_away(hold);
     else
         release(worker, hold);
@@ -160,7 +160,7 @@ static redlock_result ask_by_callback(struct worker *worker, struct hold *hold, 
 
 static redlock_result ask_somehow(struct worker *worker, struct hold *hold, const redlock_spec *spec)
 {
-    if (one_in(worker, 2)) {
+    if (!hold->shared && one_in(worker, 2)) {
         redlock_result result = ask_for_gift(hold, spec);
 
         if (result != REDLOCK_BUSY)
@@ -197,6 +197,10 @@ static void take_turn(struct worker *worker)
     spec.on_lost = hold_on_lost;
     spec.on_renewed = hold_on_renewed;
     spec.context = hold;
+    hold->shared = fenced && one_in(worker, 3);
+    spec.kind = hold->shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
+    if (hold->shared)
+        hold_note(hold, "shared");
     redlock_result result = ask_somehow(worker, hold, &spec);
     if (result != REDLOCK_OK) {
         pause_us(between(worker, 200, result == REDLOCK_BUSY ? 5000 : 30000));

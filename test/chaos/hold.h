@@ -27,6 +27,7 @@ struct hold {
     redlock_lock *lock;
     uint64_t values[STORE_KINDS]; /* what the stores said, or were told last */
     bool open[STORE_KINDS];       /* false: that store has barred us */
+    bool shared;                  /* with others that read; then it writes nothing */
 };
 
 void hold_note(const struct hold *hold, const char *word);

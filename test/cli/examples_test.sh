@@ -99,6 +99,12 @@ example semaphore
 is 'semaphore has a slot' "$code" 0
 ok 'one of four' matches "$out" '^working on gpu [0-3]$'
 
+# ---- shared
+example shared
+is 'shared reads' "$code/$out" '0/1 read it'
+example shared write
+is 'and writes' "$code/$out" '0/nobody reads it while we write'
+
 # ---- redisson
 example redisson
 is 'redisson takes a lock in that format' "$code" 0
@@ -309,6 +315,10 @@ is 'one that is held is busy' "$code" 1
 node 1 DEL lock.foo >/dev/null
 script elect echo leads
 is 'elect.sh leads' "$code:$out" 0:leads
+script readers search redlock status --json search-index
+ok 'readers.sh shares a lock' matches "$out" '"kind": ?"shared"'
+script readers rebuild echo rebuilt
+is 'and has it alone' "$code:$out" 0:rebuilt
 script once report echo ran
 is 'once.sh runs its job' "$code:$out" 0:ran
 script once report echo ran
