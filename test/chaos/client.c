@@ -63,8 +63,8 @@ static void open_stores(struct hold *hold)
     uint64_t fence = redlock_lock_fence(hold->lock);
 
     for (enum store_kind kind = 0; kind < STORE_KINDS; kind++)
-        hold->open[kind] =
-            fenced && !hold->shared && fence > 0 && store_read(process.folder, kind, hold->name, fence, &hold->values[kind]);
+        hold->open[kind] = fenced && !hold->shared && fence > 0 &&
+                           store_read(process.folder, kind, hold->name, fence, &hold->values[kind]);
 }
 
 static void write_store(struct hold *hold, enum store_kind kind)
