@@ -24,7 +24,9 @@ is 'each with a slot of its own' "$(sort "$work/one" "$work/two" | paste -sd' ')
 exits 'a third one that does not wait is refused' 75 run pool --slots 2 -n -- true
 ok 'as busy' has "$err" 'pool is busy'
 ok 'with how many' has "$err" 'pool is busy: 2 of 2 slots held'
-ok 'and who' matches "$err" $'\n  slot 1 .*, id [0-9a-f]+, [0-9]+s left, granted by 5 of 5'
+ok 'and who' matches "$err" $'\n  slot 1 .*, id [0-9a-f]+, [0-9]+s left, granted by [345] of 5'
+everywhere() { [ "$("$REDLOCK" status pool | grep -c '^  slot .* granted by 5 of 5')" = 2 ]; }
+ok 'both have theirs on all nodes soon' until_true everywhere
 exits 'status tells of them' 0 status pool
 ok 'how many' has "$out" 'pool: 2 of 2 slots held'
 ok 'and each' matches "$out" $'\n  slot 0 .*granted by 5 of 5\n  slot 1 '
