@@ -68,8 +68,24 @@ static void assert_lock_works(redlock_client *client)
     give_back(lock);
 }
 
+/* How many nodes were refused, each for a reason that has these words in it. */
+static uint32_t count_refused(const redlock_report *report, const char *words)
+{
+    uint32_t refused = 0;
+
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (node_of(report, i).verdict != REDLOCK_VERDICT_FAILED)
+            continue;
+        assert_true(node_of(report, i).detail[0] != '\0');
+        if (strstr(node_of(report, i).detail, words) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", node_of(report, i).detail, words);
+        refused++;
+    }
+    return refused;
+}
+
 /* Nodes are refused, and the reason given has these words in it. A round ends when no quorum can come of it any more, so
- * not every node is heard in it. */
+ * not every node is heard in it; and on a busy machine some are not connected yet. */
 static void assert_refused(const redlock_options *options, const char *words)
 {
     redlock_client *client = open_unadmitted(options);
@@ -77,19 +93,11 @@ static void assert_refused(const redlock_options *options, const char *words)
     redlock_report report = detailed_report();
     redlock_lock *lock = NULL;
 
-    assert_result(REDLOCK_NO_QUORUM, redlock_acquire(client, &spec, 300, &lock, &report), &report);
-    assert_null(lock);
-    int refused = 0;
-    for (uint32_t i = 0; i < report.node_count; i++) {
-        if (node_of(&report, i).verdict == REDLOCK_VERDICT_PENDING)
-            continue;
-        assert_int_equal(node_of(&report, i).verdict, REDLOCK_VERDICT_FAILED);
-        assert_true(node_of(&report, i).detail[0] != '\0');
-        if (strstr(node_of(&report, i).detail, words) == NULL)
-            fail_msg("\"%s\" does not say \"%s\"", node_of(&report, i).detail, words);
-        refused++;
+    for (int i = 0; i < 100 && (i == 0 || count_refused(&report, words) < report.quorum); i++) {
+        assert_result(REDLOCK_NO_QUORUM, redlock_acquire(client, &spec, 300, &lock, &report), &report);
+        assert_null(lock);
     }
-    assert_true(refused >= (int)report.quorum);
+    assert_true(count_refused(&report, words) >= report.quorum);
     redlock_client_close(client);
 }
 
