@@ -1,6 +1,6 @@
 /*
  * One script for every node, on connections of the call's own (talk.h): the key that it is about, and what a caller is told when too few
- * nodes answer. For what is kept at all nodes and is no lock: marks and barriers.
+ * nodes answer. For what is kept at all nodes and is asked of all: marks, barriers, and who has the slots of a semaphore.
  */
 #ifndef RL_BESIDE_ASK_ALL_H
 #define RL_BESIDE_ASK_ALL_H

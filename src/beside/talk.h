@@ -1,5 +1,5 @@
 /*
- * Connections of a call's own, beside those of the client, for what is no lock: commands to one node or to several, and the replies
+ * Connections of a call's own, beside those of the client: commands to one node or to several, and the replies
  * to them. It blocks. It decides nothing and does not know what the commands mean; one thread uses it at a time. Replies are read by
  * rl_talk_item() of talk_node.h.
  */

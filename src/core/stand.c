@@ -1,5 +1,5 @@
 /*
- * A caller in line; see stand.h. The rules of the hand-over are marked; model/handover.pml has those that safety rests on.
+ * A caller at guarded nodes; see stand.h. The rules of the hand-over are marked; model/handover.pml has those that safety rests on.
  */
 #include "core/stand.h"
 
@@ -363,7 +363,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     node->heard = node->state == RL_STAND_ASKED;
     if (stand->phase == RL_STAND_RAISING && node->state == RL_STAND_LINED &&
         event->answer.slot != stand->slot) {
-        node->state = RL_STAND_HAS; /* likewise */
+        node->state = RL_STAND_HAS; /* no vote, as above: it is given back in the end */
         node->slot = event->answer.slot;
     }
     if (stand->phase != RL_STAND_WAITING || !rl_stand_waits(stand) || node->state == RL_STAND_ASKED ||

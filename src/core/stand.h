@@ -1,5 +1,5 @@
 /*
- * One caller that stands in line at the nodes, from the first question to the lock or the reason why not. Nodes grant the lock in
+ * One caller at guarded nodes, from the first question to the lock or the reason why not; in line, if it waits. Nodes grant the lock in
  * their answers or hand it over later; it counts both, agrees on the fence, gives way when the lock is split, and keeps its places.
  * It decides; others send, draw owners and keep the lock.
  */

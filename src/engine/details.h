@@ -1,5 +1,5 @@
 /*
- * What a report says of single nodes and waiters: the object that keeps it, and the accessors of the API.
+ * What a report says of single nodes, waiters, and those who share a lock: the object that keeps it, and the accessors of the API.
  */
 #ifndef RL_ENGINE_DETAILS_H
 #define RL_ENGINE_DETAILS_H

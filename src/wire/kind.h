@@ -1,6 +1,6 @@
 /*
  * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it means to its waiters. One
- * file for each kind (kind_exclusive.c, kind_line.c, which has the shared one as well), or for each format (kind_redisson.c); a new one changes nobody else's path.
+ * file for each kind (kind_exclusive.c, kind_slots.c, kind_names.c; kind_line.c, which has the shared one as well), or for each format (kind_redisson.c); a new one changes nobody else's path.
  */
 #ifndef RL_WIRE_KIND_H
 #define RL_WIRE_KIND_H
