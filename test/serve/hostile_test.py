@@ -205,12 +205,13 @@ def stopping_tells_waiters_to_come_again():
         target=lambda: answers.append(other.ask("POST", "/v1/locks/stopped", {"wait_ms": 600000})))
     waiter.start()
     until(lambda: other.ask("GET", "/v1/locks/stopped")[2]["waiting"] == 1, "a waiter")
+    until(lambda: fleet.copies("stopped") == 5, "a lease on all nodes")
     equal(other.stop(), 0)
     waiter.join()
     status, fields, problem = answers[0]
     equal((status, problem["type"]), (503, "/v1/problems/stopping"), problem)
     assert fields["Retry-After"] == "1" and fields["Connection"] == "close", fields
-    until(lambda: fleet.copies("stopped") == 5, "a lease that outlives the instance that handed it out, on all nodes")
+    equal(fleet.copies("stopped"), 5, "copies of a lease that outlives the instance that handed it out:")
     equal(service.ask("DELETE", "/v1/locks/stopped", Redlock_Token=lease["token"])[0], 204)
 
 
