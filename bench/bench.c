@@ -1,6 +1,6 @@
 /*
- * The command line, the phases and the figures of the benchmark programs; see bench.h. Percentiles are exact: every
- * acquisition is kept and sorted.
+ * The command line, the phases and the figures of the benchmark programs; see bench.h. Percentiles are exact:
+ * every acquisition is kept and sorted.
  */
 #include "bench.h"
 

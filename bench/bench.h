@@ -1,6 +1,6 @@
 /*
- * What the benchmark programs share: their command line, the two phases of a run (warm up, then measure), latencies and the
- * figures that are printed. It knows neither sockets nor locks.
+ * What the benchmark programs share: their command line, the two phases of a run (warm up, then measure),
+ * latencies and the figures that are printed. It knows neither sockets nor locks.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -11,7 +11,8 @@
 
 enum bench_mode {
     BENCH_PLAIN, /* SET NX PX and compare-and-delete */
-    BENCH_GUARDED /* the acquire script with its fence, and compare-and-delete; wants nodes that were admitted */
+    /* the acquire script with its fence, and compare-and-delete; wants nodes that were admitted */
+    BENCH_GUARDED
 };
 
 struct bench {
@@ -35,8 +36,8 @@ struct bench_samples {
     size_t cut_off; /* of these, waits that the end of the run cut off: they ended without the lock */
 };
 
-/* Takes and releases locks until bench_now_ns() passes until_ns, then returns with none under way. There are samples for
- * each client. */
+/* Takes and releases locks until bench_now_ns() passes until_ns, then returns with none under way. There are
+ * samples for each client. */
 typedef void (*bench_run_fn)(void *subject, const struct bench *bench, int64_t until_ns,
                              struct bench_samples *samples);
 
@@ -48,8 +49,9 @@ struct bench_workload {
 /* Reads the command line, or says how it is used and exits. */
 struct bench bench_options(int argc, char **argv);
 
-/* Warms up, prints "ready", waits for a line (what is to break may be broken now), measures, and prints the figures as
- * one line of JSON, to which the program may add before bench_end(). The list of workloads ends with one without a name. */
+/* Warms up, prints "ready", waits for a line (what is to break may be broken now), measures, and prints the
+ * figures as one line of JSON, to which the program may add before bench_end(). The list of workloads ends
+ * with one without a name. */
 void bench_run(const struct bench *bench, const struct bench_workload *workloads, void *subject);
 
 /* Says "ready" and waits for the line: the part of bench_run() for programs with phases of their own. */
@@ -65,7 +67,8 @@ void *bench_allocate(size_t count, size_t size);
 void bench_add(struct bench_samples *samples, int64_t ns);
 void bench_add_cut_off(struct bench_samples *samples, int64_t ns);
 
-/* Both sides lock the same names, all of one length, and say the same of the holder, so that their bytes are alike. */
+/* Both sides lock the same names, all of one length, and say the same of the holder, so that their bytes are
+ * alike. */
 #define BENCH_HOST "bench-host-1"
 #define BENCH_LOGIN "deploy"
 enum { BENCH_NAME_SIZE = 16 };

@@ -1,6 +1,7 @@
 /*
- * One contender of a bare hand-over: it stands in line at the nodes by the very scripts of the library, and does nothing else. No threads, no reports,
- * no guard and no reconnecting: it dies of any surprise. core/stand decides, so that a lock that is split costs what it has to.
+ * One contender of a bare hand-over: it stands in line at the nodes by the very scripts of the library, and
+ * does nothing else. No threads, no reports, no guard and no reconnecting: it dies of any surprise.
+ * core/stand decides, so that a lock that is split costs what it has to.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -212,7 +213,8 @@ static bool is_owed_answers(const struct contender *contender)
     return false;
 }
 
-/* Each acquisition goes on counting questions where the last one stopped, so that late answers are told apart. */
+/* Each acquisition goes on counting questions where the last one stopped, so that late answers are told
+ * apart. */
 static void begin(struct contender *contender)
 {
     struct rl_acquire_config config = {.node_count = contender->fleet->node_count,

@@ -1,6 +1,7 @@
 /*
- * What locks cost that are simply held: it takes -c locks with auto-extend at a TTL of 15 s, then does nothing for -s seconds and
- * reports the CPU time that the renewals took, and the memory of the client and of each lock.
+ * What locks cost that are simply held: it takes -c locks with auto-extend at a TTL of 15 s, then does
+ * nothing for -s seconds and reports the CPU time that the renewals took, and the memory of the client and of
+ * each lock.
  */
 #include <poll.h>
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 /*
- * The bare loop once more, on hiredis: its asynchronous connections, its reader and its callbacks, on an epoll loop of thirty
- * lines, sending the same bytes. It shows what a client costs that takes hiredis for granted.
+ * The bare loop once more, on hiredis: its asynchronous connections, its reader and its callbacks, on an
+ * epoll loop of thirty lines, sending the same bytes. It shows what a client costs that takes hiredis for
+ * granted.
  */
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>

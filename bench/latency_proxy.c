@@ -1,8 +1,9 @@
 /*
- * A network with a round trip time: it forwards bytes between clients and nodes and delivers every byte a fixed time after it
- * came, in order, in both directions. One thread for all nodes; it knows nothing of what it carries.
+ * A network with a round trip time: it forwards bytes between clients and nodes and delivers every byte a
+ * fixed time after it came, in order, in both directions. One thread for all nodes; it knows nothing of what
+ * it carries.
  *
- * Usage: latency_proxy DELAY-US PORT:NODE-PORT...   It says "ready" and forwards until its standard input ends.
+ * Usage: latency_proxy DELAY-US PORT:NODE-PORT... It says "ready" and forwards until its standard input ends.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,8 +21,8 @@
 
 enum { RING_SIZE = 1 << 18, EVENTS = 64, DUE_MAX = 1 << 16, LISTENERS_MAX = 64 };
 
-/* One end of a forwarded connection, and what came in there and has to go out at the other end. Counters only grow; their
- * place in the ring is the remainder. */
+/* One end of a forwarded connection, and what came in there and has to go out at the other end. Counters only
+ * grow; their place in the ring is the remainder. */
 struct end {
     int fd;
     int target_port; /* a listener's; 0 for the ends of a connection */

@@ -1,6 +1,7 @@
 /*
- * How contenders usually wait: ask all nodes, and if too few say yes release everywhere, sleep for a random time of at most
- * -r milliseconds and ask again. A small Redlock of its own, on hiredis, with connections of its own for each contender.
+ * How contenders usually wait: ask all nodes, and if too few say yes release everywhere, sleep for a random
+ * time of at most -r milliseconds and ask again. A small Redlock of its own, on hiredis, with connections of
+ * its own for each contender.
  */
 #include <hiredis/hiredis.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /*
- * What it is measured against: a bare epoll loop that sends the very bytes the library sends and waits for N/2+1 answers.
- * No deadlines, no retries, no reports, no threads. The fifo workload hands one name from contender to contender in an
- * order it knows beforehand, which no real contender does.
+ * What it is measured against: a bare epoll loop that sends the very bytes the library sends and waits for
+ * N/2+1 answers. No deadlines, no retries, no reports, no threads. The fifo workload hands one name from
+ * contender to contender in an order it knows beforehand, which no real contender does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +103,8 @@ static void count_pair(void *context, struct raw_ticket ticket)
     }
 }
 
-/* The clients share the connections, and one write per node carries the questions of all that are ready. With one client
- * it is a lone caller's loop. */
+/* The clients share the connections, and one write per node carries the questions of all that are ready. With
+ * one client it is a lone caller's loop. */
 static void run_pairs(void *subject, const struct bench *bench, int64_t until_ns,
                       struct bench_samples *samples)
 {

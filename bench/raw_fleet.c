@@ -89,7 +89,8 @@ static void greet(struct raw_node *node)
     node->info = handshake.info;
 }
 
-/* Sends the whole script once, so that EVALSHA will do. The epoch is no node's and the owner nobody: it changes nothing. */
+/* Sends the whole script once, so that EVALSHA will do. The epoch is no node's and the owner nobody: it
+ * changes nothing. */
 static void load_script(struct raw_node *node, enum bench_mode mode, enum rl_command_kind kind)
 {
     struct rl_lock_command command = {.kind = kind,

@@ -1,6 +1,6 @@
 /*
- * The connections of the bare loops: one blocking socket per node, greeted and admitted by the library's own wire layer, with
- * the buffers that the loops fill. No deadlines and no retries: it dies of any surprise.
+ * The connections of the bare loops: one blocking socket per node, greeted and admitted by the library's own
+ * wire layer, with the buffers that the loops fill. No deadlines and no retries: it dies of any surprise.
  */
 #ifndef BENCH_RAW_FLEET_H
 #define BENCH_RAW_FLEET_H
@@ -43,14 +43,15 @@ struct raw_fleet {
 struct raw_fleet raw_fleet_open(const struct bench *bench);
 void raw_fleet_close(struct raw_fleet *fleet);
 
-/* Puts a question behind what is waiting to be sent to a node; the caller may still write into what is returned. */
+/* Puts a question behind what is waiting to be sent to a node; the caller may still write into what is
+ * returned. */
 char *raw_fleet_ask(struct raw_fleet *fleet, unsigned node, const char *text, size_t length,
                     struct raw_ticket ticket);
 void raw_fleet_flush(struct raw_fleet *fleet);
 bool raw_fleet_waits(const struct raw_fleet *fleet); /* for answers */
 
-/* Waits, and hands over every answer that came, in order. Each is good and one line: to an acquire +OK or the node's
- * time (it took the proposed fence), to a release :1. */
+/* Waits, and hands over every answer that came, in order. Each is good and one line: to an acquire +OK or the
+ * node's time (it took the proposed fence), to a release :1. */
 typedef void (*raw_answer_fn)(void *context, struct raw_ticket ticket);
 void raw_fleet_wait(struct raw_fleet *fleet, raw_answer_fn answer, void *context);
 

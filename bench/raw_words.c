@@ -97,7 +97,8 @@ struct raw_words raw_words_make(const struct raw_fleet *fleet, enum bench_mode m
     return words;
 }
 
-/* The proposal is the time, and so is above every earlier one for the name. The nodes' clock is this machine's. */
+/* The proposal is the time, and so is above every earlier one for the name. The nodes' clock is this
+ * machine's. */
 void raw_words_stamp(struct raw_words *words)
 {
     struct timespec now;

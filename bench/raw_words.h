@@ -1,6 +1,6 @@
 /*
- * What a client of the bare loops says to a node: the very bytes the library sends, made once by its own wire layer, with
- * places for what changes from one guarded acquisition to the next. It sends nothing.
+ * What a client of the bare loops says to a node: the very bytes the library sends, made once by its own wire
+ * layer, with places for what changes from one guarded acquisition to the next. It sends nothing.
  */
 #ifndef BENCH_RAW_WORDS_H
 #define BENCH_RAW_WORDS_H

@@ -1,6 +1,6 @@
 /*
- * What is measured: the library, used as a program would use it, through the shared object and redlock.h alone. One client
- * (one connection per node) serves all threads and all requests of a run.
+ * What is measured: the library, used as a program would use it, through the shared object and redlock.h
+ * alone. One client (one connection per node) serves all threads and all requests of a run.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -86,7 +86,8 @@ static void on_lost(void *context, redlock_lock *lock, const redlock_report *rep
     bench_die("%s", report->line);
 }
 
-/* All want one name, and wait for it. What is still waited for at the end is given up and kept as a wait cut off. */
+/* All want one name, and wait for it. What is still waited for at the end is given up and kept as a wait cut
+ * off. */
 static void *contend(void *context)
 {
     struct caller *caller = context;

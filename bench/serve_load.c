@@ -1,6 +1,7 @@
 /*
- * Load for redlock serve: so many connections, each of which takes a lock of its own and gives it back, again and again. Also what
- * the library does alone, one lock after the other, for comparison. It starts nothing; bench/serve does.
+ * Load for redlock serve: so many connections, each of which takes a lock of its own and gives it back, again
+ * and again. Also what the library does alone, one lock after the other, for comparison. It starts nothing;
+ * bench/serve does.
  * Usage: serve-load PORT CONNECTIONS SECONDS        or: serve-load --library NODES SECONDS
  */
 #include <arpa/inet.h>

@@ -1,5 +1,6 @@
 /*
- * Hands a lock to another program: takes it, runs itself anew, and goes on with it under the same owner value.
+ * Hands a lock to another program: takes it, runs itself anew, and goes on with it under the same owner
+ * value.
  * Usage: adopt [NODES], by default REDLOCK_NODES
  */
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * A coroutine that waits for a lock and gives it back, driven by a poll loop on this thread: no other one runs any of it.
- * Without a loop, a thread of the library would resume it. Needs C++20. Usage: coroutine [NODES], by default REDLOCK_NODES
+ * A coroutine that waits for a lock and gives it back, driven by a poll loop on this thread: no other one
+ * runs any of it. Without a loop, a thread of the library would resume it. Needs C++20. Usage: coroutine
+ * [NODES], by default REDLOCK_NODES
  */
 #include <iostream>
 

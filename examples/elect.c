@@ -1,5 +1,6 @@
 /*
- * One of many processes leads: it waits for the lock, leads while it holds it, and waits again when it lost it. Stops after so many steps.
+ * One of many processes leads: it waits for the lock, leads while it holds it, and waits again when it lost
+ * it. Stops after so many steps.
  * Usage: elect STEPS [NODES], by default REDLOCK_NODES
  */
 #include <stdatomic.h>
@@ -22,7 +23,8 @@ static int lead(const redlock_lock *lock, const atomic_bool *lost, int steps)
 {
     printf("leads, term %llu\n", (unsigned long long)redlock_lock_fence(lock));
     fflush(stdout);
-    /* The term goes with everything that a leader writes: a store that checks it refuses a leader of the past. */
+    /* The term goes with everything that a leader writes: a store that checks it refuses a leader of the
+     * past. */
     for (; steps > 0 && !atomic_load(lost); steps--)
         usleep(100000);
     return steps;

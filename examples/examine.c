@@ -1,5 +1,6 @@
 /*
- * Asks every node about itself: which server it is, whether it would survive a restart, and which rights are missing.
+ * Asks every node about itself: which server it is, whether it would survive a restart, and which rights are
+ * missing.
  * Usage: examine [NODES], by default REDLOCK_NODES
  */
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /*
- * Writes into a SQLite database under a lock, and hands the lock's fence along: a write that comes after a newer holder's,
- * because its process slept too long, is refused by the database. The lock alone could not know.
- * Usage: fenced_sqlite DATABASE BODY [SECONDS] [NODES], by default 0 s of sleep before the write, and REDLOCK_NODES
+ * Writes into a SQLite database under a lock, and hands the lock's fence along: a write that comes after a
+ * newer holder's, because its process slept too long, is refused by the database. The lock alone could not
+ * know.
+ * Usage: fenced_sqlite DATABASE BODY [SECONDS] [NODES], by default 0 s of sleep before the write, and
+ *     REDLOCK_NODES
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,8 @@
 #include <redlock.h>
 #include <sqlite3.h>
 
-/* The fence of the last write lives in the row. Compared and written in one statement, so nobody comes between. */
+/* The fence of the last write lives in the row. Compared and written in one statement, so nobody comes
+ * between. */
 static const char make_table[] = "CREATE TABLE IF NOT EXISTS document ("
                                  "  id INTEGER PRIMARY KEY, body TEXT, fence INTEGER NOT NULL DEFAULT 0)";
 static const char make_row[] = "INSERT OR IGNORE INTO document (id) VALUES (?1)";

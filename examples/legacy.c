@@ -1,5 +1,6 @@
 /*
- * Takes a lock that other programs take by SETNX and GETSET, on the one node that they use. For new programs use redlock_acquire().
+ * Takes a lock that other programs take by SETNX and GETSET, on the one node that they use. For new programs
+ * use redlock_acquire().
  * Usage: legacy NODE, by default REDLOCK_NODES
  */
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * Takes three locks in one turn of a libevent loop, gives them back, and leaves the loop: everything on this thread.
+ * Takes three locks in one turn of a libevent loop, gives them back, and leaves the loop: everything on this
+ * thread.
  * Usage: libevent [NODES], by default REDLOCK_NODES
  */
 #include <stdio.h>

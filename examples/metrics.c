@@ -1,5 +1,6 @@
 /*
- * Takes a lock and prints what the client counted in the text format of Prometheus, as a program's own /metrics would.
+ * Takes a lock and prints what the client counted in the text format of Prometheus, as a program's own
+ * /metrics would.
  * Usage: metrics [NODES], by default REDLOCK_NODES
  */
 #include <stdio.h>

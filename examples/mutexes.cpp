@@ -1,5 +1,6 @@
 /*
- * Two names locked together by std::scoped_lock, and one by std::unique_lock if it is free: no deadlock, whatever the order.
+ * Two names locked together by std::scoped_lock, and one by std::unique_lock if it is free: no deadlock,
+ * whatever the order.
  * Usage: mutexes [NODES], by default REDLOCK_NODES
  */
 #include <iostream>

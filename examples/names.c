@@ -1,5 +1,6 @@
 /*
- * Moves something from one place to another under a lock on both, whichever order others name them in; and enters a lock again that it is inside of.
+ * Moves something from one place to another under a lock on both, whichever order others name them in; and
+ * enters a lock again that it is inside of.
  * Usage: names [NODES], by default REDLOCK_NODES
  */
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * Does a job at most once an hour over all hosts, whatever their clocks say: that it was done is noted at the nodes while the lock is held.
+ * Does a job at most once an hour over all hosts, whatever their clocks say: that it was done is noted at the
+ * nodes while the lock is held.
  * Usage: once [NODES], by default REDLOCK_NODES
  */
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /*
- * Shares a read/write lock with programs that use Redisson (Java): reads a price list together with its readers, then changes it alone.
- * Usage: redisson [NODES], by default REDLOCK_NODES; one node for Redisson's ordinary locks, several for its RedLock
+ * Shares a read/write lock with programs that use Redisson (Java): reads a price list together with its
+ * readers, then changes it alone.
+ * Usage: redisson [NODES], by default REDLOCK_NODES; one node for Redisson's ordinary locks, several for its
+ *     RedLock
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * Reads together with others that read, while nobody writes; with "write" it writes alone, after the readers that came before it.
+ * Reads together with others that read, while nobody writes; with "write" it writes alone, after the readers
+ * that came before it.
  * Usage: shared [read|write] [NODES], by default read and REDLOCK_NODES
  */
 #include <stdio.h>

@@ -1,16 +1,17 @@
 /*
- * redlock.h: distributed locks on N independent Redis or Valkey nodes. This is the whole public API.
- * It hides every socket and thread; it does not make a program safe that ignores on_lost or the fence.
+ * redlock.h: distributed locks on N independent Redis or Valkey nodes. This is the whole public API. It hides
+ * every socket and thread; it does not make a program safe that ignores on_lost or the fence.
  *
  * Conventions
- * - Structs that may grow start with `size`, set to sizeof of the struct (the _INIT macros do it); a zero field means the
- *   default named beside it. New fields are only ever appended. The library reads and writes no more than `size` says, so a
- *   program built against an older header keeps working; one built against a newer header works as long as it leaves the
- *   fields that this library does not know at zero, and gets REDLOCK_INVALID otherwise.
+ * - Structs that may grow start with `size`, set to sizeof of the struct (the _INIT macros do it); a zero
+ *   field means the default named beside it. New fields are only ever appended. The library reads and writes
+ *   no more than `size` says, so a program built against an older header keeps working; one built against a
+ *   newer header works as long as it leaves the fields that this library does not know at zero, and gets
+ *   REDLOCK_INVALID otherwise.
  * - Every call may be made from any thread. Calls that talk to the nodes say so.
  * - After fork() the child's handles are inert: calls on them return REDLOCK_MISUSE and only close/free work.
- * - Reports are owned by the caller and may be NULL. They are filled in whatever the result, unless their own `size`
- *   or the place for the lock is wrong. A NULL client is REDLOCK_MISUSE, a NULL lock REDLOCK_INVALID.
+ * - Reports are owned by the caller and may be NULL. They are filled in whatever the result, unless their own
+ *   `size` or the place for the lock is wrong. A NULL client is REDLOCK_MISUSE, a NULL lock REDLOCK_INVALID.
  * - Accessors take NULL: they return NULL, 0 or -1.
  * - Names and owner values are any bytes, with a length; a length of 0 means strlen().
  * - The first call on a new client waits, up to connect_timeout_ms, for its nodes to be connected.
@@ -109,8 +110,8 @@ typedef enum redlock_verdict {
     REDLOCK_VERDICT_NOT_HELD = 7    /* extend, release and adopt: this owner's key is not there */
 } redlock_verdict;
 
-/* What is wrong with one node, for programs; redlock_node_report.detail has it in words. More may be added: treat numbers
- * that you do not know as REDLOCK_CAUSE_ERROR. */
+/* What is wrong with one node, for programs; redlock_node_report.detail has it in words. More may be added:
+ * treat numbers that you do not know as REDLOCK_CAUSE_ERROR. */
 typedef enum redlock_cause {
     REDLOCK_CAUSE_NONE = 0,
 
@@ -198,13 +199,14 @@ typedef struct redlock_waiter {
 
 #define REDLOCK_WAITER_INIT REDLOCK_INIT_(redlock_waiter)
 
-/* What a report says of each node and waiter, some 30 kB. Made once, used for any number of reports, one at a time. */
+/* What a report says of each node and waiter, some 30 kB. Made once, used for any number of reports, one at a
+ * time. */
 typedef struct redlock_details redlock_details;
 
 typedef struct redlock_report {
     size_t size; /* sizeof(redlock_report) */
-    /* Where each node's part goes, from redlock_details_new(); default NULL: nobody wants it. Kept from call to call. The
-     * report that a callback gets always has them. */
+    /* Where each node's part goes, from redlock_details_new(); default NULL: nobody wants it. Kept from call
+     * to call. The report that a callback gets always has them. */
     redlock_details *details;
     redlock_result result;
     uint32_t node_count;
@@ -221,24 +223,27 @@ typedef struct redlock_report {
     int64_t validity_ms;        /* left at the time of the report; 0 when nothing is held */
     uint64_t fence;             /* of the lock that was acquired; inspect: of its latest holder; 0 none */
     int64_t holder_ttl_left_ms; /* -1 never expires, -2 not known */
-    /* Who holds it, as far as was seen: named by a quorum of nodes or, when the call did not wait for all of them, by each that
-     * named anybody. Empty id when nobody, or when they named several and none is known to have a quorum; redlock_inspect()
-     * asks all nodes. */
+    /* Who holds it, as far as was seen: named by a quorum of nodes or, when the call did not wait for all of
+     * them, by each that named anybody. Empty id when nobody, or when they named several and none is known to
+     * have a quorum; redlock_inspect() asks all nodes. */
     redlock_holder holder;
     char line[320]; /* the result in one readable line, without a newline */
-    /* 1: an operator has broken the caller's lock (on_lost, extend, release, adopt), or the holder's (holder.broken says so, too). */
+    /* 1: an operator has broken the caller's lock (on_lost, extend, release, adopt), or the holder's
+     * (holder.broken says so, too). */
     uint32_t broken;
-    /* Of a lock with several names: which one was in the way, or was lost. 1 is redlock_spec.name, 2 the first of also, and so on; 0 none of
-     * them more than the others. */
+    /* Of a lock with several names: which one was in the way, or was lost. 1 is redlock_spec.name, 2 the
+     * first of also, and so on; 0 none of them more than the others. */
     uint32_t name_number;
-    /* How many share the lock (REDLOCK_SHARED), of whom holder is one, as the node says that knows most of them; holder_ttl_left_ms is when the last of their
-     * leases ends. 0: it is not shared, or in Redisson's format. redlock_report_sharer() has them by name. */
+    /* How many share the lock (REDLOCK_SHARED), of whom holder is one, as the node says that knows most of
+     * them; holder_ttl_left_ms is when the last of their leases ends. 0: it is not shared, or in Redisson's
+     * format. redlock_report_sharer() has them by name. */
     uint32_t sharers;
 } redlock_report;
 
 #define REDLOCK_REPORT_INIT REDLOCK_INIT_(redlock_report)
 
-/* Memory for everything the library keeps, but for a few bytes per thread that outlive clients. Called from any thread. */
+/* Memory for everything the library keeps, but for a few bytes per thread that outlive clients. Called from
+ * any thread. */
 typedef struct redlock_allocator {
     void *(*allocate)(void *context, size_t size);
     void (*release)(void *context, void *memory, size_t size);
@@ -262,8 +267,9 @@ typedef enum redlock_mode {
 /* What a lock looks like at the nodes. */
 typedef enum redlock_format {
     REDLOCK_FORMAT_COMMON = 0, /* a text with the owner value, which most lock libraries share */
-    /* The hash of Redisson (Java), so that its locks and ours exclude and wake each other; on one node, or on several as its RedLock.
-     * Only with REDLOCK_PLAIN: no fence, and no guard against nodes that lost locks. */
+    /* The hash of Redisson (Java), so that its locks and ours exclude and wake each other; on one node, or on
+     * several as its RedLock. Only with REDLOCK_PLAIN: no fence, and no guard against nodes that lost
+     * locks. */
     REDLOCK_FORMAT_REDISSON = 1
 } redlock_format;
 
@@ -272,8 +278,9 @@ typedef struct redlock_options {
     const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
     const char *key_prefix; /* put before every name; default none */
     redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
-    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. Clients may differ: each announces its own,
-     * and one that was wiped learns the longest one in use from a quorum of the others. Default 60000. */
+    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. Clients may
+     * differ: each announces its own, and one that was wiped learns the longest one in use from a quorum of
+     * the others. Default 60000. */
     uint32_t max_ttl_ms;
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
     const char *user;        /* with password, for URLs that carry no credentials; default none */
@@ -301,27 +308,33 @@ typedef struct redlock_options {
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)
 
-/* Runs once when a lock is lost: at the latest when its validity ends, even if the network hangs. What nodes still have of it
- * is released when it has returned. Runs on a thread of the library, or on the one that closes the client. It may call
- * anything but redlock_lock_free() of this lock and redlock_client_close(). The report is gone when it returns. */
+/* Runs once when a lock is lost: at the latest when its validity ends, even if the network hangs. What nodes
+ * still have of it is released when it has returned. Runs on a thread of the library, or on the one that
+ * closes the client. It may call anything but redlock_lock_free() of this lock and redlock_client_close().
+ * The report is gone when it returns. */
 typedef void (*redlock_lost_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
-/* Runs after every renewal round; result REDLOCK_OK renewed, anything else: it did not reach a quorum and will
- * be tried again while validity lasts. Same rules as redlock_lost_fn. */
+/* Runs after every renewal round; result REDLOCK_OK renewed, anything else: it did not reach a quorum and
+ * will be tried again while validity lasts. Same rules as redlock_lost_fn. */
 typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
-/* What else may be held at the same time, and which waiter comes next. More kinds may come; a library that does not know one returns REDLOCK_INVALID. */
+/* What else may be held at the same time, and which waiter comes next. More kinds may come; a library that
+ * does not know one returns REDLOCK_INVALID. */
 typedef enum redlock_kind {
-    /* Guarded mode: everybody in the order of asking. Plain mode: callers of one client in their order; between clients the quickest. */
+    /* Guarded mode: everybody in the order of asking. Plain mode: callers of one client in their order;
+     * between clients the quickest. */
     REDLOCK_EXCLUSIVE = 0,
     REDLOCK_FAIR =
         1, /* the same in guarded mode; plain clients refuse it, for they could not keep the order */
-    /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose writers are
-     * REDLOCK_EXCLUSIVE. In guarded mode all of them stand in one line: a reader that comes while a writer waits goes behind it, and readers in front of the
-     * next writer come in together. Each has its own lease. Their fence is above that of every writer before them and below that
-     * of every writer after them; those who have it at the same time may have the same one. Plain clients need REDLOCK_FORMAT_REDISSON, which has no fence and no order. */
+    /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose
+     * writers are REDLOCK_EXCLUSIVE. In guarded mode all of them stand in one line: a reader that comes while
+     * a writer waits goes behind it, and readers in front of the next writer come in together. Each has its
+     * own lease. Their fence is above that of every writer before them and below that of every writer after
+     * them; those who have it at the same time may have the same one. Plain clients need
+     * REDLOCK_FORMAT_REDISSON, which has no fence and no order. */
     REDLOCK_SHARED = 2,
-    /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once. Guarded mode only. */
+    /* One of redlock_spec.permits slots of the name, whichever is free: at most that many hold it at once.
+     * Guarded mode only. */
     REDLOCK_SEMAPHORE = 3
 } redlock_kind;
 
@@ -347,20 +360,24 @@ typedef struct redlock_spec {
     redlock_lost_fn on_lost;
     redlock_renewed_fn on_renewed; /* default none */
     void *context;                 /* given to both */
-    /* A few bytes of the caller's own, carried in the owner value for its readers: see redlock_holder.tag. Not
-     * secret, not interpreted; at most REDLOCK_TAG_MAX bytes; default none. */
+    /* A few bytes of the caller's own, carried in the owner value for its readers: see redlock_holder.tag.
+     * Not secret, not interpreted; at most REDLOCK_TAG_MAX bytes; default none. */
     const void *tag;
     size_t tag_length;
     /* REDLOCK_SEMAPHORE: how many slots the name has, 1 to REDLOCK_PERMITS_MAX; all callers have to agree. */
     uint32_t permits;
-    /* 1: an owner that is inside already enters again, without asking the nodes: acquiring returns the handle that it has, for as many
-     * releases and frees as there were acquisitions. Owners are told apart by `identity`, within one client. What else such a spec says does not matter then: the lock is as the first
-     * acquisition wanted it. A lock that was lost is lost for all its entries, and cannot be entered (REDLOCK_LOST) until all have left it. */
+    /* 1: an owner that is inside already enters again, without asking the nodes: acquiring returns the handle
+     * that it has, for as many releases and frees as there were acquisitions. Owners are told apart by
+     * `identity`, within one client. What else such a spec says does not matter then: the lock is as the
+     * first acquisition wanted it. A lock that was lost is lost for all its entries, and cannot be entered
+     * (REDLOCK_LOST) until all have left it. */
     uint32_t reentrant;
-    /* reentrant: equal numbers are one owner; default 0: the calling thread is one. Asynchronous calls need one. */
+    /* reentrant: equal numbers are one owner; default 0: the calling thread is one. Asynchronous calls need
+     * one. */
     uint64_t identity;
-    /* Names that are locked together with `name`: all of them or none, lost together. At most REDLOCK_NAMES_MAX - 1, none of them twice; in any
-     * order. Only in guarded mode, of REDLOCK_EXCLUSIVE and REDLOCK_FAIR, and not reentrant. Default none. */
+    /* Names that are locked together with `name`: all of them or none, lost together. At most
+     * REDLOCK_NAMES_MAX - 1, none of them twice; in any order. Only in guarded mode, of REDLOCK_EXCLUSIVE and
+     * REDLOCK_FAIR, and not reentrant. Default none. */
     const redlock_name *also;
     uint32_t also_count;
 } redlock_spec;
@@ -374,47 +391,52 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_client_open(const redlock_
                                                                   redlock_client **client,
                                                                   redlock_report *report);
 
-/* Cancels what is under way (callbacks run with REDLOCK_CANCELED), sends what still has to be released, and frees the
- * client. It waits node_timeout_ms for a node that does not answer, and ten times as long for one that works off what
- * was sent to it. Locks that were neither released nor freed stop being
- * renewed and expire at the nodes by themselves; their handles stay valid for redlock_lock_free(). Callbacks that are
+/* Cancels what is under way (callbacks run with REDLOCK_CANCELED), sends what still has to be released, and
+ * frees the client. It waits node_timeout_ms for a node that does not answer, and ten times as long for one
+ * that works off what was sent to it. Locks that were neither released nor freed stop being renewed and
+ * expire at the nodes by themselves; their handles stay valid for redlock_lock_free(). Callbacks that are
  * still due run on the closing thread. Not to be called from a callback. */
 REDLOCK_API void redlock_client_close(redlock_client *client);
 
-/* How many nodes there are, and the URL of one of them (from 0) without its password; NULL: there is no such node. */
+/* How many nodes there are, and the URL of one of them (from 0) without its password; NULL: there is no such
+ * node. */
 REDLOCK_API uint32_t redlock_client_node_count(const redlock_client *client);
 REDLOCK_API const char *redlock_client_node_url(const redlock_client *client, uint32_t node);
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
-/* Room for what a report says of single nodes and waiters; NULL: no memory. allocator NULL: malloc and free. Put it in
- * redlock_report.details, of one report at a time; free it when no report is used with it any more. */
+/* Room for what a report says of single nodes and waiters; NULL: no memory. allocator NULL: malloc and free.
+ * Put it in redlock_report.details, of one report at a time; free it when no report is used with it any
+ * more. */
 REDLOCK_API redlock_details *redlock_details_new(const redlock_allocator *allocator);
 REDLOCK_API void redlock_details_free(redlock_details *details);
 
-/* Copies a report, such as a callback's, which is gone when it returns; each node's part only if *copy has details of its
- * own. REDLOCK_INVALID: a `size` is wrong, or the nodes do not fit. */
+/* Copies a report, such as a callback's, which is gone when it returns; each node's part only if *copy has
+ * details of its own. REDLOCK_INVALID: a `size` is wrong, or the nodes do not fit. */
 REDLOCK_API redlock_result redlock_report_copy(redlock_report *copy, const redlock_report *report);
 
-/* Fills in *node with what the report says of a node (from 0), and *waiter likewise. 1: done. 0: there is no such node or
- * waiter, the report has no details, or `size` is wrong; *node is not changed. */
+/* Fills in *node with what the report says of a node (from 0), and *waiter likewise. 1: done. 0: there is no
+ * such node or waiter, the report has no details, or `size` is wrong; *node is not changed. */
 REDLOCK_API int redlock_report_node(const redlock_report *report, uint32_t number, redlock_node_report *node);
 REDLOCK_API int redlock_report_waiter(const redlock_report *report, uint32_t number, redlock_waiter *waiter);
 
-/* The same for those who share a lock, from redlock_inspect(): 16 of them at most, as the node says that knows most of them. */
+/* The same for those who share a lock, from redlock_inspect(): 16 of them at most, as the node says that
+ * knows most of them. */
 REDLOCK_API int redlock_report_sharer(const redlock_report *report, uint32_t number, redlock_holder *sharer);
 
 /* ---- locks --------------------------------------------------------------------------------------------- */
 
-/* Asks all nodes once. REDLOCK_OK fills in *lock; otherwise it is NULL and nothing stays behind at the nodes. */
+/* Asks all nodes once. REDLOCK_OK fills in *lock; otherwise it is NULL and nothing stays behind at the
+ * nodes. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_try_acquire(redlock_client *client,
                                                                   const redlock_spec *spec,
                                                                   redlock_lock **lock,
                                                                   redlock_report *report);
 
-/* The same, waiting up to wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both for other
- * holders, whose release the nodes notify it of, and for nodes to come back; what was missing in the end is the result. wait_ms bounds all of it, the
- * first connections too; only one below node_timeout_ms may take that long, for one question. */
+/* The same, waiting up to wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both
+ * for other holders, whose release the nodes notify it of, and for nodes to come back; what was missing in
+ * the end is the result. wait_ms bounds all of it, the first connections too; only one below node_timeout_ms
+ * may take that long, for one question. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_acquire(redlock_client *client,
                                                               const redlock_spec *spec, int64_t wait_ms,
                                                               redlock_lock **lock, redlock_report *report);
@@ -425,14 +447,14 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_adopt(redlock_client *clie
                                                             const char *owner, size_t owner_length,
                                                             redlock_lock **lock, redlock_report *report);
 
-/* Lengthens the lease to ttl_ms from now (0: the TTL of its spec); never shortens it. REDLOCK_LOST when validity
- * has ended, REDLOCK_NOT_HELD when a quorum no longer has it (then it is lost: on_lost runs); an expired lock is never
- * taken back. */
+/* Lengthens the lease to ttl_ms from now (0: the TTL of its spec); never shortens it. REDLOCK_LOST when
+ * validity has ended, REDLOCK_NOT_HELD when a quorum no longer has it (then it is lost: on_lost runs); an
+ * expired lock is never taken back. */
 REDLOCK_API redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report);
 
 /* Releases it on all nodes and waits for a quorum to confirm. Whatever the result, it is no longer held: what
- * could not be reached expires by itself. REDLOCK_LOST when validity had ended before, REDLOCK_NOT_HELD when it was
- * released already or a quorum did not have it any more. */
+ * could not be reached expires by itself. REDLOCK_LOST when validity had ended before, REDLOCK_NOT_HELD when
+ * it was released already or a quorum did not have it any more. */
 REDLOCK_API redlock_result redlock_release(redlock_lock *lock, redlock_report *report);
 
 /* Releases a lock of which only name and owner value are known. */
@@ -440,49 +462,54 @@ REDLOCK_API redlock_result redlock_release_owner(redlock_client *client, const c
                                                  const char *owner, size_t owner_length,
                                                  redlock_report *report);
 
-/* The same for a lock that more than a name says which it is: its kind, permits and also, as in the spec that it was acquired with. Nothing
- * else of the spec matters. */
+/* The same for a lock that more than a name says which it is: its kind, permits and also, as in the spec that
+ * it was acquired with. Nothing else of the spec matters. */
 REDLOCK_API redlock_result redlock_release_spec(redlock_client *client, const redlock_spec *spec,
                                                 const char *owner, size_t owner_length,
                                                 redlock_report *report);
 
-/* Frees the handle; cannot fail and does not talk to the nodes. A lock that is still held stops being renewed and
- * stays at the nodes until its TTL ends (which is how a lock is handed to redlock_adopt). NULL is fine. */
+/* Frees the handle; cannot fail and does not talk to the nodes. A lock that is still held stops being renewed
+ * and stays at the nodes until its TTL ends (which is how a lock is handed to redlock_adopt). NULL is
+ * fine. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
 /* Time the holder may still rely on; 0 when it is not held. Reads a clock, no network. */
 REDLOCK_API int64_t redlock_lock_validity_ms(const redlock_lock *lock);
 
-/* A number higher than that of every lock of this name that was handed out before this one was asked for, but for those who share
- * it with each other; 0 when the lock has none (plain mode, adopted). */
+/* A number higher than that of every lock of this name that was handed out before this one was asked for, but
+ * for those who share it with each other; 0 when the lock has none (plain mode, adopted). */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
-/* Its name and its owner value, each with a NUL behind it, valid until redlock_lock_free(). length may be NULL. Whoever
- * knows the owner value can release the lock. */
+/* Its name and its owner value, each with a NUL behind it, valid until redlock_lock_free(). length may be
+ * NULL. Whoever knows the owner value can release the lock. */
 REDLOCK_API const char *redlock_lock_name(const redlock_lock *lock, size_t *length);
 REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock, size_t *length);
 
-/* How many names it has: 1, and those of redlock_spec.also. Each of them, from 0 as they were given, and its fence, which is the same for all;
- * NULL, 0: there is no such name. */
+/* How many names it has: 1, and those of redlock_spec.also. Each of them, from 0 as they were given, and its
+ * fence, which is the same for all; NULL, 0: there is no such name. */
 REDLOCK_API uint32_t redlock_lock_name_count(const redlock_lock *lock);
 REDLOCK_API const char *redlock_lock_name_at(const redlock_lock *lock, uint32_t number, size_t *length);
 REDLOCK_API uint64_t redlock_lock_fence_at(const redlock_lock *lock, uint32_t number);
 
-/* How often its owner is inside: 1 while it is held, more when it was entered again (redlock_spec.reentrant), 0 when it is not held. */
+/* How often its owner is inside: 1 while it is held, more when it was entered again (redlock_spec.reentrant),
+ * 0 when it is not held. */
 REDLOCK_API uint32_t redlock_lock_entries(const redlock_lock *lock);
 
-/* Which slot of a semaphore it is, from 0; -1: it is no semaphore. No two holders have the same one at a time. */
+/* Which slot of a semaphore it is, from 0; -1: it is no semaphore. No two holders have the same one at a
+ * time. */
 REDLOCK_API int32_t redlock_lock_slot(const redlock_lock *lock);
 
-/* The operator's word that no lock can be held anywhere (a new fleet): admits all nodes to vote at once instead of after
- * a quarantine. If that is wrong, two clients can hold one lock. REDLOCK_OK: a quorum is eligible. REDLOCK_BUSY: a lock was seen
- * to be held, and nothing was changed; force 1 goes on all the same. */
+/* The operator's word that no lock can be held anywhere (a new fleet): admits all nodes to vote at once
+ * instead of after a quarantine. If that is wrong, two clients can hold one lock. REDLOCK_OK: a quorum is
+ * eligible. REDLOCK_BUSY: a lock was seen to be held, and nothing was changed; force 1 goes on all the
+ * same. */
 REDLOCK_API redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report);
 
-/* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL. REDLOCK_OK: a
- * quorum answered. report->holder is the owner that a quorum of all nodes has, and holder_ttl_left_ms how long it will have it
- * unless it is renewed; an empty id: nobody is known to hold it. report->held counts nodes that have a key of any owner. With
- * details, each node's owner and ttl_left_ms say what it has. For a moment, nodes differ while a lock is taken or released. */
+/* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL.
+ * REDLOCK_OK: a quorum answered. report->holder is the owner that a quorum of all nodes has, and
+ * holder_ttl_left_ms how long it will have it unless it is renewed; an empty id: nobody is known to hold it.
+ * report->held counts nodes that have a key of any owner. With details, each node's owner and ttl_left_ms say
+ * what it has. For a moment, nodes differ while a lock is taken or released. */
 REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                            redlock_report *report);
 
@@ -497,11 +524,14 @@ typedef struct redlock_slot {
     redlock_holder holder;
 } redlock_slot;
 
-/* Anything but 0: no more of them are wanted. It must not call the library. What it is given is gone when it returns. */
+/* Anything but 0: no more of them are wanted. It must not call the library. What it is given is gone when it
+ * returns. */
 typedef int (*redlock_slot_fn)(void *context, const redlock_slot *slot);
 
-/* Asks all nodes for the holders of a semaphore, on connections of its own, and tells of each slot that an owner has at a quorum of them, from the first to the
- * last. *permits is how many slots there are; 0: the name is no semaphore, or nobody has a slot: nodes do not remember it then. REDLOCK_OK: a quorum answered. It takes and changes nothing. */
+/* Asks all nodes for the holders of a semaphore, on connections of its own, and tells of each slot that an
+ * owner has at a quorum of them, from the first to the last. *permits is how many slots there are; 0: the
+ * name is no semaphore, or nobody has a slot: nodes do not remember it then. REDLOCK_OK: a quorum answered.
+ * It takes and changes nothing. */
 REDLOCK_API redlock_result redlock_inspect_slots(redlock_client *client, const char *name, size_t name_length,
                                                  redlock_slot_fn tell, void *context, uint32_t *permits,
                                                  redlock_report *report);
@@ -535,20 +565,23 @@ typedef struct redlock_list_spec {
     uint32_t
         partial; /* 1: also what fewer nodes than a quorum have: leftovers, locks being taken; default 0 */
     uint32_t
-        every_ms; /* watch: time between two looks where nodes do not notify; default 250 for one name, else 1000 */
+        /* watch: time between two looks where nodes do not notify; default 250 for one name, else 1000 */
+        every_ms;
 } redlock_list_spec;
 
 #define REDLOCK_LIST_SPEC_INIT REDLOCK_INIT_(redlock_list_spec)
 
-/* Runs for each lock; 0: go on, anything else: stop, and the call's result is REDLOCK_CANCELED. On the calling thread, or
- * where other callbacks of asynchronous calls run. It may call anything but redlock_client_close(). */
+/* Runs for each lock; 0: go on, anything else: stop, and the call's result is REDLOCK_CANCELED. On the
+ * calling thread, or where other callbacks of asynchronous calls run. It may call anything but
+ * redlock_client_close(). */
 typedef int (*redlock_listed_fn)(void *context, const redlock_listed *lock);
 
-/* Tells of every lock that a quorum of nodes has: walks through the keys of as many nodes as every quorum meets, a few hundred
- * keys at a time, so that no command keeps a node for longer than a millisecond or so, and asks all nodes about each lock
- * that it finds. A lock that is held all the while is reported exactly once; one that is taken or released
- * meanwhile may be reported or not. Memory: 16 bytes a lock. spec NULL: all. REDLOCK_NO_QUORUM, REDLOCK_FORBIDDEN: too few nodes
- * could be walked through, and the list is not complete. */
+/* Tells of every lock that a quorum of nodes has: walks through the keys of as many nodes as every quorum
+ * meets, a few hundred keys at a time, so that no command keeps a node for longer than a millisecond or so,
+ * and asks all nodes about each lock that it finds. A lock that is held all the while is reported exactly
+ * once; one that is taken or released meanwhile may be reported or not. Memory: 16 bytes a lock. spec NULL:
+ * all. REDLOCK_NO_QUORUM, REDLOCK_FORBIDDEN: too few nodes could be walked through, and the list is not
+ * complete. */
 REDLOCK_API redlock_result redlock_list(redlock_client *client, const redlock_list_spec *spec,
                                         redlock_listed_fn listed, void *context, redlock_report *report);
 
@@ -565,7 +598,9 @@ typedef enum redlock_change {
     REDLOCK_CHANGE_BROKEN = 8,    /* an operator has broken it */
     REDLOCK_CHANGE_UNKNOWN = 9,   /* too few nodes answer: what happens now is not seen */
     REDLOCK_CHANGE_SEEN =
-        10 /* of all locks, after UNKNOWN: enough nodes answer again; what changed meanwhile was told before it */
+        /* of all locks, after UNKNOWN: enough nodes answer again; what changed meanwhile was told before
+         * it */
+    10
 } redlock_change;
 
 typedef struct redlock_event {
@@ -579,17 +614,19 @@ typedef struct redlock_event {
 /* Runs for each event, in order; as redlock_listed_fn. */
 typedef int (*redlock_event_fn)(void *context, const redlock_event *event);
 
-/* Tells what happens to locks, until its callback wants no more (REDLOCK_CANCELED) or the client is closed. It compares what it
- * sees with what it saw before. One name: nodes notify it of changes where they can (RESP3), and it looks every every_ms where
- * they do not. Several: it walks through the keys like redlock_list(), every every_ms or a quarter of the time, whichever is
- * less often. So what begins and ends between two looks is not reported, several changes may be reported as one, and a
- * release just before the end of a lease looks like an expiry. Memory: some 600 bytes a lock. spec NULL: all. */
+/* Tells what happens to locks, until its callback wants no more (REDLOCK_CANCELED) or the client is closed.
+ * It compares what it sees with what it saw before. One name: nodes notify it of changes where they can
+ * (RESP3), and it looks every every_ms where they do not. Several: it walks through the keys like
+ * redlock_list(), every every_ms or a quarter of the time, whichever is less often. So what begins and ends
+ * between two looks is not reported, several changes may be reported as one, and a release just before the
+ * end of a lease looks like an expiry. Memory: some 600 bytes a lock. spec NULL: all. */
 REDLOCK_API redlock_result redlock_watch(redlock_client *client, const redlock_list_spec *spec,
                                          redlock_event_fn event, void *context, redlock_report *report);
 
-/* Waits until a name is free on a quorum of nodes, and takes nothing: when it returns, somebody else may have it again.
- * wait_ms: REDLOCK_WAIT_FOREVER without end, 0: not at all. REDLOCK_OK: it was free. REDLOCK_BUSY, REDLOCK_TIMEOUT: it is held.
- * Nodes that cannot be reached are waited for, too; that there were too few in the end is the result. */
+/* Waits until a name is free on a quorum of nodes, and takes nothing: when it returns, somebody else may have
+ * it again. wait_ms: REDLOCK_WAIT_FOREVER without end, 0: not at all. REDLOCK_OK: it was free. REDLOCK_BUSY,
+ * REDLOCK_TIMEOUT: it is held. Nodes that cannot be reached are waited for, too; that there were too few in
+ * the end is the result. */
 REDLOCK_API redlock_result redlock_wait(redlock_client *client, const char *name, size_t name_length,
                                         int64_t wait_ms, redlock_report *report);
 
@@ -607,44 +644,48 @@ typedef struct redlock_break_spec {
 
 #define REDLOCK_BREAK_SPEC_INIT REDLOCK_INIT_(redlock_break_spec)
 
-/* Ends somebody else's hold, on every node and of this holder only: a successor is never hit. For grace_ms, but no longer than its
- * lease would have lasted, nobody else gets the lock: a holder that is alive finds out when it renews (every third of its TTL by
- * default) or asks for anything else, its on_lost runs with report->broken, and then the lock is free at once. A holder
- * that does not ask in that time is not told before somebody else can have the lock, and may go on working: that is what fencing tokens are
- * for. The next holder's is higher, with or without a grace. Locks that are never renewed want a grace as long as their TTL, or a
- * holder that is known to be gone.
- * REDLOCK_OK: a quorum of nodes does not have the hold any more; report->holder_ttl_left_ms is how long others are kept out at
- * most. Nodes that are away are updated when they come back, as long as the client lives. REDLOCK_NOT_HELD: no such holder was seen;
- * report->holder is the present holder. REDLOCK_NO_QUORUM and the like: too few nodes answered, and its holder may go on. */
+/* Ends somebody else's hold, on every node and of this holder only: a successor is never hit. For grace_ms,
+ * but no longer than its lease would have lasted, nobody else gets the lock: a holder that is alive finds out
+ * when it renews (every third of its TTL by default) or asks for anything else, its on_lost runs with
+ * report->broken, and then the lock is free at once. A holder that does not ask in that time is not told
+ * before somebody else can have the lock, and may go on working: that is what fencing tokens are for. The
+ * next holder's is higher, with or without a grace. Locks that are never renewed want a grace as long as
+ * their TTL, or a holder that is known to be gone. REDLOCK_OK: a quorum of nodes does not have the hold any
+ * more; report->holder_ttl_left_ms is how long others are kept out at most. Nodes that are away are updated
+ * when they come back, as long as the client lives. REDLOCK_NOT_HELD: no such holder was seen; report->holder
+ * is the present holder. REDLOCK_NO_QUORUM and the like: too few nodes answered, and its holder may go on. */
 REDLOCK_API redlock_result redlock_break(redlock_client *client, const redlock_break_spec *spec,
                                          redlock_report *report);
 
 /* ---- without a lock ------------------------------------------------------------------------------------ */
 
-/* Makes a new value out of the one that a key has; value NULL: there is no such key. Sets *next and *next_length, whose bytes have
- * to stay until the call returns; *next NULL: the key is to be deleted. Returns 0 to have that stored, anything else to
- * leave the key alone. Runs on the calling thread, once for each try: it must be able to run again. It may call
- * anything but redlock_client_close(). */
+/* Makes a new value out of the one that a key has; value NULL: there is no such key. Sets *next and
+ * *next_length, whose bytes have to stay until the call returns; *next NULL: the key is to be deleted.
+ * Returns 0 to have that stored, anything else to leave the key alone. Runs on the calling thread, once for
+ * each try: it must be able to run again. It may call anything but redlock_client_close(). */
 typedef int (*redlock_update_fn)(void *context, const void *value, size_t length, const void **next,
                                  size_t *next_length);
 
-/* Changes one key of one node (from 0) without a lock, by WATCH, GET, MULTI and EXEC on a connection of its own: if anybody else changes the
- * key meanwhile nothing is stored, and it tries again after a short random rest, up to `tries` times (0: 100). The key is
- * taken as it is, without key_prefix; a time that it ends at stays as it is.
- * REDLOCK_OK: stored; report->rounds is how many tries it took. REDLOCK_TIMEOUT: all tries met another writer. REDLOCK_CANCELED: `change`
- * left the key alone. REDLOCK_FOREIGN_TYPE: the key is no string, or longer than REDLOCK_VALUE_MAX. REDLOCK_NO_QUORUM: the node cannot be reached or refused; if
+/* Changes one key of one node (from 0) without a lock, by WATCH, GET, MULTI and EXEC on a connection of its
+ * own: if anybody else changes the key meanwhile nothing is stored, and it tries again after a short random
+ * rest, up to `tries` times (0: 100). The key is taken as it is, without key_prefix; a time that it ends at
+ * stays as it is. REDLOCK_OK: stored; report->rounds is how many tries it took. REDLOCK_TIMEOUT: all tries
+ * met another writer. REDLOCK_CANCELED: `change` left the key alone. REDLOCK_FOREIGN_TYPE: the key is no
+ * string, or longer than REDLOCK_VALUE_MAX. REDLOCK_NO_QUORUM: the node cannot be reached or refused; if
  * report->line says that it is not known, the value may or may not have been stored. */
 REDLOCK_API redlock_result redlock_update(redlock_client *client, uint32_t node, const char *key,
                                           size_t key_length, redlock_update_fn change, void *context,
                                           uint32_t tries, redlock_report *report);
 
-/* Notes at all nodes, by their own clocks, that something of this name was done age_ms ago, and keeps that for keep_ms. A note never
- * goes back to an earlier one. Meant for holders of a lock: without one, two may note at once. Clocks of hosts do not matter. REDLOCK_OK: a quorum has it. */
+/* Notes at all nodes, by their own clocks, that something of this name was done age_ms ago, and keeps that
+ * for keep_ms. A note never goes back to an earlier one. Meant for holders of a lock: without one, two may
+ * note at once. Clocks of hosts do not matter. REDLOCK_OK: a quorum has it. */
 REDLOCK_API redlock_result redlock_mark(redlock_client *client, const char *name, size_t name_length,
                                         int64_t age_ms, int64_t keep_ms, redlock_report *report);
 
-/* How long ago that was: the latest note that any node has, of all that answer. REDLOCK_OK: *age_ms is it; report->granted nodes answered, and
- * report->held have a note. REDLOCK_NOT_HELD: a quorum answered, and none has one. Others: too few answered to know. */
+/* How long ago that was: the latest note that any node has, of all that answer. REDLOCK_OK: *age_ms is it;
+ * report->granted nodes answered, and report->held have a note. REDLOCK_NOT_HELD: a quorum answered, and none
+ * has one. Others: too few answered to know. */
 REDLOCK_API redlock_result redlock_marked(redlock_client *client, const char *name, size_t name_length,
                                           int64_t *age_ms, redlock_report *report);
 
@@ -655,48 +696,54 @@ typedef struct redlock_barrier_spec {
     size_t name_length; /* default strlen(name) */
     uint32_t parties;   /* how many have to come, at most REDLOCK_PARTIES_MAX; the same for all */
     uint32_t lease_ms;  /* how long a party that died still counts; default 15000, at least 1000 */
-    /* Runs at every look, some times a second, with how many are waiting; anything but 0: give up, REDLOCK_CANCELED. On the calling
-     * thread. It may call anything but redlock_client_close(). Default none. */
+    /* Runs at every look, some times a second, with how many are waiting; anything but 0: give up,
+     * REDLOCK_CANCELED. On the calling thread. It may call anything but redlock_client_close(). Default
+     * none. */
     int (*waiting)(void *context, uint32_t arrived);
     void *context;
 } redlock_barrier_spec;
 
 #define REDLOCK_BARRIER_SPEC_INIT REDLOCK_INIT_(redlock_barrier_spec)
 
-/* Waits until so many parties have come, and goes on with them; then the next ones can meet under that name. Never early: no party goes on unless
- * as many as that have come, and each arrival lets only one meeting begin, whatever nodes forget. It takes the lock "barrier:" + name for a moment.
- * REDLOCK_OK: go on. REDLOCK_TIMEOUT, REDLOCK_CANCELED: this party does not count any more. REDLOCK_INVALID: others wait for another number of parties.
- * REDLOCK_LOST: the nodes that could tell have lost this party, and the others may have counted it. REDLOCK_NO_QUORUM and the like: too few nodes
- * answered; if the line says that it is not known, the others may count on this party. A party that dies counts until its lease ends. */
+/* Waits until so many parties have come, and goes on with them; then the next ones can meet under that name.
+ * Never early: no party goes on unless as many as that have come, and each arrival lets only one meeting
+ * begin, whatever nodes forget. It takes the lock "barrier:" + name for a moment. REDLOCK_OK: go on.
+ * REDLOCK_TIMEOUT, REDLOCK_CANCELED: this party does not count any more. REDLOCK_INVALID: others wait for
+ * another number of parties. REDLOCK_LOST: the nodes that could tell have lost this party, and the others may
+ * have counted it. REDLOCK_NO_QUORUM and the like: too few nodes answered; if the line says that it is not
+ * known, the others may count on this party. A party that dies counts until its lease ends. */
 REDLOCK_API redlock_result redlock_barrier(redlock_client *client, const redlock_barrier_spec *spec,
                                            int64_t wait_ms, redlock_report *report);
 
-/* ---- locks of the oldest kind ---------------------------------------------------------------------------- */
+/* ---- locks of the oldest kind -------------------------------------------------------------------------- */
 
-/* A lock as programs have taken it since before SET NX PX: SETNX with the time of its end as the value, and GETSET to take over one that has
- * ended; on one node. To share locks with such programs, and for nothing else: it needs equal clocks everywhere, has no owner and no fence, a
- * caller that comes too late moves the end of the lock, and whoever deletes the key ends it for everybody. */
+/* A lock as programs have taken it since before SET NX PX: SETNX with the time of its end as the value, and
+ * GETSET to take over one that has ended; on one node. To share locks with such programs, and for nothing
+ * else: it needs equal clocks everywhere, has no owner and no fence, a caller that comes too late moves the
+ * end of the lock, and whoever deletes the key ends it for everybody. */
 typedef struct redlock_legacy_spec {
     size_t size;        /* sizeof(redlock_legacy_spec) */
     const char *name;   /* of the lock; with key_prefix it is the key */
     size_t name_length; /* default strlen(name) */
     uint32_t ttl_ms;    /* until its end; default 15000 */
     uint32_t
-        seconds; /* 1: ends are written in seconds since 1970; default 0: milliseconds. All programs must agree */
+        /* 1: ends are written in seconds since 1970; default 0: milliseconds. All programs must agree */
+        seconds;
 } redlock_legacy_spec;
 
 #define REDLOCK_LEGACY_SPEC_INIT REDLOCK_INIT_(redlock_legacy_spec)
 
-/* Takes it, waiting as redlock_acquire() does, but by asking again and again. The client has one node. REDLOCK_OK: *end_ms is its end, in the node's
- * time, and all there is to know a hold by; report->validity_ms is how long it may be relied on, if clocks are equal. REDLOCK_BUSY,
- * REDLOCK_TIMEOUT: held. REDLOCK_FOREIGN_TYPE: the key holds no time. */
+/* Takes it, waiting as redlock_acquire() does, but by asking again and again. The client has one node.
+ * REDLOCK_OK: *end_ms is its end, in the node's time, and all there is to know a hold by; report->validity_ms
+ * is how long it may be relied on, if clocks are equal. REDLOCK_BUSY, REDLOCK_TIMEOUT: held.
+ * REDLOCK_FOREIGN_TYPE: the key holds no time. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_legacy_acquire(redlock_client *client,
                                                                      const redlock_legacy_spec *spec,
                                                                      int64_t wait_ms, int64_t *end_ms,
                                                                      redlock_report *report);
 
-/* Moves the end to ttl_ms from now, if that is later, or deletes the key; only while *end_ms has not come and is what the key holds, else REDLOCK_LOST, and
- * nothing is touched. REDLOCK_NOT_HELD: the key is gone. */
+/* Moves the end to ttl_ms from now, if that is later, or deletes the key; only while *end_ms has not come and
+ * is what the key holds, else REDLOCK_LOST, and nothing is touched. REDLOCK_NOT_HELD: the key is gone. */
 REDLOCK_API redlock_result redlock_legacy_extend(redlock_client *client, const redlock_legacy_spec *spec,
                                                  int64_t *end_ms, redlock_report *report);
 REDLOCK_API redlock_result redlock_legacy_release(redlock_client *client, const redlock_legacy_spec *spec,
@@ -706,7 +753,8 @@ REDLOCK_API redlock_result redlock_legacy_release(redlock_client *client, const 
 
 /* REDLOCK_OK from an _async call means: the callback will run exactly once. Anything else: it never will.
  * Callbacks run on a thread of the library, or inside redlock_client_process() once redlock_client_fd() was
- * asked for. The report is gone when they return; the lock that comes with REDLOCK_OK is theirs to keep and to free. */
+ * asked for. The report is gone when they return; the lock that comes with REDLOCK_OK is theirs to keep and
+ * to free. */
 typedef void (*redlock_acquired_fn)(void *context, redlock_result result, redlock_lock *lock,
                                     const redlock_report *report);
 typedef void (*redlock_done_fn)(void *context, redlock_result result, const redlock_report *report);
@@ -739,8 +787,8 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_init_nodes_async(redlock_c
                                                                        redlock_done_fn done, void *context,
                                                                        redlock_request *request);
 
-/* `listed` and `event` run any number of times before `done`, which runs once, at the end. A list, a watch and a wait can be
- * cancelled; a break cannot (REDLOCK_MISUSE). */
+/* `listed` and `event` run any number of times before `done`, which runs once, at the end. A list, a watch
+ * and a wait can be cancelled; a break cannot (REDLOCK_MISUSE). */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_list_async(redlock_client *client,
                                                                  const redlock_list_spec *spec,
                                                                  redlock_listed_fn listed,
@@ -760,21 +808,21 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_break_async(redlock_client
                                                                   redlock_done_fn done, void *context,
                                                                   redlock_request *request);
 
-/* Ends a request early: its callback runs with REDLOCK_CANCELED and what it had been granted is released.
- * The round of an extension or an adoption goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has already
- * ended. A release cannot be cancelled (REDLOCK_MISUSE). */
+/* Ends a request early: its callback runs with REDLOCK_CANCELED and what it had been granted is released. The
+ * round of an extension or an adoption goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has
+ * already ended. A release cannot be cancelled (REDLOCK_MISUSE). */
 REDLOCK_API redlock_result redlock_cancel(redlock_client *client, redlock_request request);
 
-/* For programs with an event loop: a descriptor that is readable when redlock_client_process() should be called;
- * -1 when the system refuses one. From then on callbacks of _async calls run only inside
+/* For programs with an event loop: a descriptor that is readable when redlock_client_process() should be
+ * called; -1 when the system refuses one. From then on callbacks of _async calls run only inside
  * redlock_client_process(). Renewals and on_lost do not depend on it being called. */
 REDLOCK_API int redlock_client_fd(redlock_client *client);
 REDLOCK_API redlock_result redlock_client_process(redlock_client *client);
 
 /* ---- statistics ---------------------------------------------------------------------------------------- */
 
-/* Bucket i counts durations below redlock_histogram_bound_us(i) that are in no earlier bucket: powers of the square root of
- * two, from a microsecond to more than an hour. The last one has the rest. */
+/* Bucket i counts durations below redlock_histogram_bound_us(i) that are in no earlier bucket: powers of the
+ * square root of two, from a microsecond to more than an hour. The last one has the rest. */
 #define REDLOCK_HISTOGRAM_BUCKETS 66
 
 typedef struct redlock_histogram {
@@ -829,15 +877,16 @@ typedef struct redlock_label {
     const char *value; /* any text */
 } redlock_label;
 
-/* Writes both kinds of statistics in Prometheus' text format, with a NUL behind it; which series there are depends on the nodes
- * alone, never on the names of locks. *length is what the whole text takes, without the NUL. REDLOCK_INVALID: a label is
- * wrong, or `size` is too small, which text NULL and size 0 is: make room for a bit more than *length, since numbers
- * grow, and call again. REDLOCK_NOMEM: no room for a copy of the statistics. */
+/* Writes both kinds of statistics in Prometheus' text format, with a NUL behind it; which series there are
+ * depends on the nodes alone, never on the names of locks. *length is what the whole text takes, without the
+ * NUL. REDLOCK_INVALID: a label is wrong, or `size` is too small, which text NULL and size 0 is: make room
+ * for a bit more than *length, since numbers grow, and call again. REDLOCK_NOMEM: no room for a copy of the
+ * statistics. */
 REDLOCK_API redlock_result redlock_stats_prometheus(redlock_client *client, const redlock_label *labels,
                                                     uint32_t label_count, char *text, size_t size,
                                                     size_t *length);
 
-/* ---- nodes themselves ------------------------------------------------------------------------------------ */
+/* ---- nodes themselves ---------------------------------------------------------------------------------- */
 
 typedef enum redlock_role {
     REDLOCK_ROLE_UNKNOWN = 0,
@@ -846,7 +895,8 @@ typedef enum redlock_role {
     REDLOCK_ROLE_SENTINEL = 3
 } redlock_role;
 
-/* What is known of a node itself: from its greeting, and the lower half once redlock_examine() has asked for it. */
+/* What is known of a node itself: from its greeting, and the lower half once redlock_examine() has asked for
+ * it. */
 typedef struct redlock_node_facts {
     size_t size;      /* sizeof(redlock_node_facts) */
     char server[16];  /* "redis" or "valkey"; empty when it was never connected, or does not say */
@@ -877,8 +927,8 @@ typedef struct redlock_node_facts {
 
 #define REDLOCK_NODE_FACTS_INIT REDLOCK_INIT_(redlock_node_facts)
 
-/* Asks every node about itself: memory, persistence, time, and which rights its user lacks, which are tried on a key that no lock
- * has, by commands that cannot store anything. REDLOCK_OK: a quorum answered. */
+/* Asks every node about itself: memory, persistence, time, and which rights its user lacks, which are tried
+ * on a key that no lock has, by commands that cannot store anything. REDLOCK_OK: a quorum answered. */
 REDLOCK_API redlock_result redlock_examine(redlock_client *client, redlock_report *report);
 
 /* What is known of one node, from 0; asks nobody. REDLOCK_INVALID: there is no such node. */

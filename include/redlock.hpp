@@ -1,17 +1,23 @@
 /*
- * redlock.hpp: redlock.h for C++17 and later. Header only: link with the same library.
- * It adds ownership, std::chrono, exceptions, callables and coroutines; what a lock promises is said in redlock.h.
+ * redlock.hpp: redlock.h for C++17 and later. Header only: link with the same library. It adds ownership,
+ * std::chrono, exceptions, callables and coroutines; what a lock promises is said in redlock.h.
  *
  * Conventions
- * - Every call comes twice: one throws redlock::error, the other with a report as the last argument never does (but for
- *   std::bad_alloc) and leaves the result there. try_acquire and its timed forms do not throw when somebody else has the lock.
- * - A lock is released once: by release(), or by its destructor, which says nothing when that fails. Destructors wait for a
- *   quorum to confirm, but inside a callback and once client::fd() was asked for they only send the release.
- * - A client may be destroyed before its locks: it releases what they hold. When its destructor has returned, no callback runs.
- * - Callables given to _async calls run exactly once, or never when the call throws. They run on a thread of the library, or
- *   inside client::process() once client::fd() was asked for. A callable that throws ends the program (std::terminate).
- * - Coroutines are resumed where such a callable would run. A suspended one that is destroyed cancels its request.
- * - All of it may be used from any thread, one object by one thread at a time. client and mutex: by any number at once.
+ * - Every call comes twice: one throws redlock::error, the other with a report as the last argument never
+ *   does (but for std::bad_alloc) and leaves the result there. try_acquire and its timed forms do not throw
+ *   when somebody else has the lock.
+ * - A lock is released once: by release(), or by its destructor, which says nothing when that fails.
+ *   Destructors wait for a quorum to confirm, but inside a callback and once client::fd() was asked for they
+ *   only send the release.
+ * - A client may be destroyed before its locks: it releases what they hold. When its destructor has returned,
+ *   no callback runs.
+ * - Callables given to _async calls run exactly once, or never when the call throws. They run on a thread of
+ *   the library, or inside client::process() once client::fd() was asked for. A callable that throws ends the
+ *   program (std::terminate).
+ * - Coroutines are resumed where such a callable would run. A suspended one that is destroyed cancels its
+ *   request.
+ * - All of it may be used from any thread, one object by one thread at a time. client and mutex: by any
+ *   number at once.
  */
 #ifndef REDLOCK_HPP
 #define REDLOCK_HPP
@@ -180,8 +186,8 @@ inline const redlock_report &empty_report() noexcept
 
 } // namespace detail
 
-/* A report that somebody else keeps, such as a callback's, which is gone when the callback returns. To keep it, make it a
- * redlock::report. */
+/* A report that somebody else keeps, such as a callback's, which is gone when the callback returns. To keep
+ * it, make it a redlock::report. */
 class report_view
 {
   public:
@@ -278,7 +284,8 @@ class report_view
     }
 };
 
-/* A report with room for what each node said, some 30 kB from its first use on: make it once, use it for any number of calls. */
+/* A report with room for what each node said, some 30 kB from its first use on: make it once, use it for any
+ * number of calls. */
 class report : public report_view
 {
   public:
@@ -460,7 +467,8 @@ struct spec {
     bool bound_to_thread = false;            /* renewals end with the thread that acquired it */
     std::string why{};                       /* shown to waiters */
     std::string tag{};                       /* any bytes of the caller's own, at most REDLOCK_TAG_MAX */
-    /* Both run on a thread of the library; on_lost at the latest when validity ends. lock::lost() is set before. */
+    /* Both run on a thread of the library; on_lost at the latest when validity ends. lock::lost() is set
+     * before. */
     std::function<void(const report_view &)> on_lost{};
     std::function<void(const report_view &)> on_renewed{};
 };
@@ -735,8 +743,8 @@ inline void free_holding(std::unique_ptr<holding> held) noexcept
     orphan->core->orphans = orphan;
 }
 
-/* A callback may be given its lock, and let it go, while another thread has begun to close the client, which takes no calls then:
- * the one that closes makes up for it. */
+/* A callback may be given its lock, and let it go, while another thread has begun to close the client, which
+ * takes no calls then: the one that closes makes up for it. */
 inline void note_unreleased(holding &held) noexcept
 {
     std::size_t name_length = 0, owner_length = 0;
@@ -844,8 +852,8 @@ inline void finish_closing(core &core) noexcept
     release_leftovers(core);
 }
 
-/* What locks still hold is released, what is under way is cancelled. A client must not be closed by its own callback: then
- * another thread does it, as soon as that has returned. */
+/* What locks still hold is released, what is under way is cancelled. A client must not be closed by its own
+ * callback: then another thread does it, as soon as that has returned. */
 inline void close(std::shared_ptr<core> core) noexcept
 {
     if (core->is_inherited()) {
@@ -938,8 +946,9 @@ class request
     {
     }
 
-    /* Its callable runs with result::canceled, and what it had been granted is released. result::not_held: it has ended already.
-     * result::misuse: it is a release, which cannot be cancelled, or the client is gone. */
+    /* Its callable runs with result::canceled, and what it had been granted is released. result::not_held: it
+     * has ended already. result::misuse: it is a release, which cannot be cancelled, or the client is
+     * gone. */
     result cancel() const noexcept
     {
         std::shared_ptr<detail::core> core = core_.lock();
@@ -994,7 +1003,8 @@ class [[nodiscard]] lock
         one.swap(other);
     }
 
-    /* Whether it was acquired and not released yet. It may have been lost all the same: held() and lost() say so. */
+    /* Whether it was acquired and not released yet. It may have been lost all the same: held() and lost() say
+     * so. */
     explicit operator bool() const noexcept
     {
         return held_ != nullptr;
@@ -1045,8 +1055,8 @@ class [[nodiscard]] lock
             redlock_extend(held_->handle, detail::to_ms32(ttl), why.prepare()));
     }
 
-    /* Releases it and waits for a quorum to confirm; whatever comes of it, the object is empty then. Throws redlock::lost when
-     * validity had ended before: the work may have run unprotected. */
+    /* Releases it and waits for a quorum to confirm; whatever comes of it, the object is empty then. Throws
+     * redlock::lost when validity had ended before: the work may have run unprotected. */
     void release()
     {
         detail::or_throw([&](redlock::report &why) { return release(why); });
@@ -1170,7 +1180,8 @@ template <class Item, class Each, class Done> struct pending_list {
     }
 };
 
-/* A callable in the middle of a blocking call: what it throws must not pass through C, and is thrown when that has returned. */
+/* A callable in the middle of a blocking call: what it throws must not pass through C, and is thrown when
+ * that has returned. */
 template <class Item, class Each> struct visit {
     Each &each;
     std::exception_ptr thrown{};
@@ -1474,7 +1485,8 @@ class client
     {
         close();
     }
-    /* Releases what its locks hold and cancels what is under way; callables still due run now, on this thread. */
+    /* Releases what its locks hold and cancels what is under way; callables still due run now, on this
+     * thread. */
     void close() noexcept
     {
         if (core_ != nullptr)
@@ -1512,7 +1524,8 @@ class client
     {
         return take(what.get(), REDLOCK_WAIT_FOREVER, why);
     }
-    /* Asks all nodes once. Without a report: an empty lock when somebody else has it, and a throw when something is wrong. */
+    /* Asks all nodes once. Without a report: an empty lock when somebody else has it, and a throw when
+     * something is wrong. */
     lock try_acquire(const wanted &what)
     {
         return detail::unless_busy([&](redlock::report &why) { return try_acquire(what, why); });
@@ -1546,8 +1559,8 @@ class client
     }
 
 #if defined(__cpp_lib_jthread)
-    /* The same, until somebody asks to stop: then redlock::canceled. Not inside a callback, nor in a program where the callbacks
-     * of this client run in its event loop: result::misuse. */
+    /* The same, until somebody asks to stop: then redlock::canceled. Not inside a callback, nor in a program
+     * where the callbacks of this client run in its event loop: result::misuse. */
     lock acquire(const wanted &what, std::stop_token stop)
     {
         return detail::or_throw([&](redlock::report &why) { return acquire(what, std::move(stop), why); });
@@ -1609,7 +1622,8 @@ class client
         return static_cast<result>(redlock_inspect(native_handle(), name.empty() ? nullptr : name.data(),
                                                    name.size(), why.prepare()));
     }
-    /* Tells each(const redlock::listed &) of every lock that a quorum has; when it returns false, the result is canceled. */
+    /* Tells each(const redlock::listed &) of every lock that a quorum has; when it returns false, the result
+     * is canceled. */
     template <class Each> void list(const list_spec &which, Each each)
     {
         detail::or_throw([&](redlock::report &why) { return list(which, std::move(each), why); });
@@ -1623,7 +1637,8 @@ class client
         visit.rethrow();
         return static_cast<result>(made);
     }
-    /* Tells each(const redlock::event &) what happens, until it returns false (then canceled) or something is wrong. */
+    /* Tells each(const redlock::event &) what happens, until it returns false (then canceled) or something is
+     * wrong. */
     template <class Each> result watch(const list_spec &which, Each each, redlock::report &why)
     {
         detail::visit<event, Each> visit{each};
@@ -1655,8 +1670,9 @@ class client
 
         return static_cast<result>(redlock_break(native_handle(), &raw, why.prepare()));
     }
-    /* Changes one key of one node without a lock, by WATCH, MULTI and EXEC. change(std::optional<std::string_view>) gets the value, none when there is
-     * no such key, and returns a std::optional<std::string>: the new one, or none to delete the key. It runs anew when somebody else was
+    /* Changes one key of one node without a lock, by WATCH, MULTI and EXEC.
+     * change(std::optional<std::string_view>) gets the value, none when there is no such key, and returns a
+     * std::optional<std::string>: the new one, or none to delete the key. It runs anew when somebody else was
      * quicker; what it throws leaves the key alone, and is thrown here. */
     template <class Change>
     void update(std::string_view key, Change change, std::uint32_t node = 0, std::uint32_t tries = 0)
@@ -1676,7 +1692,8 @@ class client
             std::rethrow_exception(doing.thrown);
         return static_cast<result>(made);
     }
-    /* Notes at all nodes that something of this name was done, for as long as that is kept: see redlock_mark(). Meant for holders of a lock. */
+    /* Notes at all nodes that something of this name was done, for as long as that is kept: see
+     * redlock_mark(). Meant for holders of a lock. */
     void mark(std::string_view name, std::chrono::milliseconds age, std::chrono::milliseconds keep)
     {
         detail::or_throw([&](redlock::report &why) { return mark(name, age, keep, why); });
@@ -1701,8 +1718,9 @@ class client
             throw_error(why);
         return std::nullopt;
     }
-    /* Waits until so many parties have come, and goes on with them: see redlock_barrier(). waiting(std::uint32_t) hears some times a second how many
-     * wait, and ends the wait by returning false. */
+    /* Waits until so many parties have come, and goes on with them: see redlock_barrier().
+     * waiting(std::uint32_t) hears some times a second how many wait, and ends the wait by returning
+     * false. */
     void barrier(std::string_view name, std::uint32_t parties)
     {
         detail::or_throw([&](redlock::report &why) {
@@ -1925,8 +1943,8 @@ class client
         return std::chrono::milliseconds::max();
     }
 
-    /* A descriptor that is readable when process() should be called; -1 when the system refuses one. From then on callables and
-     * coroutines run inside process(). */
+    /* A descriptor that is readable when process() should be called; -1 when the system refuses one. From
+     * then on callables and coroutines run inside process(). */
     int fd()
     {
         int fd = redlock_client_fd(native_handle());
@@ -2097,9 +2115,10 @@ class client
     std::shared_ptr<detail::core> core_;
 };
 
-/* ---- for std::unique_lock, std::scoped_lock and std::lock_guard ------------------------------------------ */
+/* ---- for std::unique_lock, std::scoped_lock and std::lock_guard ---------------------------------------- */
 
-/* A name as a mutex: it meets the requirements of TimedLockable. Threads and processes that lock it exclude each other. */
+/* A name as a mutex: it meets the requirements of TimedLockable. Threads and processes that lock it exclude
+ * each other. */
 class mutex
 {
   public:

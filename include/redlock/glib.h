@@ -1,6 +1,6 @@
 /*
- * A client in a main loop of GLib: callbacks of asynchronous calls run inside it, on its thread. It needs no timer of its own, and
- * nothing of it is in the library. Compile with pkg-config's glib-2.0.
+ * A client in a main loop of GLib: callbacks of asynchronous calls run inside it, on its thread. It needs no
+ * timer of its own, and nothing of it is in the library. Compile with pkg-config's glib-2.0.
  */
 #ifndef REDLOCK_GLIB_H
 #define REDLOCK_GLIB_H
@@ -21,7 +21,8 @@ static inline gboolean redlock_glib_ready(gint fd, GIOCondition condition, gpoin
     return G_SOURCE_CONTINUE;
 }
 
-/* Puts a client into a context (NULL: the default one), before its first asynchronous call. NULL: the system refused. */
+/* Puts a client into a context (NULL: the default one), before its first asynchronous call. NULL: the system
+ * refused. */
 static inline GSource *redlock_glib_attach(redlock_client *client, GMainContext *context)
 {
     int fd = redlock_client_fd(client);
@@ -34,7 +35,8 @@ static inline GSource *redlock_glib_attach(redlock_client *client, GMainContext 
     return source;
 }
 
-/* Takes it out again, also inside a callback; then close the client, which runs callbacks that are still due. NULL is fine. */
+/* Takes it out again, also inside a callback; then close the client, which runs callbacks that are still due.
+ * NULL is fine. */
 static inline void redlock_glib_detach(GSource *source)
 {
     if (source == NULL)

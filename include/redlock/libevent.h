@@ -1,6 +1,6 @@
 /*
- * A client in a loop of libevent: callbacks of asynchronous calls run inside it, on its thread. It needs no timer of its own, and
- * nothing of it is in the library. Compile with pkg-config's libevent_core.
+ * A client in a loop of libevent: callbacks of asynchronous calls run inside it, on its thread. It needs no
+ * timer of its own, and nothing of it is in the library. Compile with pkg-config's libevent_core.
  */
 #ifndef REDLOCK_LIBEVENT_H
 #define REDLOCK_LIBEVENT_H
@@ -20,8 +20,8 @@ static inline void redlock_libevent_ready(evutil_socket_t fd, short events, void
     (void)redlock_client_process((redlock_client *)client);
 }
 
-/* Puts a client into a loop, before its first asynchronous call. The loop goes on until it is taken out. NULL: the system or
- * libevent refused. */
+/* Puts a client into a loop, before its first asynchronous call. The loop goes on until it is taken out.
+ * NULL: the system or libevent refused. */
 static inline struct event *redlock_libevent_attach(redlock_client *client, struct event_base *base)
 {
     int fd = redlock_client_fd(client);
@@ -35,7 +35,8 @@ static inline struct event *redlock_libevent_attach(redlock_client *client, stru
     return event;
 }
 
-/* Takes it out again, also inside a callback; then close the client, which runs callbacks that are still due. NULL is fine. */
+/* Takes it out again, also inside a callback; then close the client, which runs callbacks that are still due.
+ * NULL is fine. */
 static inline void redlock_libevent_detach(struct event *event)
 {
     if (event != NULL)

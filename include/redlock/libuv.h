@@ -1,6 +1,6 @@
 /*
- * A client in a loop of libuv: callbacks of asynchronous calls run inside it, on its thread. It needs no timer of its own, and
- * nothing of it is in the library. Compile with pkg-config's libuv.
+ * A client in a loop of libuv: callbacks of asynchronous calls run inside it, on its thread. It needs no
+ * timer of its own, and nothing of it is in the library. Compile with pkg-config's libuv.
  */
 #ifndef REDLOCK_LIBUV_H
 #define REDLOCK_LIBUV_H
@@ -26,8 +26,8 @@ static inline void redlock_libuv_closed(uv_handle_t *poll)
     free(poll);
 }
 
-/* Puts a client into a loop, before its first asynchronous call. The loop goes on until it is taken out; uv_unref() changes
- * that. NULL: the system or libuv refused. */
+/* Puts a client into a loop, before its first asynchronous call. The loop goes on until it is taken out;
+ * uv_unref() changes that. NULL: the system or libuv refused. */
 static inline uv_poll_t *redlock_libuv_attach(redlock_client *client, uv_loop_t *loop)
 {
     int fd = redlock_client_fd(client);
@@ -45,8 +45,8 @@ static inline uv_poll_t *redlock_libuv_attach(redlock_client *client, uv_loop_t 
     return poll;
 }
 
-/* Takes it out again, also inside a callback; then close the client, which runs callbacks that are still due. The loop frees the
- * handle when it turns next. NULL is fine. */
+/* Takes it out again, also inside a callback; then close the client, which runs callbacks that are still due.
+ * The loop frees the handle when it turns next. NULL is fine. */
 static inline void redlock_libuv_detach(uv_poll_t *poll)
 {
     if (poll == NULL)

@@ -32,12 +32,13 @@ void rl_hex_write(char *target, const uint8_t *bytes, size_t length);
 /* Reads back what it wrote. */
 void rl_hex_read(uint8_t *bytes, const char *digits, size_t length);
 
-/* A number as eight bytes, the lowest first: on every machine, for a seed has to be the same run everywhere. */
+/* A number as eight bytes, the lowest first: on every machine, for a seed has to be the same run
+ * everywhere. */
 void rl_number_to_bytes(uint8_t *bytes, uint64_t number);
 uint64_t rl_number_from_bytes(const uint8_t *bytes);
 
-/* Tells byte strings apart, for tables and for comparing what was seen with what is seen; never 0. The seed keeps strangers
- * from choosing names that all fall into one place. */
+/* Tells byte strings apart, for tables and for comparing what was seen with what is seen; never 0. The seed
+ * keeps strangers from choosing names that all fall into one place. */
 uint64_t rl_hash_bytes(uint64_t seed, const char *bytes, size_t length);
 
 /* Writes value in decimal without a NUL, returns how many digits (at most 20). */

@@ -1,6 +1,6 @@
 /*
- * Puts values into a text by a format, as printf would, without libc behind it. It knows %s, %.*s, %u, %d, %ld, %lu, a plus for
- * either of the signed ones, and %%; anything else is our mistake.
+ * Puts values into a text by a format, as printf would, without libc behind it. It knows %s, %.*s, %u, %d,
+ * %ld, %lu, a plus for either of the signed ones, and %%; anything else is our mistake.
  */
 #ifndef RL_BASE_FORMAT_H
 #define RL_BASE_FORMAT_H

@@ -3,7 +3,8 @@
  */
 #include "base/histogram.h"
 
-/* Whether value >= 2^(half/2), without floating point: compare squares, which fit as long as the value is below 2^32. */
+/* Whether value >= 2^(half/2), without floating point: compare squares, which fit as long as the value is
+ * below 2^32. */
 static bool reaches_half_power(uint64_t value, uint32_t half)
 {
     return half < 64 && value * value >= UINT64_C(1) << half;

@@ -1,6 +1,7 @@
 /*
- * Where durations are counted: buckets that grow by the square root of two. Bucket i is for what is below 2^(i/2)
- * microseconds and not below the bound of the bucket before it; the last one is for all the rest. It keeps no counts.
+ * Where durations are counted: buckets that grow by the square root of two. Bucket i is for what is below
+ * 2^(i/2) microseconds and not below the bound of the bucket before it; the last one is for all the rest. It
+ * keeps no counts.
  */
 #ifndef RL_BASE_HISTOGRAM_H
 #define RL_BASE_HISTOGRAM_H

@@ -1,6 +1,6 @@
 /*
- * A doubly linked list through links that live inside its elements. Nothing is allocated; an element is on one list per
- * link, or on none.
+ * A doubly linked list through links that live inside its elements. Nothing is allocated; an element is on
+ * one list per link, or on none.
  */
 #ifndef RL_BASE_LIST_H
 #define RL_BASE_LIST_H

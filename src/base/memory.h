@@ -1,5 +1,6 @@
 /*
- * Where memory comes from: two functions that the caller gives. Nothing of ours calls malloc by itself below the client.
+ * Where memory comes from: two functions that the caller gives. Nothing of ours calls malloc by itself below
+ * the client.
  */
 #ifndef RL_BASE_MEMORY_H
 #define RL_BASE_MEMORY_H

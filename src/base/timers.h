@@ -1,6 +1,6 @@
 /*
- * A heap of timers inside the things that wait: the earliest is found at once, changing one costs log n. The array
- * belongs to the caller, who sees to it that there is a place for every timer.
+ * A heap of timers inside the things that wait: the earliest is found at once, changing one costs log n. The
+ * array belongs to the caller, who sees to it that there is a place for every timer.
  */
 #ifndef RL_BASE_TIMERS_H
 #define RL_BASE_TIMERS_H

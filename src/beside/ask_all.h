@@ -1,6 +1,7 @@
 /*
- * One script for every node, on connections of the call's own (talk.h): the key that it is about, and what a caller is told when too few
- * nodes answer. For what is kept at all nodes and is asked of all: marks, barriers, and who has the slots of a semaphore.
+ * One script for every node, on connections of the call's own (talk.h): the key that it is about, and what a
+ * caller is told when too few nodes answer. For what is kept at all nodes and is asked of all: marks,
+ * barriers, and who has the slots of a semaphore.
  */
 #ifndef RL_BESIDE_ASK_ALL_H
 #define RL_BESIDE_ASK_ALL_H
@@ -19,12 +20,14 @@ struct rl_ask_all {
     const char *rights;    /* commands that it needs the right to use */
 };
 
-/* What is kept: what its keys begin with, behind RL_KEY_MARK, and the commands that its scripts use, as rights are given. */
+/* What is kept: what its keys begin with, behind RL_KEY_MARK, and the commands that its scripts use, as
+ * rights are given. */
 struct rl_ask_kind {
     const char *key, *rights;
 };
 
-/* Checks the name, enters the client and opens the talk. Anything but REDLOCK_OK: the report says why, and there is nothing to close. */
+/* Checks the name, enters the client and opens the talk. Anything but REDLOCK_OK: the report says why, and
+ * there is nothing to close. */
 redlock_result rl_ask_all_open(struct rl_ask_all *ask, redlock_client *client, struct rl_ask_kind kind,
                                const char *name, size_t name_length, redlock_report *report);
 void rl_ask_all_close(struct rl_ask_all *ask);
@@ -36,7 +39,8 @@ void rl_ask_all_write(const struct rl_ask_all *ask, uint32_t node, const struct 
 /* The first item of what a node answered, if that is no error; an error makes it one that failed. */
 bool rl_ask_all_read(const struct rl_ask_all *ask, uint32_t node, size_t *offset, struct rl_resp *item);
 
-/* The result when so many nodes did what was asked: REDLOCK_OK for a quorum, else what was wrong with the others, in the report too. */
+/* The result when so many nodes did what was asked: REDLOCK_OK for a quorum, else what was wrong with the
+ * others, in the report too. */
 redlock_result rl_ask_all_result(const struct rl_ask_all *ask, uint32_t done, const char *words);
 
 #endif

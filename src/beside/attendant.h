@@ -1,6 +1,7 @@
 /*
- * One of those that wait at a barrier, as the nodes know it: it arrives and stays there, sees how many have come, leaves, or opens the barrier
- * for a number of them. When it does which of these is decided in barrier.c.
+ * One of those that wait at a barrier, as the nodes know it: it arrives and stays there, sees how many have
+ * come, leaves, or opens the barrier for a number of them. When it does which of these is decided in
+ * barrier.c.
  */
 #ifndef RL_BESIDE_ATTENDANT_H
 #define RL_BESIDE_ATTENDANT_H
@@ -35,7 +36,8 @@ uint32_t rl_attendant_waiting(const struct rl_attendant *attendant);
 /* Leaves where no opening counts on it; everywhere, when it has gone through. */
 void rl_attendant_leave(struct rl_attendant *attendant, bool through);
 
-/* Looks once more and opens the barrier if all have come. With the barrier's lock held, so that not all of them do it at once. */
+/* Looks once more and opens the barrier if all have come. With the barrier's lock held, so that not all of
+ * them do it at once. */
 void rl_attendant_open(struct rl_attendant *attendant);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * redlock_barrier(): waits until K parties have come. It tells all nodes again and again that it is there (attendant.c), which renews its lease, and
- * opens the barrier when enough are; what may be decided by what they answer, and why nobody goes on early, is in core/gathering.h.
+ * redlock_barrier(): waits until K parties have come. It tells all nodes again and again that it is there
+ * (attendant.c), which renews its lease, and opens the barrier when enough are; what may be decided by what
+ * they answer, and why nobody goes on early, is in core/gathering.h.
  */
 #include <string.h>
 
@@ -70,7 +71,8 @@ static redlock_result remain_unknown(const struct barrier *barrier)
     return REDLOCK_LOST;
 }
 
-/* The caller wants no more, or cannot have it: it is certain afterwards whether it went through, or said that it is not. */
+/* The caller wants no more, or cannot have it: it is certain afterwards whether it went through, or said that
+ * it is not. */
 static redlock_result give_up(struct barrier *barrier, redlock_result why)
 {
     rl_attendant_leave(&barrier->attendant, false);
@@ -81,7 +83,8 @@ static redlock_result give_up(struct barrier *barrier, redlock_result why)
     return rl_attendance_out(&barrier->attendant.own) ? why : remain_unknown(barrier);
 }
 
-/* A node has lost it, or an opening stays without a quorum: it leaves, and comes again under a fresh id once that is safe. */
+/* A node has lost it, or an opening stays without a quorum: it leaves, and comes again under a fresh id once
+ * that is safe. */
 static bool must_come_again(struct barrier *barrier)
 {
     struct rl_time now = rl_talk_now(barrier->attendant.ask.talk);

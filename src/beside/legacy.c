@@ -1,6 +1,7 @@
 /*
- * Locks of the oldest kind, on one node: SETNX with the time of the end as the value, and GETSET to take over what has ended; for programs that
- * still do this. The engine has no part in it: there is no owner, no quorum and no fence. See talk.h.
+ * Locks of the oldest kind, on one node: SETNX with the time of the end as the value, and GETSET to take over
+ * what has ended; for programs that still do this. The engine has no part in it: there is no owner, no quorum
+ * and no fence. See talk.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 
 enum { REST_FIRST_MS = 5, REST_MOST_MS = 250, TRIES_MAX = 20 };
 
-/* Times below this are seconds, above it milliseconds: as seconds it is the year 5138, as milliseconds 1973. */
+/* Times below this are seconds, above it milliseconds: as seconds it is the year 5138, as milliseconds
+ * 1973. */
 #define SECONDS_BELOW 1e11
 
 struct legacy {
@@ -167,8 +169,8 @@ static redlock_result commit(struct legacy *legacy, const char *command, const c
     return reply.type == RL_RESP_ARRAY ? REDLOCK_OK : REDLOCK_BUSY;
 }
 
-/* Changes the key only if it holds `expected`: what somebody else wrote meanwhile is not touched. REDLOCK_NOT_HELD: there is no key.
- * REDLOCK_LOST: it holds something else. */
+/* Changes the key only if it holds `expected`: what somebody else wrote meanwhile is not touched.
+ * REDLOCK_NOT_HELD: there is no key. REDLOCK_LOST: it holds something else. */
 static redlock_result change(struct legacy *legacy, const char *expected, const char *command,
                              const char *value)
 {
@@ -236,7 +238,8 @@ static redlock_result try_once(struct legacy *legacy, int64_t *end_ms, int64_t *
             return refuse_value(legacy);
         if (*until_ms >= legacy->now_ms)
             return REDLOCK_BUSY;
-        /* It has ended. Of all that see that, one takes it over. The others of this library do not move its end, as the bare protocol would. */
+        /* It has ended. Of all that see that, one takes it over. The others of this library do not move its
+         * end, as the bare protocol would. */
         result = change(legacy, seen, "GETSET", text);
         if (result == REDLOCK_OK)
             return hold(legacy, ours_ms, end_ms);

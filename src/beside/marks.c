@@ -1,5 +1,6 @@
 /*
- * redlock_mark() and redlock_marked(): what was done, and how long ago, kept at all nodes by their own clocks; see ask_all.h.
+ * redlock_mark() and redlock_marked(): what was done, and how long ago, kept at all nodes by their own
+ * clocks; see ask_all.h.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * redlock_inspect_slots(): the holders of a semaphore, by what all nodes say of its slots; see ask_all.h. It decides nothing: what counts as held is
- * what a quorum of nodes has for one owner.
+ * redlock_inspect_slots(): the holders of a semaphore, by what all nodes say of its slots; see ask_all.h. It
+ * decides nothing: what counts as held is what a quorum of nodes has for one owner.
  */
 #include <string.h>
 
@@ -69,7 +69,8 @@ static bool same_owner(const struct reader *a, const struct reader *b)
            memcmp(a->owner, b->owner, a->owner_length) == 0;
 }
 
-/* Until when a quorum has it: the quorum-th latest of the ends. Linear in pairs; there are at most 31 nodes. */
+/* Until when a quorum has it: the quorum-th latest of the ends. Linear in pairs; there are at most 31
+ * nodes. */
 static int64_t quorum_left_ms(const struct reader *readers, uint32_t node_count, const struct reader *of)
 {
     int64_t best = 0;

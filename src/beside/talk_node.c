@@ -272,7 +272,8 @@ void rl_talk_node_ready(struct rl_talk_node *node, const struct rl_ready *ready)
         follow_connection(node);
         return;
     }
-    /* It has closed the connection, or says something unasked, while others are waited for: its answer counts all the same. */
+    /* It has closed the connection, or says something unasked, while others are waited for: its answer counts
+     * all the same. */
     if (node->connection.state == RL_CONNECTION_OPEN && ready->readable && !rl_talk_node_awaited(node)) {
         node->greeted = false;
         rl_connection_close(&node->connection, true);

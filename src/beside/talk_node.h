@@ -1,6 +1,7 @@
 /*
- * The talk with one node over a connection of its own: it is opened when there is something to send, greets the node, and reads as many replies as
- * commands were written. It never blocks; talk.c waits, for all nodes at once.
+ * The talk with one node over a connection of its own: it is opened when there is something to send, greets
+ * the node, and reads as many replies as commands were written. It never blocks; talk.c waits, for all nodes
+ * at once.
  */
 #ifndef RL_BESIDE_TALK_NODE_H
 #define RL_BESIDE_TALK_NODE_H
@@ -59,7 +60,8 @@ struct rl_talk_node {
     char error[128];
 };
 
-/* A fresh exchange: forgets what was asked before. Then commands are written; without memory for one it has failed. */
+/* A fresh exchange: forgets what was asked before. Then commands are written; without memory for one it has
+ * failed. */
 void rl_talk_node_begin(struct rl_talk_node *node);
 void rl_talk_node_write(struct rl_talk_node *node, const struct rl_argument *arguments, uint32_t count);
 
@@ -86,7 +88,8 @@ static inline bool rl_talk_node_awaited(const struct rl_talk_node *node)
     return node->asked && !node->failed && !rl_talk_answered(node);
 }
 
-/* Reads the next item of a node's replies from *offset on (0 at first), however large a text is; false: there is none. */
+/* Reads the next item of a node's replies from *offset on (0 at first), however large a text is; false: there
+ * is none. */
 bool rl_talk_item(const struct rl_talk_node *node, size_t *offset, struct rl_resp *item);
 
 /* Moves *offset past one whole reply. */

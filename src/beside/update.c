@@ -1,6 +1,6 @@
 /*
- * redlock_update(): changes a key without a lock. A connection of its own watches the key, so that what is stored was made out of what was
- * there; see talk.h.
+ * redlock_update(): changes a key without a lock. A connection of its own watches the key, so that what is
+ * stored was made out of what was there; see talk.h.
  */
 #include <string.h>
 
@@ -126,7 +126,8 @@ static void store_value(const struct update *update)
     rl_talk_exchange(update->talk);
 }
 
-/* MULTI, then the command that was queued or refused, then what EXEC came to: nothing when the key was changed by somebody else. */
+/* MULTI, then the command that was queued or refused, then what EXEC came to: nothing when the key was
+ * changed by somebody else. */
 static redlock_result read_stored(const struct update *update)
 {
     struct rl_resp item = {0}, done = {0};

@@ -156,8 +156,8 @@ static void give_back(struct cli_acquiring *acquiring)
 
 enum { EXTEND_AGAIN_MS = 20 };
 
-/* A lock that renews itself may be valid for a second at first. What is to be started relies on it for longer, and is stopped long before
- * validity ends: so it is had for its whole TTL first. */
+/* A lock that renews itself may be valid for a second at first. What is to be started relies on it for
+ * longer, and is stopped long before validity ends: so it is had for its whole TTL first. */
 static void have_whole(struct cli_acquiring *acquiring)
 {
     const redlock_spec *spec = acquiring->spec;
@@ -192,7 +192,8 @@ void cli_acquiring_run(struct cli_acquiring *acquiring)
                                               take_result, &attempt, &attempt.request);
     if (result != REDLOCK_OK) {
         acquiring->report.result = result;
-        /* A server that is named twice, or what was asked for; all else that can be wrong with a lock is checked before. */
+        /* A server that is named twice, or what was asked for; all else that can be wrong with a lock is
+         * checked before. */
         bool twice = result == REDLOCK_INVALID &&
                      redlock_inspect(acquiring->session->client, NULL, 0, &acquiring->report) == result;
         acquiring->report.result = result;

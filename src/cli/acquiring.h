@@ -24,7 +24,8 @@ struct cli_acquiring {
     int signal;            /* that ended it, 0 when none did; then nothing is held */
 };
 
-/* Checks the options that all commands share which take a lock. 0, or an exit code after having said what is wrong. */
+/* Checks the options that all commands share which take a lock. 0, or an exit code after having said what is
+ * wrong. */
 int cli_acquiring_check(const struct cli_options *options);
 
 /* The kind of lock that is wanted, if these nodes can give it. The same. */

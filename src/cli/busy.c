@@ -42,7 +42,8 @@ void cli_busy_say_holder(const redlock_holder *holder)
     cli_output_hint("holder", "%s, id %s", text, holder->id);
 }
 
-/* "15s TTL, taken 4s ago, ", "15s TTL, renewed 4s ago, ": as far as the owner value tells which TTL it has. */
+/* "15s TTL, taken 4s ago, ", "15s TTL, renewed 4s ago, ": as far as the owner value tells which TTL it
+ * has. */
 static void describe_renewal(const redlock_report *report, char *text, size_t size)
 {
     const redlock_holder *holder = &report->holder;
@@ -77,7 +78,8 @@ void cli_busy_describe_lease(const redlock_report *report, uint32_t node_count, 
                  report->node_count, endless ? " nodes" : "");
 }
 
-/* node_count: how many nodes have its key; 0 not known, for the round that was lost stopped at the first that said no. */
+/* node_count: how many nodes have its key; 0 not known, for the round that was lost stopped at the first that
+ * said no. */
 static void say_lease(const redlock_report *report, uint32_t node_count)
 {
     char words[160];
@@ -152,8 +154,8 @@ static void say_force(const struct cli_session *session, const char *name, const
         cli_output_hint(force.label, "%s%s", force.command.text, force.remark);
 }
 
-/* The round that was lost stopped at the first nodes that said no; whose keys are where is asked anew. False when they cannot
- * be asked, or it is free by now: then all that is known is what the round came to. */
+/* The round that was lost stopped at the first nodes that said no; whose keys are where is asked anew. False
+ * when they cannot be asked, or it is free by now: then all that is known is what the round came to. */
 static bool look_for_owners(const struct cli_session *session, const char *name, redlock_report *now,
                             struct cli_owners *owners)
 {

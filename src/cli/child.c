@@ -1,6 +1,6 @@
 /*
- * CMD and everything it starts: executing it in a process group of its own, signalling it, and ending what is left of
- * it. When and why is decided by the warden, not here.
+ * CMD and everything it starts: executing it in a process group of its own, signalling it, and ending what is
+ * left of it. When and why is decided by the warden, not here.
  */
 #include "cli/child.h"
 
@@ -17,7 +17,7 @@
 #include "cli/clock.h"
 #include "cli/exits.h"
 
-/* ---- starting -------------------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------------------ */
 
 /* Becomes CMD, or says through the pipe why not. */
 static _Noreturn void become(const struct cli_child_plan *plan, int64_t not_after_ms, pid_t parent,
@@ -33,7 +33,8 @@ static _Noreturn void become(const struct cli_child_plan *plan, int64_t not_afte
     if (plan->interactive && !plan->foreground)
         tcsetpgrp(plan->terminal_fd, getpid());
     cli_signals_restore(plan->signals);
-    /* At the last moment: any of the processes up to here may have been stopped for as long as the lease lasts. */
+    /* At the last moment: any of the processes up to here may have been stopped for as long as the lease
+     * lasts. */
     if (error == 0 && cli_clock_now() >= not_after_ms)
         error = ETIME;
     if (error == 0) {
@@ -76,7 +77,7 @@ int cli_child_exit_code(int wait_status)
     return WIFSIGNALED(wait_status) ? CLI_EXIT_SIGNAL + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/* ---- ending what is left --------------------------------------------------------------------------------- */
+/* ---- ending what is left ------------------------------------------------------------------------------- */
 
 struct process {
     pid_t pid, parent;
@@ -152,7 +153,8 @@ static void list_processes(struct process_list *list)
         closedir(proc);
 }
 
-/* Moves everything below root to the front and returns how many that are. Each one found is asked for its children. */
+/* Moves everything below root to the front and returns how many that are. Each one found is asked for its
+ * children. */
 static size_t gather_below(struct process_list *list, pid_t root, uint64_t since)
 {
     pid_t parent = root;

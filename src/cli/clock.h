@@ -1,6 +1,6 @@
 /*
- * The two clocks of the command: one that counts suspended time, for deadlines, and the wall clock, for people.
- * Deadlines never come from the wall clock.
+ * The two clocks of the command: one that counts suspended time, for deadlines, and the wall clock, for
+ * people. Deadlines never come from the wall clock.
  */
 #ifndef CLI_CLOCK_H
 #define CLI_CLOCK_H

@@ -1,6 +1,6 @@
 /*
- * redlock acquire: takes a lock, prints the lease and leaves it at the nodes, for scripts that extend and release it
- * themselves. Nothing renews it.
+ * redlock acquire: takes a lock, prints the lease and leaves it at the nodes, for scripts that extend and
+ * release it themselves. Nothing renews it.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@
 #include "cli/text.h"
 #include "cli/waiters.h"
 
-/* Owner values are bytes, JSON is text: one that is no UTF-8 (the name of a user may not be) is shown as well as it can
- * be, and exactly in hexadecimal digits beside it. */
+/* Owner values are bytes, JSON is text: one that is no UTF-8 (the name of a user may not be) is shown as well
+ * as it can be, and exactly in hexadecimal digits beside it. */
 static void set_owner(json_t *lease, const char *owner)
 {
     char hex[2 * REDLOCK_OWNER_MAX + 1] = "";
@@ -103,8 +103,9 @@ static void release_spec(const struct cli_session *session, const struct cli_opt
     redlock_release_spec(session->client, &spec, owner, 0, NULL);
 }
 
-/* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take connect_timeout: a caller reads
- * the lease when this process has ended, and is told what is left of it then. */
+/* The client is closed first, which sees to it that the lock reaches nodes that are late, and may take
+ * connect_timeout: a caller reads the lease when this process has ended, and is told what is left of it
+ * then. */
 static int close_and_print(struct cli_session *session, const struct cli_options *options,
                            const redlock_lock *lock, redlock_kind kind, uint32_t ttl_ms)
 {

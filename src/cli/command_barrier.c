@@ -1,5 +1,6 @@
 /*
- * redlock barrier: waits until K parties have come. All of that is done by redlock_barrier(); here are options, signals and words.
+ * redlock barrier: waits until K parties have come. All of that is done by redlock_barrier(); here are
+ * options, signals and words.
  */
 #include <stdbool.h>
 
@@ -93,7 +94,8 @@ static int say_result(const struct waiting *waiting, const struct cli_session *s
     return code;
 }
 
-/* One server that is named twice would be counted twice where parties come: that is a wrong configuration, as for every lock. */
+/* One server that is named twice would be counted twice where parties come: that is a wrong configuration, as
+ * for every lock. */
 static int check_nodes(const struct cli_session *session, const char *name)
 {
     redlock_report report = cli_session_report(session);

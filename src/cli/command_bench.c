@@ -1,6 +1,7 @@
 /*
- * redlock bench: what this fleet does from this host, in some ten seconds: a bare round of questions, one caller that takes and releases
- * a lock again and again, and several at once. It takes locks of names that nobody else has.
+ * redlock bench: what this fleet does from this host, in some ten seconds: a bare round of questions, one
+ * caller that takes and releases a lock again and again, and several at once. It takes locks of names that
+ * nobody else has.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -157,8 +158,9 @@ static int measure(const struct cli_session *session, int count, bool locks, int
     return code;
 }
 
-/* How many pairs a second come to those that a bare loop could do, which asks every node and needs the answers of a quorum: a lock and its
- * release are two such rounds. By the median: what else the machine does in between is nobody's. */
+/* How many pairs a second come to those that a bare loop could do, which asks every node and needs the
+ * answers of a quorum: a lock and its release are two such rounds. By the median: what else the machine does
+ * in between is nobody's. */
 static double of_bare(double pairs_per_second, const struct figures *bare)
 {
     return pairs_per_second * 2 * (double)bare->median_us / 1e6;

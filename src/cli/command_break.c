@@ -1,6 +1,6 @@
 /*
- * redlock break: ends somebody else's hold by force, after it has said what that means. Exactly the holder that was named: a
- * successor has another id.
+ * redlock break: ends somebody else's hold by force, after it has said what that means. Exactly the holder
+ * that was named: a successor has another id.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,8 @@ static int refuse_unheld(const char *name, const char *id, const redlock_report 
     return CLI_EXIT_LOST;
 }
 
-/* The nodes were told to end it, and none had it: it ended meanwhile, or what they have is no lock of this format. */
+/* The nodes were told to end it, and none had it: it ended meanwhile, or what they have is no lock of this
+ * format. */
 static int refuse_unbroken(const struct cli_session *session, const char *name, const char *id)
 {
     redlock_report now = cli_session_second_report(session);

@@ -1,6 +1,7 @@
 /*
- * redlock completion: prints a script that completes commands and options in bash, zsh or fish. All words come from
- * the tables of commands and options; names of locks are not completed, which would mean asking the nodes.
+ * redlock completion: prints a script that completes commands and options in bash, zsh or fish. All words
+ * come from the tables of commands and options; names of locks are not completed, which would mean asking the
+ * nodes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-/* The words a command takes in its first place, from its usage: "start|stop|status". NULL when they are free. */
+/* The words a command takes in its first place, from its usage: "start|stop|status". NULL when they are
+ * free. */
 static const char *first_choices(const struct cli_command *command)
 {
     return strchr(command->usage, '|') != NULL ? command->usage : NULL;
@@ -43,7 +45,7 @@ static bool is_shown(const struct cli_option *option, const struct cli_command *
     return option->help != NULL && (option->commands & command->bit);
 }
 
-/* ---- bash ------------------------------------------------------------------------------------------------- */
+/* ---- bash ---------------------------------------------------------------------------------------------- */
 
 static void print_bash_options(const struct cli_command *command)
 {
@@ -169,7 +171,7 @@ static void print_bash(const struct cli_commands *commands)
            "complete -F _redlock redlock\n");
 }
 
-/* ---- zsh -------------------------------------------------------------------------------------------------- */
+/* ---- zsh ----------------------------------------------------------------------------------------------- */
 
 static void print_zsh_option(const struct cli_option *option)
 {
@@ -250,7 +252,7 @@ static void print_zsh(const struct cli_commands *commands)
            "_redlock \"$@\"\n");
 }
 
-/* ---- fish ------------------------------------------------------------------------------------------------- */
+/* ---- fish ---------------------------------------------------------------------------------------------- */
 
 static void print_fish_option(const struct cli_option *option, const struct cli_commands *commands)
 {

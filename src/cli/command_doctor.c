@@ -1,6 +1,6 @@
 /*
- * redlock doctor: asks the nodes how they are, puts what they say to the checks, and prints what was found with its remedy. It takes no
- * lock and changes nothing.
+ * redlock doctor: asks the nodes how they are, puts what they say to the checks, and prints what was found
+ * with its remedy. It takes no lock and changes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,8 +33,8 @@ static int64_t percentile(const redlock_histogram *histogram, uint64_t percent)
     return -1;
 }
 
-/* Asks often enough for latency to be known, and for so long that clocks that run wrong have moved. Not longer: a look at a node that is
- * frozen can take a second. */
+/* Asks often enough for latency to be known, and for so long that clocks that run wrong have moved. Not
+ * longer: a look at a node that is frozen can take a second. */
 static void look_for_a_while(const struct cli_session *session, int64_t until_ms)
 {
     redlock_report report = cli_session_second_report(session);
@@ -47,7 +47,8 @@ static void look_for_a_while(const struct cli_session *session, int64_t until_ms
                   NULL);
 }
 
-/* What one look at a node's clock showed, and by how much that may be wrong: it was read at some time between question and answer. */
+/* What one look at a node's clock showed, and by how much that may be wrong: it was read at some time between
+ * question and answer. */
 struct look {
     int64_t at_us, offset_us, error_us;
 };
@@ -96,8 +97,9 @@ static int64_t better_rate(int64_t one_ppm, int64_t other_ppm)
     return llabs(one_ppm) <= llabs(other_ppm) ? one_ppm : other_ppm;
 }
 
-/* A process that did not run for a moment looks like a clock that jumped: so a clock that seems to run wrong is looked at once more. Of
- * three looks one may be wrong, whichever, and the best rate between two of them is right. */
+/* A process that did not run for a moment looks like a clock that jumped: so a clock that seems to run wrong
+ * is looked at once more. Of three looks one may be wrong, whichever, and the best rate between two of them
+ * is right. */
 static void find_rates(struct cli_doctor *doctor, redlock_report *report)
 {
     static struct look looks[LOOKS_AT_CLOCKS][REDLOCK_NODES_MAX];

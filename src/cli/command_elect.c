@@ -1,6 +1,6 @@
 /*
- * redlock elect: one of many is the leader and runs CMD, for as long as it holds the lock; the others wait, and so does a leader that
- * lost it. With --observe it takes no part, and tells who leads.
+ * redlock elect: one of many is the leader and runs CMD, for as long as it holds the lock; the others wait,
+ * and so does a leader that lost it. With --observe it takes no part, and tells who leads.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "cli/run.h"
 #include "cli/text.h"
 
-/* ---- taking part ------------------------------------------------------------------------------------------ */
+/* ---- taking part --------------------------------------------------------------------------------------- */
 
 static int take_part(const struct cli_options *options)
 {
@@ -34,7 +34,7 @@ static int take_part(const struct cli_options *options)
     }
 }
 
-/* ---- observing -------------------------------------------------------------------------------------------- */
+/* ---- observing ----------------------------------------------------------------------------------------- */
 
 enum { AGREE_TRIES = 50, AGREE_PAUSE_MS = 20 };
 
@@ -59,7 +59,8 @@ static bool is_agreed(const redlock_report *report)
     return same >= report->quorum;
 }
 
-/* The fence is agreed on a moment after the lock is seen at the nodes: looked up until it is, as long as the same one has it. */
+/* The fence is agreed on a moment after the lock is seen at the nodes: looked up until it is, as long as the
+ * same one has it. */
 static uint64_t find_fence(const struct observer *observer, const redlock_event *event, const char *id)
 {
     const struct timespec pause = {.tv_nsec = AGREE_PAUSE_MS * 1000000};

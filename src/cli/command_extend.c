@@ -75,7 +75,8 @@ static void take_look(void *context, redlock_result result, const redlock_report
     look->done = true;
 }
 
-/* Nodes that do not answer are not waited for beyond a quarter of the TTL: then what they know is not told. */
+/* Nodes that do not answer are not waited for beyond a quarter of the TTL: then what they know is not
+ * told. */
 static bool look_at(const struct cli_session *session, const char *name, uint32_t ttl_ms,
                     redlock_report *report)
 {
@@ -99,7 +100,8 @@ static bool look_at(const struct cli_session *session, const char *name, uint32_
     return report->result == REDLOCK_OK;
 }
 
-/* An extension never shortens: a lease that lasted longer still does, and the nodes are asked for how long. */
+/* An extension never shortens: a lease that lasted longer still does, and the nodes are asked for how
+ * long. */
 static struct holding find_holding(const struct cli_session *session, const char *name, uint32_t ttl_ms,
                                    const redlock_lock *lock)
 {

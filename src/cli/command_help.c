@@ -13,7 +13,8 @@
 
 enum { WIDTH = 80, LEFT = 30 };
 
-/* Two columns that fit on any terminal: a left one that is too long has a line of its own, a right one is wrapped. */
+/* Two columns that fit on any terminal: a left one that is too long has a line of its own, a right one is
+ * wrapped. */
 static void print_columns(const char *left, const char *right)
 {
     int column = printf("  %-*s", LEFT, left);

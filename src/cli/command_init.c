@@ -1,6 +1,6 @@
 /*
- * redlock init: the operator's word that no lock is held on the nodes, which admits them to vote at once. It asks first:
- * said wrongly, it can put one lock into two hands.
+ * redlock init: the operator's word that no lock is held on the nodes, which admits them to vote at once. It
+ * asks first: said wrongly, it can put one lock into two hands.
  */
 #include <stdio.h>
 #include <string.h>

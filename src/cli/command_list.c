@@ -1,5 +1,6 @@
 /*
- * redlock list: every lock that a quorum of nodes has, one line each, as they are found. It takes and changes nothing.
+ * redlock list: every lock that a quorum of nodes has, one line each, as they are found. It takes and changes
+ * nothing.
  */
 #include <stdio.h>
 #include <string.h>

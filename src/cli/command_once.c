@@ -1,6 +1,6 @@
 /*
- * redlock once: runs CMD at most once a period over all hosts. That it was done is noted at the nodes, by their clocks, while the lock is held; a host's
- * own clock counts for nothing.
+ * redlock once: runs CMD at most once a period over all hosts. That it was done is noted at the nodes, by
+ * their clocks, while the lock is held; a host's own clock counts for nothing.
  */
 #include "cli/clock.h"
 #include "cli/commands.h"

@@ -1,6 +1,6 @@
 /*
- * redlock serve: the lock service. It finds nodes and settings as every command does, and hands them to src/serve, which may have
- * been left out of the build.
+ * redlock serve: the lock service. It finds nodes and settings as every command does, and hands them to
+ * src/serve, which may have been left out of the build.
  */
 #include <stdio.h>
 #include <stdlib.h>

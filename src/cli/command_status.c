@@ -1,6 +1,6 @@
 /*
- * redlock status: the holder of a name, its waiters and what each node says about it; without a name, the state of the nodes.
- * It takes, changes and starts nothing.
+ * redlock status: the holder of a name, its waiters and what each node says about it; without a name, the
+ * state of the nodes. It takes, changes and starts nothing.
  */
 #include <stdio.h>
 #include <string.h>

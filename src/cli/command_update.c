@@ -1,6 +1,6 @@
 /*
- * redlock update: changes a key of one node without a lock. FILTER makes the new value; redlock_update() sees to it that nobody
- * else's change is lost.
+ * redlock update: changes a key of one node without a lock. FILTER makes the new value; redlock_update() sees
+ * to it that nobody else's change is lost.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct update {
     int code; /* set when FILTER is why the key was left alone */
 };
 
-/* ---- FILTER ----------------------------------------------------------------------------------------------- */
+/* ---- FILTER -------------------------------------------------------------------------------------------- */
 
 /* "NAME=value"; NULL without memory. */
 static char *make_variable(const char *name, const char *value)
@@ -45,7 +45,8 @@ static bool is_variable(const char *text, const char *name)
     return strncmp(text, name, length) == 0 && text[length] == '=';
 }
 
-/* The environment without what FILTER gets anew and without passwords; the last entry but one is REDLOCK_EXISTS. */
+/* The environment without what FILTER gets anew and without passwords; the last entry but one is
+ * REDLOCK_EXISTS. */
 static bool make_environment(struct update *update)
 {
     const char *nodes = getenv("REDLOCK_NODES");
@@ -120,7 +121,7 @@ static int change(void *context, const void *value, size_t length, const void **
     return update->code;
 }
 
-/* ---- the node --------------------------------------------------------------------------------------------- */
+/* ---- the node ------------------------------------------------------------------------------------------ */
 
 /* Which of them has the key: changing it on the wrong one would lose it. */
 static int choose_node(const struct update *update, uint32_t *node)

@@ -1,5 +1,6 @@
 /*
- * redlock wait: blocks until a lock is free, and does not take it: when it returns, somebody else may have it again.
+ * redlock wait: blocks until a lock is free, and does not take it: when it returns, somebody else may have it
+ * again.
  */
 #include "cli/commands.h"
 #include "cli/exits.h"

@@ -1,6 +1,6 @@
 /*
- * redlock watch: what happens to locks, one line for each event, for people on a terminal and as JSON lines otherwise. It takes
- * and changes nothing.
+ * redlock watch: what happens to locks, one line for each event, for people on a terminal and as JSON lines
+ * otherwise. It takes and changes nothing.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * What a command is: its name, what follows it, and the function that carries it out. Which ones there are is in command_table.c; it
- * does not parse, options.c does.
+ * What a command is: its name, what follows it, and the function that carries it out. Which ones there are is
+ * in command_table.c; it does not parse, options.c does.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
@@ -31,8 +31,8 @@ struct cli_commands {
 /* NULL when there is none. */
 const struct cli_command *cli_command_find(const struct cli_commands *commands, const char *name);
 
-/* Says that there is no such command, and which one may have been meant, by the words that follow it (NULL-terminated). Returns the
- * exit code. */
+/* Says that there is no such command, and which one may have been meant, by the words that follow it
+ * (NULL-terminated). Returns the exit code. */
 int cli_command_unknown(const struct cli_commands *commands, const char *name, char **next);
 
 /* The same when options come first, as in flock(1): options[0] is the first of all words. */

@@ -1,9 +1,9 @@
 /*
- * Where the nodes are and how to talk to them: --nodes, REDLOCK_NODES, --config FILE, the user's file, the machine's.
- * It finds and opens the files; what is in them is read by config_file.c. It connects to nothing.
+ * Where the nodes are and how to talk to them: --nodes, REDLOCK_NODES, --config FILE, the user's file, the
+ * machine's. It finds and opens the files; what is in them is read by config_file.c. It connects to nothing.
  *
- * A file that nobody named is only read when the nodes are not known yet: a password that was meant for the nodes of
- * /etc/redlock.conf must not be sent to those of --nodes.
+ * A file that nobody named is only read when the nodes are not known yet: a password that was meant for the
+ * nodes of /etc/redlock.conf must not be sent to those of --nodes.
  */
 #include "cli/config.h"
 
@@ -30,7 +30,7 @@ static int no_memory(void)
     return cli_output_fail(CLI_EXIT_SYSTEM, "out of memory");
 }
 
-/* ---- one file -------------------------------------------------------------------------------------------- */
+/* ---- one file ------------------------------------------------------------------------------------------ */
 
 /* A file of root's may be meant for its group; one of our own hardly is. */
 static void warn_if_public(const char *path)
@@ -128,7 +128,7 @@ static int read_password(struct cli_config *config)
     return config->password == NULL ? no_memory() : 0;
 }
 
-/* ---- all sources in their order --------------------------------------------------------------------------- */
+/* ---- all sources in their order ------------------------------------------------------------------------ */
 
 static int take_nodes(const char *nodes, struct cli_config *config)
 {

@@ -1,6 +1,6 @@
 /*
- * Where the nodes are and how to talk to them: --nodes, REDLOCK_NODES, --config FILE, the user's file, the machine's.
- * It finds and opens the files; what may be in them is in config_file.h. It connects to nothing.
+ * Where the nodes are and how to talk to them: --nodes, REDLOCK_NODES, --config FILE, the user's file, the
+ * machine's. It finds and opens the files; what may be in them is in config_file.h. It connects to nothing.
  */
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H

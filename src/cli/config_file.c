@@ -1,6 +1,6 @@
 /*
- * Reads the bytes of a configuration file, line by line; see config_file.h. Only what a line may say is here: which files there
- * are, and what happens to a password file, is config.c's business.
+ * Reads the bytes of a configuration file, line by line; see config_file.h. Only what a line may say is here:
+ * which files there are, and what happens to a password file, is config.c's business.
  */
 #include "cli/config_file.h"
 
@@ -26,8 +26,8 @@ struct file {
     struct cli_config_notes *notes;
 };
 
-/* Finds the next password in a list of nodes, from its colon to the @ behind it, and moves on past it. Credentials end at
- * the last @ before the path, and a colon in them starts the password. */
+/* Finds the next password in a list of nodes, from its colon to the @ behind it, and moves on past it.
+ * Credentials end at the last @ before the path, and a colon in them starts the password. */
 static bool next_password(const char **list, const char **colon, const char **at)
 {
     while (**list != '\0') {

@@ -1,6 +1,6 @@
 /*
- * What a configuration file says: the bytes of one, line by line, into settings. It opens nothing and prints nothing, so that
- * any bytes can be tried on it.
+ * What a configuration file says: the bytes of one, line by line, into settings. It opens nothing and prints
+ * nothing, so that any bytes can be tried on it.
  */
 #ifndef CLI_CONFIG_FILE_H
 #define CLI_CONFIG_FILE_H
@@ -34,8 +34,9 @@ struct cli_config_notes {
     char words[512]; /* what is wrong with it */
 };
 
-/* Adds what a file of this name says; what is there already stays, except that nodes add up. 0, CLI_EXIT_CONFIG for a line that
- * is wrong (see the notes), CLI_EXIT_SYSTEM without memory. What was allocated is freed by cli_config_free(). */
+/* Adds what a file of this name says; what is there already stays, except that nodes add up. 0,
+ * CLI_EXIT_CONFIG for a line that is wrong (see the notes), CLI_EXIT_SYSTEM without memory. What was
+ * allocated is freed by cli_config_free(). */
 int cli_config_file_read(const char *path, const char *bytes, size_t length, struct cli_config *config,
                          struct cli_config_notes *notes);
 

@@ -1,6 +1,6 @@
 /*
- * What redlock doctor looks at, and the checks that it is put to: each node, the fleet, this host. The checks only read what was
- * gathered; command_doctor.c asks the nodes.
+ * What redlock doctor looks at, and the checks that it is put to: each node, the fleet, this host. The checks
+ * only read what was gathered; command_doctor.c asks the nodes.
  */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
@@ -42,8 +42,8 @@ struct cli_finding *cli_doctor_add(struct cli_doctor *doctor, uint32_t node, enu
 void cli_doctor_client(const struct cli_session *session, const redlock_node_facts *facts, const char *url,
                        char *text, size_t size);
 
-/* Whether this many of the nodes' clocks, more than half of those seen, are off by more than a second in the same way: then it is
- * this host's clock that is wrong. */
+/* Whether this many of the nodes' clocks, more than half of those seen, are off by more than a second in the
+ * same way: then it is this host's clock that is wrong. */
 bool cli_doctor_blames_host(const struct cli_doctor *doctor);
 
 /* How wrong the rate of a clock may be. */

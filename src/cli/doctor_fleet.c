@@ -1,6 +1,7 @@
 /*
- * What redlock doctor checks of the nodes together, and of this host: their number and margin, mixed settings and versions, fences
- * that run ahead; the host's clock, its max_ttl, and where its nodes come from. It reads what was gathered and asks nobody.
+ * What redlock doctor checks of the nodes together, and of this host: their number and margin, mixed settings
+ * and versions, fences that run ahead; the host's clock, its max_ttl, and where its nodes come from. It reads
+ * what was gathered and asks nobody.
  */
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +118,7 @@ void cli_doctor_check_fleet(struct cli_doctor *doctor)
     check_fences(doctor);
 }
 
-/* ---- this host --------------------------------------------------------------------------------------------- */
+/* ---- this host ----------------------------------------------------------------------------------------- */
 
 static struct cli_finding *add_host(struct cli_doctor *doctor, enum cli_weight weight, const char *id,
                                     const char *why)

@@ -1,6 +1,7 @@
 /*
- * What redlock doctor checks of a node that it can talk to: rights, keys of others, memory, persistence, clock, latency, notifications,
- * certificate. What keeps a node from voting is in doctor_vote.c. It reads what was gathered and asks nobody.
+ * What redlock doctor checks of a node that it can talk to: rights, keys of others, memory, persistence,
+ * clock, latency, notifications, certificate. What keeps a node from voting is in doctor_vote.c. It reads
+ * what was gathered and asks nobody.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,8 +117,9 @@ static const char *why_of_persistence(bool plain, bool durable)
     return "after a restart it is quarantined until every lock has ended; a minority that is delays nobody";
 }
 
-/* What a restart would mean. Local nodes are meant to forget, and so are their locks' holders by then. Guarded, it costs time, unless the node
- * writes every command and its URL says so; else, or where the URL is wrong about it, it can cost the lock. */
+/* What a restart would mean. Local nodes are meant to forget, and so are their locks' holders by then.
+ * Guarded, it costs time, unless the node writes every command and its URL says so; else, or where the URL is
+ * wrong about it, it can cost the lock. */
 static void check_persistence(struct cli_doctor *doctor, uint32_t node)
 {
     const struct cli_doctor_node *one = &doctor->nodes[node];
@@ -207,7 +209,8 @@ static void check_latency(struct cli_doctor *doctor, uint32_t node)
              "look for load (%s --latency) and distance; a quorum of near nodes is enough", one->client);
 }
 
-/* Pushes came with Redis 6; a node that is newer than that does not know the greeting any more, and no ACL rule can forbid it. */
+/* Pushes came with Redis 6; a node that is newer than that does not know the greeting any more, and no ACL
+ * rule can forbid it. */
 static bool is_before_pushes(const redlock_node_facts *facts)
 {
     return strcmp(facts->server, "redis") == 0 && facts->version[0] >= '1' && facts->version[0] <= '5' &&

@@ -1,6 +1,6 @@
 /*
- * What redlock doctor says of a node that has no vote: why, and what to do about it. How a person talks to the node is here, too. It
- * reads what was gathered and asks nobody.
+ * What redlock doctor says of a node that has no vote: why, and what to do about it. How a person talks to
+ * the node is here, too. It reads what was gathered and asks nobody.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define SPARE_S 5 /* what a waiter for the end of a quarantine waits longer */
 
-/* ---- how a person talks to it ------------------------------------------------------------------------------ */
+/* ---- how a person talks to it -------------------------------------------------------------------------- */
 
 /* Percent-decodes the path of a socket. */
 static void decode_path(const char *from, char *to, size_t size)
@@ -56,7 +56,7 @@ void cli_doctor_client(const struct cli_session *session, const redlock_node_fac
     }
 }
 
-/* ---- findings ---------------------------------------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------------------------------------ */
 
 struct cli_finding *cli_doctor_add(struct cli_doctor *doctor, uint32_t node, enum cli_weight weight,
                                    const char *id, const char *why)
@@ -144,8 +144,8 @@ static bool has_begun(const redlock_node_report *report)
     return strstr(report->detail, "next asked for") == NULL;
 }
 
-/* The command that begins a quarantine on every node that can be reached: as long as it waits or holds the lock, late nodes are asked, too. On a
- * fleet of which too few may vote it waits until they do. */
+/* The command that begins a quarantine on every node that can be reached: as long as it waits or holds the
+ * lock, late nodes are asked, too. On a fleet of which too few may vote it waits until they do. */
 static struct cli_suggested suggest_beginning(int64_t quarantine_ms)
 {
     char wait[40];
@@ -208,7 +208,8 @@ static bool is_of_wrong_scheme(const redlock_node_report *report)
            strstr(report->detail, "write rediss://") != NULL;
 }
 
-/* A server that does not speak TLS may say nothing at all to a client that does, as a frozen one: then both are named. */
+/* A server that does not speak TLS may say nothing at all to a client that does, as a frozen one: then both
+ * are named. */
 static void check_scheme(struct cli_doctor *doctor, uint32_t node)
 {
     const struct cli_doctor_node *one = &doctor->nodes[node];

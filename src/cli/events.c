@@ -1,6 +1,6 @@
 /*
- * What happens to a lock, as JSON lines on the descriptor of --status-fd. It is for programs; words for people are
- * output.c's.
+ * What happens to a lock, as JSON lines on the descriptor of --status-fd. It is for programs; words for
+ * people are output.c's.
  */
 #include "cli/events.h"
 

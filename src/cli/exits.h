@@ -1,6 +1,6 @@
 /*
- * The exit codes of the command: scripts depend on each of them. Which result of the library becomes which code is
- * decided in failure.c, not here.
+ * The exit codes of the command: scripts depend on each of them. Which result of the library becomes which
+ * code is decided in failure.c, not here.
  */
 #ifndef CLI_EXITS_H
 #define CLI_EXITS_H
@@ -8,7 +8,9 @@
 enum cli_exit {
     CLI_EXIT_OK = 0,
     CLI_EXIT_WARNING =
-        1, /* status --check, doctor: it works, but something is not as it should be; a question was answered with no */
+        /* status --check, doctor: it works, but something is not as it should be; a question was answered
+         * with no */
+    1,
     CLI_EXIT_USAGE = 64,
     CLI_EXIT_DATA = 65,  /* update: the key holds no string, or a value is too long */
     CLI_EXIT_NODES = 69, /* no quorum of nodes could be reached; never "busy" */

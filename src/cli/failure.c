@@ -54,7 +54,8 @@ static bool has_answered(const redlock_node_report *node)
            node->verdict == REDLOCK_VERDICT_FREE || node->verdict == REDLOCK_VERDICT_NOT_HELD;
 }
 
-/* A line for each node that is not well; where votes are missing, one that answers without having one is not. */
+/* A line for each node that is not well; where votes are missing, one that answers without having one is
+ * not. */
 static void say_nodes(const redlock_report *report)
 {
     bool votes = report->result == REDLOCK_QUARANTINE;
@@ -68,8 +69,8 @@ static void say_nodes(const redlock_report *report)
     }
 }
 
-/* Whether asking the nodes once more takes no longer than their answers: all of them are connected, or said why not. A caller that
- * has waited as long as it wanted is not to wait for the others on top of that. */
+/* Whether asking the nodes once more takes no longer than their answers: all of them are connected, or said
+ * why not. A caller that has waited as long as it wanted is not to wait for the others on top of that. */
 static bool answers_soon(const redlock_report *report)
 {
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
@@ -98,7 +99,8 @@ bool cli_failure_is_new_fleet(const redlock_report *report)
     return report->eligible == 0 && quarantined > 0 && quarantined >= report->quorum;
 }
 
-/* The seconds in "quarantined for another 62 s", which were counted when the node answered; 0 when it says none. */
+/* The seconds in "quarantined for another 62 s", which were counted when the node answered; 0 when it says
+ * none. */
 static int64_t seconds_said(const char *detail)
 {
     static const char before[] = "quarantined for ", again[] = "another ";
@@ -338,8 +340,8 @@ int cli_failure_shown(const struct cli_session *session, const char *name, const
     return say_failure(&(struct failing){.session = session, .name = name, .report = report, .shown = true});
 }
 
-/* The round ended as soon as it could not be won, before all nodes had answered: they are asked anew how they are. What
- * they say now is only used when it is the same trouble. */
+/* The round ended as soon as it could not be won, before all nodes had answered: they are asked anew how they
+ * are. What they say now is only used when it is the same trouble. */
 static redlock_report look_again(const struct cli_session *session, const char *name,
                                  const redlock_report *report)
 {

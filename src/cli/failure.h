@@ -13,14 +13,16 @@
 /* The exit code of a result, before --conflict-exit-code and --skip-ok. */
 int cli_failure_code(redlock_result result);
 
-/* The same by all that the nodes said: a server that is named twice is a wrong configuration, not a wrong usage. */
+/* The same by all that the nodes said: a server that is named twice is a wrong configuration, not a wrong
+ * usage. */
 int cli_failure_report_code(const redlock_report *report);
 
 /* Says why a lock was not taken and returns the exit code. Asks the nodes once more who holds it. */
 int cli_failure_taking(const struct cli_session *session, const struct cli_options *options, const char *name,
                        const redlock_report *report);
 
-/* Whether all that could be seen is a fleet that nobody has used yet: then, and only then, redlock init may be the remedy. */
+/* Whether all that could be seen is a fleet that nobody has used yet: then, and only then, redlock init may
+ * be the remedy. */
 bool cli_failure_is_new_fleet(const redlock_report *report);
 
 /* How long a quarantined node still has to wait, in seconds begun: as many as its own words name. */

@@ -1,5 +1,6 @@
 /*
- * Runs FILTER with pipes for its stdin and stdout, both served at once, so that neither side can wait for the other; see filter.h.
+ * Runs FILTER with pipes for its stdin and stdout, both served at once, so that neither side can wait for the
+ * other; see filter.h.
  */
 #include "cli/filter.h"
 

@@ -23,7 +23,8 @@ struct cli_finding *cli_findings_add(struct cli_findings *findings, enum cli_wei
     return finding;
 }
 
-/* Whether two notes say the same of two nodes. What is worse than a note is fixed node by node, and said so. */
+/* Whether two notes say the same of two nodes. What is worse than a note is fixed node by node, and said
+ * so. */
 static bool is_same_note(const struct cli_finding *one, const struct cli_finding *other)
 {
     return one->weight == CLI_WEIGHT_NOTE && other->weight == CLI_WEIGHT_NOTE && one->node > 0 &&

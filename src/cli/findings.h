@@ -1,6 +1,6 @@
 /*
- * What redlock doctor has found: each finding with what it is, why it matters and the command or line that fixes it. It keeps and
- * prints them; what to look for is in doctor_vote.c, doctor_node.c and doctor_fleet.c.
+ * What redlock doctor has found: each finding with what it is, why it matters and the command or line that
+ * fixes it. It keeps and prints them; what to look for is in doctor_vote.c, doctor_node.c and doctor_fleet.c.
  */
 #ifndef CLI_FINDINGS_H
 #define CLI_FINDINGS_H

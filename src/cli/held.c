@@ -1,6 +1,7 @@
 /*
  * The names that are held above us: REDLOCK_HELD lists them (percent-encoded, with blanks between them), and
- * REDLOCK_HELD_ON says in the same order on which nodes, by which owner and how. It decides only whether that is still true.
+ * REDLOCK_HELD_ON says in the same order on which nodes, by which owner and how. It decides only whether that
+ * is still true.
  */
 #include "cli/held.h"
 
@@ -49,13 +50,15 @@ static const char *variable(const char *name)
     return value == NULL ? "" : value;
 }
 
-/* What the environment says of a name: by which owner it is held above us, "" when it does not say, and how. */
+/* What the environment says of a name: by which owner it is held above us, "" when it does not say, and
+ * how. */
 struct said {
     char owner[OWNER_SIZE];
     char how;
 };
 
-/* Reads "FLEET@OWNER" or "FLEET@OWNER/HOW"; older programs do not say how, nor does one that holds it alone. */
+/* Reads "FLEET@OWNER" or "FLEET@OWNER/HOW"; older programs do not say how, nor does one that holds it
+ * alone. */
 static struct said read_place(const char *place, size_t length, size_t fleet_length)
 {
     struct said said = {.how = ALONE};
@@ -70,9 +73,9 @@ static struct said read_place(const char *place, size_t length, size_t fleet_len
     return said;
 }
 
-/* Whether the environment says that `name` is held above us on these nodes. The innermost counts: those before it are of
- * runs that are gone, or it would not have got the lock. A name whose nodes are not told counts as one on ours: better a
- * clear error than a wait without end. */
+/* Whether the environment says that `name` is held above us on these nodes. The innermost counts: those
+ * before it are of runs that are gone, or it would not have got the lock. A name whose nodes are not told
+ * counts as one on ours: better a clear error than a wait without end. */
 static bool is_said_to_be_held(const char *name, const struct cli_fleet *fleet, struct said *said)
 {
     const char *names = variable(NAMES), *places = variable(PLACES), *held, *place;
@@ -121,8 +124,8 @@ static bool may_be_sharer(const struct cli_session *session, const redlock_repor
     return session->config.redisson || cli_sharers_have(report, owner) || !cli_sharers_are_named(report);
 }
 
-/* A process may outlive the redlock run that started it. So the nodes are asked: unless a quorum has another owner, or
- * none, what the environment says is still true. */
+/* A process may outlive the redlock run that started it. So the nodes are asked: unless a quorum has another
+ * owner, or none, what the environment says is still true. */
 static bool is_still_held(const struct cli_session *session, const char *name, const struct said *said)
 {
     redlock_report report = cli_session_second_report(session);

@@ -1,6 +1,6 @@
 /*
- * A held lock as the command sees it: carries what the library's threads report to the main loop and, without the main
- * loop's help, to the warden. It decides when CMD has to end, but ends nothing.
+ * A held lock as the command sees it: carries what the library's threads report to the main loop and, without
+ * the main loop's help, to the warden. It decides when CMD has to end, but ends nothing.
  */
 #include "cli/lease.h"
 
@@ -19,8 +19,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* KILL and the sweep of a process tree take some milliseconds, and on a busy machine many more: they start this long
- * before validity ends. A tenth of a short lease is what can be spared. */
+/* KILL and the sweep of a process tree take some milliseconds, and on a busy machine many more: they start
+ * this long before validity ends. A tenth of a short lease is what can be spared. */
 static int64_t margin_for(uint32_t ttl_ms)
 {
     return least(ttl_ms / 10, 1000);
@@ -49,8 +49,8 @@ static void set_deadline(struct cli_lease *lease, int64_t valid_until_ms)
     cli_warden_set_deadline(lease->warden, lease->kill_at_ms - lease->grace_ms, lease->kill_at_ms);
 }
 
-/* With the mutex held, so that an older deadline never overtakes a newer one. The clock is read first: what passes
- * in between shortens the deadline. */
+/* With the mutex held, so that an older deadline never overtakes a newer one. The clock is read first: what
+ * passes in between shortens the deadline. */
 static int64_t send_deadline(struct cli_lease *lease, const redlock_lock *lock)
 {
     int64_t now = cli_clock_now();
@@ -60,8 +60,8 @@ static int64_t send_deadline(struct cli_lease *lease, const redlock_lock *lock)
     return validity;
 }
 
-/* With the mutex held. The nodes say that the lock is gone: nothing is left to wait for, but CMD may still put its things
- * in order, for a moment and never longer than it could rely on the lock before. */
+/* With the mutex held. The nodes say that the lock is gone: nothing is left to wait for, but CMD may still
+ * put its things in order, for a moment and never longer than it could rely on the lock before. */
 static void send_last_deadline(struct cli_lease *lease)
 {
     int64_t now = cli_clock_now();

@@ -1,6 +1,6 @@
 /*
- * A held lock as the command sees it: carries what the library's threads report to the main loop and, without the main
- * loop's help, to the warden. It decides when CMD has to end, but ends nothing.
+ * A held lock as the command sees it: carries what the library's threads report to the main loop and, without
+ * the main loop's help, to the warden. It decides when CMD has to end, but ends nothing.
  */
 #ifndef CLI_LEASE_H
 #define CLI_LEASE_H
@@ -37,8 +37,8 @@ struct cli_lease {
     struct cli_lease_news news; /* under the mutex, as are the deadlines and their order */
 };
 
-/* How long before validity ends TERM and KILL are sent. `grace_ms` is shortened so that a renewal that is on time never
- * comes too late. False when the system refuses a descriptor. */
+/* How long before validity ends TERM and KILL are sent. `grace_ms` is shortened so that a renewal that is on
+ * time never comes too late. False when the system refuses a descriptor. */
 bool cli_lease_open(struct cli_lease *lease, const struct cli_warden *warden, uint32_t ttl_ms,
                     uint32_t renew_ms, int64_t grace_ms);
 

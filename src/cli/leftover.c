@@ -1,6 +1,6 @@
 /*
- * Locks that were still held when the local nodes were stopped: keeps until when, so that nodes started after them do not
- * give the same locks away too early. It knows only times, not names.
+ * Locks that were still held when the local nodes were stopped: keeps until when, so that nodes started after
+ * them do not give the same locks away too early. It knows only times, not names.
  */
 #include "cli/leftover.h"
 
@@ -38,7 +38,8 @@ int64_t cli_leftover_ask(int fd)
     return strtoll(answer + 1, NULL, 10);
 }
 
-/* A time on the clock of this boot means nothing after the next one, and then nobody holds anything any more. */
+/* A time on the clock of this boot means nothing after the next one, and then nobody holds anything any
+ * more. */
 static void read_boot(char boot[64])
 {
     FILE *stream = fopen("/proc/sys/kernel/random/boot_id", "re");

@@ -1,6 +1,6 @@
 /*
- * Locks that were still held when the local nodes were stopped: keeps until when, so that nodes started after them do not
- * give the same locks away too early. It knows only times, not names.
+ * Locks that were still held when the local nodes were stopped: keeps until when, so that nodes started after
+ * them do not give the same locks away too early. It knows only times, not names.
  */
 #ifndef CLI_LEFTOVER_H
 #define CLI_LEFTOVER_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Asks a node, over a socket that is connected to it, how long the longest of its locks still lasts; 0 when there is
- * none or it does not answer. */
+/* Asks a node, over a socket that is connected to it, how long the longest of its locks still lasts; 0 when
+ * there is none or it does not answer. */
 int64_t cli_leftover_ask(int fd);
 
 /* Writes down that locks may be held until then (cli_clock_now()). Nothing is written for 0. */

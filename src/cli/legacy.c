@@ -35,7 +35,7 @@ int cli_legacy_open(struct cli_legacy *legacy, const struct cli_session *session
     return 0;
 }
 
-/* ---- taking ----------------------------------------------------------------------------------------------- */
+/* ---- taking -------------------------------------------------------------------------------------------- */
 
 static int say_busy(const struct cli_legacy *legacy, const struct cli_options *options,
                     const redlock_report *report, int64_t waited_ms)
@@ -80,7 +80,8 @@ int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options
             redlock_legacy_release(legacy->session->client, &legacy->spec, legacy->end_ms, NULL);
         if (signal != 0)
             return CLI_EXIT_SIGNAL + signal;
-        /* Validity was counted while the call was under way: from before it, nothing is relied on for too long. */
+        /* Validity was counted while the call was under way: from before it, nothing is relied on for too
+         * long. */
         legacy->valid_until_ms = asked + report.validity_ms;
         legacy->taken = result == REDLOCK_OK;
         if (result == REDLOCK_OK)
@@ -96,7 +97,7 @@ int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options
     }
 }
 
-/* ---- keeping ---------------------------------------------------------------------------------------------- */
+/* ---- keeping ------------------------------------------------------------------------------------------- */
 
 /* Without the mutex. False: it is lost. */
 static bool renew(struct cli_legacy *legacy, int64_t *next_ms)
@@ -162,7 +163,7 @@ redlock_result cli_legacy_end(struct cli_legacy *legacy)
     return redlock_legacy_release(legacy->session->client, &legacy->spec, legacy->end_ms, NULL);
 }
 
-/* ---- acquire, extend, release ----------------------------------------------------------------------------- */
+/* ---- acquire, extend, release -------------------------------------------------------------------------- */
 
 static int print_lease(const struct cli_legacy *legacy)
 {

@@ -1,6 +1,7 @@
 /*
- * Legacy locks (--legacy, mode = legacy) for the commands that take, keep and give back locks: SETNX with the end as the value, on one node. What they
- * are is the library's business (redlock_legacy_acquire()); this has the waiting, the renewals and the words.
+ * Legacy locks (--legacy, mode = legacy) for the commands that take, keep and give back locks: SETNX with the
+ * end as the value, on one node. What they are is the library's business (redlock_legacy_acquire()); this has
+ * the waiting, the renewals and the words.
  */
 #ifndef CLI_LEGACY_H
 #define CLI_LEGACY_H
@@ -29,14 +30,17 @@ struct cli_legacy {
 int cli_legacy_open(struct cli_legacy *legacy, const struct cli_session *session, const char *name,
                     uint32_t ttl_ms);
 
-/* Takes it, waiting as options say. The exit code if it is not taken, after having said why; with --skip-ok that is 0. */
+/* Takes it, waiting as options say. The exit code if it is not taken, after having said why; with --skip-ok
+ * that is 0. */
 int cli_legacy_take(struct cli_legacy *legacy, const struct cli_options *options,
                     const struct cli_signals *signals);
 
-/* Renews it from now on, on a thread of its own, and tells the lease; false: the system refused the thread. */
+/* Renews it from now on, on a thread of its own, and tells the lease; false: the system refused the
+ * thread. */
 bool cli_legacy_keep(struct cli_legacy *legacy, struct cli_lease *lease, uint32_t renew_ms);
 
-/* Ends that and gives the lock back, unless it was lost. REDLOCK_LOST, REDLOCK_NOT_HELD: it was gone before. */
+/* Ends that and gives the lock back, unless it was lost. REDLOCK_LOST, REDLOCK_NOT_HELD: it was gone
+ * before. */
 redlock_result cli_legacy_end(struct cli_legacy *legacy);
 
 /* acquire, extend and release, when the configuration says legacy. Return the exit code. */

@@ -1,6 +1,6 @@
 /*
- * The five private nodes that are used when none are configured: where they are, and how one of them is. Real servers on unix
- * sockets in a directory of the user; local_fleet.c starts and ends them.
+ * The five private nodes that are used when none are configured: where they are, and how one of them is. Real
+ * servers on unix sockets in a directory of the user; local_fleet.c starts and ends them.
  */
 #include "cli/local.h"
 
@@ -23,7 +23,7 @@
 
 const char *const cli_local_endings[CLI_LOCAL_ENDINGS] = {"sock", "pid", "log"};
 
-/* ---- the directory ---------------------------------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------------------------------------- */
 
 /* Somebody else's directory, or one that others can enter, could hold servers that lie to us. */
 static int check_directory(const char *path)
@@ -72,7 +72,8 @@ bool cli_local_has_files(const struct cli_local *local)
     return false;
 }
 
-/* How much speaks for a place: nodes that run there most, then what nodes leave behind that may have locks to end. */
+/* How much speaks for a place: nodes that run there most, then what nodes leave behind that may have locks to
+ * end. */
 static int rate_place(const char *path)
 {
     struct cli_local local;
@@ -87,7 +88,8 @@ static int rate_place(const char *path)
     return cli_local_has_files(&local) || cli_leftover_is_noted(local.directory) ? 1 : 0;
 }
 
-/* Root's environment may be that of the user who called su; nor does a place count that others can write to. */
+/* Root's environment may be that of the user who called su; nor does a place count that others can write
+ * to. */
 static bool is_own(const char *path)
 {
     struct stat info;
@@ -96,8 +98,8 @@ static bool is_own(const char *path)
            (info.st_mode & 022) == 0;
 }
 
-/* Which places there are depends on whether the user is logged in, but the locks must not: so all of them are looked
- * at, and nodes are only started in the first one when there are none in any. */
+/* Which places there are depends on whether the user is logged in, but the locks must not: so all of them are
+ * looked at, and nodes are only started in the first one when there are none in any. */
 static void choose_directory(char *path, size_t size)
 {
     const char *chosen = getenv("REDLOCK_LOCAL_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
@@ -144,7 +146,7 @@ int cli_local_open(struct cli_local *local, bool make)
     return check_directory(path);
 }
 
-/* ---- one node --------------------------------------------------------------------------------------------- */
+/* ---- one node ------------------------------------------------------------------------------------------ */
 
 int cli_local_connect(const struct cli_local *local, int node)
 {

@@ -1,6 +1,6 @@
 /*
- * Starts, admits and ends the five private nodes, one process at a time; see local.h. Which of them answers a lock is the
- * library's business.
+ * Starts, admits and ends the five private nodes, one process at a time; see local.h. Which of them answers a
+ * lock is the library's business.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +23,10 @@
 
 #define READY_MS 10000 /* a loaded machine may need that; it usually takes some 50 ms */
 
-/* ---- one at a time ---------------------------------------------------------------------------------------- */
+/* ---- one at a time ------------------------------------------------------------------------------------- */
 
-/* Only one process at a time starts or ends nodes. The last one out removes the file, so a process that waited for it looks
- * whether it is still the one in the directory. Returns its descriptor, or -1. */
+/* Only one process at a time starts or ends nodes. The last one out removes the file, so a process that
+ * waited for it looks whether it is still the one in the directory. Returns its descriptor, or -1. */
 static int take_lock(const struct cli_local *local)
 {
     char path[160];
@@ -70,7 +70,7 @@ static int fail_lock(const struct cli_local *local)
     return cli_output_fail(CLI_EXIT_SYSTEM, "%s/lock: %s", local->directory, strerror(errno));
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------ */
+/* ---- all of them --------------------------------------------------------------------------------------- */
 
 static int wait_until_up(const struct cli_local *local)
 {
@@ -116,8 +116,8 @@ static int start_node(const struct cli_local *local, int node, const char *progr
                            strerror(errno));
 }
 
-/* Servers that listen where nobody finds them: their files were removed, by a log-out for example. They end, so that
- * holders of locks there notice, and nobody goes on beside new nodes. */
+/* Servers that listen where nobody finds them: their files were removed, by a log-out for example. They end,
+ * so that holders of locks there notice, and nobody goes on beside new nodes. */
 static int end_unreachable(const struct cli_local *local)
 {
     char path[160];
@@ -132,8 +132,9 @@ static int end_unreachable(const struct cli_local *local)
     return ended;
 }
 
-/* Nobody holds a lock on nodes that were here before: there were none, or they were stopped in order, which leaves a note
- * until when their locks last. Nodes that died have lost theirs. With the lock held, before any node is started. */
+/* Nobody holds a lock on nodes that were here before: there were none, or they were stopped in order, which
+ * leaves a note until when their locks last. Nodes that died have lost theirs. With the lock held, before any
+ * node is started. */
 static bool is_new_start(const struct cli_local *local)
 {
     bool files = cli_local_has_files(local);
@@ -187,8 +188,8 @@ static int admit(const struct cli_local *local)
     return 0;
 }
 
-/* With the lock held. Admission belongs to the start of all five, and to nothing that could vanish meanwhile: nodes that
- * come later, or after somebody was interrupted here, are quarantined like any other. */
+/* With the lock held. Admission belongs to the start of all five, and to nothing that could vanish meanwhile:
+ * nodes that come later, or after somebody was interrupted here, are quarantined like any other. */
 static int start_with_lock(const struct cli_local *local, bool on_demand, int *started)
 {
     int up = cli_local_count_up(local);
@@ -253,8 +254,8 @@ static int64_t end_node(const struct cli_local *local, int node, int *ended)
     return until;
 }
 
-/* Each node is asked right before it ends, one after the other: whatever a quorum grants meanwhile is still seen at the
- * next one. */
+/* Each node is asked right before it ends, one after the other: whatever a quorum grants meanwhile is still
+ * seen at the next one. */
 int cli_local_stop(const struct cli_local *local, int *ended)
 {
     char path[160];

@@ -14,8 +14,8 @@
 #include "cli/suggest.h"
 
 /* A descriptor that the caller closed must not be handed out again for one of ours: CMD would write into it.
- * The stand-ins are closed on exec, so that CMD finds what the caller left. What cannot be printed must fail, so the one
- * for stdout takes no words. */
+ * The stand-ins are closed on exec, so that CMD finds what the caller left. What cannot be printed must fail,
+ * so the one for stdout takes no words. */
 static void fill_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

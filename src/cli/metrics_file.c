@@ -1,6 +1,6 @@
 /*
- * --metrics-file; see metrics_file.h. The file is written beside its place and moved there when it is whole, so that nobody reads half
- * of it and a full disk leaves the last one as it was.
+ * --metrics-file; see metrics_file.h. The file is written beside its place and moved there when it is whole,
+ * so that nobody reads half of it and a full disk leaves the last one as it was.
  */
 #include "cli/metrics_file.h"
 

@@ -1,5 +1,6 @@
 /*
- * The names of a lock that has several: NAME and those of --also. What they have in common with one name is elsewhere.
+ * The names of a lock that has several: NAME and those of --also. What they have in common with one name is
+ * elsewhere.
  */
 #ifndef CLI_NAMES_H
 #define CLI_NAMES_H

@@ -1,6 +1,6 @@
 /*
- * The words after the command, read by one table for all commands. It checks each value by itself; what belongs
- * together (a renewal shorter than its lease) is checked by the command that uses it.
+ * The words after the command, read by one table for all commands. It checks each value by itself; what
+ * belongs together (a renewal shorter than its lease) is checked by the command that uses it.
  */
 #include "cli/options.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the command says: words for people on stderr with the prefix "redlock: ", one JSON object a line with --json.
- * It never writes to stdout except where a command's own answer goes there (cli_output_answer).
+ * What the command says: words for people on stderr with the prefix "redlock: ", one JSON object a line with
+ * --json. It never writes to stdout except where a command's own answer goes there (cli_output_answer).
  */
 #include "cli/output.h"
 
@@ -51,8 +51,8 @@ bool cli_output_is_live(void)
     return voice.live;
 }
 
-/* One write per line, so that lines of several processes on one terminal stay whole. Nobody can be told when stderr
- * itself is gone, so the result is not looked at. */
+/* One write per line, so that lines of several processes on one terminal stay whole. Nobody can be told when
+ * stderr itself is gone, so the result is not looked at. */
 static void write_stderr(const char *line, size_t length)
 {
     pthread_mutex_lock(&voice.mutex);

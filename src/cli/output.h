@@ -1,6 +1,6 @@
 /*
- * What the command says: words for people on stderr with the prefix "redlock: ", one JSON object a line with --json.
- * It never writes to stdout except where a command's own answer goes there (cli_output_answer).
+ * What the command says: words for people on stderr with the prefix "redlock: ", one JSON object a line with
+ * --json. It never writes to stdout except where a command's own answer goes there (cli_output_answer).
  */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
@@ -23,19 +23,21 @@ void cli_output_note(const char *format, ...) __attribute__((format(printf, 1, 2
 void cli_output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_output_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Says an error and returns the exit code it was given. With --json the members of `more` (may be NULL; consumed)
- * stand beside the words. */
+/* Says an error and returns the exit code it was given. With --json the members of `more` (may be NULL;
+ * consumed) stand beside the words. */
 int cli_output_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_output_fail_with(json_t *more, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A labelled line below an error ("  see     redlock status x"); not with -q or --json, which have their own. */
+/* A labelled line below an error ("  see     redlock status x"); not with -q or --json, which have their
+ * own. */
 void cli_output_hint(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Draws the live line, cut to the terminal's width; an empty text removes it. */
 void cli_output_draw(const char *text);
 
-/* Prints one JSON object as a line, to stdout or to stderr, and consumes it. False when it could not be written. */
+/* Prints one JSON object as a line, to stdout or to stderr, and consumes it. False when it could not be
+ * written. */
 bool cli_output_answer(json_t *object);
 void cli_output_summary(json_t *object);
 

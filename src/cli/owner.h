@@ -1,6 +1,6 @@
 /*
- * The owner value that extend and release need: from --owner-token or, inside redlock run, from REDLOCK_OWNER.
- * Whether it holds anything is for the nodes to say.
+ * The owner value that extend and release need: from --owner-token or, inside redlock run, from
+ * REDLOCK_OWNER. Whether it holds anything is for the nodes to say.
  */
 #ifndef CLI_OWNER_H
 #define CLI_OWNER_H

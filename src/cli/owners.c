@@ -64,7 +64,8 @@ static void sort_owners(struct cli_owners *owners)
     }
 }
 
-/* The quorum-th node that is free: now, or when the key there ends. Nodes that could not tell are not counted on. */
+/* The quorum-th node that is free: now, or when the key there ends. Nodes that could not tell are not counted
+ * on. */
 static int64_t find_free_in(const redlock_report *report)
 {
     int64_t soonest[REDLOCK_NODES_MAX + 1];
@@ -84,8 +85,8 @@ static int64_t find_free_in(const redlock_report *report)
     return report->quorum > 0 && report->quorum <= count ? soonest[report->quorum - 1] : INT64_MAX;
 }
 
-/* Owner values are compared as far as the report has them, so the library, which has all of them, has the last word; only an
- * empty value it cannot name. */
+/* Owner values are compared as far as the report has them, so the library, which has all of them, has the
+ * last word; only an empty value it cannot name. */
 static bool holds(const struct cli_owner *owner, const redlock_report *report)
 {
     return owner->node_count >= report->quorum && (report->holder.id[0] != '\0' || owner->length == 0);

@@ -1,6 +1,6 @@
 /*
- * Which owners have a key of a name, on which nodes, and what that comes to: held, free, split, or not known. It reads what
- * redlock_inspect() reported, and asks nobody.
+ * Which owners have a key of a name, on which nodes, and what that comes to: held, free, split, or not known.
+ * It reads what redlock_inspect() reported, and asks nobody.
  */
 #ifndef CLI_OWNERS_H
 #define CLI_OWNERS_H
@@ -15,8 +15,10 @@
 enum cli_possession {
     CLI_POSSESSION_FREE, /* on a quorum of nodes; others may have leftovers, or somebody is just taking it */
     CLI_POSSESSION_HELD, /* one owner has a quorum of all nodes */
-    CLI_POSSESSION_SPLIT, /* nobody has a quorum, and too few nodes are free: leftovers, or several are just asking */
-    CLI_POSSESSION_FOREIGN, /* nobody holds it, and some nodes have something that is not a lock of this kind */
+    /* nobody has a quorum, and too few nodes are free: leftovers, or several are just asking */
+    CLI_POSSESSION_SPLIT,
+    /* nobody holds it, and some nodes have something that is not a lock of this kind */
+    CLI_POSSESSION_FOREIGN,
     CLI_POSSESSION_UNKNOWN /* an owner would have a quorum if the nodes that could not tell were its */
 };
 
@@ -50,7 +52,8 @@ void cli_owners_describe(const struct cli_owner *owner, char *text, size_t size)
 /* "when those keys expire, in 59s at the latest" */
 void cli_owners_describe_end(const struct cli_owners *owners, char *text, size_t size);
 
-/* Why nobody is known to hold it: "nobody at the moment: its votes are split", "not known: 2 of 5 nodes gave no answer" */
+/* Why nobody is known to hold it: "nobody at the moment: its votes are split", "not known: 2 of 5 nodes gave
+ * no answer" */
 void cli_owners_describe_nobody(const struct cli_owners *owners, char *text, size_t size);
 
 /* Adds state, granted_by, free_in_ms and owners. */

@@ -1,6 +1,6 @@
 /*
- * What shows that local nodes were in use although their files are gone: holders that still run, and servers that still
- * listen. Both are found in the kernel's list of sockets; neither needs a file.
+ * What shows that local nodes were in use although their files are gone: holders that still run, and servers
+ * that still listen. Both are found in the kernel's list of sockets; neither needs a file.
  */
 #include "cli/presence.h"
 
@@ -32,7 +32,8 @@ static struct link_text read_link(const char *path)
     return link;
 }
 
-/* The same path may be another directory where /tmp is another: so the view of the file system is part of the name. */
+/* The same path may be another directory where /tmp is another: so the view of the file system is part of the
+ * name. */
 static void make_name(const char *directory, char name[64])
 {
     struct link_text view = read_link("/proc/self/ns/mnt");

@@ -1,6 +1,6 @@
 /*
- * Holds a lock while CMD runs; see run.h. This file has the order of things, from options to exit code; waiting,
- * supervising and ending CMD have their own.
+ * Holds a lock while CMD runs; see run.h. This file has the order of things, from options to exit code;
+ * waiting, supervising and ending CMD have their own.
  */
 #include "cli/run.h"
 
@@ -46,7 +46,7 @@ struct run {
     int64_t waited_ms, taken_at_ms;
 };
 
-/* ---- checks ----------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 static int check_max_time(const struct cli_options *options)
 {
@@ -98,7 +98,7 @@ static int check_times(struct run *run)
     return 0;
 }
 
-/* ---- preparing -------------------------------------------------------------------------------------------- */
+/* ---- preparing ----------------------------------------------------------------------------------------- */
 
 /* Before the client's threads: the warden is forked here. */
 static int prepare_warden(struct run *run)
@@ -154,7 +154,7 @@ static int prepare(struct run *run)
     return code != 0 || run->inside ? code : cli_names_check_held(&run->session, run->options);
 }
 
-/* ---- the lock --------------------------------------------------------------------------------------------- */
+/* ---- the lock ------------------------------------------------------------------------------------------ */
 
 /* Takes the lock, or says why not. 0 when it is held. */
 static int take_lock(struct run *run)
@@ -201,8 +201,8 @@ static int take_lock(struct run *run)
     return 0;
 }
 
-/* Passwords of the nodes are not CMD's business, but which nodes there are is: without REDLOCK_NODES a redlock in CMD
- * would use others. */
+/* Passwords of the nodes are not CMD's business, but which nodes there are is: without REDLOCK_NODES a
+ * redlock in CMD would use others. */
 static bool keep_credentials(struct run *run)
 {
     const char *nodes = getenv("REDLOCK_NODES");
@@ -259,9 +259,10 @@ static bool set_held(struct run *run, const char *owner)
     return fits;
 }
 
-/* ---- CMD, under whatever kind of lock --------------------------------------------------------------------- */
+/* ---- CMD, under whatever kind of lock ------------------------------------------------------------------ */
 
-/* The lock was given back, or was not: when it turns out that it was gone before, CMD did not run under it to the end. */
+/* The lock was given back, or was not: when it turns out that it was gone before, CMD did not run under it to
+ * the end. */
 static int say_released(struct run *run, redlock_result result, bool lost, int code)
 {
     bool gone = result == REDLOCK_LOST || result == REDLOCK_NOT_HELD;
@@ -315,7 +316,8 @@ static int exit_code(const struct run *run, const struct cli_supervision *superv
     if (!run->lost)
         return supervision->code;
     if (run->plan.on_lost != CLI_ON_LOST_IGNORE)
-        return CLI_EXIT_LOST; /* even if CMD ended by itself before it could be stopped: it did not end under the lock */
+        /* even if CMD ended by itself before it could be stopped: it did not end under the lock */
+        return CLI_EXIT_LOST;
     cli_output_warn("%s was lost while CMD ran; its exit code is passed on as asked", run->name);
     return supervision->code;
 }
@@ -347,7 +349,7 @@ static int hold_lock(struct run *run)
     return say_released(run, result, supervision.lost || !supervision.started, code);
 }
 
-/* ---- a legacy lock ---------------------------------------------------------------------------------------- */
+/* ---- a legacy lock ------------------------------------------------------------------------------------- */
 
 /* CMD runs under it: the end of the lock is in place of an owner, and there is no fence. */
 static int hold_legacy(struct run *run, struct cli_legacy *legacy)
@@ -386,9 +388,10 @@ static int run_legacy(struct run *run)
     return hold_legacy(run, &legacy);
 }
 
-/* ---- inside of another run -------------------------------------------------------------------------------- */
+/* ---- inside of another run ----------------------------------------------------------------------------- */
 
-/* The run above renews its lock, and stops everything below it when that is lost. CMD finds the environment that this process has. */
+/* The run above renews its lock, and stops everything below it when that is lost. CMD finds the environment
+ * that this process has. */
 static int run_inside(struct run *run)
 {
     struct cli_supervision supervision;
@@ -403,7 +406,7 @@ static int run_inside(struct run *run)
     return supervision.code;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 static void say_summary(const struct run *run, int code)
 {

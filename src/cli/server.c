@@ -58,8 +58,8 @@ int cli_server_find(char *program, size_t size)
     return CLI_EXIT_NODES;
 }
 
-/* Becomes a server that has nothing of ours: no terminal, no descriptor (a pipe held open would keep its reader
- * waiting for ever), no signal mask, no current directory. */
+/* Becomes a server that has nothing of ours: no terminal, no descriptor (a pipe held open would keep its
+ * reader waiting for ever), no signal mask, no current directory. */
 static _Noreturn void become_server(const struct cli_server *server)
 {
     sigset_t none;

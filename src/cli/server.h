@@ -14,7 +14,8 @@ struct cli_server {
     char socket_path[160], pid_path[160], log_path[160];
 };
 
-/* REDLOCK_SERVER, else redis-server, else valkey-server. 0, or an exit code after having said what to install. */
+/* REDLOCK_SERVER, else redis-server, else valkey-server. 0, or an exit code after having said what to
+ * install. */
 int cli_server_find(char *program, size_t size);
 
 /* Starts it so that it outlives us and has nothing of ours. It does not answer yet. False with errno. */

@@ -24,8 +24,8 @@ struct cli_session {
     uint32_t pid;     /* of the process that a lock is said to be of; 0: this one */
 };
 
-/* Reads the configuration and starts local nodes if there is none. Starts no thread. 0, or an exit code after having
- * said what is wrong. Either way cli_session_close() has to be called. */
+/* Reads the configuration and starts local nodes if there is none. Starts no thread. 0, or an exit code after
+ * having said what is wrong. Either way cli_session_close() has to be called. */
 int cli_session_prepare(struct cli_session *session, const struct cli_options *options);
 
 /* Opens the client, which starts threads, and warns of fleets that are smaller than they look. As above. */
@@ -39,8 +39,8 @@ int cli_session_look(struct cli_session *session, const struct cli_options *opti
 
 void cli_session_close(struct cli_session *session);
 
-/* A report that has something to say of each node. There is one of the first kind at a time; the second is for a question that
- * is asked to explain what the first one says. */
+/* A report that has something to say of each node. There is one of the first kind at a time; the second is
+ * for a question that is asked to explain what the first one says. */
 redlock_report cli_session_report(const struct cli_session *session);
 redlock_report cli_session_second_report(const struct cli_session *session);
 

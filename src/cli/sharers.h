@@ -9,13 +9,15 @@
 
 #include "redlock.h"
 
-/* Whether the one with this id, or this owner value, has the lock, alone or shared, as far as the report names them. */
+/* Whether the one with this id, or this owner value, has the lock, alone or shared, as far as the report
+ * names them. */
 bool cli_sharers_have(const redlock_report *report, const char *id);
 
 /* The same, and who it is; false: *found is whom the report calls the holder. */
 bool cli_sharers_find(const redlock_report *report, const char *id, redlock_holder *found);
 
-/* Whether the report names all that share the lock: while more do than fit into it, one that it does not name may still have it. */
+/* Whether the report names all that share the lock: while more do than fit into it, one that it does not name
+ * may still have it. */
 bool cli_sharers_are_named(const redlock_report *report);
 
 /* "web-3 (pid 4242, user deploy)", or "3 that share it, such as …" */

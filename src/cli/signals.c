@@ -1,6 +1,6 @@
 /*
- * The signals the command reacts to, as a descriptor to poll. They stay blocked in every thread from cli_signals_open()
- * on; CMD gets back the mask and the dispositions the command was started with.
+ * The signals the command reacts to, as a descriptor to poll. They stay blocked in every thread from
+ * cli_signals_open() on; CMD gets back the mask and the dispositions the command was started with.
  */
 #include "cli/signals.h"
 
@@ -33,8 +33,9 @@ bool cli_signals_open(struct cli_signals *signals)
     return signals->fd >= 0;
 }
 
-/* nohup and a shell's background (&) say so by ignoring HUP, or INT and QUIT. HUP then stays ignored, whichever process sends it;
- * INT and QUIT only when the terminal sends them: somebody who types kill -INT means us. */
+/* nohup and a shell's background (&) say so by ignoring HUP, or INT and QUIT. HUP then stays ignored,
+ * whichever process sends it; INT and QUIT only when the terminal sends them: somebody who types kill -INT
+ * means us. */
 static bool is_unwanted(const struct cli_signals *signals, int number, bool from_terminal)
 {
     if (!sigismember(&signals->ignored, number))

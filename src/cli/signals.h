@@ -1,6 +1,6 @@
 /*
- * The signals the command reacts to, as a descriptor to poll. They stay blocked in every thread from cli_signals_open()
- * on; CMD gets back the mask and the dispositions the command was started with.
+ * The signals the command reacts to, as a descriptor to poll. They stay blocked in every thread from
+ * cli_signals_open() on; CMD gets back the mask and the dispositions the command was started with.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
@@ -20,7 +20,8 @@ struct cli_signal {
     bool from_terminal; /* the whole foreground group got it, not only we */
 };
 
-/* Blocks the signals and opens the descriptor. Before any thread is started. False when the system refuses. */
+/* Blocks the signals and opens the descriptor. Before any thread is started. False when the system
+ * refuses. */
 bool cli_signals_open(struct cli_signals *signals);
 
 /* Takes the next signal without waiting. Those that were meant to be ignored are left out. */

@@ -1,6 +1,6 @@
 /*
- * The time in which the lock is held: starts CMD through the warden, forwards signals, tells what happens to the lease,
- * and sees CMD end. The deadlines themselves are the warden's.
+ * The time in which the lock is held: starts CMD through the warden, forwards signals, tells what happens to
+ * the lease, and sees CMD end. The deadlines themselves are the warden's.
  */
 #include "cli/supervise.h"
 
@@ -18,7 +18,7 @@
 
 #define LOOK_MS 1000 /* whether local nodes can still be found */
 
-/* ---- the lease -------------------------------------------------------------------------------------------- */
+/* ---- the lease ----------------------------------------------------------------------------------------- */
 
 static void tell_renewal(struct cli_supervision *supervision, const struct cli_lease_news *news)
 {
@@ -109,7 +109,7 @@ static void hear_lease(struct cli_supervision *supervision)
     cli_metrics_file_write(supervision->metrics, supervision->client, -1);
 }
 
-/* ---- CMD -------------------------------------------------------------------------------------------------- */
+/* ---- CMD ----------------------------------------------------------------------------------------------- */
 
 static void tell_exit(struct cli_supervision *supervision, int wait_status)
 {
@@ -198,7 +198,7 @@ static void hear_warden(struct cli_supervision *supervision)
     }
 }
 
-/* ---- signals ---------------------------------------------------------------------------------------------- */
+/* ---- signals ------------------------------------------------------------------------------------------- */
 
 static void forward(struct cli_supervision *supervision, struct cli_signal taken)
 {
@@ -224,7 +224,7 @@ static void hear_signals(struct cli_supervision *supervision)
         forward(supervision, taken);
 }
 
-/* ---- local nodes ------------------------------------------------------------------------------------------ */
+/* ---- local nodes --------------------------------------------------------------------------------------- */
 
 /* They may go on without their files and renew the lock for ever, while others start new ones beside them. */
 static void look_for_nodes(struct cli_supervision *supervision)
@@ -235,7 +235,7 @@ static void look_for_nodes(struct cli_supervision *supervision)
     tell_loss(supervision, "the files of the local nodes are gone");
 }
 
-/* ---- the loops -------------------------------------------------------------------------------------------- */
+/* ---- the loops ----------------------------------------------------------------------------------------- */
 
 void cli_supervise_run(struct cli_supervision *supervision)
 {

@@ -1,6 +1,6 @@
 /*
- * The time in which the lock is held: starts CMD through the warden, forwards signals, tells what happens to the lease,
- * and sees CMD end. The deadlines themselves are the warden's.
+ * The time in which the lock is held: starts CMD through the warden, forwards signals, tells what happens to
+ * the lease, and sees CMD end. The deadlines themselves are the warden's.
  */
 #ifndef CLI_SUPERVISE_H
 #define CLI_SUPERVISE_H

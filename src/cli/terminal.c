@@ -1,8 +1,9 @@
 /*
- * Job control: lends the controlling terminal to CMD's group and stops redlock when CMD is stopped from the keyboard.
- * Without a controlling terminal all of it does nothing.
+ * Job control: lends the controlling terminal to CMD's group and stops redlock when CMD is stopped from the
+ * keyboard. Without a controlling terminal all of it does nothing.
  *
- * A stopped redlock renews nothing: when it is not continued in time, the warden ends CMD before the lock ends.
+ * A stopped redlock renews nothing: when it is not continued in time, the warden ends CMD before the lock
+ * ends.
  */
 #include "cli/terminal.h"
 

@@ -189,7 +189,8 @@ static size_t printable_length(const unsigned char *at)
                 return 0;
             point = point << 6 | (at[k] & 0x3f);
         }
-        /* Refused: overlong forms, C0 and C1 controls, DEL, surrogates, line separators, writing-direction marks. */
+        /* Refused: overlong forms, C0 and C1 controls, DEL, surrogates, line separators, writing-direction
+         * marks. */
         bool bad = point < shapes[i].least || point == 0x7f || point > 0x10ffff ||
                    (point >= 0xd800 && point <= 0xdfff) || (point >= 0x200e && point <= 0x200f) ||
                    (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
@@ -245,7 +246,8 @@ static bool is_printable(const char *text)
     return length != 0;
 }
 
-/* A quote ends the quoted text, stands for itself, and begins it again; in the form for bytes it has a backslash. */
+/* A quote ends the quoted text, stands for itself, and begins it again; in the form for bytes it has a
+ * backslash. */
 static void quote(const char *name, char *to, size_t size)
 {
     bool printable = is_printable(name);

@@ -1,6 +1,6 @@
 /*
- * The waiters for a lock, as far as the nodes know of them: how many, who and since when, for people and for programs.
- * Nothing here waits.
+ * The waiters for a lock, as far as the nodes know of them: how many, who and since when, for people and for
+ * programs. Nothing here waits.
  */
 #ifndef CLI_WAITERS_H
 #define CLI_WAITERS_H

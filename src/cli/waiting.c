@@ -1,6 +1,6 @@
 /*
- * What a waiting person sees: one live line on a terminal; elsewhere a line when waiting starts, one a minute and one
- * when it ends. It asks the nodes who holds the lock; it does not take it.
+ * What a waiting person sees: one live line on a terminal; elsewhere a line when waiting starts, one a minute
+ * and one when it ends. It asks the nodes who holds the lock; it does not take it.
  */
 #include "cli/waiting.h"
 
@@ -65,7 +65,8 @@ static void add(char *text, size_t size, const char *words)
     snprintf(text + used, size - used, "%s", words);
 }
 
-/* " (a new fleet: redlock init)"; a command that does not fit is left out, for a part of it would be another one. */
+/* " (a new fleet: redlock init)"; a command that does not fit is left out, for a part of it would be another
+ * one. */
 static void describe_init(char *text, size_t size)
 {
     struct cli_suggested init = cli_suggest("init", NULL, NULL, NULL);
@@ -74,7 +75,8 @@ static void describe_init(char *text, size_t size)
     snprintf(text, size, " (a new fleet: %.*s)", INIT_MAX, fits ? init.text : "see man redlock, INIT");
 }
 
-/* "nightly-backup: 1 of 5 nodes may vote, 3 are needed; node 2 …: restarted or wiped …"; false when enough may. */
+/* "nightly-backup: 1 of 5 nodes may vote, 3 are needed; node 2 …: restarted or wiped …"; false when enough
+ * may. */
 static bool describe_ineligible(const struct cli_waiting *waiting, char *text, size_t size)
 {
     const redlock_report *report = &waiting->report;
@@ -112,7 +114,8 @@ static void add_place(const struct cli_waiting *waiting, const char *dot, char *
     add(text, size, words);
 }
 
-/* Nobody is known to hold it, and it could not be had: others want it at this moment, or what they left is in the way. */
+/* Nobody is known to hold it, and it could not be had: others want it at this moment, or what they left is in
+ * the way. */
 static void describe_unheld(const struct cli_waiting *waiting, const struct cli_owners *owners,
                             const char *dot, char *text, size_t size)
 {
@@ -134,7 +137,8 @@ static void describe_unheld(const struct cli_waiting *waiting, const struct cli_
     add_place(waiting, dot, text, size);
 }
 
-/* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing · 3rd in line", or why nobody can tell. */
+/* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing · 3rd in line", or why nobody can
+ * tell. */
 static void describe(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
 {
     const redlock_report *report = &waiting->report;
@@ -252,7 +256,8 @@ static void tell_program(struct cli_waiting *waiting)
     waiting->place = place;
 }
 
-/* Of several names one that is free is not the one that is waited for: looks at the next, until all have been looked at. */
+/* Of several names one that is free is not the one that is waited for: looks at the next, until all have been
+ * looked at. */
 static bool looks_further(struct cli_waiting *waiting, int64_t now)
 {
     struct cli_owners owners;

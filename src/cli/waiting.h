@@ -1,6 +1,6 @@
 /*
- * What a waiting person sees: one live line on a terminal; elsewhere a line when waiting starts, one a minute and one
- * when it ends. It asks the nodes who holds the lock; it does not take it.
+ * What a waiting person sees: one live line on a terminal; elsewhere a line when waiting starts, one a minute
+ * and one when it ends. It asks the nodes who holds the lock; it does not take it.
  */
 #ifndef CLI_WAITING_H
 #define CLI_WAITING_H

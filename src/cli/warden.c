@@ -1,6 +1,6 @@
 /*
- * The warden's two ends: in redlock, the calls that send it orders and hear what happened; in the warden's own process,
- * the loop that keeps the deadlines. Processes are started, signalled and swept by child.c.
+ * The warden's two ends: in redlock, the calls that send it orders and hear what happened; in the warden's
+ * own process, the loop that keeps the deadlines. Processes are started, signalled and swept by child.c.
  */
 #include "cli/warden.h"
 
@@ -56,7 +56,7 @@ static void send_notice(const struct watch *watch, enum cli_warden_event event, 
     (void)!send(watch->orders, &notice, sizeof notice, MSG_NOSIGNAL);
 }
 
-/* ---- the warden's own process ----------------------------------------------------------------------------- */
+/* ---- the warden's own process -------------------------------------------------------------------------- */
 
 /* Kills CMD and everything below it, says so, and is done. */
 static _Noreturn void end_everything(struct watch *watch)
@@ -146,8 +146,8 @@ static void reap(struct watch *watch)
     watch->childless = pid < 0;
 }
 
-/* When CMD ended by itself, what it left in the background is left alone, as flock(1) does. When it was stopped,
- * everything has to go, but may use the grace that is left. */
+/* When CMD ended by itself, what it left in the background is left alone, as flock(1) does. When it was
+ * stopped, everything has to go, but may use the grace that is left. */
 static void end_if_done(const struct watch *watch)
 {
     if (!watch->ended || (watch->reason != CLI_STOP_NONE && !watch->childless))
@@ -238,8 +238,8 @@ static _Noreturn void keep_watch(struct watch *watch)
     }
 }
 
-/* What the new process does first. In a group of its own, so that what is sent to redlock's group (Ctrl-C, kill -9 of
- * the whole group) does not reach it. */
+/* What the new process does first. In a group of its own, so that what is sent to redlock's group (Ctrl-C,
+ * kill -9 of the whole group) does not reach it. */
 static _Noreturn void be_warden(const struct cli_warden_plan *plan, int orders, char *variables)
 {
     struct watch watch = {.plan = plan,
@@ -265,7 +265,7 @@ static _Noreturn void be_warden(const struct cli_warden_plan *plan, int orders, 
     keep_watch(&watch);
 }
 
-/* ---- redlock's end ---------------------------------------------------------------------------------------- */
+/* ---- redlock's end ------------------------------------------------------------------------------------- */
 
 bool cli_warden_open(const struct cli_warden_plan *plan, struct cli_warden *warden)
 {
@@ -304,7 +304,8 @@ bool cli_warden_set_variable(struct cli_warden *warden, const char *name, const 
     return true;
 }
 
-/* The socket holds hundreds of orders; one that does not fit means that the warden is stuck, and then no order helps. */
+/* The socket holds hundreds of orders; one that does not fit means that the warden is stuck, and then no
+ * order helps. */
 static void send_order(const struct cli_warden *warden, const struct order *order)
 {
     (void)!send(warden->fd, order, sizeof *order, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -1,12 +1,13 @@
 /*
- * The warden: a small process between redlock and CMD that starts CMD, forwards signals to it and ends it in time.
- * It knows nothing of nodes or leases, only two points in time that move on with every renewal.
+ * The warden: a small process between redlock and CMD that starts CMD, forwards signals to it and ends it in
+ * time. It knows nothing of nodes or leases, only two points in time that move on with every renewal.
  *
- * Why a process of its own: it acts on its deadlines even when redlock hangs, is stopped (SIGSTOP, Ctrl-Z) or is
- * killed, in which case it ends everything below itself, also what called setsid(). Being the subreaper for CMD only,
- * it can sweep without touching children that redlock inherited. If the warden itself is killed, CMD dies by its
- * parent-death signal and redlock sweeps the rest. What nobody ends: processes that changed their user (sudo), and,
- * when redlock and the warden are both killed at once, descendants of CMD other than CMD itself.
+ * Why a process of its own: it acts on its deadlines even when redlock hangs, is stopped (SIGSTOP, Ctrl-Z) or
+ * is killed, in which case it ends everything below itself, also what called setsid(). Being the subreaper
+ * for CMD only, it can sweep without touching children that redlock inherited. If the warden itself is
+ * killed, CMD dies by its parent-death signal and redlock sweeps the rest. What nobody ends: processes that
+ * changed their user (sudo), and, when redlock and the warden are both killed at once, descendants of CMD
+ * other than CMD itself.
  */
 #ifndef CLI_WARDEN_H
 #define CLI_WARDEN_H
@@ -61,8 +62,8 @@ bool cli_warden_open(const struct cli_warden_plan *plan, struct cli_warden *ward
 /* When CMD gets TERM and when KILL unless later points are set in time. Any thread; never blocks. */
 void cli_warden_set_deadline(const struct cli_warden *warden, int64_t term_at_ms, int64_t kill_at_ms);
 
-/* Sets a variable in the environment of CMD, or with NULL removes it. Before CMD is started. False when there are too
- * many. */
+/* Sets a variable in the environment of CMD, or with NULL removes it. Before CMD is started. False when there
+ * are too many. */
 bool cli_warden_set_variable(struct cli_warden *warden, const char *name, const char *value);
 
 /* Starts CMD. */

@@ -1,5 +1,6 @@
 /*
- * The calls that return at once and call back, their cancelling, and the descriptor for programs with an event loop.
+ * The calls that return at once and call back, their cancelling, and the descriptor for programs with an
+ * event loop.
  */
 #include <string.h>
 #include <sys/epoll.h>
@@ -24,7 +25,8 @@ static redlock_request next_request(redlock_client *client)
     return ++client->engine.last_request;
 }
 
-/* The operation is under way, or has even ended already: its callback has not run, for that needs the mutex. */
+/* The operation is under way, or has even ended already: its callback has not run, for that needs the
+ * mutex. */
 static void set_callback(struct rl_operation *operation, redlock_acquired_fn acquired,
                          redlock_done_fn finished, void *context, redlock_request *request)
 {

@@ -1,5 +1,6 @@
 /*
- * What has come out of the engine goes to the threads that wait for it: those whose calls have ended, or that have to run callbacks.
+ * What has come out of the engine goes to the threads that wait for it: those whose calls have ended, or that
+ * have to run callbacks.
  */
 #ifndef RL_CLIENT_ATTEND_H
 #define RL_CLIENT_ATTEND_H

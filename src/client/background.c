@@ -93,8 +93,8 @@ bool rl_background_unattended(const redlock_client *client)
            debtor_on_the_way(&client->engine);
 }
 
-/* A caller leaves when a quorum has answered. What the others were told is lost if their connections break: somebody has to see
- * that and tell them again, also when nobody calls any more. A loop sees it by itself. */
+/* A caller leaves when a quorum has answered. What the others were told is lost if their connections break:
+ * somebody has to see that and tell them again, also when nobody calls any more. A loop sees it by itself. */
 static bool unheard(const redlock_client *client)
 {
     return client->outer_fd < 0 && rl_nodes_unanswered(&client->engine);
@@ -163,8 +163,8 @@ void rl_background_nudge(redlock_client *client)
 {
     if (client->outer_fd >= 0)
         set_timer_fd(client);
-    /* A release that has not reached its node yet must do so although nobody may ever call again, and so must a held lock nodes
-     * that come late. */
+    /* A release that has not reached its node yet must do so although nobody may ever call again, and so must
+     * a held lock nodes that come late. */
     if (!client->carrier_running && !client->engine.closing &&
         (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true) || unheard(client) ||
          !rl_list_empty(&client->engine.lagging)))

@@ -1,6 +1,7 @@
 /*
- * What goes on without a caller: starts the client's own threads, wakes them or other threads concerned when something has to be done
- * earlier, and rings for event loops. What those threads do is in driver.c and notify.c.
+ * What goes on without a caller: starts the client's own threads, wakes them or other threads concerned when
+ * something has to be done earlier, and rings for event loops. What those threads do is in driver.c and
+ * notify.c.
  */
 #ifndef RL_CLIENT_BACKGROUND_H
 #define RL_CLIENT_BACKGROUND_H
@@ -24,7 +25,8 @@ void rl_background_nudge(redlock_client *client);
 /* Has an event loop call redlock_client_process(). */
 void rl_background_ring_loop(redlock_client *client);
 
-/* Event loops: what was asked for goes out with the next redlock_client_process(), or without it a little later. */
+/* Event loops: what was asked for goes out with the next redlock_client_process(), or without it a little
+ * later. */
 void rl_background_cork(redlock_client *client);
 
 #endif

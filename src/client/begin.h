@@ -6,8 +6,8 @@
 
 #include "client/client.h"
 
-/* As those of engine/calls.h. The threads that a lock with callbacks, or an asynchronous call, needs are there before it is asked
- * for; else the result is REDLOCK_SYSTEM. */
+/* As those of engine/calls.h. The threads that a lock with callbacks, or an asynchronous call, needs are
+ * there before it is asked for; else the result is REDLOCK_SYSTEM. */
 struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, struct rl_time began,
                                       int64_t wait_ms, redlock_request request, redlock_result *result,
                                       redlock_report *report);
@@ -41,11 +41,12 @@ struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_sur
 bool rl_begin_request(redlock_client *client, redlock_request request, redlock_result *result,
                       redlock_report *report);
 
-/* A blocking call of a thread that sleeps already: nothing is waited for. NULL: there is no operation, call->result says why. */
+/* A blocking call of a thread that sleeps already: nothing is waited for. NULL: there is no operation,
+ * call->result says why. */
 struct rl_operation *rl_begin_call(redlock_client *client, struct rl_call *call);
 
-/* A spec that says whose a reentrant lock is: the calling thread's, of calls that block, unless it says so itself. *copy may be what the spec
- * is in already. */
+/* A spec that says whose a reentrant lock is: the calling thread's, of calls that block, unless it says so
+ * itself. *copy may be what the spec is in already. */
 const redlock_spec *rl_begin_identify(const redlock_spec *spec, redlock_spec *copy, bool blocks);
 
 /* The client cannot be entered. */

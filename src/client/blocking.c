@@ -1,5 +1,6 @@
 /*
- * The calls that return when it is done. Each begins an operation and drives the connections, or sleeps, until it has ended.
+ * The calls that return when it is done. Each begins an operation and drives the connections, or sleeps,
+ * until it has ended.
  */
 #include <assert.h>
 
@@ -22,7 +23,8 @@ static redlock_result conclude(redlock_client *client, struct rl_operation *oper
     return rl_end_operation(client, operation, report);
 }
 
-/* Waits for a call's operation, unless there is none, and ends the call, unless another thread does; then leaves the client. */
+/* Waits for a call's operation, unless there is none, and ends the call, unless another thread does; then
+ * leaves the client. */
 static redlock_result finish(redlock_client *client, struct rl_operation *operation, struct rl_call *call)
 {
     while (operation != NULL) {

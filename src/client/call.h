@@ -1,6 +1,6 @@
 /*
- * A blocking call, and the lists of threads that sleep in one: types only. Up to three threads follow each other (follow.h); more are
- * a crowd (crowd.h).
+ * A blocking call, and the lists of threads that sleep in one: types only. Up to three threads follow each
+ * other (follow.h); more are a crowd (crowd.h).
  */
 #ifndef RL_CLIENT_CALL_H
 #define RL_CLIENT_CALL_H
@@ -36,13 +36,14 @@ struct rl_call {
     atomic_uint state; /* how its thread learns that it is over: the only part both look at meanwhile */
 };
 
-/* TAKEN: another thread ends it. From then on its own touches nothing of the client any more, which may be gone. */
+/* TAKEN: another thread ends it. From then on its own touches nothing of the client any more, which may be
+ * gone. */
 enum { RL_CALL_AWAKE, RL_CALL_ASLEEP, RL_CALL_TAKEN, RL_CALL_OVER };
 
 enum { RL_CROWD = 4 }; /* as many blocking calls at once are one */
 
-/* Threads of a crowd sleep in dormitories of 32, on one futex each, so that many of them are woken by one system call. Woken one
- * by one, each would push the waker off its core. */
+/* Threads of a crowd sleep in dormitories of 32, on one futex each, so that many of them are woken by one
+ * system call. Woken one by one, each would push the waker off its core. */
 enum { RL_DORMITORIES = 4, RL_BEDS = 32 * RL_DORMITORIES };
 
 struct rl_crowd {
@@ -60,8 +61,8 @@ struct rl_crowd {
     struct rl_call *to_wake; /* calls that are over, whose threads do not know it yet */
 };
 
-/* Whenever the mutex is free: nothing is in `ended` or `woken`; and if nobody drives, the first of `ready` has been roused, or what is
- * due soon is minded by one of `queued`. */
+/* Whenever the mutex is free: nothing is in `ended` or `woken`; and if nobody drives, the first of `ready`
+ * has been roused, or what is due soon is minded by one of `queued`. */
 struct rl_followers {
     struct rl_list ready;  /* operations whose threads sleep, and drive if nobody else does */
     struct rl_list queued; /* operations whose threads sleep, and have nothing to read */

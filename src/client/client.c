@@ -1,6 +1,6 @@
 /*
- * What a client lends to its engine and to the other files: clock, chance, words, its mutex; and the parts of the API that only
- * ask.
+ * What a client lends to its engine and to the other files: clock, chance, words, its mutex; and the parts of
+ * the API that only ask.
  */
 #include "client/client.h"
 

@@ -1,7 +1,7 @@
 /*
- * What a client is made of beside its engine: threads, connections, a clock. Everything in here is guarded by the client's mutex
- * unless it says otherwise; functions expect it to be held unless they say otherwise. docs/architecture.md has the files of this
- * folder from the bottom up.
+ * What a client is made of beside its engine: threads, connections, a clock. Everything in here is guarded by
+ * the client's mutex unless it says otherwise; functions expect it to be held unless they say otherwise.
+ * docs/architecture.md has the files of this folder from the bottom up.
  */
 #ifndef RL_CLIENT_CLIENT_H
 #define RL_CLIENT_CLIENT_H
@@ -19,7 +19,8 @@
 
 enum { RL_RANDOM_POOL = 256 };
 
-/* What the client's own threads run. It is given when the client is opened: the file that starts them is below what they do. */
+/* What the client's own threads run. It is given when the client is opened: the file that starts them is
+ * below what they do. */
 struct rl_own_threads {
     void *(*carry)(void *client);
     void *(*notify)(void *client);
@@ -65,7 +66,8 @@ struct redlock_client {
     struct rl_time timer_set;         /* what timer_fd is set to */
     struct rl_time corked_until;      /* what a loop has asked for is written by then; 0 nothing waits */
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
-    /* What callbacks get to see of single nodes: those that run in redlock_client_process(), and all others. */
+    /* What callbacks get to see of single nodes: those that run in redlock_client_process(), and all
+     * others. */
     redlock_details *processed, *notified;
 };
 
@@ -84,8 +86,8 @@ static inline redlock_client *rl_client_of(const redlock_lock *lock)
 /* What its engine needs of the program around it. */
 struct rl_host rl_client_host(redlock_client *client, const struct rl_config *config);
 
-/* Stands first in every call of the API that may write, wait or wake: none of them is a cancellation point. A thread that ended
- * in the middle of one would keep the mutex, or be waited for by the close for ever. */
+/* Stands first in every call of the API that may write, wait or wake: none of them is a cancellation point. A
+ * thread that ended in the middle of one would keep the mutex, or be waited for by the close for ever. */
 #define RL_NO_CANCELLATION \
     int cancellation __attribute__((cleanup(rl_cancellation_restore), unused)) = rl_cancellation_stop()
 
@@ -104,7 +106,8 @@ static inline void rl_cancellation_restore(const int *before)
     pthread_setcancelstate(*before, &ours);
 }
 
-/* Locks the client for a call of the API: false (and not locked) after fork or close. leave.h has the way out. */
+/* Locks the client for a call of the API: false (and not locked) after fork or close. leave.h has the way
+ * out. */
 bool rl_client_enter(redlock_client *client);
 
 struct rl_time rl_client_now(redlock_client *client); /* reads the clock */

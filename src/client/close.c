@@ -1,6 +1,6 @@
 /*
- * Closing a client: what is under way ends, what is owed to the nodes is sent, and everything is given back. Lock handles may
- * live on; the last of them frees what is left.
+ * Closing a client: what is under way ends, what is owed to the nodes is sent, and everything is given back.
+ * Lock handles may live on; the last of them frees what is left.
  */
 #include "client/close.h"
 

@@ -1,6 +1,7 @@
 /*
- * The inbox of a crowd and the waking of its threads; see crowd.h. In a crowd the mutex would be what everybody waits for:
- * each thread that is woken for its answer would have to take it once more. So a call costs its thread one sleep.
+ * The inbox of a crowd and the waking of its threads; see crowd.h. In a crowd the mutex would be what
+ * everybody waits for: each thread that is woken for its answer would have to take it once more. So a call
+ * costs its thread one sleep.
  */
 #include "client/crowd.h"
 
@@ -50,7 +51,8 @@ static bool post(redlock_client *client, struct rl_post *post)
     return posted;
 }
 
-/* A thread that closes the client waits until no other one is inside: nothing of it may be touched after that. */
+/* A thread that closes the client waits until no other one is inside: nothing of it may be touched after
+ * that. */
 static bool enter(redlock_client *client)
 {
     if (client->inherited || atomic_load(&client->crowd.inbox) == &closed_inbox)
@@ -64,8 +66,8 @@ static void leave(redlock_client *client)
     atomic_fetch_sub(&client->crowd.inside, 1);
 }
 
-/* The number of the dormitory is read before the call is looked at: a waking in between is seen by its having risen. Beds
- * go round; two threads in one are both woken, and one of them lies down again. */
+/* The number of the dormitory is read before the call is looked at: a waking in between is seen by its having
+ * risen. Beds go round; two threads in one are both woken, and one of them lies down again. */
 static void sleep_until_over(struct rl_crowd *crowd, struct rl_call *call)
 {
     atomic_uint *dormitory = &crowd->dormitories[call->bed / 32];
@@ -132,8 +134,8 @@ void rl_crowd_open(redlock_client *client)
     atomic_compare_exchange_strong(&client->crowd.inbox, &closed, NULL);
 }
 
-/* A crowd that is gone for a moment only, all of its threads on their way to the next call, is still there. That moment
- * can be long on a busy machine, so calls are counted, not time. */
+/* A crowd that is gone for a moment only, all of its threads on their way to the next call, is still there.
+ * That moment can be long on a busy machine, so calls are counted, not time. */
 bool rl_crowd_lasts(redlock_client *client)
 {
     return client->crowd.lonely < LONELY_CALLS;
@@ -188,8 +190,8 @@ static void let_go(redlock_client *client, redlock_lock *lock)
     client->refs--; /* the client itself has one more */
 }
 
-/* First what ends locks, then what asks for them: requests of one kind that follow each other go in one command. Nobody can
- * tell, for each of these calls is of another thread. */
+/* First what ends locks, then what asks for them: requests of one kind that follow each other go in one
+ * command. Nobody can tell, for each of these calls is of another thread. */
 static void carry_out(redlock_client *client, struct rl_post *posts)
 {
     struct rl_post *acquires = NULL, **last = &acquires;

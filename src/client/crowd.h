@@ -1,6 +1,7 @@
 /*
- * A crowd: many threads in blocking calls at once. They post their calls to one thread that stands at the connections, and
- * sleep until theirs is done, without ever taking the client's mutex. What a call does is in begin.c and end.c.
+ * A crowd: many threads in blocking calls at once. They post their calls to one thread that stands at the
+ * connections, and sleep until theirs is done, without ever taking the client's mutex. What a call does is in
+ * begin.c and end.c.
  */
 #ifndef RL_CLIENT_CROWD_H
 #define RL_CLIENT_CROWD_H
@@ -9,8 +10,8 @@
 
 void rl_crowd_init(struct rl_crowd *crowd);
 
-/* Has the call carried out by the carrier, and sleeps until it is over. false: there is none, nothing happened. Without
- * the mutex. */
+/* Has the call carried out by the carrier, and sleeps until it is over. false: there is none, nothing
+ * happened. Without the mutex. */
 bool rl_crowd_call(redlock_client *client, struct rl_call *call);
 
 /* Hands a lock that its caller does not want any more to the carrier; false as above. Without the mutex. */
@@ -19,8 +20,8 @@ bool rl_crowd_free(redlock_client *client, redlock_lock *lock);
 /* A thread had to sleep in a call: enough of them are a crowd. */
 void rl_crowd_notice(redlock_client *client);
 
-/* For the thread that stands there: opens the inbox; says whether standing on is worth it; takes what is in the inbox and ends what is over;
- * closes it. */
+/* For the thread that stands there: opens the inbox; says whether standing on is worth it; takes what is in
+ * the inbox and ends what is over; closes it. */
 void rl_crowd_open(redlock_client *client);
 bool rl_crowd_lasts(redlock_client *client);
 void rl_crowd_serve(redlock_client *client);

@@ -18,8 +18,9 @@ static bool stands(const redlock_client *client)
     return client->crowd.standing && pthread_equal(client->carrier, pthread_self());
 }
 
-/* Rule: nobody sleeps without a deadline for something that is not under way. A connection that breaks while this turn sends may
- * have been all that its caller waits for; so then it only looks, and the caller decides anew. */
+/* Rule: nobody sleeps without a deadline for something that is not under way. A connection that breaks while
+ * this turn sends may have been all that its caller waits for; so then it only looks, and the caller decides
+ * anew. */
 void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_polled polled;

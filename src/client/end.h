@@ -13,7 +13,8 @@ redlock_lock *rl_end_hand_out(struct rl_operation *operation);
 redlock_result rl_end_operation(redlock_client *client, struct rl_operation *operation,
                                 redlock_report *report);
 
-/* The same for a blocking call, which gets the lock that was won. false: it goes on waiting, since it was too late for that lock. */
+/* The same for a blocking call, which gets the lock that was won. false: it goes on waiting, since it was too
+ * late for that lock. */
 bool rl_end_call(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Threads that sleep in a blocking call while another thread drives. The driver ends their calls for them, so that a thread
- * that wakes up for its answer needs nothing more of the client, least of all the mutex; only one that is wanted as the next
- * driver, or has a deadline to mind, comes back for it.
+ * Threads that sleep in a blocking call while another thread drives. The driver ends their calls for them, so
+ * that a thread that wakes up for its answer needs nothing more of the client, least of all the mutex; only
+ * one that is wanted as the next driver, or has a deadline to mind, comes back for it.
  */
 #include "client/follow.h"
 
@@ -67,7 +67,8 @@ static bool is_minded(redlock_client *client)
     return followers->minder != NULL && !rl_time_before(due, followers->minded);
 }
 
-/* Nobody drives: which thread shall look? Of those that queue the last one, for it will go on doing so for longest. */
+/* Nobody drives: which thread shall look? Of those that queue the last one, for it will go on doing so for
+ * longest. */
 static struct rl_operation *find_next(redlock_client *client)
 {
     struct rl_followers *followers = &client->followers;
@@ -107,7 +108,8 @@ void rl_follow_unlock(redlock_client *client)
 
 /* ---- sleeping ---- */
 
-/* One of the threads that sleep minds what is due, in case that nobody drives; the others only their own time. */
+/* One of the threads that sleep minds what is due, in case that nobody drives; the others only their own
+ * time. */
 static struct rl_time sleep_until(redlock_client *client, struct rl_operation *operation)
 {
     struct rl_followers *followers = &client->followers;

@@ -1,6 +1,6 @@
 /*
- * What fork() means: all clients of the process are known here, nobody is in the middle of anything while it forks, and in
- * the child their handles are inert.
+ * What fork() means: all clients of the process are known here, nobody is in the middle of anything while it
+ * forks, and in the child their handles are inert.
  */
 #ifndef RL_CLIENT_FORK_H
 #define RL_CLIENT_FORK_H

@@ -21,8 +21,8 @@ void rl_leave_sending(redlock_client *client)
     rl_leave(client);
 }
 
-/* In one turn of an event loop many calls may follow each other, inside redlock_client_process() and outside: what they ask for
- * goes out together. */
+/* In one turn of an event loop many calls may follow each other, inside redlock_client_process() and outside:
+ * what they ask for goes out together. */
 void rl_leave_together(redlock_client *client)
 {
     bool loops = client->outer_fd >= 0 && client->engine.wants.write != 0;

@@ -1,6 +1,6 @@
 /*
- * Runs the callers' callbacks, without the mutex, one at a time, each exactly once: on the notifier thread, or inside
- * redlock_client_process(). A slow callback holds up other callbacks, never a renewal.
+ * Runs the callers' callbacks, without the mutex, one at a time, each exactly once: on the notifier thread,
+ * or inside redlock_client_process(). A slow callback holds up other callbacks, never a renewal.
  */
 #ifndef RL_CLIENT_NOTIFY_H
 #define RL_CLIENT_NOTIFY_H

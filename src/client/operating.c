@@ -1,5 +1,6 @@
 /*
- * The calls of operators: lists, watches, waits and breaks, blocking and asynchronous. What they do is decided in the engine.
+ * The calls of operators: lists, watches, waits and breaks, blocking and asynchronous. What they do is
+ * decided in the engine.
  */
 #include <string.h>
 

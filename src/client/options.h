@@ -1,5 +1,6 @@
 /*
- * Takes the options a caller gave, with what only the system knows filled in. What they mean is the engine's: engine/config.h.
+ * Takes the options a caller gave, with what only the system knows filled in. What they mean is the engine's:
+ * engine/config.h.
  */
 #ifndef RL_CLIENT_OPTIONS_H
 #define RL_CLIENT_OPTIONS_H

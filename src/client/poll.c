@@ -42,8 +42,9 @@ struct rl_time rl_poll_due(const redlock_client *client)
     return client->corked_until.us != 0 ? rl_time_min(due, client->corked_until) : due;
 }
 
-/* How long to wait at once. The system's waiting does not count the time that the machine is suspended, leases do: with a lock
- * in hand the clock is looked at every second, so that a loss is told soon after waking up. */
+/* How long to wait at once. The system's waiting does not count the time that the machine is suspended,
+ * leases do: with a lock in hand the clock is looked at every second, so that a loss is told soon after
+ * waking up. */
 static int64_t rest_us(const redlock_client *client, int64_t left_us)
 {
     int64_t most_us = client->engine.stats.held > 0 ? 1000000 : INT64_C(3600) * 1000000;
@@ -93,7 +94,8 @@ void rl_poll_enter(redlock_client *client, struct rl_polled *polled)
     polled->count = rl_poller_wait(&client->poller, polled->timeout, polled->ready, RL_READY_MAX);
 }
 
-/* The bell is for the driver, which may be asleep in the poller: another thread that took it down rings it again. */
+/* The bell is for the driver, which may be asleep in the poller: another thread that took it down rings it
+ * again. */
 static void pass_bell_on(redlock_client *client, const struct rl_polled *polled)
 {
     if (client->pollers == 0 || (client->driving && pthread_equal(client->driver, pthread_self())))
@@ -125,8 +127,8 @@ void rl_poll_refresh(redlock_client *client)
     client->engine.looked_away = false;
 }
 
-/* Answers that came while nobody looked are read first: without them a node would seem silent that is not. As long as nothing is
- * due, what a loop has asked for in this turn waits for the rest of it. */
+/* Answers that came while nobody looked are read first: without them a node would seem silent that is not. As
+ * long as nothing is due, what a loop has asked for in this turn waits for the rest of it. */
 void rl_poll_run_timers(redlock_client *client)
 {
     bool waits;

@@ -1,6 +1,7 @@
 /*
- * The connections, as any thread that has the mutex may use them: to send, to see what came, to run timers; a thread waits here only
- * after it has let go of the mutex. Which one waits for nodes is the driver's business.
+ * The connections, as any thread that has the mutex may use them: to send, to see what came, to run timers; a
+ * thread waits here only after it has let go of the mutex. Which one waits for nodes is the driver's
+ * business.
  */
 #ifndef RL_CLIENT_POLL_H
 #define RL_CLIENT_POLL_H
@@ -18,7 +19,8 @@ struct rl_polled {
     struct rl_ready ready[RL_READY_MAX];
 };
 
-/* Before a stay: until then, or until something is due. The thread counts among client->pollers from here on. */
+/* Before a stay: until then, or until something is due. The thread counts among client->pollers from here
+ * on. */
 void rl_poll_plan(redlock_client *client, struct rl_time until, struct rl_polled *polled);
 
 /* The one place where a thread is in the poller; without the mutex. */
@@ -27,7 +29,8 @@ void rl_poll_enter(redlock_client *client, struct rl_polled *polled);
 /* After it: takes what the poller said, and runs timers. */
 void rl_poll_return(redlock_client *client, const struct rl_polled *polled);
 
-/* Sees what happened while nobody drove, so that a question is not put to a connection that is known to be dead. */
+/* Sees what happened while nobody drove, so that a question is not put to a connection that is known to be
+ * dead. */
 void rl_poll_refresh(redlock_client *client);
 
 void rl_poll_flush(redlock_client *client);

@@ -38,7 +38,8 @@ static void ring(atomic_uint *bell)
         rl_futex_wake(bell, UINT_MAX);
 }
 
-/* A thread that is on its way to the mutex ends its call itself: it may not be left with a client that is gone. */
+/* A thread that is on its way to the mutex ends its call itself: it may not be left with a client that is
+ * gone. */
 void rl_sleepers_ended(redlock_client *client, struct rl_operation *operation)
 {
     struct rl_call *call = operation->call;

@@ -1,6 +1,7 @@
 /*
- * Threads that sleep in blocking calls while another one drives the connections: the lists they are in (struct rl_followers) and the
- * words they sleep on. When they sleep, and what they are woken for, is in follow.c.
+ * Threads that sleep in blocking calls while another one drives the connections: the lists they are in
+ * (struct rl_followers) and the words they sleep on. When they sleep, and what they are woken for, is in
+ * follow.c.
  */
 #ifndef RL_CLIENT_SLEEPERS_H
 #define RL_CLIENT_SLEEPERS_H
@@ -9,7 +10,8 @@
 
 void rl_sleepers_init(struct rl_followers *followers);
 
-/* Sleeps until it is roused (false: nobody else ends the call any more), or the call is over (true). Without the mutex. */
+/* Sleeps until it is roused (false: nobody else ends the call any more), or the call is over (true). Without
+ * the mutex. */
 bool rl_sleepers_sleep(struct rl_call *call, const struct timespec *until);
 
 /* Its thread does not sleep any more, or is not to be asked to drive. */
@@ -27,7 +29,8 @@ void rl_sleepers_resume(struct rl_call *call);
 /* Its turn in a queue has come; its thread may sleep or not. */
 void rl_sleepers_turned(redlock_client *client, struct rl_operation *operation);
 
-/* Wakes the one that is to look (bell; NULL is fine) and threads whose calls are over; the other one lets go of the mutex first. */
+/* Wakes the one that is to look (bell; NULL is fine) and threads whose calls are over; the other one lets go
+ * of the mutex first. */
 void rl_sleepers_wake(redlock_client *client, atomic_uint *bell);
 void rl_sleepers_unlock(redlock_client *client, atomic_uint *bell);
 

@@ -1,6 +1,6 @@
 /*
- * Tells whether the thread that acquired a lock still lives: a token that dies with it. Locks look at it before they renew
- * themselves; nothing here knows of locks.
+ * Tells whether the thread that acquired a lock still lives: a token that dies with it. Locks look at it
+ * before they renew themselves; nothing here knows of locks.
  */
 #ifndef RL_CLIENT_THREAD_TOKEN_H
 #define RL_CLIENT_THREAD_TOKEN_H

@@ -105,7 +105,8 @@ static void read_node(redlock_client *client, struct rl_connection *connection)
         fine = rl_connection_read(connection, bytes, room, &got, &more);
         total += got;
         rl_client_now(
-            client); /* nodes' clocks are judged by when they were heard, however long the others took before */
+            /* nodes' clocks are judged by when they were heard, however long the others took before */
+            client);
         if (got > 0)
             rl_engine_received(engine, connection->node, got);
         if (is_unwanted(client, connection))

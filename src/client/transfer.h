@@ -1,6 +1,6 @@
 /*
- * Carries bytes between the engine and the network: opens and closes connections as the engine wants, writes what it has to say,
- * and brings it what nodes say. Which thread does so is the driver's business.
+ * Carries bytes between the engine and the network: opens and closes connections as the engine wants, writes
+ * what it has to say, and brings it what nodes say. Which thread does so is the driver's business.
  */
 #ifndef RL_CLIENT_TRANSFER_H
 #define RL_CLIENT_TRANSFER_H

@@ -1,6 +1,6 @@
 /*
- * The acquisition's state machine; see acquire.h. Straight from the algorithm: ask all, count, check the time, or undo everywhere and wait;
- * how it waits is in acquire_wait.c.
+ * The acquisition's state machine; see acquire.h. Straight from the algorithm: ask all, count, check the
+ * time, or undo everywhere and wait; how it waits is in acquire_wait.c.
  */
 #include "core/acquire.h"
 
@@ -30,7 +30,8 @@ static rl_node_set all_nodes(const struct rl_acquire *acquire)
     return rl_node_set_all(acquire->config.node_count);
 }
 
-/* The caller's wait bounds every question, too. One that wants to wait for less than a single question takes gets that one. */
+/* The caller's wait bounds every question, too. One that wants to wait for less than a single question takes
+ * gets that one. */
 static struct rl_time within_wait(const struct rl_acquire *acquire, struct rl_time at)
 {
     struct rl_time give_up_at = acquire->config.give_up_at;
@@ -113,7 +114,8 @@ static void go_on(struct rl_acquire *acquire, enum rl_waited waited, struct rl_t
         rest_or_end(acquire, now, effects);
 }
 
-/* Whether it is worth asking who holds it: once, by a caller that is not going to learn it while it waits, and has time. */
+/* Whether it is worth asking who holds it: once, by a caller that is not going to learn it while it waits,
+ * and has time. */
 static bool may_peek(const struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now)
 {
     bool waits = acquire->config.watch && rl_time_before(now, acquire->config.give_up_at);
@@ -133,8 +135,8 @@ static void begin_peek(struct rl_acquire *acquire, struct rl_time now, struct rl
     effects->question = ++acquire->question;
 }
 
-/* Others came too. Where somebody has it, not coming all at once is enough; where the votes were split perhaps nobody got it, and all must
- * spread wider. */
+/* Others came too. Where somebody has it, not coming all at once is enough; where the votes were split
+ * perhaps nobody got it, and all must spread wider. */
 static void note_missed_wake(struct rl_acquire *acquire)
 {
     bool split = acquire->tally.granted != 0;
@@ -146,8 +148,8 @@ static void note_missed_wake(struct rl_acquire *acquire)
         acquire->spread.us = acquire->spread.us < most_us / 2 ? 2 * acquire->spread.us : most_us;
 }
 
-/* A round that was not won is undone on all nodes but those that said no, silent ones above all: they may have granted
- * it unheard. */
+/* A round that was not won is undone on all nodes but those that said no, silent ones above all: they may
+ * have granted it unheard. */
 static void lose_round(struct rl_acquire *acquire, enum rl_outcome outcome, struct rl_time now,
                        struct rl_effects *effects)
 {
@@ -175,9 +177,9 @@ static void win(struct rl_acquire *acquire, struct rl_time now, struct rl_effect
         lose_round(acquire, RL_OUTCOME_TOO_SLOW, now, effects);
 }
 
-/* Whether the nodes that have not answered yet decide why a round is lost: with them others may be at it, without them there
- * may be no quorum. One node that is down, which is known at once, must not make a busy lock look like a missing quorum, nor
- * two and a frozen one a missing quorum like a busy lock. */
+/* Whether the nodes that have not answered yet decide why a round is lost: with them others may be at it,
+ * without them there may be no quorum. One node that is down, which is known at once, must not make a busy
+ * lock look like a missing quorum, nor two and a frozen one a missing quorum like a busy lock. */
 static bool reason_open(const struct rl_acquire *acquire)
 {
     struct rl_tally tally = acquire->tally;
@@ -199,7 +201,8 @@ static void count_vote(struct rl_acquire *acquire, const struct rl_event *event,
             lose_round(acquire, rl_tally_reason(&acquire->tally), event->now, effects);
         return;
     case RL_WON:
-        /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
+        /* A wrong configuration is refused as soon as it is known; until then the second name of a server has
+         * no vote. */
         if (acquire->tally.duplicate != 0)
             lose_round(acquire, RL_OUTCOME_INVALID, event->now, effects);
         else
@@ -234,7 +237,8 @@ static void take_answer(struct rl_acquire *acquire, const struct rl_event *event
         go_on(acquire, rl_acquire_count_watch(acquire, event, effects), event->now, effects);
 }
 
-/* Of one that got its turn in this process at the last moment the others were in the way, whatever the nodes would have said. */
+/* Of one that got its turn in this process at the last moment the others were in the way, whatever the nodes
+ * would have said. */
 static enum rl_outcome reason_of_silence(const struct rl_acquire *acquire)
 {
     bool queued = acquire->config.queued && acquire->round == 1;
@@ -279,7 +283,8 @@ static void start(struct rl_acquire *acquire, struct rl_time now, struct rl_effe
         begin_round(acquire, now, effects);
 }
 
-/* Its turn among those of this process. To let other processes come first, it looks before it asks, as one that came in vain. */
+/* Its turn among those of this process. To let other processes come first, it looks before it asks, as one
+ * that came in vain. */
 static void take_turn(struct rl_acquire *acquire, const struct rl_event *event, struct rl_effects *effects)
 {
     if (acquire->phase != RL_ACQUIRE_QUEUED)

@@ -1,6 +1,7 @@
 /*
- * One acquisition at plain nodes from the first question to the lock or the reason why not: rounds over all nodes, undoing what was half won,
- * waiting for the lock to be free in between. It decides; others send, sleep and keep the lock. At guarded nodes stand.h has all of that.
+ * One acquisition at plain nodes from the first question to the lock or the reason why not: rounds over all
+ * nodes, undoing what was half won, waiting for the lock to be free in between. It decides; others send,
+ * sleep and keep the lock. At guarded nodes stand.h has all of that.
  */
 #ifndef RL_CORE_ACQUIRE_H
 #define RL_CORE_ACQUIRE_H

@@ -1,6 +1,6 @@
 /*
- * What an acquisition is told when it begins, at plain and at guarded nodes, and all that one at plain nodes remembers. acquire.c has its rounds,
- * acquire_wait.c its waiting; nobody else changes it.
+ * What an acquisition is told when it begins, at plain and at guarded nodes, and all that one at plain nodes
+ * remembers. acquire.c has its rounds, acquire_wait.c its waiting; nobody else changes it.
  */
 #ifndef RL_CORE_ACQUIRE_STATE_H
 #define RL_CORE_ACQUIRE_STATE_H
@@ -29,7 +29,9 @@ struct rl_acquire_config {
     uint64_t ticket; /* when the caller came, by its wall clock (us) */
     uint32_t slots;  /* of a semaphore; 0 it is none */
     bool
-        once; /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be had */
+        /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can
+         * be had */
+        once;
     bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
     enum rl_planted planted; /* the simulator's */
 };

@@ -1,13 +1,13 @@
 /*
- * The half of the acquisition's state machine that waits: watches the key in its way, and begins a round when a quorum seems
- * to be free. The rounds themselves are in acquire.c.
+ * The half of the acquisition's state machine that waits: watches the key in its way, and begins a round when
+ * a quorum seems to be free. The rounds themselves are in acquire.c.
  */
 #include "core/acquire_wait.h"
 
 #include <assert.h>
 
-/* A waiter that every node will tell looks again only out of mistrust; one that some will not tell, more often. Both are
- * spread to twice as much. */
+/* A waiter that every node will tell looks again only out of mistrust; one that some will not tell, more
+ * often. Both are spread to twice as much. */
 enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000 };
 
 static struct rl_time later(struct rl_acquire *acquire, struct rl_time now, int64_t least_ms)
@@ -17,8 +17,8 @@ static struct rl_time later(struct rl_acquire *acquire, struct rl_time now, int6
     return rl_time_add(now, rl_span_us(rl_prng_between(acquire->prng, least_us, 2 * least_us)));
 }
 
-/* A quorum seems to be free. All waiters learn that at the same moment. One that has come in vain before comes after a random time, so
- * that they do not split the votes for ever. */
+/* A quorum seems to be free. All waiters learn that at the same moment. One that has come in vain before
+ * comes after a random time, so that they do not split the votes for ever. */
 static enum rl_waited take_chance(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     struct rl_span delay = rl_span_us(rl_prng_between(acquire->prng, 0, acquire->spread.us));
@@ -34,8 +34,8 @@ static enum rl_waited take_chance(struct rl_acquire *acquire, struct rl_time now
     return RL_WAITED_ON;
 }
 
-/* Asks nodes who holds it and to tell when that changes. What they say is both: free now, or told later. There is no gap
- * between the two in which a release could be missed. */
+/* Asks nodes who holds it and to tell when that changes. What they say is both: free now, or told later.
+ * There is no gap between the two in which a release could be missed. */
 static void watch(struct rl_acquire *acquire, rl_node_set nodes, struct rl_time now,
                   struct rl_effects *effects)
 {
@@ -86,8 +86,8 @@ enum rl_waited rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time 
     return go_on_waiting(acquire, now, effects);
 }
 
-/* A holder that is known to renew is looked at before it is challenged; others are challenged at once, for most changes of
- * a lock's key are its end. */
+/* A holder that is known to renew is looked at before it is challenged; others are challenged at once, for
+ * most changes of a lock's key are its end. */
 static enum rl_waited take_change(struct rl_acquire *acquire, const struct rl_event *event,
                                   struct rl_effects *effects)
 {
@@ -118,7 +118,8 @@ enum rl_waited rl_acquire_count_watch(struct rl_acquire *acquire, const struct r
     assert(acquire->phase == RL_ACQUIRE_WAITING);
     if (event->question != acquire->question)
         return RL_WAITED_ON;
-    /* What was said long ago and is read only now, because this process was stopped, does not end later for that. */
+    /* What was said long ago and is read only now, because this process was stopped, does not end later for
+     * that. */
     rl_wait_answer(wait, event->node, &event->answer, rl_time_min(event->now, acquire->heard_by));
     if (acquire->last[event->node].verdict == RL_DENIED && event->answer.verdict == RL_DENIED)
         acquire->last[event->node] = event->answer;

@@ -1,6 +1,6 @@
 /*
- * The half of the acquisition's state machine that waits. It says what waiting came to; the rounds themselves are in acquire.c, which
- * alone calls these.
+ * The half of the acquisition's state machine that waits. It says what waiting came to; the rounds themselves
+ * are in acquire.c, which alone calls these.
  */
 #ifndef RL_CORE_ACQUIRE_WAIT_H
 #define RL_CORE_ACQUIRE_WAIT_H
@@ -16,7 +16,8 @@ enum rl_waited {
 enum rl_waited rl_acquire_begin_wait(struct rl_acquire *acquire, struct rl_time now,
                                      struct rl_effects *effects);
 
-/* While waiting: a node said who holds it; a node told of a change, came or went; the time for something has come. */
+/* While waiting: a node said who holds it; a node told of a change, came or went; the time for something has
+ * come. */
 enum rl_waited rl_acquire_count_watch(struct rl_acquire *acquire, const struct rl_event *event,
                                       struct rl_effects *effects);
 enum rl_waited rl_acquire_node_event(struct rl_acquire *acquire, const struct rl_event *event,

@@ -1,6 +1,6 @@
 /*
- * The random wait between two tries. It grows with every loss and depends on chance more than on the count, so that
- * contenders that lost together do not come back together.
+ * The random wait between two tries. It grows with every loss and depends on chance more than on the count,
+ * so that contenders that lost together do not come back together.
  */
 #ifndef RL_CORE_BACKOFF_H
 #define RL_CORE_BACKOFF_H

@@ -1,6 +1,6 @@
 /*
- * Interval arithmetic on clock offsets; see clock_watch.h. A verdict is only given when the measurement's own uncertainty
- * cannot explain the difference.
+ * Interval arithmetic on clock offsets; see clock_watch.h. A verdict is only given when the measurement's own
+ * uncertainty cannot explain the difference.
  */
 #include "core/clock_watch.h"
 
@@ -24,7 +24,8 @@ static void anchor(struct rl_clock_watch *watch, struct rl_time at)
     watch->anchor_error_us = watch->error_us;
 }
 
-/* A step moves the clock by a fair part of the time that passed, or by much in no time; a rate moves it by a little. */
+/* A step moves the clock by a fair part of the time that passed, or by much in no time; a rate moves it by a
+ * little. */
 static bool is_step(int64_t excess_us, int64_t span_us)
 {
     return excess_us > STEP_MIN_US && excess_us > span_us / 4;

@@ -1,6 +1,7 @@
 /*
- * Watches one node's clock through the times in its answers: how far it is from ours, whether it runs at another rate, and
- * whether it stepped. Knows that an answer's time is only known to lie between question and answer.
+ * Watches one node's clock through the times in its answers: how far it is from ours, whether it runs at
+ * another rate, and whether it stepped. Knows that an answer's time is only known to lie between question and
+ * answer.
  */
 #ifndef RL_CORE_CLOCK_WATCH_H
 #define RL_CORE_CLOCK_WATCH_H

@@ -20,7 +20,8 @@ enum rl_verdict {
     RL_FAILED = 4      /* it could not be asked, or answered with an error */
 };
 
-/* Why a node was ineligible, failed or, for a foreign type and a hold that an operator broke, denied. The numbers are those of redlock_cause. */
+/* Why a node was ineligible, failed or, for a foreign type and a hold that an operator broke, denied. The
+ * numbers are those of redlock_cause. */
 enum rl_cause {
     RL_CAUSE_NONE = 0,
     RL_CAUSE_CONNECTING = 1,    /* the first connection has not been made yet */
@@ -71,8 +72,8 @@ static inline bool rl_cause_is_clock(enum rl_cause cause)
     return cause == RL_CAUSE_CLOCK_STEP || cause == RL_CAUSE_CLOCK_RATE;
 }
 
-/* The largest fence: above it the nodes' arithmetic (doubles, exact to 2^53) has no next number. As microseconds that is
- * the year 2255. */
+/* The largest fence: above it the nodes' arithmetic (doubles, exact to 2^53) has no next number. As
+ * microseconds that is the year 2255. */
 #define RL_FENCE_MAX INT64_C(9007199254740990)
 
 /* One node's answer to one question. */
@@ -89,7 +90,8 @@ struct rl_answer {
     uint32_t
         rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */
     bool
-        planted; /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
+        /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
+        planted;
     uint64_t ticket; /* and the ticket that counts there; 0 it did not tell */
     uint32_t name; /* of a lock with several names: which of them was in the way, from 1; 0 it did not tell */
     uint64_t holder_ticket; /* and the ticket of the one that has the lock there; 0 not known */
@@ -110,7 +112,8 @@ enum rl_event_kind {
     RL_EVENT_UP,      /* a node can be asked again */
     RL_EVENT_MISSED,  /* lease only: a node does not have it, or not for as long as it is valid */
     RL_EVENT_DOWN,    /* acquire and stand: a node is gone, and what was armed there with it */
-    RL_EVENT_WATCHED, /* stand only: a node said who has the lock, and whether it will tell when that changes */
+    /* stand only: a node said who has the lock, and whether it will tell when that changes */
+    RL_EVENT_WATCHED,
     RL_EVENT_HANDED,  /* stand only: a node handed it the lock, and says so without having been asked */
     RL_EVENT_EXTEND,  /* lease only: the caller wants ttl from now */
     RL_EVENT_RELEASE, /* lease only: the caller is done */

@@ -82,7 +82,8 @@ bool rl_gathering_choose(const struct rl_gathering *gathering, uint32_t parties,
 {
     uint32_t chosen = 0;
 
-    /* A node opens for all of them or not at all: those that some may not know come last, and those without a quorum never. */
+    /* A node opens for all of them or not at all: those that some may not know come last, and those without a
+     * quorum never. */
     for (uint32_t known = gathering->node_count; known >= rl_quorum(gathering->node_count); known--)
         for (uint32_t i = 0; i < gathering->count && chosen < parties; i++)
             if (rl_node_set_count(gathering->parties[i].seen_by) == known)

@@ -74,7 +74,8 @@ void rl_terms_age(struct rl_terms *terms, int64_t passed_ms)
     terms->count = count;
 }
 
-/* A grant's number is at most 5 s ahead of the node's clock, or it is in the floor: see wire/lua/parts/number.lua. */
+/* A grant's number is at most 5 s ahead of the node's clock, or it is in the floor: see
+ * wire/lua/parts/number.lua. */
 uint64_t rl_guard_high(int64_t node_us, uint64_t floor)
 {
     uint64_t by_clock = (uint64_t)(node_us > 0 ? node_us : 0) + AHEAD_US;

@@ -1,6 +1,6 @@
 /*
- * What is known of a node's fitness to vote, and the highest fence a node that lost its data has to learn before it votes again.
- * The record of it lives on the node; wire/lua/admit.lua keeps it.
+ * What is known of a node's fitness to vote, and the highest fence a node that lost its data has to learn
+ * before it votes again. The record of it lives on the node; wire/lua/admit.lua keeps it.
  */
 #ifndef RL_CORE_GUARD_H
 #define RL_CORE_GUARD_H
@@ -21,8 +21,9 @@ enum rl_fitness {
 /* No quarantine is longer: a day, the longest lock there is, and more. */
 #define RL_QUARANTINE_MAX_MS INT64_C(172800000)
 
-/* The quarantines that clients need for their longest locks, and for how much longer that has to be remembered. The longest
- * first; each of the others is remembered for longer. wire/lua/admit.lua keeps them at the nodes in the same way. */
+/* The quarantines that clients need for their longest locks, and for how much longer that has to be
+ * remembered. The longest first; each of the others is remembered for longer. wire/lua/admit.lua keeps them
+ * at the nodes in the same way. */
 enum { RL_TERMS_MAX = 4 };
 struct rl_term {
     int64_t quarantine_ms, left_ms;
@@ -32,7 +33,8 @@ struct rl_terms {
     struct rl_term each[RL_TERMS_MAX];
 };
 
-/* Two of the shortest become one where there are too many: as long as the longer, remembered as long as the other. */
+/* Two of the shortest become one where there are too many: as long as the longer, remembered as long as the
+ * other. */
 void rl_terms_add(struct rl_terms *terms, struct rl_term term);
 
 /* Time has passed: terms that need not be remembered any more are dropped. */
@@ -45,9 +47,9 @@ struct rl_guard_view {
     uint64_t high; /* no fence it stores is above this */
 };
 
-/* How long a node that may have lost locks is quarantined: the longest lock, and a little. A lock ends at the node's own clock
- * after its TTL, and validity before that by the drift of its holder: so drift is no part of this, and the hundredth is
- * the same for everybody. */
+/* How long a node that may have lost locks is quarantined: the longest lock, and a little. A lock ends at the
+ * node's own clock after its TTL, and validity before that by the drift of its holder: so drift is no part of
+ * this, and the hundredth is the same for everybody. */
 struct rl_span rl_guard_quarantine(struct rl_span max_ttl);
 
 /* The longest lock that is over by then, in ms. */
@@ -63,12 +65,14 @@ struct rl_guard_clock {
     uint64_t floor; /* 0 or 1: none is known */
 };
 
-/* The floor that goes with the operator's word: above what any node remembers, and above the nodes' clocks. A clock that is more
- * than an hour ahead of half of them is wrong, and does not count. Nobody else's clock does. */
+/* The floor that goes with the operator's word: above what any node remembers, and above the nodes' clocks. A
+ * clock that is more than an hour ahead of half of them is wrong, and does not count. Nobody else's clock
+ * does. */
 uint64_t rl_guard_init_floor(const struct rl_guard_clock *clocks, uint32_t node_count);
 
-/* The floor for a node that lost its data. A quorum of nodes that kept theirs has met every fence handed out. Without one
- * (first start, catastrophe) the clocks of all nodes but one must do. false: too few were heard. */
+/* The floor for a node that lost its data. A quorum of nodes that kept theirs has met every fence handed out.
+ * Without one (first start, catastrophe) the clocks of all nodes but one must do. false: too few were
+ * heard. */
 bool rl_guard_floor(const struct rl_guard_view *views, uint32_t node_count, uint64_t *floor);
 
 #endif

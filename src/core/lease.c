@@ -1,6 +1,6 @@
 /*
- * The lease's state machine; see lease.h. The one rule behind it: validity only grows through a quorum that answered
- * while the validity before it still lasted.
+ * The lease's state machine; see lease.h. The one rule behind it: validity only grows through a quorum that
+ * answered while the validity before it still lasted.
  */
 #include "core/lease.h"
 
@@ -35,7 +35,8 @@ static bool may_extend(const struct rl_lease *lease)
     return lease->config.max_extensions == 0 || lease->extensions < lease->config.max_extensions;
 }
 
-/* Sets the timer for whatever comes first: the end, the round's deadline, the next extension. Never into the past. */
+/* Sets the timer for whatever comes first: the end, the round's deadline, the next extension. Never into the
+ * past. */
 static void set_timer(struct rl_lease *lease, struct rl_time now)
 {
     struct rl_time at = lease->valid_until;
@@ -49,8 +50,9 @@ static void set_timer(struct rl_lease *lease, struct rl_time now)
     lease->wake_at = lease->phase == RL_LEASE_ENDED ? RL_TIME_NEVER : rl_time_max(at, now);
 }
 
-/* A lock that was handed over lasts for a second at first, however long it was asked for. It is renewed soon, so that the holder does not lose
- * by a short pause what was to survive a long one; but not at once, for many are given back sooner than that. */
+/* A lock that was handed over lasts for a second at first, however long it was asked for. It is renewed soon,
+ * so that the holder does not lose by a short pause what was to survive a long one; but not at once, for many
+ * are given back sooner than that. */
 static void plan_first_renewal(struct rl_lease *lease)
 {
     const struct rl_lease_config *config = &lease->config;
@@ -91,7 +93,8 @@ struct rl_span rl_lease_left(const struct rl_lease *lease, struct rl_time now)
     return rl_span_add(left, rl_validity_drift(left, lease->config.terms->drift_ppm));
 }
 
-/* When to try again: soon, then less and less often. What renews itself reaches every node with its renewals. */
+/* When to try again: soon, then less and less often. What renews itself reaches every node with its
+ * renewals. */
 static void plan_mending(struct rl_lease *lease, struct rl_time now)
 {
     struct rl_span pause = rl_span_us(lease->config.terms->node_timeout.us << lease->mends);
@@ -107,8 +110,9 @@ static void plan_mending(struct rl_lease *lease, struct rl_time now)
         lease->mend_at = rl_time_add(now, pause);
 }
 
-/* Rule: a held lock reaches every node that can be reached. Nodes that could not be asked in time, denied it or lost it are asked
- * again while it is valid. That changes nothing for the holder: a key that is planted afterwards is no vote. */
+/* Rule: a held lock reaches every node that can be reached. Nodes that could not be asked in time, denied it
+ * or lost it are asked again while it is valid. That changes nothing for the holder: a key that is planted
+ * afterwards is no vote. */
 static void note_copy(struct rl_lease *lease, uint32_t node, bool there, struct rl_time now)
 {
     rl_node_set before = lease->behind;
@@ -159,8 +163,8 @@ static bool gone_from_quorum(const struct rl_lease *lease)
     return rl_node_set_count(lease->tally.denied) > node_count - rl_quorum(node_count);
 }
 
-/* Whether nothing that is still to come makes it an extension, or a loss that has to be known at once: a node that cannot be reached
- * answers first, and must not hide what the others are about to say. */
+/* Whether nothing that is still to come makes it an extension, or a loss that has to be known at once: a node
+ * that cannot be reached answers first, and must not hide what the others are about to say. */
 static bool extension_failed(const struct rl_lease *lease)
 {
     uint32_t node_count = lease->config.terms->node_count;
@@ -182,7 +186,8 @@ static void report_extension(struct rl_lease *lease, enum rl_outcome outcome, st
     effects->extended = true;
 }
 
-/* No extension can come of it any more: neither of the round under way nor of the one that waits behind it. */
+/* No extension can come of it any more: neither of the round under way nor of the one that waits behind
+ * it. */
 static void settle_extensions(struct rl_lease *lease, enum rl_outcome outcome, struct rl_effects *effects)
 {
     bool under_way = lease->phase == RL_LEASE_EXTENDING;
@@ -195,8 +200,8 @@ static void settle_extensions(struct rl_lease *lease, enum rl_outcome outcome, s
     effects->extended = under_way || waiting;
 }
 
-/* Lost means: nobody may rely on it from here on. What is left of it at the nodes is released, unless it was abandoned:
- * then another process may have gone on with it under the same owner. */
+/* Lost means: nobody may rely on it from here on. What is left of it at the nodes is released, unless it was
+ * abandoned: then another process may have gone on with it under the same owner. */
 static void lose(struct rl_lease *lease, enum rl_outcome outcome, struct rl_effects *effects)
 {
     settle_extensions(lease, outcome, effects);
@@ -244,8 +249,9 @@ static struct rl_span next_retry(struct rl_lease *lease)
     return lease->last_retry;
 }
 
-/* Too few nodes answered, or too few still have it. When so many deny it that no quorum can be left, it is gone now, not
- * only when validity ends: somebody broke it. Otherwise it is tried again while validity lasts. */
+/* Too few nodes answered, or too few still have it. When so many deny it that no quorum can be left, it is
+ * gone now, not only when validity ends: somebody broke it. Otherwise it is tried again while validity
+ * lasts. */
 static void lose_extension(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
     enum rl_outcome reason = rl_tally_reason(&lease->tally);
@@ -260,8 +266,8 @@ static void lose_extension(struct rl_lease *lease, struct rl_time now, struct rl
     report_extension(lease, reason == RL_OUTCOME_BUSY ? RL_OUTCOME_NO_QUORUM : reason, effects);
 }
 
-/* Release: deleted or not there is as good an answer; only silence is not. Yet when it was missing from so many that no
- * quorum can have had it, the holder has to know. */
+/* Release: deleted or not there is as good an answer; only silence is not. Yet when it was missing from so
+ * many that no quorum can have had it, the holder has to know. */
 static void end_release(struct rl_lease *lease, struct rl_effects *effects)
 {
     uint32_t confirmed = rl_node_set_count(lease->tally.granted | lease->tally.denied);
@@ -386,8 +392,8 @@ static void take_extend(struct rl_lease *lease, const struct rl_event *event, st
     }
 }
 
-/* Whether the end has come although no node is to blame: nothing was asked since the last success, the answer comes after the end,
- * or the holder was stopped and has missed what was due. */
+/* Whether the end has come although no node is to blame: nothing was asked since the last success, the answer
+ * comes after the end, or the holder was stopped and has missed what was due. */
 static bool came_late(const struct rl_lease *lease, const struct rl_event *event)
 {
     if (rl_time_since(event->now, lease->wake_at).us > lease->config.terms->node_timeout.us)
@@ -398,7 +404,8 @@ static bool came_late(const struct rl_lease *lease, const struct rl_event *event
     return lease->question == 0 || rl_tally_decide(&lease->tally) == RL_WON;
 }
 
-/* Its time is up, whatever it was that made us look. A caller that comes too late is told so like one that waited. */
+/* Its time is up, whatever it was that made us look. A caller that comes too late is told so like one that
+ * waited. */
 static void take_end(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
 {
     lease->lost = true;

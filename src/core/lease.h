@@ -1,6 +1,6 @@
 /*
- * A held lock and its time: when to renew, whether an extension counted, when it is lost, how its release went.
- * After it has ended, by loss or by release, it never becomes held again.
+ * A held lock and its time: when to renew, whether an extension counted, when it is lost, how its release
+ * went. After it has ended, by loss or by release, it never becomes held again.
  */
 #ifndef RL_CORE_LEASE_H
 #define RL_CORE_LEASE_H
@@ -71,13 +71,14 @@ void rl_lease_init(struct rl_lease *lease, const struct rl_lease_config *config,
                    struct rl_time valid_until);
 
 /* Tell the lease what happened; learn what to do about it. Give it any event, however late.
- * effects->extended: an extension ended, and its round's tally, asked and asked_ttl are still there to be read. Every
- * RL_EVENT_EXTEND of a lease that was held leads to it: at once when it is refused; else with ended_question not below
- * effects->question of the round it began or, when it has to wait for the round under way, lease->question + 1.
- * effects->done: it has ended; `lost` tells how. */
+ * effects->extended: an extension ended, and its round's tally, asked and asked_ttl are still there to be
+ * read. Every RL_EVENT_EXTEND of a lease that was held leads to it: at once when it is refused; else with
+ * ended_question not below effects->question of the round it began or, when it has to wait for the round
+ * under way, lease->question + 1. effects->done: it has ended; `lost` tells how. */
 void rl_lease_step(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects);
 
-/* How long a node that is brought up to date has to keep it: as long as it is valid, by the fastest clock it may have. */
+/* How long a node that is brought up to date has to keep it: as long as it is valid, by the fastest clock it
+ * may have. */
 struct rl_span rl_lease_left(const struct rl_lease *lease, struct rl_time now);
 
 /* Whether the holder may still rely on it. */

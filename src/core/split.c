@@ -25,8 +25,9 @@ static int64_t holder_ends_ms(const struct rl_answer *answer)
                                                             : 0;
 }
 
-/* Whether the one that has the lock at a node is after it, too. Contenders look at a split again and again, as we do, and each look lets
- * their keys live longer; the keys of one that had the lock before, or that is dead, only end. */
+/* Whether the one that has the lock at a node is after it, too. Contenders look at a split again and again,
+ * as we do, and each look lets their keys live longer; the keys of one that had the lock before, or that is
+ * dead, only end. */
 static bool contends(const struct rl_stand_node *node)
 {
     return node->last.holder != 0 && node->last.holder == node->seen_holder && node->seen_ends_ms != 0 &&
@@ -45,8 +46,8 @@ static void note_look(struct rl_stand *stand, rl_node_set nodes)
     }
 }
 
-/* Rule: of a lock that is split the later ticket gives way to one that contends for it. The same ticket as its own is that of a caller that came in
- * the same microsecond: both begin anew. */
+/* Rule: of a lock that is split the later ticket gives way to one that contends for it. The same ticket as
+ * its own is that of a caller that came in the same microsecond: both begin anew. */
 static bool must_give_way(const struct rl_stand *stand)
 {
     if (RL_PLANTED(&stand->config, RL_PLANTED_NEVER_GIVES_WAY))
@@ -61,7 +62,8 @@ static bool must_give_way(const struct rl_stand *stand)
     return false;
 }
 
-/* When it looks at a split again: less and less often, but always in time for its own keys, which each look lets live longer. */
+/* When it looks at a split again: less and less often, but always in time for its own keys, which each look
+ * lets live longer. */
 static void plan_look(struct rl_stand *stand, struct rl_time now)
 {
     struct rl_span most = rl_span_us(stand->config.ttl.us / 4);
@@ -72,8 +74,8 @@ static void plan_look(struct rl_stand *stand, struct rl_time now)
     stand->patience.us = stand->patience.us < most.us / 2 ? 2 * stand->patience.us : most.us;
 }
 
-/* Rule: the holder is to have the lock wherever it can. A lone vote would only be missing there when nodes die: the caller stands in line
- * without it, until something changes. */
+/* Rule: the holder is to have the lock wherever it can. A lone vote would only be missing there when nodes
+ * die: the caller stands in line without it, until something changes. */
 static bool is_had_by_another(const struct rl_stand *stand)
 {
     for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_LINED); left != 0; left &= left - 1)
@@ -90,8 +92,8 @@ void rl_split_end(struct rl_stand *stand)
     stand->looked = stand->confirmed = false;
 }
 
-/* What is under way may make its nodes enough; then it looks who has the others. Other questions do not put that off: where they come again
- * and again there would never be a look. */
+/* What is under way may make its nodes enough; then it looks who has the others. Other questions do not put
+ * that off: where they come again and again there would never be a look. */
 enum rl_split_advice rl_split_consider(struct rl_stand *stand, struct rl_time now)
 {
     if (rl_stand_nodes(stand, RL_STAND_HAS) == 0) {

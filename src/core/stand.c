@@ -1,5 +1,6 @@
 /*
- * A caller at guarded nodes; see stand.h. The rules of the hand-over are marked; model/handover.pml has those that safety rests on.
+ * A caller at guarded nodes; see stand.h. The rules of the hand-over are marked; model/handover.pml has those
+ * that safety rests on.
  */
 #include "core/stand.h"
 
@@ -10,8 +11,9 @@
 #include "core/split.h"
 #include "core/validity.h"
 
-/* A waiter is believed to be there for three seconds; asking again every second or so keeps its place, and finds out about expired
- * locks that nobody else noticed. Only those near the front ask when a lock is about to expire. */
+/* A waiter is believed to be there for three seconds; asking again every second or so keeps its place, and
+ * finds out about expired locks that nobody else noticed. Only those near the front ask when a lock is about
+ * to expire. */
 enum {
     KEEP_MS = 1000,
     KEEP_SPREAD_MS = 300,
@@ -48,7 +50,8 @@ static void ask(struct rl_stand *stand, rl_node_set nodes, struct rl_time now, s
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         struct rl_stand_node *node = &stand->nodes[rl_node_set_first(left)];
 
-        /* What it has there it keeps: asking again only confirms it. But what is not the one slot that it wants is given back by this. */
+        /* What it has there it keeps: asking again only confirms it. But what is not the one slot that it
+         * wants is given back by this. */
         if (stand->only && (node->state != RL_STAND_HAS || node->slot != stand->wish)) {
             node->state = RL_STAND_ASKED;
             node->valid_from = effects->question;
@@ -71,7 +74,8 @@ static struct rl_time next_keep(struct rl_stand *stand, struct rl_time now)
     return rl_time_add(now, rl_span_us(KEEP_MS * 1000 + spread_us));
 }
 
-/* Rule: each attempt has a fresh owner. What an earlier one was given, or is still given, counts for nothing. */
+/* Rule: each attempt has a fresh owner. What an earlier one was given, or is still given, counts for
+ * nothing. */
 static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     stand->phase = RL_STAND_WAITING;
@@ -102,8 +106,8 @@ static void end(struct rl_stand *stand, enum rl_outcome outcome, struct rl_effec
     effects->done = true;
 }
 
-/* Whatever it has or may have at any node: the lock, or a place, which a node that denied it to a caller that does not wait has not given.
- * Nothing is asked behind it unless a fresh attempt begins. */
+/* Whatever it has or may have at any node: the lock, or a place, which a node that denied it to a caller that
+ * does not wait has not given. Nothing is asked behind it unless a fresh attempt begins. */
 static void give_back(struct rl_stand *stand, struct rl_effects *effects)
 {
     effects->release = rl_node_set_all(stand->config.node_count);
@@ -138,8 +142,8 @@ static void win(struct rl_stand *stand, struct rl_time now, struct rl_effects *e
 
 /* ---- the fence ---- */
 
-/* Fence rule: F is the highest number among the grants, and may be handed out once a quorum stores it while the lock is still ours there. Mostly
- * all grants are equal and this takes no second round. */
+/* Fence rule: F is the highest number among the grants, and may be handed out once a quorum stores it while
+ * the lock is still ours there. Mostly all grants are equal and this takes no second round. */
 static void agree_on_fence(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     rl_node_set has = rl_stand_votes(stand);
@@ -216,7 +220,8 @@ static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects
         stand->asked_by = RL_TIME_NEVER;
     if (stand->config.slots > 0)
         stand->slot = rl_stand_best_slot(stand);
-    /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no vote. */
+    /* A wrong configuration is refused as soon as it is known; until then the second name of a server has no
+     * vote. */
     if (rl_stand_tally(stand).duplicate != 0 || (in_vain && !rl_stand_reason_open(stand)))
         give_up_attempt(stand, now, effects);
     else if (has_quorum(stand))
@@ -225,7 +230,8 @@ static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects
         consider_split(stand, now, effects);
 }
 
-/* Rule: the ticket is the highest that a node gave; once a quorum has taken the caller in, all of them are to go by it. */
+/* Rule: the ticket is the highest that a node gave; once a quorum has taken the caller in, all of them are to
+ * go by it. */
 static void take_place(struct rl_stand *stand, uint32_t number, const struct rl_answer *answer,
                        struct rl_effects *effects)
 {
@@ -280,8 +286,9 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
         node->look_at = event->now;
 }
 
-/* An answer to the raise, or a late vote. A late grant counts at the fence if its number is the very fence: one above may have been there before,
- * and whoever put it there may have been handed it. So where the lock was given anew meanwhile, with another number, all have to agree once more. */
+/* An answer to the raise, or a late vote. A late grant counts at the fence if its number is the very fence:
+ * one above may have been there before, and whoever put it there may have been handed it. So where the lock
+ * was given anew meanwhile, with another number, all have to agree once more. */
 static void take_raise(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
@@ -327,8 +334,8 @@ static void take_answer(struct rl_stand *stand, const struct rl_event *event, st
     }
 }
 
-/* Rule: a grant that was handed over counts from when the node gave it. By the node's clock that was so long after the last exchange; by
- * ours it was no less than that, but for the drift. */
+/* Rule: a grant that was handed over counts from when the node gave it. By the node's clock that was so long
+ * after the last exchange; by ours it was no less than that, but for the drift. */
 static struct rl_time handed_at(const struct rl_stand *stand, const struct rl_stand_node *node,
                                 const struct rl_event *event)
 {
@@ -342,8 +349,9 @@ static struct rl_time handed_at(const struct rl_stand *stand, const struct rl_st
     return rl_time_min(rl_time_add(node->sent, rl_span_us(least_us)), event->now);
 }
 
-/* Whether a lock that was handed over lasts for as long as its caller needs. Nodes hand a long one over for a second, for its new owner may
- * have been stopped; a lease that renews itself has that second to do so, unless too much of it is over. */
+/* Whether a lock that was handed over lasts for as long as its caller needs. Nodes hand a long one over for a
+ * second, for its new owner may have been stopped; a lease that renews itself has that second to do so,
+ * unless too much of it is over. */
 static bool lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_time given, struct rl_time now)
 {
     if (ttl.us >= stand->config.ttl.us)
@@ -351,9 +359,10 @@ static bool lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_ti
     return stand->config.renews && rl_time_since(now, given).us < ttl.us / 2;
 }
 
-/* While a question is under way there its answer will say the same, or it is asked once more. Where it cannot be known that
- * the node may vote, or for when the grant is, or that is not for long enough, the lock is asked for: to its owner it is granted again, for
- * the whole of its ttl. So it is where the node was not known to have it in line. */
+/* While a question is under way there its answer will say the same, or it is asked once more. Where it cannot
+ * be known that the node may vote, or for when the grant is, or that is not for long enough, the lock is
+ * asked for: to its owner it is granted again, for the whole of its ttl. So it is where the node was not
+ * known to have it in line. */
 static void take_handed(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
@@ -385,8 +394,8 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     decide(stand, event->now, effects);
 }
 
-/* ---- watching ----
- * Expiry, and releases by other programs and older versions, run no script that would hand the lock on: those near the front see to it. */
+/* ---- watching ---- Expiry, and releases by other programs and older versions, run no script that would hand
+ * the lock on: those near the front see to it. */
 
 static bool is_near(const struct rl_stand_node *node)
 {
@@ -490,7 +499,8 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
     decide(stand, now, effects);
 }
 
-/* The caller's wait bounds every question, too. One that wants to wait for less than a single question takes gets that one. */
+/* The caller's wait bounds every question, too. One that wants to wait for less than a single question takes
+ * gets that one. */
 static struct rl_time deadline(const struct rl_stand *stand)
 {
     struct rl_time once = rl_time_add(stand->started, stand->config.node_timeout);
@@ -501,7 +511,8 @@ static struct rl_time deadline(const struct rl_stand *stand)
     return first ? rl_time_max(stand->config.give_up_at, once) : stand->config.give_up_at;
 }
 
-/* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue behind others of its client. */
+/* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue
+ * behind others of its client. */
 static enum rl_outcome reason(const struct rl_stand *stand)
 {
     struct rl_tally tally = rl_stand_tally(stand);
@@ -535,8 +546,8 @@ static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_eff
         wait_on(stand, now, effects);
 }
 
-/* A connection came: its place may be gone, and what was handed over meanwhile was not heard. One that went takes nothing along that the
- * node has granted. */
+/* A connection came: its place may be gone, and what was handed over meanwhile was not heard. One that went
+ * takes nothing along that the node has granted. */
 static void take_node(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];

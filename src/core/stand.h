@@ -1,7 +1,8 @@
 /*
- * One caller at guarded nodes, from the first question to the lock or the reason why not; in line, if it waits. Nodes grant the lock in
- * their answers or hand it over later; it counts both, agrees on the fence, gives way when the lock is split, and keeps its places.
- * It decides; others send, draw owners and keep the lock.
+ * One caller at guarded nodes, from the first question to the lock or the reason why not; in line, if it
+ * waits. Nodes grant the lock in their answers or hand it over later; it counts both, agrees on the fence,
+ * gives way when the lock is split, and keeps its places. It decides; others send, draw owners and keep the
+ * lock.
  */
 #ifndef RL_CORE_STAND_H
 #define RL_CORE_STAND_H
@@ -11,8 +12,8 @@
 
 void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *config, struct rl_prng *prng);
 
-/* Tell it what happened; learn what to do about it. Effects: release (whatever the present owner has there: the lock or a place), then
- * acquire (fresh: with a fresh owner), raise, watch, done. */
+/* Tell it what happened; learn what to do about it. Effects: release (whatever the present owner has there:
+ * the lock or a place), then acquire (fresh: with a fresh owner), raise, watch, done. */
 void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects);
 
 #endif

@@ -103,7 +103,8 @@ bool rl_stand_reason_open(const struct rl_stand *stand)
     return rl_tally_reason(&other) != rl_tally_reason(&tally);
 }
 
-/* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their ends. */
+/* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their
+ * ends. */
 struct rl_time rl_stand_valid_until(const struct rl_stand *stand)
 {
     struct rl_time latest[RL_NODES_MAX];

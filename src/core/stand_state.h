@@ -54,7 +54,9 @@ struct rl_stand {
     uint32_t attempt;  /* number of the first question that was asked with the present owner */
     uint32_t attempts; /* how many owners it has had */
     uint32_t
-        slot; /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
+        /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other
+         * lock */
+        slot;
     uint32_t wish;           /* the one that it would like best */
     bool only;               /* it wants no other one, and gives others back: its votes are split */
     bool handed;             /* in this attempt a node has handed it the lock; others are about to */
@@ -76,7 +78,8 @@ struct rl_stand {
 /* The nodes in a state. */
 rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state);
 
-/* The nodes whose votes count together: where the lock is its own, and of a semaphore the slot that is counted. */
+/* The nodes whose votes count together: where the lock is its own, and of a semaphore the slot that is
+ * counted. */
 rl_node_set rl_stand_votes(const struct rl_stand *stand);
 
 /* The nodes where it has another slot than that. */

@@ -12,7 +12,8 @@
 #include "core/lease.h"
 #include "core/stand.h"
 
-/* Each adds zero or more lines: separated by '\n' (also from what the text already holds), none after the last. */
+/* Each adds zero or more lines: separated by '\n' (also from what the text already holds), none after the
+ * last. */
 
 /* The title of an acquisition. */
 void rl_trace_acquire_start(struct rl_text *text, const char *name, size_t name_length,

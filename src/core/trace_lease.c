@@ -10,7 +10,8 @@ static bool releasing_or_ended(const struct rl_lease *lease)
     return lease->phase == RL_LEASE_RELEASING || lease->phase == RL_LEASE_ENDED;
 }
 
-/* Its validity ran out. A loss by denial has another outcome, and a release after the end has one of its own. */
+/* Its validity ran out. A loss by denial has another outcome, and a release after the end has one of its
+ * own. */
 static bool lost_by_time(const struct rl_lease *after, const struct rl_effects *effects)
 {
     return effects->done && after->extend_outcome == RL_OUTCOME_LOST &&
@@ -52,7 +53,8 @@ static void add_extension(struct rl_text *text, const struct rl_lease *after, co
     }
 }
 
-/* Refused without asking any node, at once or after it had to wait. A round that failed leaves an extension to try. */
+/* Refused without asking any node, at once or after it had to wait. A round that failed leaves an extension
+ * to try. */
 static bool extension_refused(const struct rl_lease *after, const struct rl_effects *effects)
 {
     uint32_t limit = after->config.max_extensions;

@@ -1,5 +1,6 @@
 /*
- * What lines of the trace are made of: "[ms] who     > what", and what was concluded from it, indented below. The parts
+ * What lines of the trace are made of: "[ms] who > what", and what was concluded from it, indented below. The
+ *     parts
  * only; trace.c and trace_lease.c know when to say what.
  */
 #ifndef RL_CORE_TRACE_LINE_H

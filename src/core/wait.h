@@ -1,6 +1,6 @@
 /*
- * What a waiting acquisition knows of the key that is in its way: where it is watched, where it is gone, when it ends by
- * itself. It says when a new round may be won; it asks nobody and decides nothing.
+ * What a waiting acquisition knows of the key that is in its way: where it is watched, where it is gone, when
+ * it ends by itself. It says when a new round may be won; it asks nobody and decides nothing.
  */
 #ifndef RL_CORE_WAIT_H
 #define RL_CORE_WAIT_H

@@ -1,5 +1,6 @@
 /*
- * Carries out what an acquisition at plain nodes wants, and hands the lock over to holding.c once it is won; see acquisition.h.
+ * Carries out what an acquisition at plain nodes wants, and hands the lock over to holding.c once it is won;
+ * see acquisition.h.
  */
 #include "engine/acquisition.h"
 
@@ -13,7 +14,8 @@
 #include "engine/record.h"
 #include "engine/watching.h"
 
-/* Nodes that were not asked for it, or said no. One that has not answered yet most likely has it; if not, that is told later. */
+/* Nodes that were not asked for it, or said no. One that has not answered yet most likely has it; if not,
+ * that is told later. */
 static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_acquire *acquire)
 {
     rl_node_set open = lock->maybe_stored & ~rl_tally_answered(&acquire->tally);
@@ -46,7 +48,8 @@ static void end_acquisition(struct rl_operation *operation)
         rl_queue_leave(lock);
 }
 
-/* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote against us. */
+/* A round's questions; the fresh owner makes sure that nothing left over from an earlier round can vote
+ * against us. */
 static void ask_for_lock(struct rl_operation *operation, const struct rl_effects *effects)
 {
     redlock_lock *lock = operation->lock;

@@ -1,6 +1,6 @@
 /*
- * Asking a node whether it may vote (wire/lua/admit.lua), telling it that its clock stepped, and keeping its vote back; see
- * admission.h.
+ * Asking a node whether it may vote (wire/lua/admit.lua), telling it that its clock stepped, and keeping its
+ * vote back; see admission.h.
  */
 #include "engine/admission.h"
 
@@ -32,7 +32,8 @@ int64_t rl_admission_quarantine_ms(const struct rl_engine *engine)
     return rl_span_ms_up(rl_guard_quarantine(engine->config.max_ttl));
 }
 
-/* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long ago. */
+/* Whole seconds, so one less. What a promoted replica did not receive it cannot have kept, however long
+ * ago. */
 static int64_t own_memory_ms(const struct rl_node_info *info)
 {
     if (info->promoted)
@@ -94,7 +95,8 @@ static bool send_admission(struct rl_engine *engine, uint32_t node, const struct
     return true;
 }
 
-/* Keys keep their end when they are written to from 6.0 on (KEEPTTL), and a script may write after it looked at the clock. */
+/* Keys keep their end when they are written to from 6.0 on (KEEPTTL), and a script may write after it looked
+ * at the clock. */
 enum { OLDEST_VERSION = 60000 };
 
 enum rl_cause rl_admission_ruled_out(const struct rl_node_info *info, const char **why)
@@ -126,7 +128,8 @@ bool rl_admission_ask(struct rl_engine *engine, uint32_t node, enum rl_word word
     struct rl_admission admission;
     const char *why;
 
-    /* Not even the operator's word makes up for a node that drops locks, or that cannot be told from another. */
+    /* Not even the operator's word makes up for a node that drops locks, or that cannot be told from
+     * another. */
     if (rl_admission_ruled_out(&engine->sessions[node].handshake.info, &why) != RL_CAUSE_NONE)
         return false;
     return make_admission(engine, node, word, floor, &admission) &&
@@ -158,7 +161,8 @@ void rl_admission_put_off(struct rl_engine *engine, uint32_t node)
     rl_admission_refuse(engine, node, RL_CAUSE_MEMORY, "no memory to ask it whether it may vote");
 }
 
-/* A suspicion counts only for the record it is meant for: without one it has to wait for the next admission. */
+/* A suspicion counts only for the record it is meant for: without one it has to wait for the next
+ * admission. */
 void rl_admission_accuse(struct rl_engine *engine, uint32_t node)
 {
     struct rl_node_guard *guard = &engine->guards[node];

@@ -1,6 +1,6 @@
 /*
- * Answers in: brings replies, silences and breaks of connections back to the operation or the lease they belong to, and sees
- * to what a broken connection may have left behind.
+ * Answers in: brings replies, silences and breaks of connections back to the operation or the lease they
+ * belong to, and sees to what a broken connection may have left behind.
  */
 #include "engine/answers.h"
 
@@ -36,8 +36,8 @@ static bool is_wanted_in_line(const struct rl_stand *stand, const struct rl_pend
                                              : pending->question >= stand->attempt;
 }
 
-/* Whether the round that a question belongs to is still open. A round that has been undone must not be asked for again: its
- * release has gone out already. */
+/* Whether the round that a question belongs to is still open. A round that has been undone must not be asked
+ * for again: its release has gone out already. */
 static bool is_open(const redlock_lock *lock, const struct rl_pending *pending)
 {
     const struct rl_acquire *acquire = lock->asking != NULL ? &lock->asking->acquire : NULL;
@@ -56,7 +56,8 @@ static bool is_open(const redlock_lock *lock, const struct rl_pending *pending)
     return true;
 }
 
-/* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always wanted. */
+/* Nothing was executed; send it again in another form, unless nobody wants it any more. A release is always
+ * wanted. */
 static void send_again(redlock_lock *lock, uint32_t node, const struct rl_pending *pending, bool full)
 {
     bool wanted = pending->kind == RL_COMMAND_RELEASE || is_open(lock, pending);
@@ -68,8 +69,9 @@ static void send_again(redlock_lock *lock, uint32_t node, const struct rl_pendin
         rl_debts_add(lock, node, pending->random, rl_span_us(0));
 }
 
-/* Whether an error that a command for several requests got may be no concern of each of them: rights, keys that live apart,
- * an error that only one of them raised. A node that is busy, loading or full would say the same to each. */
+/* Whether an error that a command for several requests got may be no concern of each of them: rights, keys
+ * that live apart, an error that only one of them raised. A node that is busy, loading or full would say the
+ * same to each. */
 static bool may_differ_alone(enum rl_cause cause)
 {
     return cause == RL_CAUSE_RIGHTS || cause == RL_CAUSE_CLUSTER || cause == RL_CAUSE_ERROR;
@@ -95,8 +97,8 @@ static bool needs_another_form(struct rl_session *session, const struct rl_pendi
     return true;
 }
 
-/* A native release knows nothing of the mark that a break leaves in place of the owner: the script looks at what it did not find. That
- * is rare: nodes that denied a round are not asked to undo it. */
+/* A native release knows nothing of the mark that a break leaves in place of the owner: the script looks at
+ * what it did not find. That is rare: nodes that denied a round are not asked to undo it. */
 static bool may_be_broken(const struct rl_pending *pending, enum rl_verdict verdict)
 {
     return pending->native != 0 && verdict == RL_DENIED;
@@ -123,7 +125,8 @@ static void on_admission(struct rl_engine *engine, struct rl_session *session,
     }
 }
 
-/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
+/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been
+ * asked. */
 static bool has_lost_its_vote(const struct rl_engine *engine, uint32_t node, const struct rl_pending *pending)
 {
     bool votes = pending->kind == RL_COMMAND_ACQUIRE || pending->kind == RL_COMMAND_RAISE ||
@@ -170,7 +173,8 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pe
         withhold(reply, RL_CAUSE_EPOCH, "it was admitted too late in this round to vote in it");
 }
 
-/* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given it. */
+/* A vote that comes after the round was won changes nothing, but a node that did not grant it has to be given
+ * it. */
 static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
                            const struct rl_answer *answer)
 {
@@ -187,7 +191,8 @@ static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_pe
         rl_dispatch_return(lock, rl_node_set_one(node));
 }
 
-/* Whoever goes on with a slot of a semaphore by its owner value learns which one it is; votes for others do not count. */
+/* Whoever goes on with a slot of a semaphore by its owner value learns which one it is; votes for others do
+ * not count. */
 static void learn_slot(redlock_lock *lock, const struct rl_pending *pending, struct rl_answer *answer)
 {
     if (pending->kind != RL_COMMAND_EXTEND || answer->verdict != RL_GRANTED || answer->slot == 0)

@@ -1,6 +1,6 @@
 /*
- * Answers in: brings replies, silences and breaks of connections back to the operation or the lease they belong to, and sees
- * to what a broken connection may have left behind.
+ * Answers in: brings replies, silences and breaks of connections back to the operation or the lease they
+ * belong to, and sees to what a broken connection may have left behind.
  */
 #ifndef RL_ENGINE_ANSWERS_H
 #define RL_ENGINE_ANSWERS_H

@@ -57,8 +57,8 @@ static redlock_lock *make_target(const redlock_lock *wanted, const struct rl_nod
     return rl_lock_create(wanted->engine, &spec, spec.name_length, node->owner, node->owner_length);
 }
 
-/* Nobody chose one: long enough for a holder that renews itself to hear of it, which it does every third of its TTL by
- * default. */
+/* Nobody chose one: long enough for a holder that renews itself to hear of it, which it does every third of
+ * its TTL by default. */
 static void choose_grace(struct rl_operation *operation)
 {
     int64_t half = operation->record.holder.ttl_ms / 2;
@@ -100,8 +100,9 @@ redlock_result rl_breaking_begin(struct rl_operation *operation)
     return REDLOCK_OK;
 }
 
-/* Rule: what a quorum has given up is taken from the others, too, as soon as they can be reached; those that have not answered yet have
- * been asked. While a quorum may still have it, its holder is not to lose more of it. */
+/* Rule: what a quorum has given up is taken from the others, too, as soon as they can be reached; those that
+ * have not answered yet have been asked. While a quorum may still have it, its holder is not to lose more of
+ * it. */
 void rl_breaking_end(struct rl_operation *operation, bool done)
 {
     rl_node_set away = operation->tally.failed | operation->tally.ineligible;
@@ -109,7 +110,8 @@ void rl_breaking_end(struct rl_operation *operation, bool done)
 
     for (rl_node_set left = done ? away : 0; left != 0; left &= left - 1)
         rl_debts_add(lock, rl_node_set_first(left), NULL, rl_span_us(0));
-    /* Others are kept out for the grace, or for what was left of the hold when it was looked at, if that is less. */
+    /* Others are kept out for the grace, or for what was left of the hold when it was looked at, if that is
+     * less. */
     if (operation->record.holder_ttl_left_ms < 0 ||
         operation->record.holder_ttl_left_ms > (int64_t)operation->grace_ms)
         operation->record.holder_ttl_left_ms = operation->grace_ms;

@@ -1,13 +1,14 @@
 /*
- * Breaking: whose hold an operator wants to be ended, by what the nodes said, and what is owed afterwards. The questions are put
- * by survey.c.
+ * Breaking: whose hold an operator wants to be ended, by what the nodes said, and what is owed afterwards.
+ * The questions are put by survey.c.
  */
 #ifndef RL_ENGINE_BREAKING_H
 #define RL_ENGINE_BREAKING_H
 
 #include "engine/operation.h"
 
-/* An inspection to find it has ended: makes the operation a BREAK of that owner. Else nobody, or more than one, has that id. */
+/* An inspection to find it has ended: makes the operation a BREAK of that owner. Else nobody, or more than
+ * one, has that id. */
 redlock_result rl_breaking_begin(struct rl_operation *operation);
 
 /* All nodes were asked to break it. done: a quorum has. */

@@ -69,8 +69,8 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
     };
 }
 
-/* At guarded nodes a caller that waits stands in line, and one that does not asks in the same way, once. Behind others of this client both
- * kinds of nodes are waited for alike. */
+/* At guarded nodes a caller that waits stands in line, and one that does not asks in the same way, once.
+ * Behind others of this client both kinds of nodes are waited for alike. */
 static void start_asking(struct rl_operation *operation, struct rl_acquire_config config)
 {
     const struct rl_kind *kind = operation->lock->kind;
@@ -93,7 +93,8 @@ static void start(struct rl_operation *operation, const redlock_spec *spec, int6
     struct rl_acquire_config config =
         acquire_config(operation->lock->engine, spec, operation->started, wait_ms, peek);
 
-    /* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes are split asks once more. */
+    /* A semaphore's caller that does not wait is refused after a question that finds no slot; one whose votes
+     * are split asks once more. */
     config.once = operation->lock->kind->has_slots && wait_ms == 0;
     if (config.once)
         config.give_up_at =
@@ -116,7 +117,8 @@ static void refuse_duplicate(const struct rl_engine *engine, uint32_t node, redl
                    session->error);
 }
 
-/* A fleet in which one server stands twice tolerates less than its operator thinks: say so instead of going on. */
+/* A fleet in which one server stands twice tolerates less than its operator thinks: say so instead of going
+ * on. */
 static bool has_duplicate(const struct rl_engine *engine, redlock_report *report)
 {
     for (uint32_t node = 0; node < engine->node_count; node++) {

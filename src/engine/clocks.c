@@ -1,6 +1,7 @@
 /*
- * What to do about a node whose clock misbehaves: it does not vote, and when the others agree that it is the node's clock and
- * not ours, the node is told, so that everybody learns that its locks may have ended early. core/clock_watch measures.
+ * What to do about a node whose clock misbehaves: it does not vote, and when the others agree that it is the
+ * node's clock and not ours, the node is told, so that everybody learns that its locks may have ended early.
+ * core/clock_watch measures.
  */
 #include "engine/clocks.h"
 

@@ -6,7 +6,8 @@
 
 #include "engine/state.h"
 
-/* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a grant. */
+/* A node told its time in an answer. false: its clock cannot be trusted, so this answer does not count as a
+ * grant. */
 bool rl_clocks_look(struct rl_engine *engine, uint32_t node, struct rl_time sent, int64_t node_us);
 
 /* The same for people to read, and without any consequence: how far its clock is from our wall clock. */

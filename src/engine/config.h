@@ -39,7 +39,8 @@ struct rl_config {
 /* What is wrong with options, and with which; NULL nothing. */
 const char *rl_config_check(const redlock_options *options);
 
-/* Copies options that were checked and name a host, a login, a process and an allocator; false: no memory, and nothing is kept. */
+/* Copies options that were checked and name a host, a login, a process and an allocator; false: no memory,
+ * and nothing is kept. */
 bool rl_config_make(struct rl_config *config, const redlock_options *options);
 void rl_config_free(struct rl_config *config);
 

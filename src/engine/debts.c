@@ -35,7 +35,8 @@ static struct rl_debt *find(struct rl_engine *engine, const redlock_lock *lock, 
     return NULL;
 }
 
-/* When the key is gone by itself at the latest. How long somebody else's lives is not known; what was sent last may still arrive. */
+/* When the key is gone by itself at the latest. How long somebody else's lives is not known; what was sent
+ * last may still arrive. */
 static struct rl_time end_of_key(const redlock_lock *lock)
 {
     const struct rl_engine *engine = lock->engine;

@@ -1,6 +1,6 @@
 /*
- * Releases that are still owed to nodes whose connection broke. Bounded; a debt ends with the key's own TTL. Sending them is the
- * reaper's.
+ * Releases that are still owed to nodes whose connection broke. Bounded; a debt ends with the key's own TTL.
+ * Sending them is the reaper's.
  */
 #ifndef RL_ENGINE_DEBTS_H
 #define RL_ENGINE_DEBTS_H

@@ -1,5 +1,6 @@
 /*
- * What a report says of single nodes, waiters, and those who share a lock: the object that keeps it, and the accessors of the API.
+ * What a report says of single nodes, waiters, and those who share a lock: the object that keeps it, and the
+ * accessors of the API.
  */
 #ifndef RL_ENGINE_DETAILS_H
 #define RL_ENGINE_DETAILS_H
@@ -34,7 +35,8 @@ struct redlock_details {
 
 redlock_details *rl_details_create(const redlock_allocator *allocator, uint32_t node_capacity);
 
-/* All of these take NULL. The first empties it; the second says that no node has an owner and nobody waits. */
+/* All of these take NULL. The first empties it; the second says that no node has an owner and nobody
+ * waits. */
 void rl_details_clear(redlock_details *details);
 void rl_details_forget(redlock_details *details);
 void rl_details_add_waiter(redlock_details *details, const struct rl_waiter *waiter, uint32_t place);

@@ -13,7 +13,8 @@
 #include "engine/vote.h"
 #include "engine/watching.h"
 
-/* What made a node ineligible was learned in the handshake and may have been mended since: greet it anew, now and then. */
+/* What made a node ineligible was learned in the handshake and may have been mended since: greet it anew, now
+ * and then. */
 static void look_again(struct rl_engine *engine, struct rl_session *session)
 {
     char why[sizeof session->error];
@@ -25,8 +26,8 @@ static void look_again(struct rl_engine *engine, struct rl_session *session)
     rl_session_break(session, session->ineligible, why, engine->now);
 }
 
-/* A node that owes an answer is asked nothing more, except what it has just told of: a waiter that did not look into a change
- * for that would miss the end of a lock. */
+/* A node that owes an answer is asked nothing more, except what it has just told of: a waiter that did not
+ * look into a change for that would miss the end of a lock. */
 static bool owes_too_much(const struct rl_engine *engine, const struct rl_session *session,
                           enum rl_command_kind kind)
 {

@@ -164,8 +164,8 @@ void rl_engine_tick(struct rl_engine *engine)
     struct rl_time now = engine->now;
     uint32_t count = 0, turns;
 
-    /* What one timer ends may make the next thing due at once, so it may come again at the same time, but not for ever: what
-     * is left has its turn after what the nodes said in the meantime. */
+    /* What one timer ends may make the next thing due at once, so it may come again at the same time, but not
+     * for ever: what is left has its turn after what the nodes said in the meantime. */
     turns = TIMER_TURNS * engine->timers.count;
     while ((timer = rl_timers_first(&engine->timers)) != NULL && !rl_time_before(now, timer->at) &&
            turns-- > 0)
@@ -356,7 +356,8 @@ void rl_engine_leave_locks(struct rl_engine *engine)
     rl_reaper_pay(engine, engine->now);
 }
 
-/* A node that works off what piled up on a busy machine answers now and then, and is waited for as long as it does. */
+/* A node that works off what piled up on a busy machine answers now and then, and is waited for as long as it
+ * does. */
 static bool node_drained(const struct rl_engine *engine, const struct rl_session *session,
                          struct rl_time began)
 {

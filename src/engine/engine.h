@@ -1,16 +1,17 @@
 /*
- * The engine: everything a client decides. It is single-threaded and deterministic; it calls no clock, no socket, no allocator and
- * no thread. These are its doors, with calls.h, where a call begins. A caller of one looks afterwards at what has come
- * out: engine->wants (what the network is to do), engine->ended (calls that are over), engine->turned (calls that no longer
- * queue behind others of this process), engine->notices (locks whose callbacks are to run), and rl_engine_due().
+ * The engine: everything a client decides. It is single-threaded and deterministic; it calls no clock, no
+ * socket, no allocator and no thread. These are its doors, with calls.h, where a call begins. A caller of one
+ * looks afterwards at what has come out: engine->wants (what the network is to do), engine->ended (calls that
+ * are over), engine->turned (calls that no longer queue behind others of this process), engine->notices
+ * (locks whose callbacks are to run), and rl_engine_due().
  */
 #ifndef RL_ENGINE_ENGINE_H
 #define RL_ENGINE_ENGINE_H
 
 #include "engine/operation.h"
 
-/* Zeroed memory becomes an engine without nodes, with room for so many. false: no memory, nothing is kept. The texts of the
- * configuration and the host's context must outlive it. */
+/* Zeroed memory becomes an engine without nodes, with room for so many. false: no memory, nothing is kept.
+ * The texts of the configuration and the host's context must outlive it. */
 bool rl_engine_init(struct rl_engine *engine, const struct rl_config *config, const struct rl_host *host,
                     uint32_t node_capacity);
 
@@ -41,8 +42,9 @@ void rl_engine_resolving(struct rl_engine *engine, uint32_t node, bool resolving
 void rl_engine_up(struct rl_engine *engine, uint32_t node);
 void rl_engine_down(struct rl_engine *engine, uint32_t node, enum rl_cause cause, const char *why);
 
-/* What is to be told of a node next may have been there for so long already, but nobody looked. Rule: no node is late because of
- * that. What came is read before any deadline is judged, and a greeting, which takes several round trips, gets the time back. */
+/* What is to be told of a node next may have been there for so long already, but nobody looked. Rule: no node
+ * is late because of that. What came is read before any deadline is judged, and a greeting, which takes
+ * several round trips, gets the time back. */
 void rl_engine_unseen(struct rl_engine *engine, uint32_t node, struct rl_span unseen);
 
 /* Room for bytes from a node; 0: there must be no more of them, see engine->wants. Then so many came. */
@@ -61,8 +63,8 @@ bool rl_engine_unsent(const struct rl_engine *engine, uint32_t node);
 
 /* ---- calls ---- */
 
-/* The caller of this asynchronous request does not want it any more. REDLOCK_NOT_HELD: it is not under way; REDLOCK_MISUSE: a
- * release cannot be taken back. */
+/* The caller of this asynchronous request does not want it any more. REDLOCK_NOT_HELD: it is not under way;
+ * REDLOCK_MISUSE: a release cannot be taken back. */
 redlock_result rl_engine_cancel(struct rl_engine *engine, redlock_request request);
 
 /* The same for all calls, in whichever way they can be ended. */
@@ -88,8 +90,8 @@ void rl_engine_bring_up(struct rl_engine *engine);
 /* Locks still held are left at the nodes: a caller that wants them gone releases them before. */
 void rl_engine_leave_locks(struct rl_engine *engine);
 
-/* Whether everything that must reach the nodes has, or is not worth waiting for any more since the wait began: longer than the
- * node timeout only for nodes that go on answering. */
+/* Whether everything that must reach the nodes has, or is not worth waiting for any more since the wait
+ * began: longer than the node timeout only for nodes that go on answering. */
 bool rl_engine_drained(const struct rl_engine *engine, struct rl_time began);
 
 /* Nothing is sent any more, and nobody waits for an answer. Lock handles may live on after this. */

@@ -11,7 +11,8 @@ void rl_finds_drop(struct rl_engine *engine, struct rl_operation *look)
         rl_operation_free(engine, look);
 }
 
-/* What was told of is not needed any more, but for a name that is watched alone: when to look next depends on it. */
+/* What was told of is not needed any more, but for a name that is watched alone: when to look next depends on
+ * it. */
 void rl_finds_put_away(struct rl_listing *listing)
 {
     if (listing->telling == NULL)

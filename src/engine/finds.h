@@ -13,8 +13,8 @@ void rl_finds_drop(struct rl_engine *engine, struct rl_operation *look);
 void rl_finds_put_away(struct rl_listing *listing);
 void rl_finds_drop_all(struct rl_listing *listing);
 
-/* For the client, when the operation has ended, perhaps only for now: the next lock, or event, to tell of; false: there are no
- * more for now. What it points to lasts until the next call. */
+/* For the client, when the operation has ended, perhaps only for now: the next lock, or event, to tell of;
+ * false: there are no more for now. What it points to lasts until the next call. */
 bool rl_finds_next(struct rl_operation *operation, redlock_event *event);
 
 #endif

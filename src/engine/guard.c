@@ -1,7 +1,7 @@
 /*
- * The guard: which nodes may vote. Every connection begins with an admission (wire/lua/admit.lua); a node that may have
- * lost locks is quarantined, one that may have lost fences learns the highest one from the others ("sweep"), and one
- * whose clock misbehaves does not count.
+ * The guard: which nodes may vote. Every connection begins with an admission (wire/lua/admit.lua); a node
+ * that may have lost locks is quarantined, one that may have lost fences learns the highest one from the
+ * others ("sweep"), and one whose clock misbehaves does not count.
  */
 #include "engine/guard.h"
 
@@ -114,7 +114,8 @@ static void begin_sweep(struct rl_engine *engine)
             rl_admission_put_off(engine, node);
 }
 
-/* What nodes tell of terms is remembered here, too, and told to those that forgot: it may be that all of them did. */
+/* What nodes tell of terms is remembered here, too, and told to those that forgot: it may be that all of them
+ * did. */
 static void remember_terms(struct rl_engine *engine, const struct rl_terms *terms)
 {
     int64_t passed_ms = rl_span_ms_down(rl_time_since(engine->now, engine->terms_since));
@@ -125,8 +126,9 @@ static void remember_terms(struct rl_engine *engine, const struct rl_terms *term
         rl_terms_add(&engine->terms, terms->each[i]);
 }
 
-/* A node has lost its data: what the others know of terms is heard while they know it, and not only when its quarantine ends. It is heard
- * again whenever that node is asked, for a round that was under way may have announced its term only afterwards. */
+/* A node has lost its data: what the others know of terms is heard while they know it, and not only when its
+ * quarantine ends. It is heard again whenever that node is asked, for a round that was under way may have
+ * announced its term only afterwards. */
 static void hear_others(struct rl_engine *engine, uint32_t forgetful)
 {
     for (uint32_t node = 0; node < engine->node_count; node++)
@@ -177,7 +179,8 @@ static void conclude_sweep(struct rl_engine *engine)
 
 /* ---- accusing ---- */
 
-/* A node in quarantine or without a floor needs no accusing any more; one that an operator vouches for, neither. */
+/* A node in quarantine or without a floor needs no accusing any more; one that an operator vouches for,
+ * neither. */
 static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct rl_pending *pending)
 {
     struct rl_node_guard *guard = &engine->guards[node];
@@ -199,8 +202,8 @@ static void go_on_accusing(struct rl_engine *engine, uint32_t node, const struct
 
 /* ---- answers ---- */
 
-/* Longer than our own locks need: for whose sake? A node that nobody has asked for a vote since has not written down when it began: a look
- * writes nothing. */
+/* Longer than our own locks need: for whose sake? A node that nobody has asked for a vote since has not
+ * written down when it began: a look writes nothing. */
 static void describe_quarantine(const struct rl_engine *engine, char *why, size_t size,
                                 const struct rl_admitted *admitted, bool looks)
 {
@@ -215,8 +218,9 @@ static void describe_quarantine(const struct rl_engine *engine, char *why, size_
                        (long)(rl_guard_longest_lock_ms(admitted->quarantine_ms) / 1000));
 }
 
-/* Whether its memory is what it was before: an epoch that had ended is back, or its floor fell. A server that was swapped for another and
- * back (SWAPDB, a proxy), a snapshot loaded without a restart, keys written by hand. What was locked since then is lost. */
+/* Whether its memory is what it was before: an epoch that had ended is back, or its floor fell. A server that
+ * was swapped for another and back (SWAPDB, a proxy), a snapshot loaded without a restart, keys written by
+ * hand. What was locked since then is lost. */
 static bool went_back(struct rl_node_guard *guard, const char *epoch, const struct rl_admitted *admitted)
 {
     bool same = strcmp(epoch, guard->latest) == 0;

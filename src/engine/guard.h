@@ -1,6 +1,6 @@
 /*
- * The guard: which nodes may vote. It keeps the answers to admissions until connections break, and sees to it that a node which
- * lost its fences learns the highest one.
+ * The guard: which nodes may vote. It keeps the answers to admissions until connections break, and sees to it
+ * that a node which lost its fences learns the highest one.
  */
 #ifndef RL_ENGINE_GUARD_H
 #define RL_ENGINE_GUARD_H
@@ -20,7 +20,8 @@ void rl_guard_dropped(struct rl_engine *engine, uint32_t node);
 /* Finds out which nodes may vote without changing anything there, for an inspection. */
 void rl_guard_look(struct rl_engine *engine);
 
-/* Rule: a vote counts only when the node knew our term before any node that lost its data in this round can be back. */
+/* Rule: a vote counts only when the node knew our term before any node that lost its data in this round can
+ * be back. */
 bool rl_guard_in_time(const struct rl_engine *engine, uint32_t node, struct rl_time round_began);
 
 /* It said that its epoch is another: ask it anew. */

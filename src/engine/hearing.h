@@ -1,6 +1,6 @@
 /*
- * Being told by a node that it has handed a lock over: each client has one channel, to which every connection is subscribed on which
- * somebody stands in line. What is told there is in pushes.c.
+ * Being told by a node that it has handed a lock over: each client has one channel, to which every connection
+ * is subscribed on which somebody stands in line. What is told there is in pushes.c.
  */
 #ifndef RL_ENGINE_HEARING_H
 #define RL_ENGINE_HEARING_H

@@ -1,6 +1,6 @@
 /*
- * A lock after it was acquired: carries out what its lease wants, ends the calls that wait for it, and sees to it that a
- * loss is told.
+ * A lock after it was acquired: carries out what its lease wants, ends the calls that wait for it, and sees
+ * to it that a loss is told.
  */
 #include "engine/holding.h"
 
@@ -42,8 +42,9 @@ struct rl_lease_config rl_holding_config(const struct rl_engine *engine, const r
     };
 }
 
-/* Renewals meet: each is put off to the next of the points in time that all leases of its kind have in common, so that many
- * of them travel in one write per node. Less than a hundredth of its time, and never when validity is short. */
+/* Renewals meet: each is put off to the next of the points in time that all leases of its kind have in
+ * common, so that many of them travel in one write per node. Less than a hundredth of its time, and never
+ * when validity is short. */
 static struct rl_time meeting_point(const redlock_lock *lock)
 {
     const struct rl_lease *lease = &lock->lease;
@@ -198,8 +199,9 @@ static void trace_lease(redlock_lock *lock, const struct rl_event *event, const 
     rl_state_trace(lock->engine, bytes);
 }
 
-/* Rule: a holder that lost its lock is told before we let anybody else have it. What the loss leaves at the nodes stays there until
- * the callback has returned, or until it ends by itself, for which validity has left a margin. */
+/* Rule: a holder that lost its lock is told before we let anybody else have it. What the loss leaves at the
+ * nodes stays there until the callback has returned, or until it ends by itself, for which validity has left
+ * a margin. */
 void rl_holding_let_go(redlock_lock *lock)
 {
     rl_node_set nodes = lock->let_go;
@@ -210,8 +212,8 @@ void rl_holding_let_go(redlock_lock *lock)
     rl_dispatch_release(lock, nodes, 0);
 }
 
-/* Whether what nodes have of a lock that cannot be adopted is left there: with one name it is a rest that helps nobody, but of several names
- * those that are there may be the whole of somebody's lock. */
+/* Whether what nodes have of a lock that cannot be adopted is left there: with one name it is a rest that
+ * helps nobody, but of several names those that are there may be the whole of somebody's lock. */
 static bool is_left_alone(const redlock_lock *lock)
 {
     return lock->names != NULL && lock->owner_fixed && !lock->handle;

@@ -1,6 +1,6 @@
 /*
- * A lock after it was acquired: carries out what its lease wants, ends the calls that wait for it, and sees to it that a
- * loss is told.
+ * A lock after it was acquired: carries out what its lease wants, ends the calls that wait for it, and sees
+ * to it that a loss is told.
  */
 #ifndef RL_ENGINE_HOLDING_H
 #define RL_ENGINE_HOLDING_H

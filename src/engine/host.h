@@ -17,8 +17,8 @@ struct rl_host {
     bool (*random)(void *context, uint8_t *bytes, size_t length);
     void (*log)(void *context, redlock_log_level level, const char *line); /* NULL: nobody reads it */
     void (*trace)(void *context, const char *line);                        /* likewise */
-    /* Locks may be bound to the thread that asks for them, of which only the host knows: who that is (NULL: no memory), whether
-     * it lives, and that a lock is no longer bound to it. */
+    /* Locks may be bound to the thread that asks for them, of which only the host knows: who that is (NULL:
+     * no memory), whether it lives, and that a lock is no longer bound to it. */
     void *(*thread_bind)(void *context);
     bool (*thread_lives)(void *context, const void *thread);
     void (*thread_forget)(void *context, void *thread);

@@ -1,5 +1,6 @@
 /*
- * What a watch has seen of each lock, and what a new look at one comes to: the change to be told of. It asks nobody.
+ * What a watch has seen of each lock, and what a new look at one comes to: the change to be told of. It asks
+ * nobody.
  */
 #ifndef RL_ENGINE_KNOWN_H
 #define RL_ENGINE_KNOWN_H
@@ -38,8 +39,8 @@ struct rl_known *rl_knowns_unseen(const struct rl_knowns *knowns, uint32_t walk)
 void rl_knowns_sweep(struct rl_engine *engine, struct rl_knowns *knowns);
 void rl_knowns_free(struct rl_engine *engine, struct rl_knowns *knowns);
 
-/* Takes in what an inspection found; false: nothing has changed that anybody wants to know. alone: the watch began with this
- * name, so that even that it is free is news. */
+/* Takes in what an inspection found; false: nothing has changed that anybody wants to know. alone: the watch
+ * began with this name, so that even that it is free is news. */
 bool rl_known_compare(struct rl_known *known, const struct rl_operation *look, bool alone,
                       redlock_change *change);
 

@@ -118,7 +118,8 @@ static void rest(struct rl_listing *listing, struct rl_span pause)
                   rl_time_min(rl_time_add(engine->now, pause), listing->give_up_at));
 }
 
-/* Too few nodes could be gone through. A watch goes on, and says so once, unless it will never see anything. */
+/* Too few nodes could be gone through. A watch goes on, and says so once, unless it will never see
+ * anything. */
 static void fail_walk(struct rl_listing *listing)
 {
     redlock_result result;
@@ -375,7 +376,8 @@ void rl_listing_event(struct rl_operation *operation, const struct rl_event *eve
     }
 }
 
-/* Several may be told of one change one after the other: what comes while it is looked at is looked at again. */
+/* Several may be told of one change one after the other: what comes while it is looked at is looked at
+ * again. */
 void rl_listing_changed(struct rl_engine *engine, const char *key, size_t key_length)
 {
     for (struct rl_link *link = rl_list_first(&engine->listings); link != NULL;

@@ -1,13 +1,15 @@
 /*
- * Lists, watches and waits: walks through the keys of nodes page by page, or looks at one name again and again, and inspects
- * each lock that it finds. What it found is taken out by the client, a page at a time; then it goes on.
+ * Lists, watches and waits: walks through the keys of nodes page by page, or looks at one name again and
+ * again, and inspects each lock that it finds. What it found is taken out by the client, a page at a time;
+ * then it goes on.
  */
 #ifndef RL_ENGINE_LISTING_H
 #define RL_ENGINE_LISTING_H
 
 #include "engine/listing_state.h"
 
-/* Makes what a LIST, WATCH or WAIT operation needs; false: no memory. spec has its lengths filled in; its name is the lock's. */
+/* Makes what a LIST, WATCH or WAIT operation needs; false: no memory. spec has its lengths filled in; its
+ * name is the lock's. */
 bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *spec);
 void rl_listing_free(struct rl_operation *operation);
 

@@ -1,6 +1,6 @@
 /*
- * What a list, a watch or a wait remembers while it is under way. What happens to it is in listing.c (looks and rests), walk.c
- * (pages of nodes) and finds.c (what the client is told).
+ * What a list, a watch or a wait remembers while it is under way. What happens to it is in listing.c (looks
+ * and rests), walk.c (pages of nodes) and finds.c (what the client is told).
  */
 #ifndef RL_ENGINE_LISTING_STATE_H
 #define RL_ENGINE_LISTING_STATE_H

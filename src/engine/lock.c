@@ -122,7 +122,8 @@ static int compare_keys(const struct rl_name_key *one, const struct rl_name_key 
     return order != 0 ? order : (one->length > other->length) - (one->length < other->length);
 }
 
-/* Among those that are there already, in the order of their bytes: callers that want some of the same names meet in the same line. */
+/* Among those that are there already, in the order of their bytes: callers that want some of the same names
+ * meet in the same line. */
 static void insert_key(struct rl_names *names, struct rl_name_key key)
 {
     uint32_t place = names->count++;

@@ -1,6 +1,6 @@
 /*
- * The lock object: its name, its owner value, its references and its pool. What happens to a lock over time is in acquisition.c
- * (until it is held) and holding.c (from then on).
+ * The lock object: its name, its owner value, its references and its pool. What happens to a lock over time
+ * is in acquisition.c (until it is held) and holding.c (from then on).
  */
 #ifndef RL_ENGINE_LOCK_H
 #define RL_ENGINE_LOCK_H
@@ -77,7 +77,9 @@ struct redlock_lock {
     rl_node_set refused_locally; /* nodes that cannot be asked: their answers wait to be counted */
     uint32_t owed_question;
     uint32_t
-        name_number; /* of several names: the one that a node said is in the way or gone, from 1 as they were given; 0 none */
+        /* of several names: the one that a node said is in the way or gone, from 1 as they were given; 0
+         * none */
+        name_number;
     uint32_t ttl_ms;
     uint16_t capacity;   /* of text, and of the renewal behind it */
     uint16_t key_length; /* prefix and name */
@@ -104,8 +106,8 @@ const struct rl_kind *rl_lock_kind(const struct rl_engine *engine, redlock_kind 
 redlock_lock *rl_lock_create(struct rl_engine *engine, const redlock_spec *spec, size_t name_length,
                              const char *owner, size_t owner_length);
 
-/* The same lock for another try of its caller; what is still answered about the one before, which is over, is not about this one. It takes over
- * the thread that the lock is bound to. NULL: no memory. */
+/* The same lock for another try of its caller; what is still answered about the one before, which is over, is
+ * not about this one. It takes over the thread that the lock is bound to. NULL: no memory. */
 redlock_lock *rl_lock_again(redlock_lock *before);
 
 void rl_lock_ref(redlock_lock *lock);
@@ -118,8 +120,8 @@ bool rl_lock_renew_owner(redlock_lock *lock);
 /* The random part of the present owner, RL_OWNER_RANDOM bytes; zeros where it is not ours. */
 void rl_lock_random(const redlock_lock *lock, uint8_t *random);
 
-/* The owner value that goes with a random part (an earlier attempt's perhaps; NULL the present one's), in buffer of
- * RL_OWNER_MAX + 1. */
+/* The owner value that goes with a random part (an earlier attempt's perhaps; NULL the present one's), in
+ * buffer of RL_OWNER_MAX + 1. */
 size_t rl_lock_owner_text(const redlock_lock *lock, const uint8_t *random, char *buffer);
 
 /* The present owner value. */

@@ -1,6 +1,6 @@
 /*
- * What is written down twice, once for the public header and once for the layers below it, which do not see that: checked here when it
- * is compiled, so that a number can be cast from the one to the other. No code.
+ * What is written down twice, once for the public header and once for the layers below it, which do not see
+ * that: checked here when it is compiled, so that a number can be cast from the one to the other. No code.
  */
 #include "base/histogram.h"
 #include "core/event.h"

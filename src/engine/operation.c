@@ -8,7 +8,8 @@
 
 #include "engine/stats.h"
 
-/* After a burst of calls no more spares are kept than are in use, and these few: held locks do not pay for how they were taken. */
+/* After a burst of calls no more spares are kept than are in use, and these few: held locks do not pay for
+ * how they were taken. */
 enum { SPARE_MIN = 16 };
 
 static size_t operation_size(const struct rl_engine *engine)

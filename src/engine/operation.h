@@ -1,5 +1,6 @@
 /*
- * Operations: calls of the API while they are under way. What each kind does is in acquisition.c, holding.c and survey.c.
+ * Operations: calls of the API while they are under way. What each kind does is in acquisition.c, holding.c
+ * and survey.c.
  */
 #ifndef RL_ENGINE_OPERATION_H
 #define RL_ENGINE_OPERATION_H
@@ -82,7 +83,9 @@ struct rl_operation {
     bool foreign;                /* INSPECT of a list: another program made it */
     bool searching, force;       /* INIT: looks for held locks first; goes on whatever that finds */
     bool
-        enters; /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is asked */
+        /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is
+         * asked */
+        enters;
     bool done;
     redlock_result result;
 
@@ -124,8 +127,8 @@ struct rl_operation *rl_operation_acquiring(const redlock_lock *lock);
 /* The same, if it stands in the nodes' lines. */
 struct rl_operation *rl_operation_in_line(const redlock_lock *lock);
 
-/* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it is, one
- * round is enough. */
+/* The proposal: now, by the wall clock, but above every fence met for this name. When all nodes take it as it
+ * is, one round is enough. */
 void rl_operation_propose_fence(const struct rl_operation *operation);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A table of locks by their owner values; see owned.h. It begins with places of its own, so that adding a lock cannot fail, and grows when
- * there is memory.
+ * A table of locks by their owner values; see owned.h. It begins with places of its own, so that adding a
+ * lock cannot fail, and grows when there is memory.
  */
 #include "engine/owned.h"
 

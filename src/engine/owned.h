@@ -1,6 +1,6 @@
 /*
- * Finds the lock that an owner value belongs to: one that stands in line, or has stood there and is held. Nodes name owners when they hand a
- * lock over, and nobody asked them then.
+ * Finds the lock that an owner value belongs to: one that stands in line, or has stood there and is held.
+ * Nodes name owners when they hand a lock over, and nobody asked them then.
  */
 #ifndef RL_ENGINE_OWNED_H
 #define RL_ENGINE_OWNED_H

@@ -71,7 +71,8 @@ static void end_count(struct text *text, uint64_t value)
     put(text, "\n");
 }
 
-/* With six decimals: those of a number that has a seventh digit before them, in whose place the point goes. */
+/* With six decimals: those of a number that has a seventh digit before them, in whose place the point
+ * goes. */
 static void put_seconds(struct text *text, uint64_t us)
 {
     char decimals[20];
@@ -127,8 +128,8 @@ static void begin_part(struct text *text, const char *name, const char *part, co
         put_label(text, key, value);
 }
 
-/* Every second bucket of the histogram: each bound is twice the one before, from 64 us on. A bucket is the sum of ours, so
- * nothing is rounded. */
+/* Every second bucket of the histogram: each bound is twice the one before, from 64 us on. A bucket is the
+ * sum of ours, so nothing is rounded. */
 static void put_histogram(struct text *text, const char *name, const char *key, const char *value,
                           const redlock_histogram *histogram)
 {

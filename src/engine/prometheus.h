@@ -1,6 +1,6 @@
 /*
- * Statistics in the text format of Prometheus. Every family is written whatever was counted, so that the number of series depends on
- * the nodes alone. It counts nothing; stats.c does.
+ * Statistics in the text format of Prometheus. Every family is written whatever was counted, so that the
+ * number of series depends on the nodes alone. It counts nothing; stats.c does.
  */
 #ifndef RL_ENGINE_PROMETHEUS_H
 #define RL_ENGINE_PROMETHEUS_H

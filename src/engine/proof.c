@@ -1,6 +1,7 @@
 /*
- * Is it still the same master that answers? A promotion breaks no connection: the question which master it is rides behind an
- * acquire or an adoption now and then, and an answer that is not the right one keeps the vote, and those behind it, from counting.
+ * Is it still the same master that answers? A promotion breaks no connection: the question which master it is
+ * rides behind an acquire or an adoption now and then, and an answer that is not the right one keeps the
+ * vote, and those behind it, from counting.
  */
 #include "engine/proof.h"
 

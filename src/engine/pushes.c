@@ -1,5 +1,6 @@
 /*
- * What nodes tell without being asked: that a key has changed, that a lock is handed over, or that a connection came or went; see pushes.h.
+ * What nodes tell without being asked: that a key has changed, that a lock is handed over, or that a
+ * connection came or went; see pushes.h.
  */
 #include "engine/pushes.h"
 

@@ -1,6 +1,7 @@
 /*
- * The queue of callers inside this process that want one name. Only its leader, which asks for the lock or has it, deals with the
- * nodes; the others queue behind it in order, and the next one's question rides right behind the leader's release.
+ * The queue of callers inside this process that want one name. Only its leader, which asks for the lock or
+ * has it, deals with the nodes; the others queue behind it in order, and the next one's question rides right
+ * behind the leader's release.
  */
 #include "engine/queue.h"
 
@@ -100,8 +101,8 @@ void rl_queue_free(struct rl_engine *engine)
 
 /* ---- the queue ---- */
 
-/* A name that is handed on inside for long would shut other processes out: they get a chance now and then. Guarded nodes see to that
- * themselves. */
+/* A name that is handed on inside for long would shut other processes out: they get a chance now and then.
+ * Guarded nodes see to that themselves. */
 static bool is_others_turn(const struct rl_engine *engine, redlock_lock *lock)
 {
     if (rl_time_before(engine->now, rl_time_add(lock->queue_since, rl_span_ms(HAND_ON_MS))))

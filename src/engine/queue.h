@@ -1,6 +1,6 @@
 /*
- * The queues of callers inside this process, one for each name that more than one of them wants. Which thread drives the connections
- * meanwhile is not decided here.
+ * The queues of callers inside this process, one for each name that more than one of them wants. Which thread
+ * drives the connections meanwhile is not decided here.
  */
 #ifndef RL_ENGINE_QUEUE_H
 #define RL_ENGINE_QUEUE_H

@@ -1,6 +1,6 @@
 /*
- * Sends the releases that are owed: on the next connection, and once more after the broken connection's last words would be
- * refused as late, in case they reached the node after all.
+ * Sends the releases that are owed: on the next connection, and once more after the broken connection's last
+ * words would be refused as late, in case they reached the node after all.
  */
 #include "engine/reaper.h"
 

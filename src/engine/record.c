@@ -1,5 +1,6 @@
 /*
- * What nodes said, written down for the caller's report and for the statistics. Nothing here changes what happens.
+ * What nodes said, written down for the caller's report and for the statistics. Nothing here changes what
+ * happens.
  */
 #include "engine/record.h"
 
@@ -13,8 +14,8 @@
 #include "engine/vote.h"
 #include "wire/error_reply.h"
 
-/* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all extensions
- * before it is sent, so that the first waiter waits for the question under way. */
+/* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all
+ * extensions before it is sent, so that the first waiter waits for the question under way. */
 static struct rl_record *find_record(redlock_lock *lock)
 {
     struct rl_link *link;
@@ -110,8 +111,8 @@ static void keep_holder(struct rl_record *record, uint32_t node_count, uint64_t 
     record->holder_ttl_left_ms = reply->answer.ttl_left_ms;
 }
 
-/* What a denial tells of time when it names nobody: a plain one names nobody at all, and a lock that is free, but for
- * those before us in line, has no owner, so that the one seen before is gone. */
+/* What a denial tells of time when it names nobody: a plain one names nobody at all, and a lock that is free,
+ * but for those before us in line, has no owner, so that the one seen before is gone. */
 static void keep_time(struct rl_record *record, uint32_t node_count, const struct rl_lock_reply *reply)
 {
     if (reply->answer.verdict != RL_DENIED)

@@ -1,5 +1,6 @@
 /*
- * What nodes said, written down for the caller's report and for the statistics. Nothing here changes what happens.
+ * What nodes said, written down for the caller's report and for the statistics. Nothing here changes what
+ * happens.
  */
 #ifndef RL_ENGINE_RECORD_H
 #define RL_ENGINE_RECORD_H
@@ -18,8 +19,8 @@ void rl_record_reply(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
 void rl_record_failure(redlock_lock *lock, uint32_t node, enum rl_cause cause, const char *words,
                        size_t length);
 
-/* A node that cannot write, for want of memory or of a disk, is known as such until it grants or denies a lock again:
- * a waiter has no other way to learn why. */
+/* A node that cannot write, for want of memory or of a disk, is known as such until it grants or denies a
+ * lock again: a waiter has no other way to learn why. */
 void rl_record_inability(struct rl_engine *engine, uint32_t node, const struct rl_lock_reply *reply);
 
 /* A round ended because time did: nodes that have not answered were silent. */

@@ -59,7 +59,8 @@ struct rl_operation *rl_reentrant_begin(redlock_lock *lock, redlock_request requ
     return operation;
 }
 
-/* It waits for the end of a lock that its own owner has got: it enters that, and what it has asked for itself, nothing yet, is over. */
+/* It waits for the end of a lock that its own owner has got: it enters that, and what it has asked for
+ * itself, nothing yet, is over. */
 static void follow(struct rl_operation *operation, redlock_lock *lock)
 {
     redlock_lock *own = operation->lock;

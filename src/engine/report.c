@@ -1,5 +1,6 @@
 /*
- * Fills in the report a caller owns: each node's verdict, and who holds the lock. The line for people is in report_line.c.
+ * Fills in the report a caller owns: each node's verdict, and who holds the lock. The line for people is in
+ * report_line.c.
  */
 #include "engine/report.h"
 
@@ -40,7 +41,8 @@ void rl_report_error(redlock_report *report, redlock_result result, const char *
 
 redlock_verdict rl_report_verdict(enum rl_operation_kind kind, struct rl_answer answer)
 {
-    /* A node that was not asked because it still owes answers is silent to people, though the round need not wait for it. */
+    /* A node that was not asked because it still owes answers is silent to people, though the round need not
+     * wait for it. */
     if (answer.cause == RL_CAUSE_SILENT)
         return REDLOCK_VERDICT_SILENT;
     switch (answer.verdict) {
@@ -279,8 +281,9 @@ static int64_t lease_left_ms(const struct rl_record *record, uint32_t node_count
     return (int64_t)longest;
 }
 
-/* The holder of a lock is on a quorum of all nodes. An inspection has heard all nodes that could answer. A round ends as soon as it cannot
- * be won, so it is enough that those that were heard named one and the same, unless too many were free. */
+/* The holder of a lock is on a quorum of all nodes. An inspection has heard all nodes that could answer. A
+ * round ends as soon as it cannot be won, so it is enough that those that were heard named one and the same,
+ * unless too many were free. */
 static bool is_holder(const redlock_report *report, const struct rl_operation *operation)
 {
     struct support support = count_support(&operation->record, report->node_count);
@@ -333,8 +336,8 @@ static bool name_holder(redlock_report *report, const struct rl_operation *opera
     return false;
 }
 
-/* The fence of the latest holder: a quorum has it, or a higher one. A node that was late may have gone higher by itself, so that
- * no single node is believed. */
+/* The fence of the latest holder: a quorum has it, or a higher one. A node that was late may have gone higher
+ * by itself, so that no single node is believed. */
 static uint64_t agreed_fence(const struct rl_operation *operation)
 {
     uint32_t node_count = operation->lock->engine->node_count;

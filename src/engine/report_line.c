@@ -1,5 +1,6 @@
 /*
- * The result of a call in one readable line: what came of it, how many nodes said so, and what is wrong with the others.
+ * The result of a call in one readable line: what came of it, how many nodes said so, and what is wrong with
+ * the others.
  */
 #include "engine/report_line.h"
 
@@ -146,7 +147,8 @@ static const char *granted_words(enum rl_operation_kind kind)
     return "granted it";
 }
 
-/* A lock that was lost by the clock alone: no node refused it or was silent, or enough of them answered too late. */
+/* A lock that was lost by the clock alone: no node refused it or was silent, or enough of them answered too
+ * late. */
 static bool ended_by_time(const redlock_report *report, const redlock_lock *lock)
 {
     return report->result == REDLOCK_LOST && (lock->lease.late || report->granted >= report->quorum);

@@ -19,8 +19,8 @@ struct rl_report_views {
     struct rl_report_view nodes[RL_NODES_MAX];
 };
 
-/* The counts, the result and the holder of the report are filled in. split: owners were seen, but none of them is
- * known to be the holder. */
+/* The counts, the result and the holder of the report are filled in. split: owners were seen, but none of
+ * them is known to be the holder. */
 void rl_report_write_line(redlock_report *report, const redlock_lock *lock,
                           const struct rl_report_views *views, enum rl_operation_kind kind, bool split);
 

@@ -1,6 +1,6 @@
 /*
- * A set of keys, by their hashes: 16 bytes a key. Two keys of one hash are one to it; that is for lists, which may miss one in
- * billions.
+ * A set of keys, by their hashes: 16 bytes a key. Two keys of one hash are one to it; that is for lists,
+ * which may miss one in billions.
  */
 #ifndef RL_ENGINE_SEEN_H
 #define RL_ENGINE_SEEN_H

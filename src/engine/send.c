@@ -14,7 +14,8 @@
 #include "engine/vote.h"
 #include "wire/many_command.h"
 
-/* Of a lock with several names: bytes that its scripts have more than others, and that each name takes beside three times its key. */
+/* Of a lock with several names: bytes that its scripts have more than others, and that each name takes beside
+ * three times its key. */
 enum { NAMES_SCRIPT = 8192, NAME_ROOM = 192 };
 
 /* The largest number that Lua keeps exactly. */
@@ -48,7 +49,8 @@ static bool may_plant(const redlock_lock *lock)
     return holds(lock) && lock->broken_on == 0;
 }
 
-/* Of a semaphore: which slot it is about. What a holder gives back beside its own slot are those of others that it was given on the way. */
+/* Of a semaphore: which slot it is about. What a holder gives back beside its own slot are those of others
+ * that it was given on the way. */
 static void add_slot(struct rl_lock_command *command, const redlock_lock *lock, const struct rl_stand *stand,
                      const struct rl_pending *pending)
 {
@@ -108,8 +110,9 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
     return command;
 }
 
-/* Native compare-and-delete, unless somebody may stand in line, or the lock was broken: the mark that is there now is taken away by the
- * script only. Nor for what is sent again in full: the native command was tried before. */
+/* Native compare-and-delete, unless somebody may stand in line, or the lock was broken: the mark that is
+ * there now is taken away by the script only. Nor for what is sent again in full: the native command was
+ * tried before. */
 static unsigned release_features(const struct rl_session *session, const redlock_lock *lock)
 {
     return lock->broken_on != 0 || lock->kind->stands_in_line ? 0 : session->handshake.info.features;
@@ -220,7 +223,8 @@ static bool send_together(struct rl_session *session, const redlock_lock *lock,
     return rl_exchange_enlist(exchange, exchange->enlisted == 0 ? RL_MANY_HEAD + size : size, pending);
 }
 
-/* Rule: a caller that does not hold the lock yet relies on what the node remembers; so it must still be the master that was greeted. */
+/* Rule: a caller that does not hold the lock yet relies on what the node remembers; so it must still be the
+ * master that was greeted. */
 static bool wants_proof(const redlock_lock *lock, enum rl_command_kind kind)
 {
     return lock->engine->config.guarded &&
@@ -252,8 +256,8 @@ static bool send_alone(struct rl_session *session, const redlock_lock *lock, str
     return true;
 }
 
-/* Rule: a key is never shortened. So the longest that was asked for counts, by the slowest clock that a node may have, from the last moment at
- * which the question may be carried out. */
+/* Rule: a key is never shortened. So the longest that was asked for counts, by the slowest clock that a node
+ * may have, from the last moment at which the question may be carried out. */
 static void note_key(redlock_lock *lock, enum rl_command_kind kind)
 {
     struct rl_span ttl = rl_span_ms(lock->ttl_ms);

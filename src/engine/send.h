@@ -1,14 +1,14 @@
 /*
- * Questions out: writes one command for one node onto its exchange. Requests of a kind that can go together are enlisted and
- * written as one. It decides nothing; which nodes to ask is in dispatch.c.
+ * Questions out: writes one command for one node onto its exchange. Requests of a kind that can go together
+ * are enlisted and written as one. It decides nothing; which nodes to ask is in dispatch.c.
  */
 #ifndef RL_ENGINE_SEND_H
 #define RL_ENGINE_SEND_H
 
 #include "engine/lock.h"
 
-/* Puts one command for one node on its connection; false: it cannot be sent now. random: whose owner it speaks for; NULL the
- * present one. */
+/* Puts one command for one node on its connection; false: it cannot be sent now. random: whose owner it
+ * speaks for; NULL the present one. */
 bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kind, uint32_t question,
                      const uint8_t *random, bool full);
 

@@ -1,6 +1,6 @@
 /*
- * The state machine of a session: resting, opening, greeting, ready; see session.h. Buffers and the ring of pending requests are in
- * wire/exchange.c, sockets in net/connection.c.
+ * The state machine of a session: resting, opening, greeting, ready; see session.h. Buffers and the ring of
+ * pending requests are in wire/exchange.c, sockets in net/connection.c.
  */
 #include "engine/session.h"
 
@@ -39,7 +39,8 @@ static void want(rl_node_set *set, const struct rl_session *session)
     *set |= rl_node_set_one(session->node);
 }
 
-/* Rule: a connection with something unanswered is reset, never just closed: the kernel would go on delivering it. */
+/* Rule: a connection with something unanswered is reset, never just closed: the kernel would go on delivering
+ * it. */
 void rl_session_break(struct rl_session *session, enum rl_cause cause, const char *why, struct rl_time now)
 {
     const struct rl_session_user *user = session->config->user;
@@ -159,7 +160,8 @@ static bool speaks_tls(const struct rl_exchange *exchange)
     return exchange->in_length - exchange->in_taken >= 2 && bytes[0] == 0x15 && bytes[1] == 0x03;
 }
 
-/* Takes whole messages out of the buffer, one reply at a time. Upcalls may break the connection: look each time. */
+/* Takes whole messages out of the buffer, one reply at a time. Upcalls may break the connection: look each
+ * time. */
 static void take_input(struct rl_session *session, struct rl_time now)
 {
     size_t start, length;

@@ -1,6 +1,7 @@
 /*
- * What is known of one node and of the talk with it: it wants a connection, greets, matches replies with what was asked, notices
- * silence and comes back after a break. It neither opens nor reads a socket, and does not know what the requests are for.
+ * What is known of one node and of the talk with it: it wants a connection, greets, matches replies with what
+ * was asked, notices silence and comes back after a break. It neither opens nor reads a socket, and does not
+ * know what the requests are for.
  */
 #ifndef RL_ENGINE_SESSION_H
 #define RL_ENGINE_SESSION_H
@@ -23,7 +24,8 @@ enum rl_session_state {
 enum rl_tracking { RL_TRACKING_OFF, RL_TRACKING_ON, RL_TRACKING_REFUSED };
 enum rl_hearing { RL_HEARING_OFF, RL_HEARING_ON, RL_HEARING_REFUSED };
 
-/* What all sessions of an engine want of the network. Closing comes before opening, and both before writing. */
+/* What all sessions of an engine want of the network. Closing comes before opening, and both before
+ * writing. */
 struct rl_wants {
     rl_node_set close; /* connections to be closed, if there are any */
     rl_node_set reset; /* of these: with a reset, so that the kernel does not go on delivering */
@@ -94,14 +96,15 @@ void rl_session_wake(struct rl_session *session, struct rl_time now);
 /* The connection that it wanted is there: bytes can be sent. */
 void rl_session_up(struct rl_session *session);
 
-/* Ends the talk: the connection broke, could not be made, or must not be used any more. One with something unanswered is
- * reset. */
+/* Ends the talk: the connection broke, could not be made, or must not be used any more. One with something
+ * unanswered is reset. */
 void rl_session_break(struct rl_session *session, enum rl_cause cause, const char *why, struct rl_time now);
 
 /* The connection broke or could not be made. As above, but what may be behind it is said too. */
 void rl_session_lost(struct rl_session *session, enum rl_cause cause, const char *why, struct rl_time now);
 
-/* Room to read into; 0: it has sent too much for one answer, and the session was ended for that. Then so many bytes came. */
+/* Room to read into; 0: it has sent too much for one answer, and the session was ended for that. Then so many
+ * bytes came. */
 size_t rl_session_room(struct rl_session *session, struct rl_time now, char **bytes);
 void rl_session_received(struct rl_session *session, size_t length, struct rl_time now);
 
@@ -112,7 +115,8 @@ size_t rl_session_output(struct rl_session *session, const char **bytes);
 void rl_session_tick(struct rl_session *session, struct rl_time now);
 struct rl_time rl_session_due(const struct rl_session *session);
 
-/* Whether its oldest request has been waiting longer than a node may take: asking it more is of no use now. */
+/* Whether its oldest request has been waiting longer than a node may take: asking it more is of no use
+ * now. */
 bool rl_session_silent(const struct rl_session *session, struct rl_time now);
 
 #endif

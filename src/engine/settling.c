@@ -57,7 +57,8 @@ void rl_settling_start(struct rl_operation *operation)
                                                                          : RL_COMMAND_SEARCH);
 }
 
-/* Whether there is nothing more to wait for. A new client gives the slower nodes a moment too, once enough are there. */
+/* Whether there is nothing more to wait for. A new client gives the slower nodes a moment too, once enough
+ * are there. */
 static bool is_settled(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;

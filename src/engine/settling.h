@@ -1,6 +1,6 @@
 /*
- * Calls that put one question for which a new client's nodes are given the time to connect: adopt and release of a lock that
- * somebody else made, inspect and init. An acquisition has a way of its own to wait for nodes.
+ * Calls that put one question for which a new client's nodes are given the time to connect: adopt and release
+ * of a lock that somebody else made, inspect and init. An acquisition has a way of its own to wait for nodes.
  */
 #ifndef RL_ENGINE_SETTLING_H
 #define RL_ENGINE_SETTLING_H

@@ -1,6 +1,6 @@
 /*
- * Structs whose first field says how large the caller knows them to be. Programs built against an older or a newer header meet
- * the present layout here, and nowhere else.
+ * Structs whose first field says how large the caller knows them to be. Programs built against an older or a
+ * newer header meet the present layout here, and nowhere else.
  */
 #ifndef RL_ENGINE_SIZED_H
 #define RL_ENGINE_SIZED_H
@@ -12,7 +12,8 @@
 /* Whether a caller's struct, which begins with its size, can be read and written as one of `ours` bytes. */
 bool rl_sized_ok(const void *given, size_t ours);
 
-/* Copies it to ours, with zeros for what it lacks; false: as above. And back, as much of it as the caller knows. */
+/* Copies it to ours, with zeros for what it lacks; false: as above. And back, as much of it as the caller
+ * knows. */
 bool rl_sized_read(void *ours, size_t size, const void *given);
 void rl_sized_write(void *given, const void *ours, size_t size);
 

@@ -137,8 +137,8 @@ static const char *check_tag(const redlock_spec *spec)
     return NULL;
 }
 
-/* A lease that nobody chose the length of: the usual one, or the longest there may be if that is shorter. A release by its owner value
- * alone names none either. */
+/* A lease that nobody chose the length of: the usual one, or the longest there may be if that is shorter. A
+ * release by its owner value alone names none either. */
 static uint32_t default_ttl_ms(const struct rl_engine *engine)
 {
     int64_t most_ms = rl_span_ms_up(engine->config.max_ttl);

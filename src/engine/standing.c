@@ -18,14 +18,15 @@
 #include "engine/vote.h"
 #include "engine/watching.h"
 
-/* A waiter that is not heard of for so long is gone: a lot longer than it takes to ask again. A hand-over cannot have happened later than
- * now; so much the node's clock may have gained since it was last looked at. */
+/* A waiter that is not heard of for so long is gone: a lot longer than it takes to ask again. A hand-over
+ * cannot have happened later than now; so much the node's clock may have gained since it was last looked
+ * at. */
 enum { RECORD_MS = 3000, CLOCK_SLACK_US = 1000 };
 
 /* ---- the end ---- */
 
-/* Nodes that do not have the lock. One that has not answered yet most likely has it, and where one node has handed it over the others are
- * about to; if not, that is told later. */
+/* Nodes that do not have the lock. One that has not answered yet most likely has it, and where one node has
+ * handed it over the others are about to; if not, that is told later. */
 static rl_node_set nodes_without(const redlock_lock *lock, const struct rl_stand *stand)
 {
     rl_node_set open = lock->maybe_stored & rl_stand_nodes(stand, RL_STAND_ASKED);
@@ -75,7 +76,8 @@ static void end_standing(struct rl_operation *operation)
         rl_holding_start(lock, operation->acquire.asked, stand->valid_until);
         rl_holding_missed(lock, behind);
         rl_dispatch_return(lock, rl_stand_others(stand));
-        /* Where it stands in line somebody else has it. One that it could not ask before the fence was raised counts as asked here. */
+        /* Where it stands in line somebody else has it. One that it could not ask before the fence was raised
+         * counts as asked here. */
         rl_dispatch_mend(lock, behind & ~rl_stand_nodes(stand, RL_STAND_LINED));
     } else {
         rl_owned_remove(lock);
@@ -111,7 +113,8 @@ static void end_without_randomness(struct rl_operation *operation)
     operation->result = REDLOCK_SYSTEM;
 }
 
-/* One proposal for all nodes, so that they give the same number, whichever of them are asked again meanwhile. */
+/* One proposal for all nodes, so that they give the same number, whichever of them are asked again
+ * meanwhile. */
 static void ask_for_lock(struct rl_operation *operation, const struct rl_effects *effects)
 {
     redlock_lock *lock = operation->lock;
@@ -122,7 +125,8 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
         end_without_randomness(operation);
         return;
     }
-    /* Of a semaphore others are given numbers meanwhile: a caller that has some votes keeps its proposal, or the rest would get another one. */
+    /* Of a semaphore others are given numbers meanwhile: a caller that has some votes keeps its proposal, or
+     * the rest would get another one. */
     if (effects->acquire == rl_node_set_all(lock->engine->node_count) &&
         (effects->fresh || lock->slots == 0 || rl_stand_nodes(&operation->stand, RL_STAND_HAS) == 0))
         rl_operation_propose_fence(operation);
@@ -138,7 +142,9 @@ static void watch(struct rl_operation *operation, rl_node_set nodes, uint32_t qu
     struct rl_engine *engine = operation->lock->engine;
 
     if (operation->lock->names != NULL)
-        return; /* which of them is in the way differs from node to node, and may change: it asks again every second */
+        /* which of them is in the way differs from node to node, and may change: it asks again every
+         * second */
+        return;
     if (!operation->watches)
         rl_watching_join(engine);
     operation->watches = true;
@@ -267,8 +273,9 @@ static bool is_same_master(const struct rl_engine *engine, uint32_t node, const 
                                   memcmp(handed->master, greeted, handed->master_length) == 0);
 }
 
-/* Rule: what a node hands over counts as its answers do: the node may vote, its memory is the one that was admitted, and it is still the
- * master that was greeted. Its clock must not have jumped since the last exchange, for the grant is dated by it. */
+/* Rule: what a node hands over counts as its answers do: the node may vote, its memory is the one that was
+ * admitted, and it is still the master that was greeted. Its clock must not have jumped since the last
+ * exchange, for the grant is dated by it. */
 static bool is_eligible(const struct rl_operation *operation, uint32_t node,
                         const struct rl_hand_over *handed)
 {
@@ -326,7 +333,8 @@ void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *ke
     struct rl_event event = {.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node};
     const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
 
-    /* All others of its name queue behind it, but those who would share it, which stand in line each for itself. */
+    /* All others of its name queue behind it, but those who would share it, which stand in line each for
+     * itself. */
     if (leader != NULL && rl_operation_in_line(leader) != NULL && leader->asking->watches)
         rl_standing_event(leader->asking, &event);
     /* Without memory for the table nobody leads. */
@@ -348,8 +356,8 @@ void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl
         rl_owned_find(engine, handed->key, handed->key_length, handed->owner, handed->owner_length);
 
     assert(node < engine->node_count);
-    /* Rule: what nobody here has is let be. A caller that gave up has told the node so, or will; one that left a lock to another process may
-     * not take it away from there. */
+    /* Rule: what nobody here has is let be. A caller that gave up has told the node so, or will; one that
+     * left a lock to another process may not take it away from there. */
     if (lock == NULL || (handed->slot == 0) != (lock->slots == 0) || handed->slot > lock->slots)
         return;
     engine->sessions[node].pushed = 0; /* it was asked for, so it is part of no flood */

@@ -1,6 +1,6 @@
 /*
- * A lock while its caller stands in line for it: carries out what core/stand wants, and brings it what nodes hand over. What
- * nobody here has is let be.
+ * A lock while its caller stands in line for it: carries out what core/stand wants, and brings it what nodes
+ * hand over. What nobody here has is let be.
  */
 #ifndef RL_ENGINE_STANDING_H
 #define RL_ENGINE_STANDING_H
@@ -11,7 +11,8 @@
 /* Of a caller that does not wait as well: it asks in the same way, without a place. */
 void rl_standing_start(struct rl_operation *operation, const struct rl_acquire_config *config);
 
-/* It has waited behind others of this client, as an acquisition that is queued; now it is the first of them. */
+/* It has waited behind others of this client, as an acquisition that is queued; now it is the first of
+ * them. */
 void rl_standing_turn(struct rl_operation *operation);
 void rl_standing_event(struct rl_operation *operation, const struct rl_event *event);
 

@@ -1,6 +1,6 @@
 /*
- * All that an engine remembers beside locks and operations, and what it lends to its files: memory, chance, places for timers,
- * words. Only files of this folder look inside; engine.h has the doors.
+ * All that an engine remembers beside locks and operations, and what it lends to its files: memory, chance,
+ * places for timers, words. Only files of this folder look inside; engine.h has the doors.
  */
 #ifndef RL_ENGINE_STATE_H
 #define RL_ENGINE_STATE_H
@@ -20,8 +20,8 @@
 #include "wire/hand_over.h"
 #include "wire/owner.h"
 
-/* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the clock and what
- * must not come back. */
+/* What is known of one node's right to vote; see guard.c. Forgotten when its connection breaks, but for the
+ * clock and what must not come back. */
 struct rl_node_guard {
     enum rl_fitness fitness;
     enum rl_fitness looked;         /* by the latest look, which asks for no vote; UNKNOWN: it told nothing */
@@ -68,7 +68,8 @@ struct rl_debt {
     bool again;           /* one more after this one */
 };
 
-/* The queues of callers inside this process, one for each name that more than one of them wants; see queue.c. */
+/* The queues of callers inside this process, one for each name that more than one of them wants; see
+ * queue.c. */
 struct rl_queues {
     redlock_lock **leaders; /* table of `places` chains: the lock of each name that others queue behind */
     uint32_t places, count;
@@ -121,7 +122,8 @@ struct rl_engine {
     bool stepping;          /* see steps.c */
     rl_node_set duplicates; /* the log was told that they are servers that stand in the list twice */
     rl_node_set
-        changed; /* nodes that became ready or fit, or will not: operations that wait for them are to be told */
+        /* nodes that became ready or fit, or will not: operations that wait for them are to be told */
+        changed;
 
     /* Locks and operations. */
     struct rl_timers timers;

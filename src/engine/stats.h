@@ -1,6 +1,6 @@
 /*
- * What an engine counts beside calls that ended (operation.c): how long things took, what each node answered. Nothing here changes
- * what happens.
+ * What an engine counts beside calls that ended (operation.c): how long things took, what each node answered.
+ * Nothing here changes what happens.
  */
 #ifndef RL_ENGINE_STATS_H
 #define RL_ENGINE_STATS_H

@@ -1,5 +1,6 @@
 /*
- * Goes on with locks: brings answers to the operation or the lease that they are for, and does what one step made possible for another; see steps.h.
+ * Goes on with locks: brings answers to the operation or the lease that they are for, and does what one step
+ * made possible for another; see steps.h.
  */
 #include "engine/steps.h"
 
@@ -71,8 +72,8 @@ static bool needs_right(enum rl_command_kind kind)
     return kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_EXTEND;
 }
 
-/* Brings held locks to a node that has come. That neither ends them nor takes them off the list. As many as a node can answer in
- * good time: the rest comes by itself, later. */
+/* Brings held locks to a node that has come. That neither ends them nor takes them off the list. As many as a
+ * node can answer in good time: the rest comes by itself, later. */
 static void give_held_locks(struct rl_engine *engine, uint32_t node)
 {
     struct rl_event event = {.kind = RL_EVENT_UP, .now = engine->now, .node = node};

@@ -1,6 +1,6 @@
 /*
- * What happens to one lock may let another go on: a node that was waited for is ready, a name is free for the next in the queue.
- * That is noted where it happens, and done here, when the step that made it so is over.
+ * What happens to one lock may let another go on: a node that was waited for is ready, a name is free for the
+ * next in the queue. That is noted where it happens, and done here, when the step that made it so is over.
  */
 #ifndef RL_ENGINE_STEPS_H
 #define RL_ENGINE_STEPS_H

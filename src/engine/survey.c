@@ -1,6 +1,6 @@
 /*
- * Surveys: inspection and examination, which are one question to every node and no more, and init and break, which are two; see
- * survey.h.
+ * Surveys: inspection and examination, which are one question to every node and no more, and init and break,
+ * which are two; see survey.h.
  */
 #include "engine/survey.h"
 
@@ -54,8 +54,9 @@ static void begin_break(struct rl_operation *operation)
         end_survey(operation, result);
 }
 
-/* Whether the operator's word can make a quorum of those that answered: a node that drops locks, or that cannot be told from another
- * one, is not admitted by it. When it cannot, nobody is admitted: a minority is of no use. */
+/* Whether the operator's word can make a quorum of those that answered: a node that drops locks, or that
+ * cannot be told from another one, is not admitted by it. When it cannot, nobody is admitted: a minority is
+ * of no use. */
 static bool is_worth_the_word(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;

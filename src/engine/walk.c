@@ -164,7 +164,8 @@ void rl_walk_record(struct rl_listing *listing)
     }
 }
 
-/* By the rule of every other question: credentials and rights, a server that is named twice, or too few that answer. */
+/* By the rule of every other question: credentials and rights, a server that is named twice, or too few that
+ * answer. */
 redlock_result rl_walk_why_failed(struct rl_listing *listing)
 {
     uint32_t node_count = rl_listing_engine(listing)->node_count;

@@ -1,6 +1,6 @@
 /*
- * The walk through the keys of nodes, page by page, and through as many nodes as every quorum has one of. What is done with a
- * page, and with the end, is listing.c's.
+ * The walk through the keys of nodes, page by page, and through as many nodes as every quorum has one of.
+ * What is done with a page, and with the end, is listing.c's.
  */
 #ifndef RL_ENGINE_WALK_H
 #define RL_ENGINE_WALK_H
@@ -28,7 +28,8 @@ enum rl_walk rl_walk_on(struct rl_listing *listing);
 /* The node cannot be gone through: on to another one. */
 enum rl_walk rl_walk_leave(struct rl_listing *listing, enum rl_cause cause, const char *words, size_t length);
 
-/* For the report: which nodes were gone through, and why others were not; those that there was no need to ask are left out. */
+/* For the report: which nodes were gone through, and why others were not; those that there was no need to ask
+ * are left out. */
 void rl_walk_record(struct rl_listing *listing);
 
 /* The same, and why too few were. */

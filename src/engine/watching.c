@@ -88,8 +88,8 @@ static void stop_telling(struct rl_engine *engine)
             switch_tracking(engine, node, false);
 }
 
-/* What was armed and has not been told yet is forgotten with the last waiter, unless the lock was won: then its own
- * doings have set it off. */
+/* What was armed and has not been told yet is forgotten with the last waiter, unless the lock was won: then
+ * its own doings have set it off. */
 void rl_watching_end(struct rl_operation *operation)
 {
     struct rl_engine *engine = operation->lock->engine;

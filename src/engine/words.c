@@ -1,5 +1,6 @@
 /*
- * Names of results and verdicts, the version, and the reading of owner values: the parts of the API that need no client.
+ * Names of results and verdicts, the version, and the reading of owner values: the parts of the API that need
+ * no client.
  */
 #include <string.h>
 

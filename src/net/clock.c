@@ -1,6 +1,6 @@
 /*
- * Reads the system's clocks; see clock.h. The larger of two advances is taken from mark to mark, not from reading to
- * reading: the moment that passes between looking at the one and at the other would add up.
+ * Reads the system's clocks; see clock.h. The larger of two advances is taken from mark to mark, not from
+ * reading to reading: the moment that passes between looking at the one and at the other would add up.
  */
 #include "net/clock.h"
 

@@ -1,6 +1,6 @@
 /*
- * The one clock. It never runs slower than real time as any of the system's clocks knows it: it advances by whichever is
- * larger of CLOCK_BOOTTIME (counts suspend) and CLOCK_MONOTONIC_RAW (is not slewed).
+ * The one clock. It never runs slower than real time as any of the system's clocks knows it: it advances by
+ * whichever is larger of CLOCK_BOOTTIME (counts suspend) and CLOCK_MONOTONIC_RAW (is not slewed).
  */
 #ifndef RL_NET_CLOCK_H
 #define RL_NET_CLOCK_H

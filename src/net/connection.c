@@ -1,5 +1,6 @@
 /*
- * Opening, moving bytes, closing; see connection.h. What a stream is made of is in stream_tcp.c and stream_tls.c.
+ * Opening, moving bytes, closing; see connection.h. What a stream is made of is in stream_tcp.c and
+ * stream_tls.c.
  */
 #include "net/connection.h"
 
@@ -27,7 +28,8 @@ static void set_watch(struct rl_connection *connection, unsigned wants)
 
 void rl_connection_close(struct rl_connection *connection, bool reset)
 {
-    /* Said to the poller by hand: a forked child may keep the descriptor open, and the poller would keep it too. */
+    /* Said to the poller by hand: a forked child may keep the descriptor open, and the poller would keep it
+     * too. */
     if (connection->watched != 0)
         rl_poller_forget(connection->config->poller, connection->stream.fd);
     connection->watched = 0;

@@ -1,6 +1,6 @@
 /*
- * The one connection to a node: finds its address, connects, moves bytes. It reads no clock and keeps no deadline, and does not
- * know what the bytes mean; its user says when to open and when to close.
+ * The one connection to a node: finds its address, connects, moves bytes. It reads no clock and keeps no
+ * deadline, and does not know what the bytes mean; its user says when to open and when to close.
  */
 #ifndef RL_NET_CONNECTION_H
 #define RL_NET_CONNECTION_H

@@ -1,6 +1,6 @@
 /*
- * Waits for any of a client's descriptors (epoll), and lets other threads end the wait. It does not read or write them,
- * but for the bell's own.
+ * Waits for any of a client's descriptors (epoll), and lets other threads end the wait. It does not read or
+ * write them, but for the bell's own.
  */
 #ifndef RL_NET_POLLER_H
 #define RL_NET_POLLER_H
@@ -31,8 +31,8 @@ void rl_poller_close(struct rl_poller *poller);
 bool rl_poller_watch(struct rl_poller *poller, int fd, unsigned wants, uint32_t tag, bool known);
 void rl_poller_forget(struct rl_poller *poller, int fd);
 
-/* Waits until something is ready or the time is over; returns how many entries were filled in. Callable by several
- * threads at once. Takes the bell down when it rang. */
+/* Waits until something is ready or the time is over; returns how many entries were filled in. Callable by
+ * several threads at once. Takes the bell down when it rang. */
 int rl_poller_wait(struct rl_poller *poller, struct rl_span timeout, struct rl_ready *ready, int capacity);
 
 /* Ends a wait, now or the next one. Callable from any thread. */

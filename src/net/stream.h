@@ -65,9 +65,9 @@ bool rl_stream_open(struct rl_stream *stream, const struct rl_address *address, 
 /* Goes on with connecting and with the TLS handshake. DONE: ready to read and write. */
 enum rl_io rl_stream_continue(struct rl_stream *stream);
 
-/* Read or write what goes without waiting. TLS may want the other direction: look at `wants`. Never raises SIGPIPE.
- * Read until AGAIN, or until nothing is pending, before waiting. After a write that said AGAIN, the next one starts
- * with the same bytes and is no shorter (they may have moved): TLS has encrypted them. */
+/* Read or write what goes without waiting. TLS may want the other direction: look at `wants`. Never raises
+ * SIGPIPE. Read until AGAIN, or until nothing is pending, before waiting. After a write that said AGAIN, the
+ * next one starts with the same bytes and is no shorter (they may have moved): TLS has encrypted them. */
 enum rl_io rl_stream_read(struct rl_stream *stream, char *bytes, size_t capacity, size_t *got);
 enum rl_io rl_stream_write(struct rl_stream *stream, const char *bytes, size_t length, size_t *put);
 

@@ -1,6 +1,7 @@
 /*
- * Stands in for stream_tls.c in a library that was built without TLS: a client with a rediss:// node is refused when it is
- * opened. It never falls back to a connection in the clear, and no other function here can be reached.
+ * Stands in for stream_tls.c in a library that was built without TLS: a client with a rediss:// node is
+ * refused when it is opened. It never falls back to a connection in the clear, and no other function here can
+ * be reached.
  */
 #include <assert.h>
 #include <stdio.h>

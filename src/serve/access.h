@@ -34,8 +34,9 @@ struct serve_access {
     size_t count;
 };
 
-/* Reads the lines of an access file: "token SHA256 NAME ROLE [PREFIX]", "user LOGIN ROLE [PREFIX]", "cert NAME ROLE [PREFIX]".
- * 0; otherwise the number of the line that is wrong, and what is, or -1 without memory. serve_access_free() in any case. */
+/* Reads the lines of an access file: "token SHA256 NAME ROLE [PREFIX]", "user LOGIN ROLE [PREFIX]", "cert
+ * NAME ROLE [PREFIX]". 0; otherwise the number of the line that is wrong, and what is, or -1 without memory.
+ * serve_access_free() in any case. */
 int serve_access_read(const char *bytes, size_t length, struct serve_access *access, char problem[200]);
 void serve_access_free(struct serve_access *access);
 

@@ -1,5 +1,6 @@
 /*
- * The answer to an HTTP request: each of these writes the one that a request gets, and counts it. What it says is decided elsewhere.
+ * The answer to an HTTP request: each of these writes the one that a request gets, and counts it. What it
+ * says is decided elsewhere.
  */
 #ifndef SERVE_ANSWER_H
 #define SERVE_ANSWER_H
@@ -26,7 +27,8 @@ void serve_answer_problem(struct serve_connection *connection, enum serve_proble
 void serve_answer_problem_with(struct serve_connection *connection, enum serve_problem problem, int status,
                                const char *detail, json_t *more, const char *fields);
 
-/* The lock is not held by the owner that the request names. The report is that of a look at the lock, which went well. */
+/* The lock is not held by the owner that the request names. The report is that of a look at the lock, which
+ * went well. */
 void serve_answer_unheld(struct serve_connection *connection, enum serve_problem problem, const char *detail,
                          const redlock_report *report);
 

@@ -1,6 +1,7 @@
 /*
- * The board; see board.h. A look has three parts, one after the other: how the nodes are, which locks there are, and which callers wait for
- * those that somebody waits for. Its outcome is compared with that of the look before, and each watcher gets what changed.
+ * The board; see board.h. A look has three parts, one after the other: how the nodes are, which locks there
+ * are, and which callers wait for those that somebody waits for. Its outcome is compared with that of the
+ * look before, and each watcher gets what changed.
  */
 #include "serve/board.h"
 
@@ -45,7 +46,7 @@ static int64_t wall_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------------------------------------- */
 
 static const char *state_word(const redlock_node_report *node)
 {
@@ -98,7 +99,7 @@ static void take_nodes(struct serve_board *board, const redlock_report *report)
                              (json_int_t)stats.lost, "requests_waiting", (int)board->server->waiting);
 }
 
-/* ---- locks ----------------------------------------------------------------------------------------------- */
+/* ---- locks --------------------------------------------------------------------------------------------- */
 
 static int on_listed(void *context, const redlock_listed *lock)
 {
@@ -127,7 +128,7 @@ static int on_listed(void *context, const redlock_listed *lock)
     return 0;
 }
 
-/* ---- waiters --------------------------------------------------------------------------------------------- */
+/* ---- waiters ------------------------------------------------------------------------------------------- */
 
 static void ask_waiters(struct serve_board *board);
 
@@ -149,7 +150,8 @@ static void on_waiters(void *context, redlock_result result, const redlock_repor
     ask_waiters(board);
 }
 
-/* The next name, in the order of the table, that somebody waits for and that was not asked about yet in this look. */
+/* The next name, in the order of the table, that somebody waits for and that was not asked about yet in this
+ * look. */
 static const char *next_contended(struct serve_board *board, json_t **entry)
 {
     const char *name;
@@ -187,7 +189,7 @@ static void ask_waiters(struct serve_board *board)
     look_done(board);
 }
 
-/* ---- telling --------------------------------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------------------------------------- */
 
 static bool may_see(const struct watcher *watcher, const char *name)
 {
@@ -208,7 +210,8 @@ static json_t *visible(const struct watcher *watcher, json_t *locks)
     return part;
 }
 
-/* A watcher that is slow to read misses changes, and gets the state again once it has read what is on its way. */
+/* A watcher that is slow to read misses changes, and gets the state again once it has read what is on its
+ * way. */
 static bool is_behind(const struct watcher *watcher)
 {
     return evbuffer_get_length(bufferevent_get_output(watcher->connection->buffer)) > BACKLOG_MAX;
@@ -267,7 +270,7 @@ static json_t *compare(struct serve_board *board)
     return changes;
 }
 
-/* ---- a look ---------------------------------------------------------------------------------------------- */
+/* ---- a look -------------------------------------------------------------------------------------------- */
 
 static void look_done(struct serve_board *board)
 {
@@ -353,7 +356,7 @@ void serve_board_tick(struct serve_server *server)
     }
 }
 
-/* ---- watchers -------------------------------------------------------------------------------------------- */
+/* ---- watchers ------------------------------------------------------------------------------------------ */
 
 static void leave(void *attachment)
 {
@@ -386,7 +389,8 @@ void serve_board_watch(struct serve_exchange *exchange)
     exchange->connection->detach = leave;
     serve_answer_stream(exchange->connection);
     bufferevent_write(exchange->connection->buffer, "retry: 1000\n\n", 13);
-    /* What is known already it is told within a second, outside of its turn: that may be more than an answer may have. */
+    /* What is known already it is told within a second, outside of its turn: that may be more than an answer
+     * may have. */
     if (server->board->locks == NULL && !server->board->looking)
         look(server->board);
 }

@@ -1,6 +1,6 @@
 /*
- * The board: what all locks and nodes are like, looked up again and again while somebody watches, and told as changes. It is
- * what the dashboard shows. With nobody watching, nothing is asked of the nodes.
+ * The board: what all locks and nodes are like, looked up again and again while somebody watches, and told as
+ * changes. It is what the dashboard shows. With nobody watching, nothing is asked of the nodes.
  */
 #ifndef SERVE_BOARD_H
 #define SERVE_BOARD_H

@@ -1,6 +1,6 @@
 /*
- * One client's connection; see connection.h. A client that hangs up is noticed at once, whatever it waits for: reading is never
- * switched off, and one that sends more than may be kept is ended instead.
+ * One client's connection; see connection.h. A client that hangs up is noticed at once, whatever it waits
+ * for: reading is never switched off, and one that sends more than may be kept is ended instead.
  */
 #include "serve/connection.h"
 
@@ -19,7 +19,7 @@
 #define LINGER_MS 2000
 #define OUTPUT_MAX (256U * 1024) /* unwritten bytes of one client */
 
-/* ---- its life -------------------------------------------------------------------------------------------- */
+/* ---- its life ------------------------------------------------------------------------------------------ */
 
 static void unlink_connection(struct serve_connection *connection)
 {
@@ -59,8 +59,8 @@ void serve_connection_close(struct serve_connection *connection)
     free(connection);
 }
 
-/* Says that no more will come, and waits for the client to say so too: closing with unread bytes would reset the connection, and
- * the client might never see the answer. */
+/* Says that no more will come, and waits for the client to say so too: closing with unread bytes would reset
+ * the connection, and the client might never see the answer. */
 static void linger(struct serve_connection *connection)
 {
     connection->state = SERVE_LINGERING;
@@ -75,7 +75,7 @@ void serve_connection_finish(struct serve_connection *connection)
     connection->deadline_ms = connection->server->now_ms + WRITE_MS;
 }
 
-/* ---- reading and writing --------------------------------------------------------------------------------- */
+/* ---- reading and writing ------------------------------------------------------------------------------- */
 
 static size_t input_length(const struct serve_connection *connection)
 {
@@ -99,7 +99,8 @@ void serve_connection_write(struct serve_connection *connection, const char *byt
         bufferevent_write(connection->buffer, bytes + written, length - (size_t)written);
 }
 
-/* Ends what has been written, drops what is not wanted, refuses what is too much. The connection may be gone after it. */
+/* Ends what has been written, drops what is not wanted, refuses what is too much. The connection may be gone
+ * after it. */
 static void settle(struct serve_connection *connection)
 {
     struct evbuffer *input = bufferevent_get_input(connection->buffer);
@@ -169,7 +170,7 @@ static void on_event(struct bufferevent *buffer, short what, void *context)
     serve_connection_close(connection);
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 /* A peer whose machine is gone never says so: the kernel asks. */
 static void watch_peer(evutil_socket_t socket)
@@ -251,7 +252,7 @@ void serve_connection_open(struct serve_listener *listener, evutil_socket_t sock
     bufferevent_enable(buffer, EV_READ | EV_WRITE);
 }
 
-/* ---- once a second --------------------------------------------------------------------------------------- */
+/* ---- once a second ------------------------------------------------------------------------------------- */
 
 static bool is_stuck(const struct serve_connection *connection, int64_t now_ms)
 {
@@ -278,7 +279,7 @@ void serve_connections_sweep(struct serve_server *server)
     }
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------------------------------------- */
 
 void serve_call_begin(struct serve_call *call, struct serve_connection *connection, bool waits)
 {

@@ -1,6 +1,6 @@
 /*
- * One client's connection: bytes in and out, deadlines, and the call that it waits for. What the bytes mean is its protocol's
- * business.
+ * One client's connection: bytes in and out, deadlines, and the call that it waits for. What the bytes mean
+ * is its protocol's business.
  */
 #ifndef SERVE_CONNECTION_H
 #define SERVE_CONNECTION_H
@@ -63,30 +63,33 @@ void serve_connection_finish(struct serve_connection *connection);
 /* The answer to what it waited for, or to what it read, is written: goes on with its next request. */
 void serve_connection_go_on(struct serve_connection *connection);
 
-/* Writes bytes: at once as far as the socket takes them, which spares a turn of the loop, and the rest when it can. */
+/* Writes bytes: at once as far as the socket takes them, which spares a turn of the loop, and the rest when
+ * it can. */
 void serve_connection_write(struct serve_connection *connection, const char *bytes, size_t length);
 
 /* Ends those whose time is up. Called once a second. */
 void serve_connections_sweep(struct serve_server *server);
 
-/* ---- calls ----------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------------------------------------- */
 
-/* Something asked of the nodes for a connection that waits for it. The first member of what a handler keeps. */
+/* Something asked of the nodes for a connection that waits for it. The first member of what a handler
+ * keeps. */
 struct serve_call {
     struct serve_server *server;
     struct serve_connection *connection; /* NULL: the client is gone, and nobody wants the answer */
     redlock_request request;
     bool waits;      /* it counts as a waiter */
     bool cancelable; /* it may be cut short when the client goes */
-    /* Set while nothing was asked of the library: ends the call, because the client is gone (connection is NULL) or because the
-     * instance stops. */
+    /* Set while nothing was asked of the library: ends the call, because the client is gone (connection is
+     * NULL) or because the instance stops. */
     void (*dismiss)(struct serve_call *call);
 };
 
 /* Makes the connection wait for a call. What is zero in it need not be set before. */
 void serve_call_begin(struct serve_call *call, struct serve_connection *connection, bool waits);
 
-/* Its callback runs. True when the client is still there; then it is reading again, and the handler answers. */
+/* Its callback runs. True when the client is still there; then it is reading again, and the handler
+ * answers. */
 bool serve_call_end(struct serve_call *call);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * GET /: the dashboard, one page that is part of the program (dashboard.html, by tools/embed-page). What it shows comes from the
- * board and from the calls about single locks, with the rights of its viewer.
+ * GET /: the dashboard, one page that is part of the program (dashboard.html, by tools/embed-page). What it
+ * shows comes from the board and from the calls about single locks, with the rights of its viewer.
  */
 #ifndef SERVE_DASHBOARD_H
 #define SERVE_DASHBOARD_H

@@ -1,6 +1,6 @@
 /*
- * What happened at this instance; see events.h. The last EVENTS_KEPT events are kept, so that a client that comes back with its
- * Last-Event-ID misses nothing; when it would, it is told so.
+ * What happened at this instance; see events.h. The last EVENTS_KEPT events are kept, so that a client that
+ * comes back with its Last-Event-ID misses nothing; when it would, it is told so.
  */
 #include "serve/events.h"
 
@@ -53,7 +53,7 @@ void serve_events_free(struct serve_events *events)
     free(events);
 }
 
-/* ---- writing --------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 void serve_events_write(struct serve_connection *connection, const char *id, const char *type, json_t *data)
 {
@@ -106,7 +106,7 @@ static void write_kept(const struct stream *stream, const struct kept *kept)
     serve_events_write(stream->connection, id, kept->type, json_event(kept));
 }
 
-/* ---- publishing ------------------------------------------------------------------------------------------ */
+/* ---- publishing ---------------------------------------------------------------------------------------- */
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -139,7 +139,7 @@ void serve_events_publish(struct serve_server *server, const struct serve_event 
             write_kept(stream, kept);
 }
 
-/* ---- listening ------------------------------------------------------------------------------------------- */
+/* ---- listening ----------------------------------------------------------------------------------------- */
 
 static void leave(void *attachment)
 {

@@ -1,6 +1,6 @@
 /*
- * What happened at this instance: the last events, and the streams of clients that listen. What an event means to a lock is
- * decided where it happens.
+ * What happened at this instance: the last events, and the streams of clients that listen. What an event
+ * means to a lock is decided where it happens.
  */
 #ifndef SERVE_EVENTS_H
 #define SERVE_EVENTS_H

@@ -1,6 +1,6 @@
 /*
- * GET /v1/locks/{name}/hold; see hold.h. The loop itself renews: when it hangs, the lock ends by its TTL, and nobody was told
- * otherwise.
+ * GET /v1/locks/{name}/hold; see hold.h. The loop itself renews: when it hangs, the lock ends by its TTL, and
+ * nobody was told otherwise.
  */
 #include "serve/hold.h"
 
@@ -25,7 +25,7 @@ struct serve_hold {
     bool renewing, gone; /* gone: to be freed when the renewal has ended */
 };
 
-/* ---- its end --------------------------------------------------------------------------------------------- */
+/* ---- its end ------------------------------------------------------------------------------------------- */
 
 static void unlink_hold(struct serve_hold *hold)
 {
@@ -63,7 +63,8 @@ static void on_detached(void *attachment)
         event_del(hold->timer);
 }
 
-/* Says a last word, and closes the stream when it is written. The lock is given back when the connection goes. */
+/* Says a last word, and closes the stream when it is written. The lock is given back when the connection
+ * goes. */
 static void finish(struct serve_hold *hold, const char *type, const char *detail)
 {
     serve_events_write(hold->connection, NULL, type,
@@ -73,7 +74,7 @@ static void finish(struct serve_hold *hold, const char *type, const char *detail
     serve_connection_finish(hold->connection);
 }
 
-/* ---- renewal --------------------------------------------------------------------------------------------- */
+/* ---- renewal ------------------------------------------------------------------------------------------- */
 
 static void set_timer(struct serve_hold *hold)
 {
@@ -133,7 +134,7 @@ static void on_timer(evutil_socket_t socket, short what, void *context)
     finish(hold, "lost", "the lease has ended");
 }
 
-/* ---- its beginning --------------------------------------------------------------------------------------- */
+/* ---- its beginning ------------------------------------------------------------------------------------- */
 
 static void begin(struct serve_hold *hold, redlock_lock *lock, const redlock_report *report)
 {

@@ -1,5 +1,6 @@
 /*
- * GET /v1/locks/{name}/hold: the connection is the lock. It is renewed while the stream is open, and released when it closes.
+ * GET /v1/locks/{name}/hold: the connection is the lock. It is renewed while the stream is open, and released
+ * when it closes.
  */
 #ifndef SERVE_HOLD_H
 #define SERVE_HOLD_H
@@ -8,7 +9,8 @@
 
 void serve_hold_open(struct serve_exchange *exchange);
 
-/* The instance stops: each client is told how long its lock will still be there, and may go on with its token elsewhere. */
+/* The instance stops: each client is told how long its lock will still be there, and may go on with its token
+ * elsewhere. */
 void serve_holds_stop(struct serve_server *server);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Requests on a connection; see http.h. One is looked at in this order: is it well-formed, is it for us, does it come from a
- * page of another origin, is there such a route, which principal asks, may it, is the body right.
+ * Requests on a connection; see http.h. One is looked at in this order: is it well-formed, is it for us, does
+ * it come from a page of another origin, is there such a route, which principal asks, may it, is the body
+ * right.
  */
 #include "serve/http.h"
 
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- principal ------------------------------------------------------------------------------------------- */
+/* ---- principal ----------------------------------------------------------------------------------------- */
 
 /* "host:port", "[::1]:port" and "host" without their port. */
 static struct serve_text without_port(struct serve_text host)
@@ -78,7 +79,7 @@ static const struct serve_principal *find_principal(const struct serve_exchange 
                                  (struct serve_text){field.bytes + 7, field.length - 7});
 }
 
-/* ---- routing --------------------------------------------------------------------------------------------- */
+/* ---- routing ------------------------------------------------------------------------------------------- */
 
 /* True when the segments of a target are those of a path; the open one goes to *name. */
 static bool matches(const char *path, const struct serve_target *target, struct serve_text *name)
@@ -96,7 +97,8 @@ static bool matches(const char *path, const struct serve_target *target, struct 
     return *path == '\0';
 }
 
-/* NULL when there is none; then *allowed names the methods the address takes, empty when there is no such address. */
+/* NULL when there is none; then *allowed names the methods the address takes, empty when there is no such
+ * address. */
 static const struct serve_route *find_route(const struct serve_server *server, enum serve_method method,
                                             const struct serve_target *target, struct serve_text *name,
                                             char allowed[64])
@@ -249,7 +251,7 @@ static void handle(struct serve_exchange *exchange)
     json_decref(exchange->body);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static void refuse_malformed(struct serve_connection *connection, int status, const char *problem)
 {

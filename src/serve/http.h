@@ -1,5 +1,6 @@
 /*
- * HTTP on a connection: requests are read, checked and handed to a route. What a route does is not here, and answers are in answer.h.
+ * HTTP on a connection: requests are read, checked and handed to a route. What a route does is not here, and
+ * answers are in answer.h.
  */
 #ifndef SERVE_HTTP_H
 #define SERVE_HTTP_H
@@ -30,7 +31,8 @@ struct serve_route {
     void (*handle)(struct serve_exchange *exchange);
 };
 
-/* The answer to a request that is no good, a problem without further members; false, so that a check can end with it. */
+/* The answer to a request that is no good, a problem without further members; false, so that a check can end
+ * with it. */
 bool serve_refuse(struct serve_exchange *exchange, enum serve_problem problem, const char *detail);
 
 #endif

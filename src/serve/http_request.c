@@ -1,6 +1,6 @@
 /*
- * Reads the head of one HTTP/1.1 request; see http_request.h. RFC 9112 leaves a reader some freedom to be lenient; none of it is
- * used, for each lenience is a way to smuggle a request past whatever stands in front.
+ * Reads the head of one HTTP/1.1 request; see http_request.h. RFC 9112 leaves a reader some freedom to be
+ * lenient; none of it is used, for each lenience is a way to smuggle a request past whatever stands in front.
  */
 #include "serve/http_request.h"
 
@@ -68,7 +68,7 @@ struct serve_text serve_request_field(const struct serve_request *request, const
     return (struct serve_text){NULL, 0};
 }
 
-/* ---- characters ------------------------------------------------------------------------------------------ */
+/* ---- characters ---------------------------------------------------------------------------------------- */
 
 static bool is_alphanumeric(char c)
 {
@@ -108,7 +108,7 @@ static bool all_are(struct serve_text text, bool (*is)(char c))
     return true;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------------------------------------- */
 
 static int refuse(struct serve_request *request, int status, const char *problem)
 {
@@ -116,7 +116,8 @@ static int refuse(struct serve_request *request, int status, const char *problem
     return status;
 }
 
-/* Takes the next line off the front, without its end. MORE when it has none yet; a line ends in CR LF and in nothing else. */
+/* Takes the next line off the front, without its end. MORE when it has none yet; a line ends in CR LF and in
+ * nothing else. */
 static int take_line(struct serve_request *request, struct serve_text *rest, struct serve_text *line)
 {
     const char *newline = memchr(rest->bytes, '\n', rest->length);
@@ -193,7 +194,7 @@ static int read_field(struct serve_request *request, struct serve_text line)
     return SERVE_REQUEST_WHOLE;
 }
 
-/* ---- what the fields mean together ----------------------------------------------------------------------- */
+/* ---- what the fields mean together --------------------------------------------------------------------- */
 
 static int read_body_length(struct serve_request *request)
 {

@@ -1,6 +1,6 @@
 /*
- * Reads the head of one HTTP/1.1 request out of bytes: pure, bounded, and strict, so that no proxy in front can understand a
- * request differently. It does not read the body, but says how long it is.
+ * Reads the head of one HTTP/1.1 request out of bytes: pure, bounded, and strict, so that no proxy in front
+ * can understand a request differently. It does not read the body, but says how long it is.
  */
 #ifndef SERVE_HTTP_REQUEST_H
 #define SERVE_HTTP_REQUEST_H

@@ -1,5 +1,6 @@
 /*
- * The target of a request taken apart; see http_target.h. A path is split before it is decoded: a %2F is part of a name.
+ * The target of a request taken apart; see http_target.h. A path is split before it is decoded: a %2F is part
+ * of a name.
  */
 #include "serve/http_target.h"
 
@@ -16,7 +17,8 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* Decodes into the space at *room and moves that on. False when a % is not followed by two hexadecimal digits. */
+/* Decodes into the space at *room and moves that on. False when a % is not followed by two hexadecimal
+ * digits. */
 static bool decode(struct serve_text from, bool plus_is_blank, char **room, struct serve_text *to)
 {
     char *out = *room;

@@ -1,6 +1,6 @@
 /*
- * The target of a request taken apart: the segments of its path and the parameters of its query, decoded. Pure; which paths
- * there are is routes.c's business.
+ * The target of a request taken apart: the segments of its path and the parameters of its query, decoded.
+ * Pure; which paths there are is routes.c's business.
  */
 #ifndef SERVE_HTTP_TARGET_H
 #define SERVE_HTTP_TARGET_H
@@ -22,7 +22,8 @@ struct serve_target {
     char decoded[SERVE_TARGET_MAX + 1]; /* what the texts above point into */
 };
 
-/* NULL, or what is wrong with it. More segments than there is room for are counted as one more, which matches no route. */
+/* NULL, or what is wrong with it. More segments than there is room for are counted as one more, which matches
+ * no route. */
 const char *serve_target_read(struct serve_text text, struct serve_target *target);
 
 /* The value of a parameter; NULL bytes when it is not there. */

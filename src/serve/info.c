@@ -14,7 +14,7 @@
 
 #define LOOK_EVERY_S 5
 
-/* ---- health and nodes ------------------------------------------------------------------------------------ */
+/* ---- health and nodes ---------------------------------------------------------------------------------- */
 
 void serve_info_alive(struct serve_exchange *exchange)
 {
@@ -81,7 +81,7 @@ void serve_info_nodes(struct serve_exchange *exchange)
     ask(exchange, false);
 }
 
-/* ---- changes of nodes ------------------------------------------------------------------------------------ */
+/* ---- changes of nodes ---------------------------------------------------------------------------------- */
 
 enum node_state { NODE_UNKNOWN, NODE_UP, NODE_DOWN, NODE_QUARANTINED };
 
@@ -128,7 +128,7 @@ void serve_info_tick(struct serve_server *server)
     server->outstanding++;
 }
 
-/* ---- texts ----------------------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------------------------------------- */
 
 void serve_info_openapi(struct serve_exchange *exchange)
 {

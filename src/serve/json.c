@@ -7,7 +7,7 @@
 
 #include "serve/http_target.h"
 
-/* ---- texts ----------------------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------------------------------------- */
 
 /* The length of the clean character at the front; 0 when there is none. */
 static size_t clean_character(const char *bytes, size_t length)
@@ -40,7 +40,7 @@ static json_t *text_of(const char *text)
     return serve_json_text(text, strlen(text));
 }
 
-/* ---- what the library says ------------------------------------------------------------------------------- */
+/* ---- what the library says ----------------------------------------------------------------------------- */
 
 json_t *serve_json_holder(const redlock_holder *holder)
 {
@@ -125,7 +125,7 @@ json_t *serve_json_report(const redlock_report *report)
     return object;
 }
 
-/* ---- tokens ---------------------------------------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------------------------------------- */
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

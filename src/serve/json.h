@@ -9,8 +9,8 @@
 
 #include <redlock.h>
 
-/* A text in which bytes that are not UTF-8, and control characters, are question marks: others write into locks what they
- * like. */
+/* A text in which bytes that are not UTF-8, and control characters, are question marks: others write into
+ * locks what they like. */
 json_t *serve_json_text(const char *bytes, size_t length);
 
 json_t *serve_json_holder(const redlock_holder *holder);

@@ -1,13 +1,15 @@
 /*
- * Locks that were handed out before all nodes were there. Their handles are kept for a moment, so that the library brings nodes up that are late, as it does
- * for any lock that is held; without one, a lock stays on the nodes that voted for it.
+ * Locks that were handed out before all nodes were there. Their handles are kept for a moment, so that the
+ * library brings nodes up that are late, as it does for any lock that is held; without one, a lock stays on
+ * the nodes that voted for it.
  */
 #ifndef SERVE_LATE_H
 #define SERVE_LATE_H
 
 #include "serve/server.h"
 
-/* The lock is its client's from now on: frees the handle, now or when the nodes that the report misses have had time to come. */
+/* The lock is its client's from now on: frees the handle, now or when the nodes that the report misses have
+ * had time to come. */
 void serve_late_let_go(struct serve_server *server, redlock_lock *lock, const redlock_report *report);
 
 /* Its client gives it back or lengthens it: what it was must not be brought to any node after that. */

@@ -1,6 +1,6 @@
 /*
- * What the calls about locks have in common: a lease as JSON, giving one back, telling listeners, the answer to a call that could not
- * begin. Which client asked for what is not known here.
+ * What the calls about locks have in common: a lease as JSON, giving one back, telling listeners, the answer
+ * to a call that could not begin. Which client asked for what is not known here.
  */
 #ifndef SERVE_LEASE_H
 #define SERVE_LEASE_H

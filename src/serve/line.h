@@ -1,6 +1,6 @@
 /*
- * The requests that wait here for the same lock, in their order. Only the first deals with the library and the nodes; the others cost a few
- * bytes. It does not know what a waiter is, nor how long it waits.
+ * The requests that wait here for the same lock, in their order. Only the first deals with the library and
+ * the nodes; the others cost a few bytes. It does not know what a waiter is, nor how long it waits.
  */
 #ifndef SERVE_LINE_H
 #define SERVE_LINE_H
@@ -18,12 +18,13 @@ struct serve_place {
     bool told; /* that it is the first */
 };
 
-/* Joins the line of a name. True when it is the first; otherwise go() will be called when it is. False with place->line NULL: no
- * memory for a line. */
+/* Joins the line of a name. True when it is the first; otherwise go() will be called when it is. False with
+ * place->line NULL: no memory for a line. */
 bool serve_line_join(struct serve_server *server, const char *name, size_t length, struct serve_place *place,
                      void (*go)(void *context), void *context);
 
-/* Leaves it, if it is in one. The one that becomes the first by that is told, unless the instance is stopping. */
+/* Leaves it, if it is in one. The one that becomes the first by that is told, unless the instance is
+ * stopping. */
 void serve_line_leave(struct serve_server *server, struct serve_place *place);
 
 /* How many are behind the first. */

@@ -47,7 +47,8 @@ static void on_accepted(struct evconnlistener *listener, evutil_socket_t socket,
     close(socket);
 }
 
-/* Without descriptors there is nothing to accept with: rest, instead of turning in circles. The second's timer wakes it up. */
+/* Without descriptors there is nothing to accept with: rest, instead of turning in circles. The second's
+ * timer wakes it up. */
 static void on_error(struct evconnlistener *listener, void *context)
 {
     const struct serve_listener *own = context;
@@ -122,7 +123,7 @@ static bool add_listener(struct serve_server *server, int socket_fd, const struc
     return true;
 }
 
-/* ---- TCP ------------------------------------------------------------------------------------------------- */
+/* ---- TCP ----------------------------------------------------------------------------------------------- */
 
 /* "PORT", "HOST:PORT" and "[ADDR]:PORT" into host and port. */
 static bool split_address(const char *text, char host[256], char port[16])
@@ -216,7 +217,7 @@ static bool open_list(struct serve_server *server, const char *list, const struc
     return true;
 }
 
-/* ---- unix ------------------------------------------------------------------------------------------------ */
+/* ---- unix ---------------------------------------------------------------------------------------------- */
 
 /* A socket that nobody listens on any more was left behind, and may go. */
 static bool is_left_over(const struct sockaddr_un *address)
@@ -260,7 +261,7 @@ static bool open_unix(struct serve_server *server, const char *path)
     return true;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------------------------------------- */
 
 /* A socket named "resp" in its unit file speaks RESP, the others HTTP. */
 static bool take_handed_over(struct serve_server *server, int count)

@@ -1,6 +1,6 @@
 /*
- * The sockets that are listened on: those in the settings, or those that systemd handed over. Who may connect is checked here
- * once, at the start: an address beyond loopback needs some kind of credentials.
+ * The sockets that are listened on: those in the settings, or those that systemd handed over. Who may connect
+ * is checked here once, at the start: an address beyond loopback needs some kind of credentials.
  */
 #ifndef SERVE_LISTEN_H
 #define SERVE_LISTEN_H

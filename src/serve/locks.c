@@ -1,5 +1,6 @@
 /*
- * The calls about a lock that is held: lengthen it, give it back, look at it; see locks.h. Taking one is in taking.c.
+ * The calls about a lock that is held: lengthen it, give it back, look at it; see locks.h. Taking one is in
+ * taking.c.
  */
 #include "serve/locks.h"
 
@@ -15,7 +16,7 @@
 #include "serve/sessions.h"
 #include "serve/wish.h"
 
-/* ---- lengthening and giving back ------------------------------------------------------------------------- */
+/* ---- lengthening and giving back ----------------------------------------------------------------------- */
 
 /* A call with a token, and, when it fails, the question who holds the lock. */
 struct using
@@ -74,8 +75,8 @@ static const char *describe_unheld(bool foreign, redlock_result result, const re
     return "the lock is not held with this token any more: it was released or broken, or its time ran out";
 }
 
-/* Not this owner's. If the present holder came later, or there is none, the lease has ended: the client ran unlocked. If it
- * was there before, the token cannot be of this lock. */
+/* Not this owner's. If the present holder came later, or there is none, the lease has ended: the client ran
+ * unlocked. If it was there before, the token cannot be of this lock. */
 static void on_explained(void *context, redlock_result result, const redlock_report *report)
 {
     struct using *use = context;
@@ -190,7 +191,7 @@ void serve_locks_release(struct serve_exchange *exchange)
     }
 }
 
-/* ---- looking --------------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------------------------------------- */
 
 struct looking {
     struct serve_call call;

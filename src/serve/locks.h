@@ -1,6 +1,6 @@
 /*
- * The calls about one lock: take it, lengthen it, give it back, look at it. Whatever is known of a lock is in its token and on
- * the nodes, so that any instance can answer.
+ * The calls about one lock: take it, lengthen it, give it back, look at it. Whatever is known of a lock is in
+ * its token and on the nodes, so that any instance can answer.
  */
 #ifndef SERVE_LOCKS_H
 #define SERVE_LOCKS_H

@@ -1,6 +1,7 @@
 /*
- * GET /metrics; see metrics.h. Names of locks are labels only where a setting says so, and then at most SERVE_NAMES_MAX: there is no end to
- * them. docs/metrics.md has every metric; a test compares it with what is written here.
+ * GET /metrics; see metrics.h. Names of locks are labels only where a setting says so, and then at most
+ * SERVE_NAMES_MAX: there is no end to them. docs/metrics.md has every metric; a test compares it with what is
+ * written here.
  */
 #include "serve/metrics.h"
 
@@ -27,7 +28,7 @@ static void write_one(struct evbuffer *text, const char *name, const char *type,
     evbuffer_add_printf(text, "%s %" PRIu64 "\n", name, value);
 }
 
-/* ---- the client ------------------------------------------------------------------------------------------ */
+/* ---- the client ---------------------------------------------------------------------------------------- */
 
 /* Numbers grow while we ask how long they are; the second round has room for that. */
 static bool write_client(struct evbuffer *text, const struct serve_server *server)
@@ -49,7 +50,7 @@ static bool write_client(struct evbuffer *text, const struct serve_server *serve
     return result == REDLOCK_OK;
 }
 
-/* ---- single names ---------------------------------------------------------------------------------------- */
+/* ---- single names -------------------------------------------------------------------------------------- */
 
 /* The text is clean UTF-8: it went through serve_json_text(). */
 static void write_label(struct evbuffer *text, const char *value)
@@ -77,7 +78,7 @@ static void write_names(struct evbuffer *text, const struct serve_names *names)
               names == NULL ? 0 : names->left_out);
 }
 
-/* ---- the service ----------------------------------------------------------------------------------------- */
+/* ---- the service --------------------------------------------------------------------------------------- */
 
 static void write_service(struct evbuffer *text, const struct serve_server *server)
 {
@@ -98,7 +99,7 @@ static void write_service(struct evbuffer *text, const struct serve_server *serv
         write_names(text, server->names);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------ */
+/* ---- the answer ---------------------------------------------------------------------------------------- */
 
 /* OpenMetrics names a counter's family without _total, and ends with a mark. The samples are the same. */
 static struct evbuffer *as_openmetrics(struct evbuffer *text)

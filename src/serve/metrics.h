@@ -1,6 +1,6 @@
 /*
- * GET /metrics: counts of the service and of its client, in the text format of Prometheus, or as OpenMetrics for scrapers that ask for
- * it. It counts nothing itself; names.h has the events of single names.
+ * GET /metrics: counts of the service and of its client, in the text format of Prometheus, or as OpenMetrics
+ * for scrapers that ask for it. It counts nothing itself; names.h has the events of single names.
  */
 #ifndef SERVE_METRICS_H
 #define SERVE_METRICS_H

@@ -1,6 +1,6 @@
 /*
- * Events counted by the names of locks, where the setting metrics_name asks for it; metrics.c writes them. There are at most
- * SERVE_NAMES_MAX names, for there is no end to them.
+ * Events counted by the names of locks, where the setting metrics_name asks for it; metrics.c writes them.
+ * There are at most SERVE_NAMES_MAX names, for there is no end to them.
  */
 #ifndef SERVE_NAMES_H
 #define SERVE_NAMES_H

@@ -1,6 +1,6 @@
 /*
- * Lists and breaks; see operating.h. A page of a list is the first so many names behind a given one: each walks through the nodes
- * anew, and keeps no more than it answers.
+ * Lists and breaks; see operating.h. A page of a list is the first so many names behind a given one: each
+ * walks through the nodes anew, and keeps no more than it answers.
  */
 #include "serve/operating.h"
 
@@ -23,7 +23,7 @@ static void refuse(struct serve_exchange *exchange, enum serve_problem problem, 
     serve_answer_problem(exchange->connection, problem, detail, NULL);
 }
 
-/* ---- lists ----------------------------------------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------------------------------------- */
 
 struct found {
     json_t *lock;
@@ -71,7 +71,8 @@ static void drop(struct found *found)
     free(found->name);
 }
 
-/* Puts it where its name belongs, if it is among the first ones: one more than is wanted shows that there are more. */
+/* Puts it where its name belongs, if it is among the first ones: one more than is wanted shows that there are
+ * more. */
 static bool insert(struct list *list, const redlock_listed *lock)
 {
     size_t place = list->count;
@@ -277,7 +278,7 @@ void serve_operating_list(struct serve_exchange *exchange)
         free_list(list);
 }
 
-/* ---- breaks ---------------------------------------------------------------------------------------------- */
+/* ---- breaks -------------------------------------------------------------------------------------------- */
 
 struct breaking {
     struct serve_call call;

@@ -1,5 +1,6 @@
 /*
- * What can go wrong with a request, and what to do about it; see problem.h. The OpenAPI file names the same types.
+ * What can go wrong with a request, and what to do about it; see problem.h. The OpenAPI file names the same
+ * types.
  */
 #include "serve/problem.h"
 

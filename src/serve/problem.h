@@ -1,5 +1,6 @@
 /*
- * What can go wrong with a request, as RFC 9457 has it: a type, a status, a title, and what to do about it. It sends nothing.
+ * What can go wrong with a request, as RFC 9457 has it: a type, a status, a title, and what to do about it.
+ * It sends nothing.
  */
 #ifndef SERVE_PROBLEM_H
 #define SERVE_PROBLEM_H

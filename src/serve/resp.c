@@ -1,5 +1,6 @@
 /*
- * The RESP port; see resp.h. It reads commands and keeps what is known of a client; resp_commands.c does what they ask for.
+ * The RESP port; see resp.h. It reads commands and keeps what is known of a client; resp_commands.c does what
+ * they ask for.
  */
 #include "serve/resp.h"
 

@@ -1,5 +1,6 @@
 /*
- * The RESP port: what Redis lock libraries say, done with this service's locks. The commands are in resp_commands.c.
+ * The RESP port: what Redis lock libraries say, done with this service's locks. The commands are in
+ * resp_commands.c.
  */
 #ifndef SERVE_RESP_H
 #define SERVE_RESP_H

@@ -1,6 +1,6 @@
 /*
- * The commands of the RESP port; see resp_commands.h. Only what lock libraries send is understood; everything else is refused with a
- * sentence, and nothing is ever passed on to a node.
+ * The commands of the RESP port; see resp_commands.h. Only what lock libraries send is understood; everything
+ * else is refused with a sentence, and nothing is ever passed on to a node.
  */
 #include "serve/resp_commands.h"
 
@@ -27,7 +27,7 @@ static void refuse(const struct serve_asked *asked, const char *words)
     serve_resp_error(asked->connection, words);
 }
 
-/* ---- names, values, times -------------------------------------------------------------------------------- */
+/* ---- names, values, times ------------------------------------------------------------------------------ */
 
 static bool check_name(const struct serve_asked *asked, struct serve_text name)
 {
@@ -75,7 +75,7 @@ static bool read_ms(const struct serve_asked *asked, struct serve_text text, uin
     return false;
 }
 
-/* ---- greeting -------------------------------------------------------------------------------------------- */
+/* ---- greeting ------------------------------------------------------------------------------------------ */
 
 static bool log_in(const struct serve_asked *asked, struct serve_text password)
 {
@@ -175,7 +175,7 @@ static void handle_info(const struct serve_asked *asked)
     serve_resp_text(asked->connection, text, sizeof text - 1);
 }
 
-/* ---- locks ----------------------------------------------------------------------------------------------- */
+/* ---- locks --------------------------------------------------------------------------------------------- */
 
 /* SET name value NX PX ms, the options in any order. */
 static void handle_set(const struct serve_asked *asked)
@@ -266,7 +266,7 @@ static void handle_del(const struct serve_asked *asked)
            ONLY_LOCKS "DEL does not say whose lock it is; use the compare-and-delete script of your library");
 }
 
-/* ---- scripts --------------------------------------------------------------------------------------------- */
+/* ---- scripts ------------------------------------------------------------------------------------------- */
 
 /* Which of the values behind the key are what, by the meaning of the script. */
 static bool read_script_wish(const struct serve_asked *asked, const struct serve_script *script,
@@ -385,7 +385,7 @@ static void handle_script(const struct serve_asked *asked)
         refuse(asked, ONLY_LOCKS "of SCRIPT there are LOAD and EXISTS");
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------------------------------------- */
 
 static const struct command commands[] = {
     {"ping", 1, 2, SERVE_NOBODY, handle_ping},

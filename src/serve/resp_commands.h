@@ -1,5 +1,6 @@
 /*
- * The commands of the RESP port: what each asks for, who may say it, and with how many words. It reads no bytes; resp.c does.
+ * The commands of the RESP port: what each asks for, who may say it, and with how many words. It reads no
+ * bytes; resp.c does.
  */
 #ifndef SERVE_RESP_COMMANDS_H
 #define SERVE_RESP_COMMANDS_H

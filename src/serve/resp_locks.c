@@ -1,6 +1,7 @@
 /*
- * What a Redis lock library asks for, done with locks on all nodes; see resp_locks.h. A call that wants to release or extend by a
- * value first finds the owner value it is in: one question to the nodes, then one deed.
+ * What a Redis lock library asks for, done with locks on all nodes; see resp_locks.h. A call that wants to
+ * release or extend by a value first finds the owner value it is in: one question to the nodes, then one
+ * deed.
  */
 #include "serve/resp_locks.h"
 
@@ -18,7 +19,7 @@ struct deed {
     struct serve_resp_wish wish;
 };
 
-/* ---- answers --------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------------------- */
 
 static void write_line(struct serve_connection *connection, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -94,7 +95,7 @@ static void answer_failure(struct deed *deed, const redlock_report *report)
     serve_connection_go_on(connection);
 }
 
-/* ---- deeds ----------------------------------------------------------------------------------------------- */
+/* ---- deeds --------------------------------------------------------------------------------------------- */
 
 static void on_taken(void *context, redlock_result result, redlock_lock *lock, const redlock_report *report)
 {
@@ -177,7 +178,7 @@ static redlock_result release(struct deed *deed, const redlock_node_report *node
                                        deed, &deed->call.request);
 }
 
-/* ---- looking first --------------------------------------------------------------------------------------- */
+/* ---- looking first ------------------------------------------------------------------------------------- */
 
 /* The first node that has the owner value which a quorum has. */
 static bool find_holder(const redlock_report *report, redlock_node_report *node)
@@ -257,7 +258,7 @@ static void on_looked(void *context, redlock_result result, const redlock_report
     free(deed);
 }
 
-/* ---- beginning ------------------------------------------------------------------------------------------- */
+/* ---- beginning ----------------------------------------------------------------------------------------- */
 
 static struct deed *new_deed(const struct serve_resp_wish *wish)
 {

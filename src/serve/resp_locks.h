@@ -1,6 +1,6 @@
 /*
- * What a Redis lock library asks for, done with locks on all nodes. The client's own value travels in the owner value as its tag,
- * so that any instance knows whose a lock is.
+ * What a Redis lock library asks for, done with locks on all nodes. The client's own value travels in the
+ * owner value as its tag, so that any instance knows whose a lock is.
  */
 #ifndef SERVE_RESP_LOCKS_H
 #define SERVE_RESP_LOCKS_H

@@ -1,5 +1,6 @@
 /*
- * Reads one command of a Redis client; see resp_request.h. Inline commands, which are for people with telnet, are not read.
+ * Reads one command of a Redis client; see resp_request.h. Inline commands, which are for people with telnet,
+ * are not read.
  */
 #include "serve/resp_request.h"
 

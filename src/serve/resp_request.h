@@ -1,6 +1,6 @@
 /*
- * Reads one command of a Redis client out of bytes: an array of texts. Pure and bounded; what the command means is not its
- * business.
+ * Reads one command of a Redis client out of bytes: an array of texts. Pure and bounded; what the command
+ * means is not its business.
  */
 #ifndef SERVE_RESP_REQUEST_H
 #define SERVE_RESP_REQUEST_H

@@ -1,7 +1,7 @@
 /*
- * The scripts of the Redis lock libraries that are known; see resp_scripts.h. The digests are those of redis-py 5 to 8,
- * redlock-py 1.0, pottery 3.0, node-redlock 4.2 and 5.0, redsync 4, bsm/redislock 0.9, redlock-rb 2
- * and rslock 0.10.
+ * The scripts of the Redis lock libraries that are known; see resp_scripts.h. The digests are those of
+ * redis-py 5 to 8, redlock-py 1.0, pottery 3.0, node-redlock 4.2 and 5.0, redsync 4, bsm/redislock 0.9,
+ * redlock-rb 2 and rslock 0.10.
  */
 #include "serve/resp_scripts.h"
 

@@ -1,6 +1,6 @@
 /*
- * The scripts of the Redis lock libraries that are known, by their SHA-1, and what each means. No script is ever run: one that
- * is not known is refused.
+ * The scripts of the Redis lock libraries that are known, by their SHA-1, and what each means. No script is
+ * ever run: one that is not known is refused.
  */
 #ifndef SERVE_RESP_SCRIPTS_H
 #define SERVE_RESP_SCRIPTS_H

@@ -1,6 +1,6 @@
 /*
- * The service from its settings to its end; see serve.h. Everything happens on one thread: the loop turns, requests become calls of the library, and what
- * one turn asked for travels to the nodes together.
+ * The service from its settings to its end; see serve.h. Everything happens on one thread: the loop turns,
+ * requests become calls of the library, and what one turn asked for travels to the nodes together.
  */
 #include "serve/serve.h"
 
@@ -32,7 +32,7 @@
 #define STOP_MS 5000 /* that releases under way may take when it stops */
 #define ACCESS_MAX_BYTES (1U << 20)
 
-/* ---- stopping -------------------------------------------------------------------------------------------- */
+/* ---- stopping ------------------------------------------------------------------------------------------ */
 
 /* Starts the graceful end: nothing new is accepted, and waiters are asked to retry. */
 static void stop(struct serve_server *server)
@@ -65,7 +65,7 @@ static bool is_over(struct serve_server *server)
                                 serve_now(server) >= server->stop_at_ms);
 }
 
-/* ---- what wakes it up ------------------------------------------------------------------------------------ */
+/* ---- what wakes it up ---------------------------------------------------------------------------------- */
 
 static void on_signal(evutil_socket_t number, short what, void *context)
 {
@@ -128,7 +128,7 @@ static bool arm(struct serve_server *server)
            event_add(server->interrupt, NULL) == 0;
 }
 
-/* ---- settings -------------------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------------------ */
 
 static bool refuse_access(const struct serve_server *server, const char *words)
 {
@@ -192,7 +192,7 @@ static struct serve_settings with_defaults(const struct serve_settings *given)
     return settings;
 }
 
-/* ---- its life -------------------------------------------------------------------------------------------- */
+/* ---- its life ------------------------------------------------------------------------------------------ */
 
 static enum serve_end begin(struct serve_server *server)
 {

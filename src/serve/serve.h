@@ -1,6 +1,6 @@
 /*
- * The lock service as the command starts it: settings in, exit reason out. It reads no configuration file of the command and
- * opens no client; both come from the caller.
+ * The lock service as the command starts it: settings in, exit reason out. It reads no configuration file of
+ * the command and opens no client; both come from the caller.
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
@@ -15,7 +15,8 @@
 
 enum serve_level { SERVE_ERROR, SERVE_WARNING, SERVE_NOTE };
 
-/* Texts may be NULL and numbers 0, which means the default beside them. They have to stay until serve_run() returns. */
+/* Texts may be NULL and numbers 0, which means the default beside them. They have to stay until serve_run()
+ * returns. */
 struct serve_settings {
     const char *listen;    /* ADDR:PORT of HTTP, several separated by blanks or commas; default none */
     const char *unix_path; /* of HTTP; default none */
@@ -44,8 +45,8 @@ enum serve_end {
     SERVE_NO_SYSTEM    /* the operating system refused something: said */
 };
 
-/* Serves until SIGTERM or SIGINT. Takes the client over, and closes it in any case; it must be fresh, for its callbacks will run
- * in this loop. */
+/* Serves until SIGTERM or SIGINT. Takes the client over, and closes it in any case; it must be fresh, for its
+ * callbacks will run in this loop. */
 enum serve_end serve_run(redlock_client *client, const struct serve_settings *settings);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The one process: its listeners, its connections, and what all handlers share. Nothing here knows what a request means, nor what turns
- * the loop; routes.c, resp.c and run.c do.
+ * The one process: its listeners, its connections, and what all handlers share. Nothing here knows what a
+ * request means, nor what turns the loop; routes.c, resp.c and run.c do.
  */
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
@@ -45,7 +45,8 @@ struct serve_counts {
     uint64_t resp_commands, hang_ups, refused_connections;
 };
 
-/* What was handed out under an Idempotency-Key, for a client that asks again. Another instance may not know its fence. */
+/* What was handed out under an Idempotency-Key, for a client that asks again. Another instance may not know
+ * its fence. */
 struct serve_key {
     unsigned char tag[16];
     char owner[9];

@@ -1,5 +1,6 @@
 /*
- * The sessions of this instance and the locks that each keeps. It asks nothing of the nodes; what clients ask for is in sessions.c.
+ * The sessions of this instance and the locks that each keeps. It asks nothing of the nodes; what clients ask
+ * for is in sessions.c.
  */
 #ifndef SERVE_SESSION_LIST_H
 #define SERVE_SESSION_LIST_H
@@ -48,7 +49,8 @@ void serve_held_remove(struct serve_session *session, struct serve_held **place)
 /* Frees it, now or when no extension is under way any more. */
 void serve_held_drop(struct serve_held *held);
 
-/* Keeps a lock that was taken within a session. False when the session has ended meanwhile: the lock is still the caller's. */
+/* Keeps a lock that was taken within a session. False when the session has ended meanwhile: the lock is still
+ * the caller's. */
 bool serve_sessions_keep(struct serve_server *server, const char *id, redlock_lock *lock);
 
 /* A lock is being released by its token: whichever session had it does not renew it any more. */

@@ -1,6 +1,6 @@
 /*
- * Sessions; see sessions.h. A session lives at one instance. When that dies, its client goes on at another one with the same id:
- * it sends the names and tokens it has with its keep-alive.
+ * Sessions; see sessions.h. A session lives at one instance. When that dies, its client goes on at another
+ * one with the same id: it sends the names and tokens it has with its keep-alive.
  */
 #include "serve/sessions.h"
 
@@ -17,7 +17,7 @@
 
 #define CLAIMS_MAX 100 /* of one keep-alive */
 
-/* ---- opening and finding --------------------------------------------------------------------------------- */
+/* ---- opening and finding ------------------------------------------------------------------------------- */
 
 /* A session of somebody else is none. */
 static struct serve_session *find_own(const struct serve_exchange *exchange, const char *id, size_t length)
@@ -75,7 +75,7 @@ void serve_sessions_open(struct serve_exchange *exchange)
     serve_answer_json(exchange->connection, 201, json_session(session, json_array()), NULL);
 }
 
-/* ---- keeping alive --------------------------------------------------------------------------------------- */
+/* ---- keeping alive ------------------------------------------------------------------------------------- */
 
 /* One keep-alive, or the end of a session: done when all its locks are. */
 struct round {
@@ -293,7 +293,8 @@ static bool is_id(struct serve_text text)
     return text.length == SERVE_SESSION_ID;
 }
 
-/* The session, or a new one under an id that another instance gave out. NULL after having refused the request. */
+/* The session, or a new one under an id that another instance gave out. NULL after having refused the
+ * request. */
 static struct serve_session *find_or_resume(struct serve_exchange *exchange, json_t *locks)
 {
     struct serve_session *session = find_own(exchange, exchange->name.bytes, exchange->name.length);
@@ -345,7 +346,7 @@ void serve_sessions_keep_alive(struct serve_exchange *exchange)
     end_part(round);
 }
 
-/* ---- ending ---------------------------------------------------------------------------------------------- */
+/* ---- ending -------------------------------------------------------------------------------------------- */
 
 static void on_released(void *context, redlock_result result, const redlock_report *report)
 {

@@ -1,10 +1,12 @@
 /*
- * The two small protocols of systemd: sockets that it opened for us, and telling it how we are. No library is needed for them.
+ * The two small protocols of systemd: sockets that it opened for us, and telling it how we are. No library is
+ * needed for them.
  */
 #ifndef SERVE_SYSTEMD_H
 #define SERVE_SYSTEMD_H
 
-/* How many sockets were handed over, from descriptor 3 on; 0 when none were, or when they are for another process. */
+/* How many sockets were handed over, from descriptor 3 on; 0 when none were, or when they are for another
+ * process. */
 int serve_systemd_socket_count(void);
 
 /* What the unit file calls one of them, from 0; empty when it has no name. */

@@ -1,9 +1,9 @@
 /*
  * POST /v1/locks/{name}: taking a lock, at once or after having waited; see locks.h.
  *
- * validity_ms in an answer is what was left when it was written. A client counts it from when it sent its request, which is
- * earlier: so it never relies on a lock for too long, however slow the network. An answer after a long wait may be old news by
- * that count; `confirm` says so.
+ * validity_ms in an answer is what was left when it was written. A client counts it from when it sent its
+ * request, which is earlier: so it never relies on a lock for too long, however slow the network. An answer
+ * after a long wait may be old news by that count; `confirm` says so.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,8 +158,8 @@ static uint64_t recall_fence(const struct taking *taking, const redlock_report *
     return same ? key->fence : 0;
 }
 
-/* The fence of the lock that is in the way: nodes that refuse say the highest number they know for the name, and while it is
- * held that is its own, if a quorum says the same. 0 when they differ. */
+/* The fence of the lock that is in the way: nodes that refuse say the highest number they know for the name,
+ * and while it is held that is its own, if a quorum says the same. 0 when they differ. */
 static uint64_t agreed_fence(const redlock_report *report)
 {
     redlock_node_report node = REDLOCK_NODE_REPORT_INIT, other = REDLOCK_NODE_REPORT_INIT;

@@ -1,6 +1,6 @@
 /*
- * TLS for clients that come over TCP: the certificate that is shown, and the client certificates that are accepted. It does not
- * decide what a client may do; access.h does.
+ * TLS for clients that come over TCP: the certificate that is shown, and the client certificates that are
+ * accepted. It does not decide what a client may do; access.h does.
  */
 #ifndef SERVE_TLS_H
 #define SERVE_TLS_H

@@ -1,5 +1,6 @@
 /*
- * What is asked for with a lock: its name, which is checked here, and what goes with it. Nothing is asked of the nodes here.
+ * What is asked for with a lock: its name, which is checked here, and what goes with it. Nothing is asked of
+ * the nodes here.
  */
 #ifndef SERVE_WISH_H
 #define SERVE_WISH_H
@@ -20,8 +21,9 @@ struct serve_wish {
 /* False after having refused the request: the name is no name, or not for this principal. */
 bool serve_wish_check_name(struct serve_exchange *exchange, struct serve_text name);
 
-/* Allocates `size` bytes, which have a wish at `offset`, and room for the texts behind them. Only name and why are filled in:
- * the words are the principal's name and what it gave. NULL after having refused the request. */
+/* Allocates `size` bytes, which have a wish at `offset`, and room for the texts behind them. Only name and
+ * why are filled in: the words are the principal's name and what it gave. NULL after having refused the
+ * request. */
 void *serve_wish_new(struct serve_exchange *exchange, const char *why, size_t size, size_t offset);
 
 /* The spec of a wish; it points into the wish. */

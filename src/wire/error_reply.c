@@ -27,8 +27,8 @@ bool rl_error_is(const char *text, size_t length, const char *word)
            (length == word_length || text[word_length] == ' ');
 }
 
-/* Errors raised inside a script have the script's place in front on old servers, and then, before Redis 7, a dash:
- * "@user_script: 1: -OOM command not allowed". Look for the word there too. */
+/* Errors raised inside a script have the script's place in front on old servers, and then, before Redis 7, a
+ * dash: "@user_script: 1: -OOM command not allowed". Look for the word there too. */
 static bool mentions_after_colon(const char *text, size_t length, const char *word)
 {
     for (size_t i = 0; i + 2 < length; i++) {

@@ -1,8 +1,9 @@
 /*
  * The batch of questions about a node itself, and the reading of its answers; see examine_command.h.
  *
- * Rights are tried by saying each command. A node looks at rights before it looks at arguments, so a command that is allowed but
- * has wrong arguments fails with another error, and one that is allowed and right does nothing to a key that is not there.
+ * Rights are tried by saying each command. A node looks at rights before it looks at arguments, so a command
+ * that is allowed but has wrong arguments fails with another error, and one that is allowed and right does
+ * nothing to a key that is not there.
  */
 #include "wire/examine_command.h"
 
@@ -76,7 +77,8 @@ struct key {
     char bytes[RL_KEY_LINE_MAX + TAGGED_ROOM];
     size_t length;
     size_t
-        common; /* what comes before the name of a lock, and that name's prefix; 0: it is one key, the same for all */
+        /* what comes before the name of a lock, and that name's prefix; 0: it is one key, the same for all */
+        common;
 };
 
 static struct key fixed_key(const char *name)
@@ -332,7 +334,8 @@ static bool has_word(const char *text, size_t length, const char *word)
 
 enum refusal { ALLOWED, COMMAND_REFUSED, KEY_REFUSED };
 
-/* "… to access one of the keys used as arguments", "No permissions to access a key", or "a channel"; else it is the command. */
+/* "… to access one of the keys used as arguments", "No permissions to access a key", or "a channel"; else it
+ * is the command. */
 static enum refusal refusal_of(const struct rl_resp *item)
 {
     if (item->type != RL_RESP_ERROR || !rl_error_is(item->text, item->text_length, "NOPERM"))
@@ -367,8 +370,8 @@ static void add_right(struct rl_node_facts *facts, const struct probe *probe)
         add_word(facts->missing, sizeof facts->missing, probe->right, length, "");
 }
 
-/* The pattern that would allow a key: all that begins as locks of this client do. Without a prefix that is every key, and a node refuses any
- * pattern after "~*". */
+/* The pattern that would allow a key: all that begins as locks of this client do. Without a prefix that is
+ * every key, and a node refuses any pattern after "~*". */
 static void add_pattern(struct rl_node_facts *facts, const struct key *key, int which)
 {
     bool beside = which == MARK || which == BARRIER;

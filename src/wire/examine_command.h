@@ -1,6 +1,7 @@
 /*
- * Everything a node can be asked about itself without changing anything on it, as one batch of commands, and what its answers
- * mean: memory, persistence, the time, and which rights its user lacks. Nobody's lock depends on it; it is for people to read.
+ * Everything a node can be asked about itself without changing anything on it, as one batch of commands, and
+ * what its answers mean: memory, persistence, the time, and which rights its user lacks. Nobody's lock
+ * depends on it; it is for people to read.
  */
 #ifndef RL_WIRE_EXAMINE_COMMAND_H
 #define RL_WIRE_EXAMINE_COMMAND_H
@@ -12,8 +13,8 @@
 #include "core/event.h"
 #include "wire/resp_writer.h"
 
-/* What is asked on behalf of whom. The key is one that no lock has: rights are tried on it, and by commands that fail for another
- * reason when they are allowed, so that nothing is ever stored. */
+/* What is asked on behalf of whom. The key is one that no lock has: rights are tried on it, and by commands
+ * that fail for another reason when they are allowed, so that nothing is ever stored. */
 struct rl_examine_command {
     const char *key;
     size_t key_length;
@@ -46,7 +47,8 @@ uint32_t rl_examine_replies(const struct rl_examine_command *command);
 
 void rl_examine_write(struct rl_writer *writer, const struct rl_examine_command *command);
 
-/* Subscribing cannot be tried without doing it: the right that a refusal asks for, NULL for any other reply; and adding one to the advisable. */
+/* Subscribing cannot be tried without doing it: the right that a refusal asks for, NULL for any other reply;
+ * and adding one to the advisable. */
 const char *rl_examine_subscribe_right(const char *bytes, size_t length);
 void rl_examine_advise(struct rl_node_facts *facts, const char *right);
 

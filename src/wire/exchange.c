@@ -1,6 +1,6 @@
 /*
- * Buffers and pending requests of a connection; see exchange.h. They are born at a working size, grow only when a burst needs it, up to
- * a limit, and shrink again when it is over.
+ * Buffers and pending requests of a connection; see exchange.h. They are born at a working size, grow only
+ * when a burst needs it, up to a limit, and shrink again when it is over.
  */
 #include "wire/exchange.h"
 
@@ -267,8 +267,8 @@ static enum rl_input take_inner_push(struct rl_exchange *exchange, size_t at, si
     return RL_INPUT_PUSH;
 }
 
-/* A command for several requests is answered by an array with an answer for each of them, whose head is passed over, or by
- * one error, which all of them get. */
+/* A command for several requests is answered by an array with an answer for each of them, whose head is
+ * passed over, or by one error, which all of them get. */
 static enum rl_input open_common_reply(struct rl_exchange *exchange, uint32_t count)
 {
     size_t end = exchange->in_taken;

@@ -1,6 +1,7 @@
 /*
- * What is under way on one connection: bytes to be sent, bytes that came in, and the ring of requests that are not answered yet;
- * requests that may travel together become one command. It moves no bytes itself, and does not know what the requests are for.
+ * What is under way on one connection: bytes to be sent, bytes that came in, and the ring of requests that
+ * are not answered yet; requests that may travel together become one command. It moves no bytes itself, and
+ * does not know what the requests are for.
  */
 #ifndef RL_WIRE_EXCHANGE_H
 #define RL_WIRE_EXCHANGE_H
@@ -29,7 +30,8 @@ struct rl_pending {
 
 struct rl_exchange {
     const struct rl_memory *memory;
-    /* Writes the last `count` requests, which were enlisted, as one command; there is as much room as they asked for. */
+    /* Writes the last `count` requests, which were enlisted, as one command; there is as much room as they
+     * asked for. */
     void (*compose)(struct rl_exchange *exchange, uint32_t count, struct rl_writer *writer);
     bool open; /* requests may be put on it, and what comes in answers them; else it is greeted, or broken */
     char *out; /* to be sent: out[out_sent .. out_length) */
@@ -56,19 +58,20 @@ void rl_exchange_empty(struct rl_exchange *exchange);
 /* Whether something was asked and not answered, or written and not sent. */
 bool rl_exchange_unfinished(const struct rl_exchange *exchange);
 
-/* Everything may have been sent and answered: then room that only a lagging node made necessary is given back. */
+/* Everything may have been sent and answered: then room that only a lagging node made necessary is given
+ * back. */
 void rl_exchange_settle(struct rl_exchange *exchange);
 
 /* ---- out ---- */
 
-/* Reserves room for one command of up to `size` bytes; write it through the writer, then commit it with its pending request. Only
- * while open. false: no room or no memory, nothing changed. */
+/* Reserves room for one command of up to `size` bytes; write it through the writer, then commit it with its
+ * pending request. Only while open. false: no room or no memory, nothing changed. */
 bool rl_exchange_reserve(struct rl_exchange *exchange, size_t size, struct rl_writer *writer);
 void rl_exchange_commit(struct rl_exchange *exchange, const struct rl_writer *writer,
                         const struct rl_pending *pending);
 
-/* For a request that may go in one command with those enlisted before it. Whatever is reserved, composed or sent afterwards goes
- * behind it. false: as above. */
+/* For a request that may go in one command with those enlisted before it. Whatever is reserved, composed or
+ * sent afterwards goes behind it. false: as above. */
 bool rl_exchange_enlist(struct rl_exchange *exchange, size_t size, const struct rl_pending *pending);
 
 /* The i-th of the last `count` pending requests; for `compose`. */
@@ -91,8 +94,8 @@ size_t rl_exchange_room(struct rl_exchange *exchange);
 
 enum rl_input { RL_INPUT_REPLY, RL_INPUT_PUSH, RL_INPUT_MORE, RL_INPUT_BAD };
 
-/* Finds the next whole reply (of as many messages as the oldest pending request wants) or push in `in` and marks it as taken; it
- * stays readable until the next call. */
+/* Finds the next whole reply (of as many messages as the oldest pending request wants) or push in `in` and
+ * marks it as taken; it stays readable until the next call. */
 enum rl_input rl_exchange_next(struct rl_exchange *exchange, size_t *start, size_t *length);
 
 #endif

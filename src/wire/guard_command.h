@@ -44,11 +44,12 @@ struct rl_admitted {
 
 void rl_guard_read_admit(const char *bytes, size_t length, struct rl_admitted *admitted);
 
-/* The part of a record that stays the same until memory is lost: "1 run id ". What votes are asked with. "" is none. */
+/* The part of a record that stays the same until memory is lost: "1 run id ". What votes are asked with. ""
+ * is none. */
 void rl_guard_epoch(char epoch[RL_EPOCH_MAX + 1], const char *record);
 
-/* The side keys: what the guard and the fences keep on a node beside the locks. They carry no prefix: a node has one
- * memory, whoever uses it. Lock keys must not begin like them. */
+/* The side keys: what the guard and the fences keep on a node beside the locks. They carry no prefix: a node
+ * has one memory, whoever uses it. Lock keys must not begin like them. */
 #define RL_KEY_GUARD "redlock-guard:"
 #define RL_KEY_EPOCH RL_KEY_GUARD "epoch"
 #define RL_KEY_FLOOR RL_KEY_GUARD "floor"
@@ -57,15 +58,16 @@ void rl_guard_epoch(char epoch[RL_EPOCH_MAX + 1], const char *record);
 #define RL_KEY_LINE "redlock-line:"
 #define RL_KEY_MARK "redlock-mark:" /* what is kept at all nodes and is no lock */
 
-/* The fence of a lock shares its hash tag: {key}, or the tag that the key has. Written without a NUL; returns the length,
- * at most RL_KEY_FENCE_MAX for the longest key. */
+/* The fence of a lock shares its hash tag: {key}, or the tag that the key has. Written without a NUL; returns
+ * the length, at most RL_KEY_FENCE_MAX for the longest key. */
 enum { RL_KEY_FENCE_MAX = 1024 + 32 };
 size_t rl_key_fence(char *buffer, const char *key, size_t key_length);
 
-/* What is kept of the waiters for a lock, on every node: the line ("waiters"), what belongs to it ("order"), and each
- * waiter's record (the random part of its owner); "waiting" has those who wait without a line, as older versions do. redlock-line:{key}:part, or redlock-line::key:part for
- * a key that has a tag; so no two of them are ever the same, whatever locks are called. Written without a NUL; returns the
- * length, at most RL_KEY_LINE_MAX. */
+/* What is kept of the waiters for a lock, on every node: the line ("waiters"), what belongs to it ("order"),
+ * and each waiter's record (the random part of its owner); "waiting" has those who wait without a line, as
+ * older versions do. redlock-line:{key}:part, or redlock-line::key:part for a key that has a tag; so no two
+ * of them are ever the same, whatever locks are called. Written without a NUL; returns the length, at most
+ * RL_KEY_LINE_MAX. */
 enum { RL_KEY_LINE_MAX = 1024 + 64 };
 size_t rl_key_line(char *buffer, const char *key, size_t key_length, const char *part);
 

@@ -1,6 +1,6 @@
 /*
- * What a node tells a waiter that it hands the lock to: a message on the waiter's own channel, pushed on the connection that also carries
- * replies, in order with them. Whether it counts is not decided here.
+ * What a node tells a waiter that it hands the lock to: a message on the waiter's own channel, pushed on the
+ * connection that also carries replies, in order with them. Whether it counts is not decided here.
  */
 #ifndef RL_WIRE_HAND_OVER_H
 #define RL_WIRE_HAND_OVER_H

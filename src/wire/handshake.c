@@ -172,8 +172,9 @@ int64_t rl_info_number(const char *text, size_t length, const char *field)
     return number;
 }
 
-/* master_replid2 is all zero unless this node took over from a master it replicated. It becomes zero again once its
- * backlog is given up (repl-backlog-ttl); what came in from a master is counted from Redis 7.0 on. */
+/* master_replid2 is all zero unless this node took over from a master it replicated. It becomes zero again
+ * once its backlog is given up (repl-backlog-ttl); what came in from a master is counted from Redis 7.0
+ * on. */
 static bool was_promoted(const char *text, size_t length)
 {
     size_t found = 0;
@@ -252,7 +253,8 @@ static void fail(struct rl_handshake *handshake, enum rl_cause cause, const char
     handshake->step = RL_HANDSHAKE_FAILED;
 }
 
-/* After the credentials: SELECT is refused by cluster nodes even for 0, so it is sent only when it is needed. */
+/* After the credentials: SELECT is refused by cluster nodes even for 0, so it is sent only when it is
+ * needed. */
 static enum rl_handshake_step after_login(const struct rl_handshake *handshake)
 {
     return handshake->greeting.db != 0 ? RL_HANDSHAKE_SELECT : RL_HANDSHAKE_INFO;

@@ -1,6 +1,7 @@
 /*
- * What is said before a connection may be used: HELLO with credentials (AUTH and CLIENT SETNAME on nodes that lack it),
- * SELECT, INFO. One command at a time: nothing is sent before the answer to the one before it was read.
+ * What is said before a connection may be used: HELLO with credentials (AUTH and CLIENT SETNAME on nodes that
+ * lack it), SELECT, INFO. One command at a time: nothing is sent before the answer to the one before it was
+ * read.
  */
 #ifndef RL_WIRE_HANDSHAKE_H
 #define RL_WIRE_HANDSHAKE_H
@@ -65,11 +66,13 @@ void rl_handshake_start(struct rl_handshake *handshake, const struct rl_greeting
 /* Writes the command of the present step. */
 void rl_handshake_write(const struct rl_handshake *handshake, struct rl_writer *writer);
 
-/* The value of a "field:value" line of INFO; NULL when there is none. The same for a number: 0 when there is none. */
+/* The value of a "field:value" line of INFO; NULL when there is none. The same for a number: 0 when there is
+ * none. */
 const char *rl_info_find(const char *text, size_t length, const char *field, size_t *value_length);
 int64_t rl_info_number(const char *text, size_t length, const char *field);
 
-/* Whether the text of an INFO is of a master with that history. A node that was a replica in between has another one. */
+/* Whether the text of an INFO is of a master with that history. A node that was a replica in between has
+ * another one. */
 bool rl_info_same_master(const char *text, size_t length, const char *replid);
 
 /* Takes the one reply to it and moves to the next step, to READY or to FAILED. */

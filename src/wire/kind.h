@@ -1,6 +1,8 @@
 /*
- * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it means to its waiters. One
- * file for each kind (kind_exclusive.c, kind_slots.c, kind_names.c; kind_line.c, which has the shared one as well), or for each format (kind_redisson.c); a new one changes nobody else's path.
+ * A kind of lock as a value: what it says to the nodes and hears from them where kinds differ, and what it
+ * means to its waiters. One file for each kind (kind_exclusive.c, kind_slots.c, kind_names.c; kind_line.c,
+ * which has the shared one as well), or for each format (kind_redisson.c); a new one changes nobody else's
+ * path.
  */
 #ifndef RL_WIRE_KIND_H
 #define RL_WIRE_KIND_H
@@ -48,27 +50,31 @@ struct rl_kind {
     const struct rl_script *break_hold;   /* given the same keys as release */
     const struct rl_script *list;         /* all locks that look like it */
 
-    /* What its vote is given: keys behind the four that every kind has, arguments behind the five; NULL none. */
+    /* What its vote is given: keys behind the four that every kind has, arguments behind the five; NULL
+     * none. */
     uint32_t extra_keys;
     uint32_t extra_arguments;
     void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
     void (*write_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
 
-    /* Writes acquire, raise, extend and release, whose keys are not those that other kinds have; NULL: it has the same. */
+    /* Writes acquire, raise, extend and release, whose keys are not those that other kinds have; NULL: it has
+     * the same. */
     void (*write)(struct rl_writer *writer, const struct rl_lock_command *command, bool full);
 
     /* The key of its line, for commands about several locks; NULL it has none. */
     void (*write_order)(struct rl_writer *writer, const struct rl_lock_command *command);
 
-    /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not do. */
+    /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not
+     * do. */
     uint32_t release_keys;
     void (*write_release_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
 
-    /* Its extension is given the keys of the fence and the floor as well, and the holder's fence: planting it again is numbered. */
+    /* Its extension is given the keys of the fence and the floor as well, and the holder's fence: planting it
+     * again is numbered. */
     bool numbers_repairs;
 
-    /* What extend and raise are given beyond what those of every kind are: keys behind the others; and what these, release and break are given: arguments
-     * behind the others. NULL none. */
+    /* What extend and raise are given beyond what those of every kind are: keys behind the others; and what
+     * these, release and break are given: arguments behind the others. NULL none. */
     uint32_t change_keys;
     void (*write_change_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
     void (*write_change)(struct rl_writer *writer, const struct rl_lock_command *command);
@@ -76,7 +82,8 @@ struct rl_kind {
     uint32_t release_arguments;
     void (*write_release_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
 
-    /* Reads the refusal {0, now, ...} of a guarded node, of which items has RL_DENIAL_ITEMS_MAX; false: it is none. */
+    /* Reads the refusal {0, now, ...} of a guarded node, of which items has RL_DENIAL_ITEMS_MAX; false: it is
+     * none. */
     bool (*read_denial)(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply);
 
     /* Its properties. */

@@ -1,6 +1,6 @@
 /*
- * The lock of plain nodes: one holder, a string with the owner value under the lock's own key. Waiters watch the key and race for it. Guarded
- * nodes keep the same key, and a line beside it: see kind_line.c.
+ * The lock of plain nodes: one holder, a string with the owner value under the lock's own key. Waiters watch
+ * the key and race for it. Guarded nodes keep the same key, and a line beside it: see kind_line.c.
  */
 #include "wire/kind.h"
 

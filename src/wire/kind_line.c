@@ -1,6 +1,7 @@
 /*
- * Locks of callers that stand in one line at the nodes, where a release hands them on in the same step: held alone, or shared. See wire/lua/ask.lua,
- * share.lua and hand_on.lua. What a node says when it hands it on is in hand_over.h.
+ * Locks of callers that stand in one line at the nodes, where a release hands them on in the same step: held
+ * alone, or shared. See wire/lua/ask.lua, share.lua and hand_on.lua. What a node says when it hands it on is
+ * in hand_over.h.
  */
 #include "wire/place.h"
 

@@ -1,6 +1,6 @@
 /*
- * Several names as one lock: taken, kept and given back together, under the keys that each would have alone. See wire/lua/ask_names.lua; their
- * callers stand in the line of the name that is in the way.
+ * Several names as one lock: taken, kept and given back together, under the keys that each would have alone.
+ * See wire/lua/ask_names.lua; their callers stand in the line of the name that is in the way.
  */
 #include <assert.h>
 

@@ -1,6 +1,7 @@
 /*
- * Locks in Redisson's format, for plain nodes: held alone, as all of its locks of that name respect, or shared as by the readers of its
- * read/write lock. What the keys look like is in wire/lua/redisson_*.lua; over several nodes they are its RedLock.
+ * Locks in Redisson's format, for plain nodes: held alone, as all of its locks of that name respect, or
+ * shared as by the readers of its read/write lock. What the keys look like is in wire/lua/redisson_*.lua;
+ * over several nodes they are its RedLock.
  */
 #include "wire/kind.h"
 

@@ -1,6 +1,7 @@
 /*
- * A semaphore: so many slots, each an ordinary lock under a key of its own, and one line for all of them; see wire/lua/slots_ask.lua. A vote is
- * for one slot, and its answer names it; what counts as a quorum is in core/stand.c.
+ * A semaphore: so many slots, each an ordinary lock under a key of its own, and one line for all of them; see
+ * wire/lua/slots_ask.lua. A vote is for one slot, and its answer names it; what counts as a quorum is in
+ * core/stand.c.
  */
 #include "wire/kind.h"
 

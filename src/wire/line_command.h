@@ -1,6 +1,6 @@
 /*
- * The waiters for a lock: what a caller in line tells of itself, and the question who waits, with the answer that names them. The
- * vote itself is in lock_command.h.
+ * The waiters for a lock: what a caller in line tells of itself, and the question who waits, with the answer
+ * that names them. The vote itself is in lock_command.h.
  */
 #ifndef RL_WIRE_LINE_COMMAND_H
 #define RL_WIRE_LINE_COMMAND_H

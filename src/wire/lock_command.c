@@ -166,7 +166,8 @@ static void write_break(struct rl_writer *writer, const struct rl_lock_command *
     rl_write_integer(writer, command->ttl_ms);
 }
 
-/* A command that stores nothing whatever is there, and that a node which cannot write refuses before it looks at it. */
+/* A command that stores nothing whatever is there, and that a node which cannot write refuses before it looks
+ * at it. */
 static void write_attempt(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     rl_write_command(writer, 5);
@@ -177,8 +178,8 @@ static void write_attempt(struct rl_writer *writer, const struct rl_lock_command
     rl_write_text(writer, "XX");
 }
 
-/* GETRANGE, not GET: what is there may be anybody's, and of any size. A script is sent whole each time: what is said in one breath with
- * other commands cannot be sent again alone. */
+/* GETRANGE, not GET: what is there may be anybody's, and of any size. A script is sent whole each time: what
+ * is said in one breath with other commands cannot be sent again alone. */
 static void write_look(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     const struct rl_kind *kind = command->lock_kind;
@@ -198,8 +199,8 @@ static void write_look(struct rl_writer *writer, const struct rl_lock_command *c
     }
 }
 
-/* What is tracked is the last thing asked: of a change between the two the node would tell before the answer is whole, when it is
- * not known to be watched yet. */
+/* What is tracked is the last thing asked: of a change between the two the node would tell before the answer
+ * is whole, when it is not known to be watched yet. */
 static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     if (command->nameless)

@@ -1,6 +1,6 @@
 /*
- * The commands that take, prolong, drop and look at a lock on one node, as bytes. Everything the core wants from a node is said
- * here; what the node answers is in lock_reply.h.
+ * The commands that take, prolong, drop and look at a lock on one node, as bytes. Everything the core wants
+ * from a node is said here; what the node answers is in lock_reply.h.
  */
 #ifndef RL_WIRE_LOCK_COMMAND_H
 #define RL_WIRE_LOCK_COMMAND_H
@@ -22,7 +22,8 @@ enum rl_command_kind {
     RL_COMMAND_LINE,      /* who waits: answers granted, and rl_line_read has the rest */
     RL_COMMAND_FENCE,     /* the highest fence of a lock: rl_lock_reply_fence reads it */
     RL_COMMAND_EXAMINE,   /* how is this node: see examine_command.h, not here */
-    RL_COMMAND_SEARCH, /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
+    /* is any lock held, of any name: answers denied with the first; fence is the node's floor */
+    RL_COMMAND_SEARCH,
     RL_COMMAND_BREAK, /* end somebody's hold by an operator's order; ttl_ms: how long others are kept out */
     RL_COMMAND_PAGE   /* one page of all locks of a node: see page_command.h for the answer */
 };
@@ -63,7 +64,8 @@ static inline uint32_t rl_lock_command_replies(const struct rl_lock_command *com
     return command->kind == RL_COMMAND_PEEK || command->prove ? 2 : 1;
 }
 
-/* The script it calls; NULL none, whatever the node. A release may do without where the node has a command for it. */
+/* The script it calls; NULL none, whatever the node. A release may do without where the node has a command
+ * for it. */
 const struct rl_script *rl_lock_command_script(const struct rl_lock_command *command);
 
 /* Writes it. full: send the whole script, because the node said it does not have it (NOSCRIPT). */

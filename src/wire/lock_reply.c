@@ -177,8 +177,8 @@ static void answer_mark(struct rl_lock_reply *reply)
     reply->error_length = sizeof words - 1;
 }
 
-/* Extend, raise and release: above 0 done (1, or the node's time), 0 another's, -1 not there, -2 was not there and is
- * planted again, which tells nobody that it was ours all the time, -5 broken. */
+/* Extend, raise and release: above 0 done (1, or the node's time), 0 another's, -1 not there, -2 was not
+ * there and is planted again, which tells nobody that it was ours all the time, -5 broken. */
 static void read_compared(const struct rl_resp *item, struct rl_lock_reply *reply)
 {
     static const char planted[] = "it had lost the lock, and was given it again";
@@ -200,7 +200,8 @@ static void read_compared(const struct rl_resp *item, struct rl_lock_reply *repl
     }
 }
 
-/* Of several names: the same of the first that was in the way, and which that is; see wire/lua/extend_names.lua, hand_on_names.lua. */
+/* Of several names: the same of the first that was in the way, and which that is; see
+ * wire/lua/extend_names.lua, hand_on_names.lua. */
 static void read_compared_name(const char *bytes, size_t length, size_t offset, struct rl_lock_reply *reply)
 {
     struct rl_resp code = {0}, name = {0};
@@ -217,7 +218,8 @@ static void read_compared_name(const char *bytes, size_t length, size_t offset, 
 
 const char rl_foreign_owner[] = "foreign";
 
-/* Another program's kind of lock, a hash perhaps: it ends by itself, so it is somebody's. The scripts call it the same. */
+/* Another program's kind of lock, a hash perhaps: it ends by itself, so it is somebody's. The scripts call it
+ * the same. */
 static void answer_foreign(struct rl_lock_reply *reply, int64_t ttl_left_ms)
 {
     reply->answer.verdict = RL_DENIED;
@@ -255,8 +257,8 @@ static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, u
     }
 }
 
-/* Of no lock: the command is refused in any case, and whose key is there is nobody's business. What counts is whether the node says that it
- * cannot write at all. */
+/* Of no lock: the command is refused in any case, and whose key is there is nobody's business. What counts is
+ * whether the node says that it cannot write at all. */
 static void read_attempt(const struct rl_resp *attempt, const struct rl_resp *ttl,
                          struct rl_lock_reply *reply)
 {

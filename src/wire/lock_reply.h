@@ -1,6 +1,6 @@
 /*
- * What a node's reply to a lock command means as a verdict, and what else it told. Which command that was is in lock_command.h; who
- * is told is not known here.
+ * What a node's reply to a lock command means as a verdict, and what else it told. Which command that was is
+ * in lock_command.h; who is told is not known here.
  */
 #ifndef RL_WIRE_LOCK_REPLY_H
 #define RL_WIRE_LOCK_REPLY_H
@@ -12,7 +12,8 @@
 enum rl_reading {
     RL_READING_ANSWER,    /* *answer is filled in */
     RL_READING_NO_SCRIPT, /* nothing was executed: send it again in full */
-    RL_READING_NO_COMMAND /* nothing was executed: the node lacks the native command, or we lack the right: use the script */
+    /* nothing was executed: the node lacks the native command, or we lack the right: use the script */
+    RL_READING_NO_COMMAND
 };
 
 /* What the owner of another program's kind of lock is called. */
@@ -27,13 +28,14 @@ struct rl_lock_reply {
     size_t owner_length;
     int64_t node_us; /* the node's time; 0 it did not tell */
     const char *
-        others; /* a look: the owner values of others that share it, as rl_lock_reply_other() reads them; NULL none */
+        /* a look: the owner values of others that share it, as rl_lock_reply_other() reads them; NULL none */
+        others;
     size_t others_length;
 };
 
-/* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a failed
- * verdict with RL_CAUSE_PROTOCOL, and so is one with a fence out of range. Of the command that was sent it wants both kinds,
- * whether there was an epoch, the fence, and the names. */
+/* Reads the whole reply (all its messages, complete and well formed). A reply of an unexpected shape is a
+ * failed verdict with RL_CAUSE_PROTOCOL, and so is one with a fence out of range. Of the command that was
+ * sent it wants both kinds, whether there was an epoch, the fence, and the names. */
 enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const char *bytes, size_t length,
                                    struct rl_lock_reply *reply);
 
@@ -44,11 +46,12 @@ bool rl_lock_reply_other(const struct rl_lock_reply *reply, size_t *offset, cons
 /* Tells the holder that it names from others; those who share a lock are as one. */
 uint64_t rl_lock_reply_holder(const struct rl_lock_reply *reply);
 
-/* For the readers of kinds: {0, now, fence, pttl, owner}, the items after the first two; false: they are not that. */
+/* For the readers of kinds: {0, now, fence, pttl, owner}, the items after the first two; false: they are not
+ * that. */
 bool rl_lock_reply_denied(const struct rl_resp *items, struct rl_lock_reply *reply);
 
-/* The second reply to a question with `prove`: whether it is still the master of that replication id. A node never has an
- * old one again, so it was that master when it answered the acquire, too. */
+/* The second reply to a question with `prove`: whether it is still the master of that replication id. A node
+ * never has an old one again, so it was that master when it answered the acquire, too. */
 enum rl_proof {
     RL_PROOF_SAME,
     RL_PROOF_ANOTHER,

@@ -1,6 +1,6 @@
 /*
- * Takes a node's URL apart, strictly and with a word of advice for each mistake, and builds the form that people
- * are shown. It looks nothing up, and no message carries a part of the URL: it may hold a password.
+ * Takes a node's URL apart, strictly and with a word of advice for each mistake, and builds the form that
+ * people are shown. It looks nothing up, and no message carries a part of the URL: it may hold a password.
  */
 #include "wire/node_url.h"
 

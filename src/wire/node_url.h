@@ -25,8 +25,9 @@ struct rl_node_url {
     char display[160];  /* shortest normal form without credentials: equal text, same address and db */
 };
 
-/* NULL when text is a good URL, else what is wrong in a few lower-case words, and *url is all zero. The words are
- * static text without a part of the URL in them ("port is not between 1 and 65535"): it may hold a password. */
+/* NULL when text is a good URL, else what is wrong in a few lower-case words, and *url is all zero. The words
+ * are static text without a part of the URL in them ("port is not between 1 and 65535"): it may hold a
+ * password. */
 const char *rl_node_url_parse(const char *text, size_t length, struct rl_node_url *url);
 
 /* Finds the next URL in a list separated by commas and white space: its start and length, or NULL at the end.

@@ -1,5 +1,6 @@
 /*
- * Writing and reading of owner values; see owner.h. Bars, percent signs and control bytes are percent-encoded.
+ * Writing and reading of owner values; see owner.h. Bars, percent signs and control bytes are
+ * percent-encoded.
  */
 #include "wire/owner.h"
 

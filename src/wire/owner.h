@@ -1,7 +1,8 @@
 /*
- * The owner value: a random part that signs the lock, then who took it, when and why, for people to read. Everybody else
- * compares it only for equality.  <32 hex>|host=web-3|pid=4242|user=deploy|since=1700000000123|ttl=15000|why=pg_dump prod
- * A caller's own bytes come first, in hex, so that they are never cut:  <32 hex>|tag=00ff|host=…
+ * The owner value: a random part that signs the lock, then who took it, when and why, for people to read.
+ * Everybody else compares it only for equality. <32
+ * hex>|host=web-3|pid=4242|user=deploy|since=1700000000123|ttl=15000|why=pg_dump prod A caller's own bytes
+ * come first, in hex, so that they are never cut: <32 hex>|tag=00ff|host=…
  */
 #ifndef RL_WIRE_OWNER_H
 #define RL_WIRE_OWNER_H
@@ -31,18 +32,19 @@ struct rl_owner_words {
     uint32_t ttl_ms; /* that it was taken with; 0 not told */
 };
 
-/* A hold that an operator has broken keeps others out for a moment, so that its holder hears of it first: the node puts this
- * before the owner value. The scripts spell it out, too. */
+/* A hold that an operator has broken keeps others out for a moment, so that its holder hears of it first: the
+ * node puts this before the owner value. The scripts spell it out, too. */
 #define RL_OWNER_MARK "broken|"
 
 /* Takes the mark off an owner value, if it has one; whether it had. */
 bool rl_owner_unmark(const char **owner, size_t *length);
 
-/* Of a lock that is shared nodes say "shared|3|" before the owner value of one of those who have it. Takes that off, if it is there, and tells how many
- * they are; 0 it is not. */
+/* Of a lock that is shared nodes say "shared|3|" before the owner value of one of those who have it. Takes
+ * that off, if it is there, and tells how many they are; 0 it is not. */
 uint32_t rl_owner_unshare(const char **owner, size_t *length);
 
-/* Writes the tag as it goes into a tail (with its leading bar) and a NUL; returns its length, 0 without a tag. */
+/* Writes the tag as it goes into a tail (with its leading bar) and a NUL; returns its length, 0 without a
+ * tag. */
 size_t rl_owner_tag_field(char *tail, const void *tag, size_t tag_length);
 
 /* Writes the tail (with its leading bar) and a NUL; returns its length, at most RL_OWNER_TAIL_MAX. */

@@ -1,6 +1,6 @@
 /*
- * The question for one page of all locks that a node has, as bytes, and its answer. Which pages are asked for, and of whom, is
- * decided in the engine.
+ * The question for one page of all locks that a node has, as bytes, and its answer. Which pages are asked
+ * for, and of whom, is decided in the engine.
  */
 #ifndef RL_WIRE_PAGE_COMMAND_H
 #define RL_WIRE_PAGE_COMMAND_H
@@ -59,7 +59,8 @@ struct rl_page_entry {
 /* The next one; false: there are no more. */
 bool rl_page_next(struct rl_page_answer *answer, struct rl_page_entry *entry);
 
-/* Writes a pattern in which the bytes stand for themselves alone; returns its length, at most twice theirs. */
+/* Writes a pattern in which the bytes stand for themselves alone; returns its length, at most twice
+ * theirs. */
 size_t rl_page_literal(char *pattern, const char *bytes, size_t length);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What kinds whose waiters stand in line have in common: the keys of the line, what a caller tells of its place, and how a refusal reads. What a
- * vote is about is each kind's own business.
+ * What kinds whose waiters stand in line have in common: the keys of the line, what a caller tells of its
+ * place, and how a refusal reads. What a vote is about is each kind's own business.
  */
 #ifndef RL_WIRE_PLACE_H
 #define RL_WIRE_PLACE_H

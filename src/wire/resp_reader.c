@@ -1,6 +1,7 @@
 /*
- * Reads RESP items one after the other, and skips whole messages, with every length checked before it is used.
- * It keeps no state between calls: an incomplete message is read again from its start when more has arrived.
+ * Reads RESP items one after the other, and skips whole messages, with every length checked before it is
+ * used. It keeps no state between calls: an incomplete message is read again from its start when more has
+ * arrived.
  */
 #include "wire/resp_reader.h"
 
@@ -8,7 +9,8 @@
 
 enum { ITEM_MIN = 3 }; /* bytes of the shortest item: "_\r\n", "+\r\n" */
 
-/* Where reading stands. On RL_RESP_MORE, `position` is the least at which the item can end, beyond `length`. */
+/* Where reading stands. On RL_RESP_MORE, `position` is the least at which the item can end, beyond
+ * `length`. */
 struct cursor {
     const char *bytes;
     size_t length;

@@ -47,9 +47,9 @@ enum rl_resp_status {
  * Unless it says OK, *offset stays and *item means nothing. */
 enum rl_resp_status rl_resp_next(const char *bytes, size_t length, size_t *offset, struct rl_resp *item);
 
-/* Moves *offset past one whole message, nested or not; OK means that every byte of it is there and well formed.
- * Leaves *offset alone otherwise. BAD comes as soon as the message cannot fit the limits any more, complete or not,
- * so MORE is never said for ever. Never reads beyond bytes + length, never recurses. */
+/* Moves *offset past one whole message, nested or not; OK means that every byte of it is there and well
+ * formed. Leaves *offset alone otherwise. BAD comes as soon as the message cannot fit the limits any more,
+ * complete or not, so MORE is never said for ever. Never reads beyond bytes + length, never recurses. */
 enum rl_resp_status rl_resp_skip(const char *bytes, size_t length, size_t *offset);
 
 #endif

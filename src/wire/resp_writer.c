@@ -47,8 +47,8 @@ static size_t count_digits(uint64_t value)
     return count;
 }
 
-/* The head of an array or a bulk string: its mark, a number of so many digits, and CRLF. Written in place, for every argument of
- * every command has one. */
+/* The head of an array or a bulk string: its mark, a number of so many digits, and CRLF. Written in place,
+ * for every argument of every command has one. */
 static char *put_head(char *at, char mark, uint64_t number, size_t digit_count)
 {
     *at = mark;

@@ -64,8 +64,8 @@ extern const struct rl_script rl_script_barrier_leave;
 /* Writes the first two arguments of its call: EVALSHA and the digest, or EVAL and the whole script. */
 void rl_write_script(struct rl_writer *writer, const struct rl_script *script, bool full);
 
-/* The first use of a script on a connection carries it whole; the order of the connection makes it known from then on. Takes it
- * into the set; true: it was not in there. */
+/* The first use of a script on a connection carries it whole; the order of the connection makes it known from
+ * then on. Takes it into the set; true: it was not in there. */
 bool rl_script_first_use(rl_script_set *carried, const struct rl_script *script);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Pieces of a text that is taken apart, such as a URL: found, compared and read without being copied. They are not terminated, and
- * belong to the text.
+ * Pieces of a text that is taken apart, such as a URL: found, compared and read without being copied. They
+ * are not terminated, and belong to the text.
  */
 #ifndef RL_WIRE_TEXT_PIECE_H
 #define RL_WIRE_TEXT_PIECE_H
@@ -41,7 +41,8 @@ bool rl_piece_starts(struct rl_piece piece, const char *word);
 /* Digits only, at least one, at most max. */
 bool rl_piece_number(struct rl_piece piece, uint32_t max, uint32_t *value);
 
-/* Undoes percent-encoding into a terminated string. Returns NULL, or why that cannot be done; `too_long` when there is no room. */
+/* Undoes percent-encoding into a terminated string. Returns NULL, or why that cannot be done; `too_long` when
+ * there is no room. */
 const char *rl_piece_decode(struct rl_piece piece, const char *too_long, char *out, size_t capacity);
 
 #endif

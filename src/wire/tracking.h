@@ -1,6 +1,6 @@
 /*
- * How a node is made to tell when a key changes: client tracking, switched on per connection and armed per key, and the
- * pushes by which it tells. Which keys are worth watching is not decided here.
+ * How a node is made to tell when a key changes: client tracking, switched on per connection and armed per
+ * key, and the pushes by which it tells. Which keys are worth watching is not decided here.
  */
 #ifndef RL_WIRE_TRACKING_H
 #define RL_WIRE_TRACKING_H
@@ -9,8 +9,9 @@
 
 #include "wire/resp_writer.h"
 
-/* CLIENT TRACKING ON OPTIN: nothing is tracked but what is asked for by name. Or OFF: nothing is told any more. The node keeps
- * what was armed until it has changed, so after ON it may be told once more; that is old news to us. */
+/* CLIENT TRACKING ON OPTIN: nothing is tracked but what is asked for by name. Or OFF: nothing is told any
+ * more. The node keeps what was armed until it has changed, so after ON it may be told once more; that is old
+ * news to us. */
 void rl_write_tracking(struct rl_writer *writer, bool on);
 
 /* CLIENT CACHING YES: the next command's key is tracked until it has changed once. */

@@ -1,6 +1,6 @@
 /*
- * The ways to ask; see asking.h. A lock is given away as a file with its owner value, which the next one takes by renaming it: so only
- * one goes on with it.
+ * The ways to ask; see asking.h. A lock is given away as a file with its owner value, which the next one
+ * takes by renaming it: so only one goes on with it.
  */
 #include "asking.h"
 
@@ -31,7 +31,7 @@ redlock_result ask(struct hold *hold, const redlock_spec *spec, int64_t wait_ms)
     return result;
 }
 
-/* ---- by callback ------------------------------------------------------------------------------------------- */
+/* ---- by callback --------------------------------------------------------------------------------------- */
 
 struct answer {
     struct hold *hold;
@@ -144,7 +144,7 @@ redlock_result release_async(struct hold *hold)
     return answer.result;
 }
 
-/* ---- gifts ------------------------------------------------------------------------------------------------- */
+/* ---- gifts --------------------------------------------------------------------------------------------- */
 
 static void path_of(char *path, size_t size, const char *name, const char *end, unsigned number)
 {

@@ -1,6 +1,6 @@
 /*
- * The ways to ask for a lock: at once, waiting, by a callback that is waited for or cancelled, or going on with one that another
- * process gave away. Each writes down what it asks for and what it is answered.
+ * The ways to ask for a lock: at once, waiting, by a callback that is waited for or cancelled, or going on
+ * with one that another process gave away. Each writes down what it asks for and what it is answered.
  */
 #ifndef CHAOS_ASKING_H
 #define CHAOS_ASKING_H

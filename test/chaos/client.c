@@ -1,7 +1,8 @@
 /*
- * A process that takes locks, relies on them and writes down what it did: one thread asks at once, one waits in the crowd of a few
- * names, one asks by callbacks and changes its mind, one holds on for as long as it may; some of what they want they share, and some of what they have they give to
- * other processes. It uses the public header alone, knows nothing of the faults, and judges nothing. SIGTERM ends it in good order.
+ * A process that takes locks, relies on them and writes down what it did: one thread asks at once, one waits
+ * in the crowd of a few names, one asks by callbacks and changes its mind, one holds on for as long as it
+ * may; some of what they want they share, and some of what they have they give to other processes. It uses
+ * the public header alone, knows nothing of the faults, and judges nothing. SIGTERM ends it in good order.
  * Usage: chaos-client NODES guarded|plain PROCESS FOLDER SEED NAMES MAX-TTL-MS
  */
 #include <inttypes.h>
@@ -56,7 +57,7 @@ static void pause_us(uint64_t us)
     nanosleep(&(struct timespec){(time_t)(us / 1000000), (long)(us % 1000000) * 1000}, NULL);
 }
 
-/* ---- what is done with a lock ------------------------------------------------------------------------------ */
+/* ---- what is done with a lock -------------------------------------------------------------------------- */
 
 static void open_stores(struct hold *hold)
 {
@@ -80,8 +81,8 @@ static void write_store(struct hold *hold, enum store_kind kind)
     hold->values[kind] = value;
 }
 
-/* Looks whether it is still ours, as one should, and then takes a while to write: whoever is stopped in between writes
- * late, and not even we know. false: it was not ours any more. */
+/* Looks whether it is still ours, as one should, and then takes a while to write: whoever is stopped in
+ * between writes late, and not even we know. false: it was not ours any more. */
 static bool work(struct hold *hold, uint64_t while_us)
 {
     if (hold_note_validity(hold, hold->lock, "look") == 0)
@@ -142,7 +143,7 @@ static void hold_on(struct worker *worker, struct hold *hold, bool renews, uint3
         hold_note(hold, "left");
 }
 
-/* ---- threads ----------------------------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 /* A while, or without end. */
 static int64_t draw_wait_ms(struct worker *worker)

@@ -1,6 +1,7 @@
 /*
- * One process's part of the history: a file to which lines are only added, each by one write(), so that a kill loses nothing
- * that had been acted upon. What the lines say is in check.py, which reads them; nothing here judges.
+ * One process's part of the history: a file to which lines are only added, each by one write(), so that a
+ * kill loses nothing that had been acted upon. What the lines say is in check.py, which reads them; nothing
+ * here judges.
  */
 #ifndef TEST_CHAOS_JOURNAL_H
 #define TEST_CHAOS_JOURNAL_H

@@ -1,7 +1,8 @@
 /*
- * The bad network in front of one node, as a program: what comes in at ADDRESS:PORT goes on to the node's unix socket, as
- * the lines on standard input order. It ends when that ends.
- * Usage: chaos-relay ADDRESS PORT SOCKET; it prints the port. Lines: hold 0|1, mute 0|1, delay MS, answer-delay MS, cut,
+ * The bad network in front of one node, as a program: what comes in at ADDRESS:PORT goes on to the node's
+ * unix socket, as the lines on standard input order. It ends when that ends.
+ * Usage: chaos-relay ADDRESS PORT SOCKET; it prints the port. Lines: hold 0|1, mute 0|1, delay MS,
+ *     answer-delay MS, cut,
  * keep, deliver.
  */
 #include "support/relay.h"

@@ -30,7 +30,8 @@ static void give_up(const char *what)
     _exit(1);
 }
 
-/* The file with nobody else at it until it is closed: the lock belongs to the open file, not to the process. */
+/* The file with nobody else at it until it is closed: the lock belongs to the open file, not to the
+ * process. */
 static int open_alone(const char *folder, enum store_kind kind, const char *name)
 {
     char path[512];

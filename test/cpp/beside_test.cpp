@@ -1,5 +1,6 @@
 /*
- * What is no lock in redlock.hpp, on five real nodes: keys changed without one, notes, meetings, and callables that throw.
+ * What is no lock in redlock.hpp, on five real nodes: keys changed without one, notes, meetings, and
+ * callables that throw.
  */
 #include <future>
 #include <stdexcept>

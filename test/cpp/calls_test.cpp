@@ -1,6 +1,7 @@
 /*
- * The calls of redlock.hpp on five real nodes: results and exceptions, times, callables, cancelling, mutexes, event loops,
- * stop tokens and coroutines where the compiler has them. That locks are released once is in once_test.cpp.
+ * The calls of redlock.hpp on five real nodes: results and exceptions, times, callables, cancelling, mutexes,
+ * event loops, stop tokens and coroutines where the compiler has them. That locks are released once is in
+ * once_test.cpp.
  */
 #include <atomic>
 #include <future>
@@ -28,7 +29,7 @@ static redlock::spec with_why(const char *name, const char *why)
     return spec;
 }
 
-/* ---- results and exceptions ------------------------------------------------------------------------------ */
+/* ---- results and exceptions ---------------------------------------------------------------------------- */
 
 TEST(a_lock_has_a_fence_that_rises_and_a_validity)
 {
@@ -183,7 +184,7 @@ TEST(log_and_trace_are_callables)
     CHECK(lines > 0);
 }
 
-/* ---- callables ------------------------------------------------------------------------------------------- */
+/* ---- callables ----------------------------------------------------------------------------------------- */
 
 TEST(a_callable_that_cannot_be_copied_runs_once)
 {
@@ -275,7 +276,8 @@ TEST(no_callable_runs_when_the_client_is_gone_and_nothing_is_left)
     }
 }
 
-/* The first lock of a new client is won before all nodes are connected, and is brought to those that were late. */
+/* The first lock of a new client is won before all nodes are connected, and is brought to those that were
+ * late. */
 TEST(late_nodes_do_not_get_a_lock_that_its_client_releases_at_its_end)
 {
     redlock::options options = fleet->options();
@@ -324,7 +326,7 @@ TEST(an_extension_under_way_may_lose_its_lock_object)
     AWAIT(fleet->copies("short-lived") == 0);
 }
 
-/* ---- event loops ----------------------------------------------------------------------------------------- */
+/* ---- event loops --------------------------------------------------------------------------------------- */
 
 template <class Condition> static void turn_until(redlock::client &client, Condition condition)
 {
@@ -354,7 +356,7 @@ TEST(callables_run_in_the_event_loop)
     turn_until(client, [&] { return client.stats().released == 64; });
 }
 
-/* ---- operating ------------------------------------------------------------------------------------------- */
+/* ---- operating ----------------------------------------------------------------------------------------- */
 
 TEST(locks_are_listed_and_what_a_callable_throws_comes_through)
 {
@@ -420,7 +422,7 @@ TEST(a_broken_lock_is_told_so)
     CHECK(lock.lost());
 }
 
-/* ---- as a mutex ------------------------------------------------------------------------------------------ */
+/* ---- as a mutex ---------------------------------------------------------------------------------------- */
 
 TEST(standard_guards_lock_names)
 {
@@ -494,7 +496,7 @@ TEST(a_thread_that_lost_its_mutex_does_not_unlock_the_next_one)
     next.join();
 }
 
-/* ---- stop tokens ----------------------------------------------------------------------------------------- */
+/* ---- stop tokens --------------------------------------------------------------------------------------- */
 
 #if defined(__cpp_lib_jthread)
 
@@ -523,11 +525,12 @@ TEST(a_wait_ends_when_its_token_says_stop)
 
 #endif
 
-/* ---- coroutines ------------------------------------------------------------------------------------------ */
+/* ---- coroutines ---------------------------------------------------------------------------------------- */
 
 #if defined(__cpp_lib_coroutine)
 
-/* Runs until its first wait; then whoever resumes it runs it. Its frame goes with the object unless it has ended. */
+/* Runs until its first wait; then whoever resumes it runs it. Its frame goes with the object unless it has
+ * ended. */
 class coroutine
 {
   public:

@@ -1,6 +1,7 @@
 /*
- * A lock is released once, whatever becomes of the objects that have it: moved, swapped, thrown through and destroyed in any
- * order. Counted at real nodes, in plain mode, where a lock is a SET and a release by script.
+ * A lock is released once, whatever becomes of the objects that have it: moved, swapped, thrown through and
+ * destroyed in any order. Counted at real nodes, in plain mode, where a lock is a SET and a release by
+ * script.
  */
 #include <algorithm>
 #include <atomic>
@@ -13,8 +14,8 @@
 
 using namespace std::chrono_literals;
 
-/* The thread sanitizer would end a child after a fork of a threaded program; ours may be forked. Nor does it see that the child makes
- * the library's mutexes anew. */
+/* The thread sanitizer would end a child after a fork of a threaded program; ours may be forked. Nor does it
+ * see that the child makes the library's mutexes anew. */
 extern "C" const char *__tsan_default_options();
 extern "C" const char *__tsan_default_options()
 {
@@ -47,8 +48,8 @@ static std::string lines_of(const std::vector<std::string> &lines)
     return all;
 }
 
-/* Runs something with a client of its own and the owner values that it notes; then each of them was released that often on every
- * node, and nothing is left there. */
+/* Runs something with a client of its own and the owner values that it notes; then each of them was released
+ * that often on every node, and nothing is left there. */
 static void releases_each(int times,
                           const std::function<void(redlock::client, std::vector<std::string> &)> &run)
 {

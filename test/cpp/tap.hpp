@@ -1,6 +1,6 @@
 /*
- * What the tests of redlock.hpp share: cases that print TAP, real nodes, and a count of what these were asked. cmocka is not
- * used here, since its assertions jump over destructors. Not a test itself.
+ * What the tests of redlock.hpp share: cases that print TAP, real nodes, and a count of what these were
+ * asked. cmocka is not used here, since its assertions jump over destructors. Not a test itself.
  */
 #ifndef TEST_CPP_TAP_HPP
 #define TEST_CPP_TAP_HPP
@@ -185,7 +185,8 @@ class monitor
         for (redisContext *link : links_)
             redisFree(link);
     }
-    /* Reads all that the nodes were sent before this call. Twice: then also what another connection was still to be read for. */
+    /* Reads all that the nodes were sent before this call. Twice: then also what another connection was still
+     * to be read for. */
     void catch_up()
     {
         for (int round = 0; round < 2; round++) {

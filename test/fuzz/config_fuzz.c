@@ -1,6 +1,6 @@
 /*
- * Takes any bytes for a configuration file and compares with a twin that looks every key up on its own, from the whole text.
- * What is accepted must also be accepted again when it is written down, and mean the same.
+ * Takes any bytes for a configuration file and compares with a twin that looks every key up on its own, from
+ * the whole text. What is accepted must also be accepted again when it is written down, and mean the same.
  */
 #include <stdbool.h>
 #include <stdint.h>

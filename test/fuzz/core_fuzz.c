@@ -1,6 +1,7 @@
 /*
- * Fuzzes the core: the bytes choose the settings and then, step by step, what happens to an acquisition or a lease. The
- * rules of support/core_walk.h must hold after every step. The first byte says which of the two it is.
+ * Fuzzes the core: the bytes choose the settings and then, step by step, what happens to an acquisition or a
+ * lease. The rules of support/core_walk.h must hold after every step. The first byte says which of the two it
+ * is.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * Takes any text for a duration and for a number of the command line, and compares with a twin that is as dumb as can be: it
- * looks at the text from the end and counts in 128 bits. What is said about a refusal is not compared.
+ * Takes any text for a duration and for a number of the command line, and compares with a twin that is as
+ * dumb as can be: it looks at the text from the end and counts in 128 bits. What is said about a refusal is
+ * not compared.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /*
- * Fuzzes the doors of the engine: the bytes choose which call begins, what each node says and when, what is out of memory and how
- * much time passes. Nodes are the simulator's, so that most answers are good ones; the others are damaged, or the fuzzer's own.
+ * Fuzzes the doors of the engine: the bytes choose which call begins, what each node says and when, what is
+ * out of memory and how much time passes. Nodes are the simulator's, so that most answers are good ones; the
+ * others are damaged, or the fuzzer's own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -427,7 +428,8 @@ static const redlock_lock *find_wanted(void)
     return handle < world.handles + CALLS_MAX ? *handle : NULL;
 }
 
-/* What a node tells of a lock that it hands over, by somebody who means no good: each part is right, or is not. */
+/* What a node tells of a lock that it hands over, by somebody who means no good: each part is right, or is
+ * not. */
 static size_t write_hand_over(char *text, size_t size, uint32_t node)
 {
     static const char *const numbers[] = {"0", "1", "", "-5", "9007199254740993", "99999999999999999999"};
@@ -457,7 +459,8 @@ static size_t write_hand_over(char *text, size_t size, uint32_t node)
     return (size_t)length < size ? (size_t)length : size - 1;
 }
 
-/* Anything on a channel: of the client's own or another one, with too few and too many parts, of the right kind and of others. */
+/* Anything on a channel: of the client's own or another one, with too few and too many parts, of the right
+ * kind and of others. */
 static void hear_push(uint32_t node)
 {
     static const char *const kinds[] = {"message",  "message",   "message",

@@ -1,6 +1,7 @@
 /*
- * Gives any bytes to the reader of what a node answers about itself: it must come to some picture, with texts that end and can be
- * printed, and read nothing beyond what it was given. The first byte chooses on behalf of whom was asked.
+ * Gives any bytes to the reader of what a node answers about itself: it must come to some picture, with texts
+ * that end and can be printed, and read nothing beyond what it was given. The first byte chooses on behalf of
+ * whom was asked.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * Takes any bytes for an HTTP request. What is taken has one meaning: written down again from its parts it reads the same, every
- * shorter piece of it is only a part, and it holds no byte that another reader could take for the end of a line.
+ * Takes any bytes for an HTTP request. What is taken has one meaning: written down again from its parts it
+ * reads the same, every shorter piece of it is only a part, and it holds no byte that another reader could
+ * take for the end of a line.
  */
 #include <stdint.h>
 #include <stdio.h>

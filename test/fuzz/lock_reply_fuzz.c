@@ -1,6 +1,7 @@
 /*
- * Gives any bytes to the readers of lock replies, lines, pages, admissions, greetings and pushes: they must come to some verdict, point only
- * into what they were given, and read nothing beyond it. The first byte chooses what is read.
+ * Gives any bytes to the readers of lock replies, lines, pages, admissions, greetings and pushes: they must
+ * come to some verdict, point only into what they were given, and read nothing beyond it. The first byte
+ * chooses what is read.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -41,8 +42,9 @@ static void read_reply(enum rl_command_kind kind, const struct rl_kind *lock_kin
     /* A plain node knows no fences, and a guarded one does not grant without. */
     CHECK(kind != RL_COMMAND_ACQUIRE || reply.answer.verdict != RL_GRANTED ||
           (reply.answer.fence != 0) == (proposal != 0));
-    /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an array or a set, which is read
-     * as one. Of no lock an error is what is expected; to a reader nothing at all says that only readers are there. */
+    /* Of well-formed ones, and no others get here in earnest, only these can say yes: a number, words, an
+     * array or a set, which is read as one. Of no lock an error is what is expected; to a reader nothing at
+     * all says that only readers are there. */
     CHECK(command.nameless || reply.answer.verdict != RL_GRANTED ||
           rl_resp_skip(bytes, length, &end) != RL_RESP_OK || memchr(":+$=*~|", bytes[0], 7) != NULL ||
           (lock_kind == &rl_kind_redisson_shared && bytes[0] == '_'));

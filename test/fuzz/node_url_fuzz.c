@@ -1,6 +1,7 @@
 /*
- * Takes any bytes for a node's URL. Whatever is accepted must be shown in a form that is accepted again and shown the
- * same, with the same address and without credentials; it does not judge which texts ought to be accepted.
+ * Takes any bytes for a node's URL. Whatever is accepted must be shown in a form that is accepted again and
+ * shown the same, with the same address and without credentials; it does not judge which texts ought to be
+ * accepted.
  */
 #include <stdint.h>
 #include <stdio.h>

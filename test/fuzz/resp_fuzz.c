@@ -1,6 +1,7 @@
 /*
- * Gives the RESP reader any bytes and compares it with a twin that is as dumb as can be: recursive, one byte at a time,
- * leaving by longjmp. Both must take the same decision and end at the same byte; what a message means is not compared.
+ * Gives the RESP reader any bytes and compares it with a twin that is as dumb as can be: recursive, one byte
+ * at a time, leaving by longjmp. Both must take the same decision and end at the same byte; what a message
+ * means is not compared.
  */
 #include <setjmp.h>
 #include <stdint.h>
@@ -127,7 +128,8 @@ static int twin_is_null(struct twin *twin)
     return 1;
 }
 
-/* A double: strtod reads it to the end, and the words and forms of C that RESP does not have are ruled out. */
+/* A double: strtod reads it to the end, and the words and forms of C that RESP does not have are ruled
+ * out. */
 static void twin_double(struct twin *twin)
 {
     char text[RL_RESP_LINE_MAX + 1];

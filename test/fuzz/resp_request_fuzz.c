@@ -1,6 +1,6 @@
 /*
- * Takes any bytes for a command of a Redis client. What is taken reads the same when it is written again from its words, and every
- * shorter piece of it is only a part.
+ * Takes any bytes for a command of a Redis client. What is taken reads the same when it is written again from
+ * its words, and every shorter piece of it is only a part.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * The Lua script by which a node is admitted, on a real node: what it remembers, its quarantine and its floor, terms of several clients, and
- * clients of version 0.1. Each rule is shown from both sides; the guard's keys are planted by hand.
+ * The Lua script by which a node is admitted, on a real node: what it remembers, its quarantine and its
+ * floor, terms of several clients, and clients of version 0.1. Each rule is shown from both sides; the
+ * guard's keys are planted by hand.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,7 +93,8 @@ static void a_node_without_a_record_is_quarantined(void **state)
     assert_string_equal(admitted.floor, "");
 }
 
-/* However long it has been up: it may have been flushed a moment ago. Nor does it help to be called durable. */
+/* However long it has been up: it may have been flushed a moment ago. Nor does it help to be called
+ * durable. */
 static void a_node_without_a_record_gets_no_credit(void **state)
 {
     struct admitted admitted = admit(*state, (struct asks){.q_ms = 5000, .up_ms = 3600000, .durable = true});
@@ -297,7 +299,8 @@ static const char *ask_for_vote(struct fleet *fleet, const char *epoch)
     return call_script(fleet, &rl_script_ask, "5", words, 11);
 }
 
-/* A vote is asked with what changes when memory is lost: others who announce longer locks do not get in between. */
+/* A vote is asked with what changes when memory is lost: others who announce longer locks do not get in
+ * between. */
 static void a_longer_term_refuses_nobody_elses_question(void **state)
 {
     struct fleet *fleet = *state;
@@ -359,7 +362,8 @@ static void a_term_that_nobody_announces_any_more_fades(void **state)
     assert_int_equal(admit(fleet, (struct asks){.q_ms = 900}).q_ms, 86400000);
 }
 
-/* Two hours and the lock itself, rounded up to ten minutes; so that a clock that was set back makes no term eternal. */
+/* Two hours and the lock itself, rounded up to ten minutes; so that a clock that was set back makes no term
+ * eternal. */
 static void a_term_is_remembered_for_so_long_and_no_longer(void **state)
 {
     struct fleet *fleet = *state;
@@ -444,7 +448,8 @@ static void old_and_new_clients_read_each_others_records(void **state)
     assert_in_range(admitted.wait_ms, 490000, 500000);
 }
 
-/* It takes the vote from nodes that remember, as it always did; the next new client gives it back, and knows the term. */
+/* It takes the vote from nodes that remember, as it always did; the next new client gives it back, and knows
+ * the term. */
 static void an_old_client_with_longer_locks_stops_a_fleet_until_a_new_one_comes(void **state)
 {
     struct fleet *fleet = *state;
@@ -461,7 +466,8 @@ static void an_old_client_with_longer_locks_stops_a_fleet_until_a_new_one_comes(
     assert_int_equal(answered, 1);
 }
 
-/* Its quarantine is over for the old client, which has no time of the loss in its record: told a longer term, it waits rather too long. */
+/* Its quarantine is over for the old client, which has no time of the loss in its record: told a longer term,
+ * it waits rather too long. */
 static void a_quarantine_that_an_old_client_ended_is_counted_from_its_end(void **state)
 {
     struct fleet *fleet = *state;

@@ -1,6 +1,7 @@
 /*
- * The experiment behind the guard: nodes are killed and lose their data, two hundred times, while several processes
- * take turns at one lock. Guarded, nobody ever relies on it while another does. Plain, in the same run, they do.
+ * The experiment behind the guard: nodes are killed and lose their data, two hundred times, while several
+ * processes take turns at one lock. Guarded, nobody ever relies on it while another does. Plain, in the same
+ * run, they do.
  */
 #include <stdio.h>
 
@@ -20,7 +21,8 @@ static void kill_wiped(struct fleet *fleet, int node)
     kills++;
 }
 
-/* A minority, a majority or all at once, in the middle of whatever is going on. Then time enough for a few turns. */
+/* A minority, a majority or all at once, in the middle of whatever is going on. Then time enough for a few
+ * turns. */
 static void wipe_many(struct fleet *fleet, int turn)
 {
     int count = (int[]){NODES / 2, NODES / 2 + 1, NODES}[turn % 3];

@@ -493,8 +493,8 @@ static redlock_lock *take_lease_in_loop(redlock_client *client, const char *name
     return atomic_load(&outcome.lock);
 }
 
-/* Several clients, since it once took luck for a renewal to be missed: the thread that should have made it slept on
- * because the event loop had taken the answers from under its nose. */
+/* Several clients, since it once took luck for a renewal to be missed: the thread that should have made it
+ * slept on because the event loop had taken the answers from under its nose. */
 static void renewals_go_on_although_nobody_calls_process(void **state)
 {
     enum { CLIENTS = 6 };

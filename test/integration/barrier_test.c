@@ -1,5 +1,6 @@
 /*
- * redlock_barrier() and redlock_mark() on real nodes: nobody goes on early, whoever crashes and whatever nodes forget; a note outlives a minority of nodes.
+ * redlock_barrier() and redlock_mark() on real nodes: nobody goes on early, whoever crashes and whatever
+ * nodes forget; a note outlives a minority of nodes.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -102,7 +103,8 @@ static void admit(struct fleet *fleet)
     redlock_client_close(client);
 }
 
-/* What most stories need: nodes that may vote, one that comes to the barrier, and a board for those that come in other processes. */
+/* What most stories need: nodes that may vote, one that comes to the barrier, and a board for those that come
+ * in other processes. */
 struct story {
     struct fleet *fleet;
     struct board *board;

@@ -1,6 +1,7 @@
 /*
- * Holders, and an operator who breaks them while they take, renew and release: nobody holds beside one that was not told, and
- * fences rise. Holders are threads with clients of their own; each writes down from when to when it relied on the lock.
+ * Holders, and an operator who breaks them while they take, renew and release: nobody holds beside one that
+ * was not told, and fences rise. Holders are threads with clients of their own; each writes down from when to
+ * when it relied on the lock.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /*
- * An operator ends somebody's hold: exactly that one, on every node, and its holder is told before anybody else can have the
- * lock.
+ * An operator ends somebody's hold: exactly that one, on every node, and its holder is told before anybody
+ * else can have the lock.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -204,11 +204,12 @@ static void release_and_extension_say_that_it_was_broken(void **state)
     redlock_client_close(other);
 }
 
-/* ---- votes that are under way ---------------------------------------------------------------------------- */
+/* ---- votes that are under way -------------------------------------------------------------------------- */
 
 enum { PROXIES = 3 };
 
-/* A client behind a bad network, and the lock that it asks for; NULL: where fences have to be agreed on first, it finds out before it wins. */
+/* A client behind a bad network, and the lock that it asks for; NULL: where fences have to be agreed on
+ * first, it finds out before it wins. */
 struct asking {
     struct proxy *proxies[PROXIES];
     redlock_client *client;
@@ -308,8 +309,8 @@ static void disconnect(struct asking *asking)
         proxy_stop(asking->proxies[node]);
 }
 
-/* Every node has voted, and no vote has arrived. The caller wins a lock that is broken, and hears of it when it renews; others are kept out
- * until then. */
+/* Every node has voted, and no vote has arrived. The caller wins a lock that is broken, and hears of it when
+ * it renews; others are kept out until then. */
 static void lock_that_is_broken_before_it_is_won_is_lost_at_its_first_renewal(void **state)
 {
     struct fleet *fleet = *state;
@@ -332,8 +333,9 @@ static void lock_that_is_broken_before_it_is_won_is_lost_at_its_first_renewal(vo
     redlock_client_close(breaker);
 }
 
-/* One node has voted when the break comes, and the other votes arrive after it: a quorum has given the lock to this caller after all, and
- * nobody else has it. It is a hold like any other, and ends when it is broken. */
+/* One node has voted when the break comes, and the other votes arrive after it: a quorum has given the lock
+ * to this caller after all, and nobody else has it. It is a hold like any other, and ends when it is
+ * broken. */
 static void votes_that_come_after_a_break_are_a_hold_that_can_be_broken(void **state)
 {
     struct fleet *fleet = *state;

@@ -1,6 +1,6 @@
 /*
- * Sixteen processes count under one lock while one node after the other is frozen, or killed and started again with
- * what it wrote down. A majority is up at any time, so nobody may fail, and nothing may be lost.
+ * Sixteen processes count under one lock while one node after the other is frozen, or killed and started
+ * again with what it wrote down. A majority is up at any time, so nobody may fail, and nothing may be lost.
  */
 #include "support/counters.h"
 #include "support/steps.h"

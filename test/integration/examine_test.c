@@ -1,6 +1,7 @@
 /*
- * What nodes say of themselves, by redlock_examine() and redlock_client_node_facts(): true on real nodes, in both modes, and never a
- * trace of the asking at the nodes. Owner values carry the TTL, and an inspection the fence.
+ * What nodes say of themselves, by redlock_examine() and redlock_client_node_facts(): true on real nodes, in
+ * both modes, and never a trace of the asking at the nodes. Owner values carry the TTL, and an inspection the
+ * fence.
  */
 #include <stdint.h>
 #include <string.h>

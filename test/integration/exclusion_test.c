@@ -1,6 +1,6 @@
 /*
- * One holder at a time, on 1, 3 and 5 real nodes: acquiring, waiting, extending, releasing, adopting, and what the
- * report says about each. Faults of nodes are in node_loss_test and hostile_node_test.
+ * One holder at a time, on 1, 3 and 5 real nodes: acquiring, waiting, extending, releasing, adopting, and
+ * what the report says about each. Faults of nodes are in node_loss_test and hostile_node_test.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -283,8 +283,8 @@ static void wait_that_runs_out_says_timeout(void **state)
     redlock_client_close(other);
 }
 
-/* Own leftovers of the last attempt must not vote against the retry: each round has a fresh owner, and the one before
- * it was released. */
+/* Own leftovers of the last attempt must not vote against the retry: each round has a fresh owner, and the
+ * one before it was released. */
 static void every_round_of_a_wait_has_its_own_secret(void **state)
 {
     redlock_spec spec = spec_for("rounds", LONG_TTL_MS);

@@ -1,6 +1,7 @@
 /*
- * The line of a lock, at length: processes that want one lock again and again get it equally often, also when their clocks differ, some of
- * them stop or are killed, and nodes fail meanwhile; and never two have it at once.
+ * The line of a lock, at length: processes that want one lock again and again get it equally often, also when
+ * their clocks differ, some of them stop or are killed, and nodes fail meanwhile; and never two have it at
+ * once.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 enum { CONTENDERS = 6, HANDOVERS = 600, HOLDS_MAX = 4 * HANDOVERS, MERCY_S = 150 };
 
-/* ---- a wall clock that is wrong for a whole process -------------------------------------------------------- */
+/* ---- a wall clock that is wrong for a whole process ---------------------------------------------------- */
 
 static int64_t skew_ms;
 
@@ -37,7 +38,7 @@ int clock_gettime(clockid_t which, struct timespec *at)
     return 0;
 }
 
-/* ---- contenders -------------------------------------------------------------------------------------------- */
+/* ---- contenders ---------------------------------------------------------------------------------------- */
 
 /* Shared with the processes. */
 struct contest {
@@ -110,8 +111,8 @@ static void begin_contest(void)
     assert_non_null(history);
 }
 
-/* Waits for the end of all, and judges: of those from `first` on, the least has had it at least 0.8 times as often as
- * anybody. */
+/* Waits for the end of all, and judges: of those from `first` on, the least has had it at least 0.8 times as
+ * often as anybody. */
 static void end_contest(const pid_t *pids, int first)
 {
     int least = HANDOVERS, most = 0, broken = 0, status;
@@ -173,8 +174,8 @@ static void end(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-/* Three are stopped again and again, which costs them turns; a seventh is killed where it stands, a node dies. The
- * others neither lose turns for that nor are overtaken by anybody who goes on. */
+/* Three are stopped again and again, which costs them turns; a seventh is killed where it stands, a node
+ * dies. The others neither lose turns for that nor are overtaken by anybody who goes on. */
 static void stopped_and_killed_contenders_harm_nobody_else(void **state)
 {
     enum { STOPPED = CONTENDERS / 2, KILLS = 6 };

@@ -1,6 +1,7 @@
 /*
- * The line of a lock on real nodes: it goes round in the order of asking, whoever dies, stops, is cut off or has a wrong
- * clock in the line; and nobody who gave up is left in it. Who comes when is read from the calls, never from a clock.
+ * The line of a lock on real nodes: it goes round in the order of asking, whoever dies, stops, is cut off or
+ * has a wrong clock in the line; and nobody who gave up is left in it. Who comes when is read from the calls,
+ * never from a clock.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "support/traffic.h"
 #include "support/waiters.h"
 
-/* ---- a wall clock that is wrong for whoever asks meanwhile ------------------------------------------------ */
+/* ---- a wall clock that is wrong for whoever asks meanwhile --------------------------------------------- */
 
 static _Atomic int64_t skew_us;
 
@@ -36,7 +37,7 @@ int clock_gettime(clockid_t which, struct timespec *at)
     return 0;
 }
 
-/* ---- those who wait --------------------------------------------------------------------------------------- */
+/* ---- those who wait ------------------------------------------------------------------------------------ */
 
 enum { WAITERS_MAX = 6 };
 
@@ -70,7 +71,7 @@ static void close_clients(struct waiter *waiters, int count)
         redlock_client_close(waiters[i].client);
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------ */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 static void the_lock_goes_round_in_the_order_of_asking(void **state)
 {
@@ -88,7 +89,8 @@ static void the_lock_goes_round_in_the_order_of_asking(void **state)
     await(line_is_gone(fleet));
 }
 
-/* The others wait for it in the client, in their order, and each comes behind those of other clients who are in line by then. */
+/* The others wait for it in the client, in their order, and each comes behind those of other clients who are
+ * in line by then. */
 static void callers_of_one_client_have_one_place_in_line(void **state)
 {
     struct fleet *fleet = *state;
@@ -109,7 +111,8 @@ static void callers_of_one_client_have_one_place_in_line(void **state)
     await(line_is_gone(fleet));
 }
 
-/* A ticket behind what a node has given out is put behind it; one that is ahead keeps nobody from coming after it. */
+/* A ticket behind what a node has given out is put behind it; one that is ahead keeps nobody from coming
+ * after it. */
 static void a_wrong_clock_changes_no_order(void **state)
 {
     static const int64_t skews_us[] = {0, -50000, 50000, 0, -50000, -3600000000};
@@ -189,7 +192,7 @@ static void who_waits_is_seen_in_order(void **state)
     redlock_client_close(looks);
 }
 
-/* ---- those in front who do not come ------------------------------------------------------------------------ */
+/* ---- those in front who do not come -------------------------------------------------------------------- */
 
 /* The process asks first, and then two of ours. Returns the id of the process. */
 static const char *line_up_behind(struct fleet *fleet, atomic_int *may_ask, struct waiter *waiters, char *id)
@@ -296,7 +299,7 @@ static void a_waiter_that_is_cut_off_is_passed_over_and_keeps_its_place(void **s
         proxy_stop(proxies[node]);
 }
 
-/* ---- who gives up ----------------------------------------------------------------------------------------- */
+/* ---- who gives up -------------------------------------------------------------------------------------- */
 
 static void assert_nothing_is_left(struct fleet *fleet)
 {
@@ -359,7 +362,7 @@ static void closing_a_client_takes_its_waiters_out_of_line(void **state)
     vacate(fleet);
 }
 
-/* ---- kinds ------------------------------------------------------------------------------------------------ */
+/* ---- kinds --------------------------------------------------------------------------------------------- */
 
 static void both_names_of_the_kind_mean_the_same_lock(void **state)
 {
@@ -405,7 +408,7 @@ static void a_plain_client_has_no_fair_locks(void **state)
     redlock_client_close(client);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 enum { ALLOCATIONS_MAX = 400 };
 
@@ -450,7 +453,7 @@ static void a_lack_of_memory_leaves_nothing_in_line(void **state)
     vacate(fleet);
 }
 
-/* ---- fixtures --------------------------------------------------------------------------------------------- */
+/* ---- fixtures ------------------------------------------------------------------------------------------ */
 
 static int admit(void **state, int failed)
 {

@@ -1,7 +1,8 @@
 /*
- * Tests of fences and of clocks that are wrong, on real nodes: for one name the numbers never repeat and never go back,
- * whoever takes the lock, whatever becomes of the nodes, and whatever any wall clock shows. The checker is shown to see it
- * when they do: a number taken from the clients' own clocks goes back in the same runs.
+ * Tests of fences and of clocks that are wrong, on real nodes: for one name the numbers never repeat and
+ * never go back, whoever takes the lock, whatever becomes of the nodes, and whatever any wall clock shows.
+ * The checker is shown to see it when they do: a number taken from the clients' own clocks goes back in the
+ * same runs.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 enum { SECOND = 1000000, SLEW_PPM = 83333, RUN_MS = 3000 };
 
-/* ---- this process's wall clock, which may be wrong ------------------------------------------------------ */
+/* ---- this process's wall clock, which may be wrong ----------------------------------------------------- */
 
 static time_t wall_error_s;
 
@@ -48,7 +49,7 @@ static uint64_t own_time(const redlock_lock *lock)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* ---- many holders --------------------------------------------------------------------------------------- */
+/* ---- many holders -------------------------------------------------------------------------------------- */
 
 static struct holders_config usual_holders(void)
 {
@@ -178,10 +179,10 @@ static void fences_rise_while_node_clocks_jump(void **state)
     expect_rising_fences(*state, &config, 30);
 }
 
-/* ---- restarts ------------------------------------------------------------------------------------------- */
+/* ---- restarts ------------------------------------------------------------------------------------------ */
 
-/* A client an hour ahead leaves no number behind that others would have to be above for an hour, and one that starts
- * anew does not begin below. */
+/* A client an hour ahead leaves no number behind that others would have to be above for an hour, and one that
+ * starts anew does not begin below. */
 static void a_name_goes_on_where_an_earlier_client_left_it(void **state)
 {
     struct fleet *fleet = *state;
@@ -229,7 +230,7 @@ static void fences_rise_after_a_catastrophe(void **state)
     redlock_client_close(client);
 }
 
-/* ---- node clocks ----------------------------------------------------------------------------------------- */
+/* ---- node clocks --------------------------------------------------------------------------------------- */
 
 static int start_with_clocks(void **state)
 {
@@ -284,7 +285,8 @@ static uint64_t use_for(redlock_client *client, int64_t duration_ms, uint64_t la
     return last;
 }
 
-/* Whether any of many rounds counts the node's vote. That it has the key is not enough: it may have been asked in vain. */
+/* Whether any of many rounds counts the node's vote. That it has the key is not enough: it may have been
+ * asked in vain. */
 static bool is_counted(redlock_client *client, uint32_t node)
 {
     redlock_report report = detailed_report();
@@ -341,7 +343,8 @@ static bool has_record(struct fleet *fleet, const char *record)
     return strcmp(fleet_command(fleet, 1, "GET", "redlock-guard:epoch", NULL), record) == 0;
 }
 
-/* The step is seen while the others are slow to vouch for our clock, and when they do, the node's connection is gone. */
+/* The step is seen while the others are slow to vouch for our clock, and when they do, the node's connection
+ * is gone. */
 static void a_step_is_held_against_a_node_that_is_away_when_it_is_judged(void **state)
 {
     struct fleet *fleet = *state;
@@ -416,7 +419,7 @@ static void a_node_within_the_drift_setting_counts(void **state)
     redlock_client_close(client);
 }
 
-/* ---- exclusion on a slewing node ------------------------------------------------------------------------- */
+/* ---- exclusion on a slewing node ----------------------------------------------------------------------- */
 
 enum { SLEW_TTL_MS = 3000 };
 
@@ -428,8 +431,8 @@ static redlock_client *open_mode(const char *urls, redlock_mode mode)
     return open_with(&options);
 }
 
-/* One holds nodes 0 and 1; node 0 begins to slew; the other, who uses the nodes all the time, wants it too. How long
- * before the end of the first one's validity the second has it, in ms; 0: not before. */
+/* One holds nodes 0 and 1; node 0 begins to slew; the other, who uses the nodes all the time, wants it too.
+ * How long before the end of the first one's validity the second has it, in ms; 0: not before. */
 static int64_t early_by(struct fleet *fleet, redlock_mode mode)
 {
     char narrow[512];

@@ -1,6 +1,7 @@
 /*
- * A thousand holders that sleep past their lease and then write all the same, as a paused process does. A store that
- * compares fences, with the statements from examples/, loses no newer write; its twin that does not loses many.
+ * A thousand holders that sleep past their lease and then write all the same, as a paused process does. A
+ * store that compares fences, with the statements from examples/, loses no newer write; its twin that does
+ * not loses many.
  */
 /* The example is part of this program: what is tested is what is shown. */
 int example_main(int argc, char **argv);
@@ -43,7 +44,7 @@ struct worker {
     struct rl_prng prng;
 };
 
-/* ---- the stores ------------------------------------------------------------------------------------------ */
+/* ---- the stores ---------------------------------------------------------------------------------------- */
 
 static bool write_sqlite_plain(sqlite3 *database, int id, const char *body)
 {
@@ -108,7 +109,7 @@ static void count_lost(struct worker *worker, int id)
     atomic_fetch_add(&lost[REDIS_PLAIN], !redis_has(worker->redis, "plain", id, "new"));
 }
 
-/* ---- the holders ------------------------------------------------------------------------------------------ */
+/* ---- the holders --------------------------------------------------------------------------------------- */
 
 static redlock_lock *wait_for(struct worker *worker, const char *name)
 {
@@ -120,8 +121,8 @@ static redlock_lock *wait_for(struct worker *worker, const char *name)
     return lock;
 }
 
-/* One takes the lock and sleeps past its end; another takes it and writes; the first wakes up, before or after that, and
- * writes what it had in mind. */
+/* One takes the lock and sleeps past its end; another takes it and writes; the first wakes up, before or
+ * after that, and writes what it had in mind. */
 static void oversleep(struct worker *worker, int id)
 {
     char name[32];
@@ -160,7 +161,7 @@ static void *work_through(void *context)
     return NULL;
 }
 
-/* ---- the test ---------------------------------------------------------------------------------------------- */
+/* ---- the test ------------------------------------------------------------------------------------------ */
 
 static void read_script(struct crowd *crowd)
 {

@@ -1,6 +1,7 @@
 /*
- * Threads that sleep in calls while another one drives: whoever ends, frees, loses or closes what they wait for, all of them come
- * back, in order where they queue, and nothing is left at the nodes. Assertions are made on the main thread.
+ * Threads that sleep in calls while another one drives: whoever ends, frees, loses or closes what they wait
+ * for, all of them come back, in order where they queue, and nothing is left at the nodes. Assertions are
+ * made on the main thread.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { SHORT_TTL_MS = 500, SHORT_WAIT_MS = 50 };
 
 static const char in_queue[] = "others of this process come first";
 
-/* ---- one queue, and everything that can happen to its leader ------------------------------------------------ */
+/* ---- one queue, and everything that can happen to its leader ------------------------------------------- */
 
 enum habit { RELEASES, RELEASES_BY_CALLBACK, FREES, LETS_IT_END, EXTENDS, GIVES_UP, HABITS };
 
@@ -138,7 +139,8 @@ static void a_queue_goes_on_whatever_its_leaders_do(void **state)
     redlock_client_close(client);
 }
 
-/* Nobody calls while the lease runs out: those who queue have to notice it themselves, and the first of them has left. */
+/* Nobody calls while the lease runs out: those who queue have to notice it themselves, and the first of them
+ * has left. */
 static void a_lease_that_ends_is_noticed_by_those_who_queue(void **state)
 {
     struct fleet *fleet = *state;
@@ -188,7 +190,7 @@ static void locks_are_handed_on_while_somebody_else_drives(void **state)
     redlock_client_close(client);
 }
 
-/* ---- few names, many threads, all habits -------------------------------------------------------------------- */
+/* ---- few names, many threads, all habits --------------------------------------------------------------- */
 
 enum { NAMES = 3, WORKERS = 12, WORKS = 40 };
 
@@ -268,7 +270,7 @@ static void threads_that_mix_names_and_habits_all_come_out(void **state)
     redlock_client_close(floor.client);
 }
 
-/* ---- the client is closed meanwhile ------------------------------------------------------------------------- */
+/* ---- the client is closed meanwhile -------------------------------------------------------------------- */
 
 /* Some of them come back for their deadlines at the very moment at which their calls are ended for them. */
 static void close_in_the_middle_brings_everybody_back(void **state)

@@ -1,6 +1,6 @@
 /*
- * A fork with an open client: what the child inherits is inert, closing it harms nobody, and the parent goes on as if
- * nothing had happened.
+ * A fork with an open client: what the child inherits is inert, closing it harms nobody, and the parent goes
+ * on as if nothing had happened.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,8 @@ const char *__tsan_default_options(void)
     return "die_after_fork=0";
 }
 
-/* Runs a function in a child and returns what it returned: 0 is well, anything else is the step that failed. */
+/* Runs a function in a child and returns what it returned: 0 is well, anything else is the step that
+ * failed. */
 static int in_child(int (*steps)(redlock_client *client, redlock_lock *lock), redlock_client *client,
                     redlock_lock *lock)
 {

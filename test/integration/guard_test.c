@@ -1,6 +1,7 @@
 /*
- * Tests of the guard on real nodes: a node that may have forgotten locks does not vote, says why and for how long, and
- * comes back by itself. Each way to forget is played twice: guarded, and plain, where it puts one lock into two hands.
+ * Tests of the guard on real nodes: a node that may have forgotten locks does not vote, says why and for how
+ * long, and comes back by itself. Each way to forget is played twice: guarded, and plain, where it puts one
+ * lock into two hands.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,7 +194,8 @@ static redlock_client *open_story(const struct story *story, const char *urls)
     return open_with(&options);
 }
 
-/* How many hold the lock at the same time in the end. *other_locks: the rest of the fleet goes on meanwhile. */
+/* How many hold the lock at the same time in the end. *other_locks: the rest of the fleet goes on
+ * meanwhile. */
 static int play_once(const struct story *story, struct fleet *fleet, bool *other_locks)
 {
     redlock_client *second = open_story(story, story->urls);
@@ -230,7 +232,8 @@ static int play_once(const struct story *story, struct fleet *fleet, bool *other
     return holders;
 }
 
-/* A machine that stops for a second may let the first lock end before the second is asked for: play it again. */
+/* A machine that stops for a second may let the first lock end before the second is asked for: play it
+ * again. */
 static void expect_holders(const struct story *story, struct fleet *fleet, int expected)
 {
     bool other_locks = false;
@@ -321,7 +324,8 @@ static void start_replica(struct fleet *master)
           NULL);
 }
 
-/* The replica has everything up to now, and nothing of what comes: it looks for its master where nobody is. */
+/* The replica has everything up to now, and nothing of what comes: it looks for its master where nobody
+ * is. */
 static void cut_replica_off(struct fleet *fleet)
 {
     assert_string_equal(fleet_command(fleet, 0, "WAIT", "1", "0", NULL), "1");
@@ -389,8 +393,8 @@ static void become_replica(struct fleet *fleet, const struct fleet *master)
     await(strstr(fleet_command(fleet, 0, "INFO", "replication", NULL), "master_link_status:up") != NULL);
 }
 
-/* Its replica has taken over, so it becomes a replica of that one, and is then made master again. No process ends, no
- * connection breaks, and the record that comes back with the other's memory is its own. */
+/* Its replica has taken over, so it becomes a replica of that one, and is then made master again. No process
+ * ends, no connection breaks, and the record that comes back with the other's memory is its own. */
 static void fail_back(struct fleet *fleet)
 {
     become_replica(fleet, replica_fleet);
@@ -424,7 +428,8 @@ static void nor_does_it_to_a_client_that_comes_afterwards(void **state)
     play_failback(*state, (struct story){.prepare = fail_over, .late = true});
 }
 
-/* The memory it takes over is of a node with a record of its own, and it has been up for longer than any quarantine. */
+/* The memory it takes over is of a node with a record of its own, and it has been up for longer than any
+ * quarantine. */
 static void a_master_with_the_memory_of_another_one_gets_no_credit_for_its_uptime(void **state)
 {
     struct fleet *fleet = *state;
@@ -477,8 +482,9 @@ static void swap_databases(struct fleet *fleet)
     assert_string_equal(fleet_command(fleet, 0, "SWAPDB", "0", "1", NULL), "OK");
 }
 
-/* Another database takes the place of the one with the record, for long enough to be admitted and to grant a lock. Then the first one is
- * back, with a record that was in order, and without that lock. How many hold it? */
+/* Another database takes the place of the one with the record, for long enough to be admitted and to grant a
+ * lock. Then the first one is back, with a record that was in order, and without that lock. How many hold
+ * it? */
 static int play_swap(struct fleet *fleet, redlock_mode mode)
 {
     struct story story = {.mode = mode};
@@ -561,7 +567,8 @@ static void a_floor_that_falls_is_noticed(void **state)
 
 /* ---- nodes that talk nonsense -------------------------------------------------------------------------- */
 
-/* Its record is as it was, but what it says of fences is not to be believed: it is told anew by the others. */
+/* Its record is as it was, but what it says of fences is not to be believed: it is told anew by the
+ * others. */
 static void a_floor_that_is_no_number_of_ours_spoils_nobodys_fences(void **state)
 {
     static const char *const odd[] = {"9007199254740992", "1e300", "-1", "nonsense"};
@@ -584,8 +591,8 @@ static void a_floor_that_is_no_number_of_ours_spoils_nobodys_fences(void **state
     redlock_client_close(client);
 }
 
-/* A record says how long the longest lock of any client may be, and what one node says counts for all; but no lock is longer
- * than a day. */
+/* A record says how long the longest lock of any client may be, and what one node says counts for all; but no
+ * lock is longer than a day. */
 static void a_record_with_a_quarantine_of_centuries_keeps_nobody_else_from_voting(void **state)
 {
     struct fleet *fleet = *state;
@@ -619,7 +626,8 @@ static void a_wiped_node_votes_again_when_its_quarantine_is_over(void **state)
     await(node_votes(client, 0, NULL));
     wipe_node(fleet);
     int64_t restarted = now_ms();
-    /* Reconnecting takes a moment, in which the node is broken; then it is ineligible. The others carry on throughout. */
+    /* Reconnecting takes a moment, in which the node is broken; then it is ineligible. The others carry on
+     * throughout. */
     while (!node_votes(client, 0, detail)) {
         await(node_votes(client, 1, NULL));
         sleep_ms(5);
@@ -644,7 +652,8 @@ static void a_flushed_node_votes_again_when_its_quarantine_is_over(void **state)
     redlock_client_close(client);
 }
 
-/* With one node fit and one in quarantine there is no quorum of intact nodes to learn the floor from, and too few clocks. */
+/* With one node fit and one in quarantine there is no quorum of intact nodes to learn the floor from, and too
+ * few clocks. */
 static void too_few_nodes_to_learn_the_fences_from_are_named_as_the_reason(void **state)
 {
     struct fleet *fleet = *state;
@@ -719,14 +728,15 @@ static void a_node_declared_durable_goes_on_after_a_restart(void **state)
     assert_int_equal(result_after_restart("?durable=yes"), REDLOCK_BUSY);
 }
 
-/* Settings read after a crash prove nothing: without the operator's word it sits out though it has everything. */
+/* Settings read after a crash prove nothing: without the operator's word it sits out though it has
+ * everything. */
 static void undeclared_the_same_node_is_quarantined(void **state)
 {
     (void)state;
     assert_int_equal(result_after_restart(""), REDLOCK_QUARANTINE);
 }
 
-/* ---- nodes that cannot be trusted or asked -------------------------------------------------------------- */
+/* ---- nodes that cannot be trusted or asked ------------------------------------------------------------- */
 
 /* The report of a client on a fleet of one node with these settings, after the operator's word. */
 static redlock_result report_of(const char *config, redlock_mode mode, const char *user,
@@ -852,8 +862,8 @@ static void clients_with_longer_locks_cost_no_node_its_vote(void **state)
     redlock_client_close(brief);
 }
 
-/* A lock of somebody with a longer max_ttl, who is not there when the node forgets. All that is left of him is what the other
- * nodes know. */
+/* A lock of somebody with a longer max_ttl, who is not there when the node forgets. All that is left of him
+ * is what the other nodes know. */
 static void a_restarted_node_learns_from_the_others_how_long_locks_may_last(void **state)
 {
     struct fleet *fleet = *state;
@@ -884,8 +894,8 @@ static void a_restarted_node_learns_from_the_others_how_long_locks_may_last(void
         fleet_command(fleet, node, "DEL", "lock", NULL);
 }
 
-/* Then every node forgets, while only somebody with shorter locks is there. It has heard of the longer ones from the nodes, as long as they
- * knew, and tells it to all of them. */
+/* Then every node forgets, while only somebody with shorter locks is there. It has heard of the longer ones
+ * from the nodes, as long as they knew, and tells it to all of them. */
 static void a_client_remembers_how_long_locks_may_last_when_all_nodes_forgot(void **state)
 {
     struct fleet *fleet = *state;
@@ -909,8 +919,8 @@ static void a_client_remembers_how_long_locks_may_last_when_all_nodes_forgot(voi
     redlock_client_close(brief);
 }
 
-/* A term that is announced when a node has already lost its data, and not to that node: it is heard from the others while that one is
- * quarantined, so that it is known when they lose theirs, too. */
+/* A term that is announced when a node has already lost its data, and not to that node: it is heard from the
+ * others while that one is quarantined, so that it is known when they lose theirs, too. */
 static void a_term_that_comes_after_the_first_loss_is_remembered_too(void **state)
 {
     enum { BRIEF_MS = 2000, HEARD_AGAIN_MS = 2200 };
@@ -994,7 +1004,8 @@ static void a_lock_longer_than_max_ttl_is_refused(void **state)
     redlock_client_close(client);
 }
 
-/* A release names no TTL, and an acquisition need not: the default must not be in the way of a short max_ttl. */
+/* A release names no TTL, and an acquisition need not: the default must not be in the way of a short
+ * max_ttl. */
 static void a_short_max_ttl_needs_no_ttl_to_be_named(void **state)
 {
     redlock_client *client = open_admitted(fleet_urls(*state), 1000);
@@ -1102,7 +1113,7 @@ static void an_inspection_of_a_new_fleet_says_that_it_does_not_vote(void **state
     redlock_client_close(client);
 }
 
-/* ---- repair ------------------------------------------------------------------------------------------------ */
+/* ---- repair -------------------------------------------------------------------------------------------- */
 
 static void a_minority_that_lost_the_lock_is_given_it_again(void **state)
 {
@@ -1118,8 +1129,8 @@ static void a_minority_that_lost_the_lock_is_given_it_again(void **state)
     redlock_client_close(client);
 }
 
-/* Gone from a quorum, somebody else may have had it and given it back: nothing on the nodes would tell. Once a renewal
- * planted it again on all of them, and its holder never knew. */
+/* Gone from a quorum, somebody else may have had it and given it back: nothing on the nodes would tell. Once
+ * a renewal planted it again on all of them, and its holder never knew. */
 static void a_lock_that_a_quorum_lost_is_lost_though_nobody_has_it(void **state)
 {
     struct fleet *fleet = *state;

@@ -1,6 +1,7 @@
 /*
- * Tests of ask.lua and hand_on.lua on a real node: standing in line, being handed the lock, and every reason to be passed over. The guard's keys are
- * planted by hand. Waiters are called 'a' to 'f'; each has a channel of its own, and hears what is told there on a connection of its own.
+ * Tests of ask.lua and hand_on.lua on a real node: standing in line, being handed the lock, and every reason
+ * to be passed over. The guard's keys are planted by hand. Waiters are called 'a' to 'f'; each has a channel
+ * of its own, and hears what is told there on a connection of its own.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -338,7 +339,8 @@ static void a_release_hands_the_lock_to_the_first_in_line(void **state)
     close(second.fd);
 }
 
-/* All nodes that had the same holder give the next one the same number: what it proposed, or one more than the last. */
+/* All nodes that had the same holder give the next one the same number: what it proposed, or one more than
+ * the last. */
 static void the_number_is_the_waiters_own_proposal(void **state)
 {
     struct ear ear = listen_as(*state, 'b');
@@ -549,7 +551,8 @@ static void expect_second_has_it(struct fleet *fleet, struct ear ears[2])
         close(ears[i].fd);
 }
 
-/* What was let pass may have been shorter than a second: those who ask every second have had no reason to ask since. */
+/* What was let pass may have been shorter than a second: those who ask every second have had no reason to ask
+ * since. */
 static void a_short_lock_that_was_let_pass_costs_nobody_a_place(void **state)
 {
     struct ear ears[2] = {listen_as(*state, 'a'), listen_as(*state, 'b')};

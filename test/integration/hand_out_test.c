@@ -1,6 +1,7 @@
 /*
- * From winning a lock to handing it out is a moment, and a process may be stopped in it for longer than the lock lasts. What is over is handed out to
- * nobody: a caller that does not wait is told that it was too slow, one that is ready to wait waits on.
+ * From winning a lock to handing it out is a moment, and a process may be stopped in it for longer than the
+ * lock lasts. What is over is handed out to nobody: a caller that does not wait is told that it was too slow,
+ * one that is ready to wait waits on.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -87,7 +88,7 @@ static void wait_that_is_over_is_not_begun_again(void **state)
     redlock_client_close(client);
 }
 
-/* ---- several threads ---------------------------------------------------------------------------------------- */
+/* ---- several threads ----------------------------------------------------------------------------------- */
 
 struct caller {
     redlock_client *client;
@@ -115,7 +116,8 @@ static void *take_turns(void *context)
     return NULL;
 }
 
-/* One of them drives, a carrier drives for all, others sleep: whoever ends a call for another finds it going on. */
+/* One of them drives, a carrier drives for all, others sleep: whoever ends a call for another finds it going
+ * on. */
 static void threads_that_sleep_wait_on_too(void **state)
 {
     struct caller callers[CALLERS];
@@ -135,7 +137,7 @@ static void threads_that_sleep_wait_on_too(void **state)
     redlock_client_close(client);
 }
 
-/* ---- callbacks ---------------------------------------------------------------------------------------------- */
+/* ---- callbacks ----------------------------------------------------------------------------------------- */
 
 /* Static in the test, since a failed one leaves its request behind. */
 struct outcome {

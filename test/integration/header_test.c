@@ -1,13 +1,13 @@
 /*
- * What redlock.h promises beside locks: tags travel in owner values, accessors take NULL, reports can be kept, statistics say how
- * things are now. That structs may grow is in test/cli/older_program_test.sh.
+ * What redlock.h promises beside locks: tags travel in owner values, accessors take NULL, reports can be
+ * kept, statistics say how things are now. That structs may grow is in test/cli/older_program_test.sh.
  */
 #include <string.h>
 
 #include "support/guarded.h"
 #include "support/steps.h"
 
-/* ---- tags ------------------------------------------------------------------------------------------------- */
+/* ---- tags ---------------------------------------------------------------------------------------------- */
 
 static void fill_tag(unsigned char *tag, size_t length)
 {
@@ -126,7 +126,7 @@ static void what_a_spec_wants_and_cannot_have_is_named(void **state)
     redlock_client_close(client);
 }
 
-/* ---- NULL --------------------------------------------------------------------------------------------------- */
+/* ---- NULL ---------------------------------------------------------------------------------------------- */
 
 static void nothing_crashes_on_null(void **state)
 {
@@ -177,7 +177,7 @@ static void nothing_crashes_on_null(void **state)
     redlock_client_close(NULL);
 }
 
-/* ---- words and numbers ------------------------------------------------------------------------------------- */
+/* ---- words and numbers --------------------------------------------------------------------------------- */
 
 static void every_cause_and_verdict_has_a_name(void **state)
 {
@@ -193,7 +193,7 @@ static void every_cause_and_verdict_has_a_name(void **state)
     assert_int_equal(redlock_version_number(), REDLOCK_VERSION_NUMBER);
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------ */
+/* ---- reports ------------------------------------------------------------------------------------------- */
 
 static void a_copy_of_a_report_keeps_what_was_said_of_the_nodes(void **state)
 {
@@ -213,7 +213,7 @@ static void a_copy_of_a_report_keeps_what_was_said_of_the_nodes(void **state)
     redlock_client_close(client);
 }
 
-/* ---- statistics --------------------------------------------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------------------------------------- */
 
 static redlock_stats stats_of(redlock_client *client)
 {

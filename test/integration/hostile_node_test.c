@@ -1,7 +1,8 @@
 /*
- * Nodes that are not what they should be: other protocols, half an answer, an endless one, every class of error. A minority of
- * them costs nothing; a majority gets its true name, and what the good nodes had granted is gone again. What is owed to such
- * nodes is in owed_release_test.c, real nodes that are of no use are in unusable_node_test.c.
+ * Nodes that are not what they should be: other protocols, half an answer, an endless one, every class of
+ * error. A minority of them costs nothing; a majority gets its true name, and what the good nodes had granted
+ * is gone again. What is owed to such nodes is in owed_release_test.c, real nodes that are of no use are in
+ * unusable_node_test.c.
  */
 #include <string.h>
 
@@ -401,7 +402,8 @@ static void unasked_pushes_are_passed_over(void **state)
     stop_fakes(fakes);
 }
 
-/* An answer to nothing would be taken for the answer to what is asked next: the connection is of no further use. */
+/* An answer to nothing would be taken for the answer to what is asked next: the connection is of no further
+ * use. */
 static void unasked_answer_is_not_taken_for_the_next_one(void **state)
 {
     struct fake_node *fakes[FAKES];
@@ -445,8 +447,8 @@ static void an_answer_too_many_meets_nothing_that_was_not_sent(void **state)
     stop_fakes(fakes);
 }
 
-/* A node that greets us and is gone before it is asked for its vote: what is to be written then fails while the caller is about to wait
- * for the last node on its way. It must not wait for nothing. */
+/* A node that greets us and is gone before it is asked for its vote: what is to be written then fails while
+ * the caller is about to wait for the last node on its way. It must not wait for nothing. */
 static void a_write_that_fails_keeps_nobody_waiting(void **state)
 {
     struct fake_node *fake = fake_node_start(FAKE_UNIX);

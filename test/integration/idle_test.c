@@ -1,6 +1,6 @@
 /*
- * Clients that nobody looks after for a while: what nodes sent meanwhile is read before anybody is called late, and a thread
- * that is cancelled leaves a client that can still be closed.
+ * Clients that nobody looks after for a while: what nodes sent meanwhile is read before anybody is called
+ * late, and a thread that is cancelled leaves a client that can still be closed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 
 enum { IMPATIENT_MS = 60 };
 
-/* ---- greetings that nobody read ------------------------------------------------------------------------- */
+/* ---- greetings that nobody read ------------------------------------------------------------------------ */
 
-/* Short, so that the test need not idle for a second; long enough for a greeting on a busy machine once somebody looks. */
+/* Short, so that the test need not idle for a second; long enough for a greeting on a busy machine once
+ * somebody looks. */
 static redlock_options impatient_options(const char *nodes)
 {
     redlock_options options = options_for(nodes);
@@ -101,7 +102,7 @@ static void the_first_try_of_an_idle_client_with_tls_succeeds(void **state)
     redlock_client_close(client);
 }
 
-/* ---- threads that are cancelled -------------------------------------------------------------------------- */
+/* ---- threads that are cancelled ------------------------------------------------------------------------ */
 
 struct waiter {
     redlock_client *client;

@@ -1,6 +1,6 @@
 /*
- * Tests of the operator's word: what fences go on from after it, whatever clock the operator's machine has, and that it is not
- * taken while a lock can be seen to be held.
+ * Tests of the operator's word: what fences go on from after it, whatever clock the operator's machine has,
+ * and that it is not taken while a lock can be seen to be held.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { HOUR_S = 3600, TTL_MS = 20000, URLS_MAX = 1024 };
 #define CENTURIES_S INT64_C(12622780800)
 #define ONE_HOUR_US UINT64_C(3600000000)
 
-/* ---- this process's wall clock, which may be wrong ------------------------------------------------------ */
+/* ---- this process's wall clock, which may be wrong ----------------------------------------------------- */
 
 static time_t wall_error_s;
 
@@ -53,8 +53,8 @@ static void forget_everything(struct fleet *fleet)
         fleet_command(fleet, node, "FLUSHALL", NULL);
 }
 
-/* An hour ahead, or centuries: what it leaves behind is no higher than what a right clock would have left. So nothing is lower
- * when the fleet forgets it. */
+/* An hour ahead, or centuries: what it leaves behind is no higher than what a right clock would have left. So
+ * nothing is lower when the fleet forgets it. */
 static void an_operator_with_a_wrong_clock_moves_no_fence(void **state)
 {
     static const time_t errors_s[] = {HOUR_S, CENTURIES_S, -HOUR_S, -CENTURIES_S / 8};
@@ -77,8 +77,8 @@ static void an_operator_with_a_wrong_clock_moves_no_fence(void **state)
     }
 }
 
-/* Two nodes of three know a number far ahead of all clocks. The third is new, and an operator admits it: a quorum with it in it goes on
- * from that number. */
+/* Two nodes of three know a number far ahead of all clocks. The third is new, and an operator admits it: a
+ * quorum with it in it goes on from that number. */
 static void an_init_beside_nodes_that_remember_does_not_undercut_them(void **state)
 {
     struct fleet *fleet = *state;
@@ -103,7 +103,7 @@ static void an_init_beside_nodes_that_remember_does_not_undercut_them(void **sta
     redlock_client_close(client);
 }
 
-/* ---- held locks ----------------------------------------------------------------------------------------- */
+/* ---- held locks ---------------------------------------------------------------------------------------- */
 
 /* A lock on two of three nodes; the third was lost and is new, and somebody says that the fleet is. */
 static void an_init_is_refused_while_a_lock_is_seen_to_be_held(void **state)
@@ -132,7 +132,8 @@ static void an_init_is_refused_while_a_lock_is_seen_to_be_held(void **state)
     redlock_client_close(client);
 }
 
-/* It is looked for under every prefix, for a node has one memory; what has no end or does not look like ours is no lock. */
+/* It is looked for under every prefix, for a node has one memory; what has no end or does not look like ours
+ * is no lock. */
 static void locks_of_every_prefix_are_seen_and_nothing_else(void **state)
 {
     struct fleet *fleet = *state;

@@ -1,6 +1,6 @@
 /*
- * Who is said to hold a lock, by redlock_inspect() and by the report of whoever was refused: the owner that a quorum of nodes
- * has, and nobody when their keys are of several owners.
+ * Who is said to hold a lock, by redlock_inspect() and by the report of whoever was refused: the owner that a
+ * quorum of nodes has, and nobody when their keys are of several owners.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 
 #define NAME "owned"
 
-/* One letter for each node: whose key it has ("A" is "owner-A"), or '-' for none. All last for ten minutes. */
+/* One letter for each node: whose key it has ("A" is "owner-A"), or '-' for none. All last for ten
+ * minutes. */
 static void plant(struct fleet *fleet, const char *owners)
 {
     for (int i = 0; owners[i] != '\0'; i++) {
@@ -168,7 +169,7 @@ static void lease_lasts_as_long_as_a_quorum_has_it(void **state)
     redlock_client_close(client);
 }
 
-/* ---- the report of whoever was refused ------------------------------------------------------------------- */
+/* ---- the report of whoever was refused ----------------------------------------------------------------- */
 
 static redlock_report refuse(redlock_client *client, struct fleet *fleet, const char *owners, int64_t wait_ms)
 {

@@ -1,6 +1,6 @@
 /*
- * Leases: renewal in the background, the one call of on_lost when it fails, and who stops being renewed when. Times are
- * compared with the library's own validity, generously.
+ * Leases: renewal in the background, the one call of on_lost when it fails, and who stops being renewed when.
+ * Times are compared with the library's own validity, generously.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -457,7 +457,8 @@ static uint64_t count_lost(redlock_client *client)
     return stats.lost;
 }
 
-/* The first lock's callback keeps the notifier busy; the loss of the second is told by the close, and its key is let go. */
+/* The first lock's callback keeps the notifier busy; the loss of the second is told by the close, and its key
+ * is let go. */
 static void a_loss_that_waits_to_be_told_is_told_by_the_close(void **state)
 {
     static struct gate gate;

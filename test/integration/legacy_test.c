@@ -1,5 +1,6 @@
 /*
- * redlock_legacy_acquire() and its like on a real node: a lock of the oldest kind is shared with programs that do the same, and nobody else's is touched.
+ * redlock_legacy_acquire() and its like on a real node: a lock of the oldest kind is shared with programs
+ * that do the same, and nobody else's is touched.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * People stand in line on real nodes, and a node is restarted, forgets them, or cannot tell them anything: the order is kept, everybody
- * has the lock once, and only the node that cannot tell is asked now and then.
+ * People stand in line on real nodes, and a node is restarted, forgets them, or cannot tell them anything:
+ * the order is kept, everybody has the lock once, and only the node that cannot tell is asked now and then.
  */
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +127,8 @@ static redlock_spec renewing_spec(void)
     return spec;
 }
 
-/* A node that handed a lock to one that renews it remembers that, and has something to write down when it is given back. */
+/* A node that handed a lock to one that renews it remembers that, and has something to write down when it is
+ * given back. */
 static void full_nodes_release_what_they_handed_over(void **state)
 {
     struct pair pair = open_pair();
@@ -146,7 +147,8 @@ static void full_nodes_release_what_they_handed_over(void **state)
     close_pair(&pair);
 }
 
-/* A process that leaves a lock to another one must not take it away from there: a node that was late hands it over to the one that left. */
+/* A process that leaves a lock to another one must not take it away from there: a node that was late hands it
+ * over to the one that left. */
 static void a_lock_that_was_left_is_not_given_back(void **state)
 {
     struct pair pair = open_pair();
@@ -171,7 +173,8 @@ static void a_lock_that_was_left_is_not_given_back(void **state)
     close_pair(&pair);
 }
 
-/* A node lost the holder's key, and gave its vote to one that waits: the holder gets it back, for it may need it when others die. */
+/* A node lost the holder's key, and gave its vote to one that waits: the holder gets it back, for it may need
+ * it when others die. */
 static void a_holder_gets_the_node_that_lost_its_key(void **state)
 {
     struct pair pair = open_pair();
@@ -202,7 +205,8 @@ static void a_holder_gets_the_node_that_lost_its_key(void **state)
 #define NO_CHANNEL "user default on nopass ~* resetchannels +@all\n"
 #define NO_PUBLISH "user default on nopass ~* &* +@all -publish\n"
 
-/* The last nodes cannot tell: says how often these alone, and others alone, were asked again until the lock was had. */
+/* The last nodes cannot tell: says how often these alone, and others alone, were asked again until the lock
+ * was had. */
 static void expect_handed_on(const char *config, int deaf_count, bool is_known)
 {
     struct fleet_options fleet_options = {.node_count = NODES};

@@ -1,6 +1,6 @@
 /*
- * A million keys and ten thousand locks on every node: a list meets every lock, and no command of it keeps a node for long. The
- * nodes' own slow log is the judge.
+ * A million keys and ten thousand locks on every node: a list meets every lock, and no command of it keeps a
+ * node for long. The nodes' own slow log is the judge.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +115,8 @@ struct slow {
     int count;
 };
 
-/* An entry is a number, a time, a duration, the words of the command, and the address and the name of the client. */
+/* An entry is a number, a time, a duration, the words of the command, and the address and the name of the
+ * client. */
 static bool next_slow(char **lines, struct slow *slow)
 {
     slow->count = 0;
@@ -134,8 +135,8 @@ static bool next_slow(char **lines, struct slow *slow)
     return slow->count > 0;
 }
 
-/* The slow log measures by the wall: a node that a busy machine does not let run is slow, too. What is slow by itself is so
- * every time. */
+/* The slow log measures by the wall: a node that a busy machine does not let run is slow, too. What is slow
+ * by itself is so every time. */
 static bool is_always_slow(struct fleet *fleet, int node, struct slow *slow)
 {
     for (int i = 0; i < APPEALS; i++) {

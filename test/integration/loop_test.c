@@ -1,6 +1,6 @@
 /*
- * Programs with an event loop: what they ask for in one turn travels together, and nothing is lost when the loop does not come
- * round. That callbacks run only in redlock_client_process() is in async_test.c.
+ * Programs with an event loop: what they ask for in one turn travels together, and nothing is lost when the
+ * loop does not come round. That callbacks run only in redlock_client_process() is in async_test.c.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -13,7 +13,9 @@
 enum {
     TOGETHER = 64,
     TURNS =
-        20 /* a turn may be parted by its own length (CORK_MS) or by a timer of the client that falls into it; not each of so many */
+        /* a turn may be parted by its own length (CORK_MS) or by a timer of the client that falls into it;
+         * not each of so many */
+    20
 };
 
 struct turn {
@@ -47,7 +49,7 @@ static void run_loop_until(redlock_client *client, int fd, const int *called, in
     assert_int_equal(*called, wanted);
 }
 
-/* ---- what a node was sent --------------------------------------------------------------------------------- */
+/* ---- what a node was sent ------------------------------------------------------------------------------ */
 
 static void forget_calls(struct fleet *fleet)
 {
@@ -66,8 +68,9 @@ static bool releases_by_script(struct fleet *fleet)
     return traffic_calls(fleet, 0, "delex") <= 0 && traffic_calls(fleet, 0, "delifeq") <= 0;
 }
 
-/* An acquire that is followed by the question whether the node is still the same master, at most one every 10 ms, goes by itself
- * and parts those before it from those behind it. INFO is that question, and ours, which is not counted in its own answer. */
+/* An acquire that is followed by the question whether the node is still the same master, at most one every 10
+ * ms, goes by itself and parts those before it from those behind it. INFO is that question, and ours, which
+ * is not counted in its own answer. */
 static bool travelled_together(struct fleet *fleet, long apart)
 {
     bool together = true;
@@ -81,7 +84,8 @@ static bool travelled_together(struct fleet *fleet, long apart)
     return together;
 }
 
-/* Whether a new lock is numbered in one round. Nodes that were just admitted have promised a number that is still ahead. */
+/* Whether a new lock is numbered in one round. Nodes that were just admitted have promised a number that is
+ * still ahead. */
 static bool is_numbered_at_once(redlock_client *client)
 {
     static int number;

@@ -1,6 +1,6 @@
 /*
- * One node that has gone mad, among real ones: whatever it sends and however much of it, locks are renewed, losses are told
- * and nobody else notices.
+ * One node that has gone mad, among real ones: whatever it sends and however much of it, locks are renewed,
+ * losses are told and nobody else notices.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -78,8 +78,8 @@ static void a_flood_of_pushes_keeps_no_lock_from_being_renewed(void **state)
     fleet_stop(fleet);
 }
 
-/* Nonsense breaks the connection, that ends the round, its release wants the connection back, and it is being made anew: all
- * of it while the nonsense is being read. */
+/* Nonsense breaks the connection, that ends the round, its release wants the connection back, and it is being
+ * made anew: all of it while the nonsense is being read. */
 static void a_connection_that_breaks_while_it_is_read_is_not_read_on(void **state)
 {
     static char garbage[GARBAGE + 1];
@@ -103,7 +103,8 @@ static void a_connection_that_breaks_while_it_is_read_is_not_read_on(void **stat
     fake_node_stop(fake);
 }
 
-/* Nodes that take no packets: the wait is over long before their connections are given up, and counts from the call on. */
+/* Nodes that take no packets: the wait is over long before their connections are given up, and counts from
+ * the call on. */
 static void a_wait_bounds_the_first_connections_too(void **state)
 {
     enum { CONNECT_MS = 60000 };

@@ -1,6 +1,7 @@
 /*
- * Tests of the scripts for several locks on a real node, against a dumb twin: each request alone, one after the other. Answers
- * and what is left in the node's memory are the same, whatever the others in the same command are about.
+ * Tests of the scripts for several locks on a real node, against a dumb twin: each request alone, one after
+ * the other. Answers and what is left in the node's memory are the same, whatever the others in the same
+ * command are about.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static const struct request acquires[] = {
 
 enum { ACQUIRES = sizeof acquires / sizeof acquires[0] };
 
-/* ---- the node's memory ----------------------------------------------------------------------------------- */
+/* ---- the node's memory --------------------------------------------------------------------------------- */
 
 static void plant_request(struct fleet *fleet, const struct request *request, int64_t now)
 {
@@ -118,7 +119,7 @@ static void assert_begins(const char *text, const char *beginning)
         fail_msg("it should begin with\n%sbut is\n%s", beginning, text);
 }
 
-/* ---- acquire --------------------------------------------------------------------------------------------- */
+/* ---- acquire ------------------------------------------------------------------------------------------- */
 
 struct asking {
     const char *epoch;
@@ -254,7 +255,7 @@ static void the_second_of_one_name_finds_it_held_by_the_first(void **state)
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
-/* ---- release --------------------------------------------------------------------------------------------- */
+/* ---- release ------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *key;

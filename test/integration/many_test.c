@@ -1,7 +1,7 @@
 /*
- * Requests of many callers that travel in one command, on real nodes: each of them ends as if it had gone alone, also when nodes
- * forget scripts, refuse some of them, are cut off, or must not be believed any more. An event loop is what makes it happen at
- * will: whatever is asked for in one callback goes out together.
+ * Requests of many callers that travel in one command, on real nodes: each of them ends as if it had gone
+ * alone, also when nodes forget scripts, refuse some of them, are cut off, or must not be believed any more.
+ * An event loop is what makes it happen at will: whatever is asked for in one callback goes out together.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { MANY = 40, TRIES = 100, PATIENT_MS = 20000, SOON_MS = 1000 };
 
-/* ---- an event loop --------------------------------------------------------------------------------------- */
+/* ---- an event loop ------------------------------------------------------------------------------------- */
 
 /* One lock of a crowd of them. Everything happens on this thread. */
 struct caller {
@@ -205,7 +205,7 @@ static void expect_no_lock_left(struct loop *loop, struct fleet *fleet)
     await(nothing_is_left(loop, fleet));
 }
 
-/* ---- what a node was sent -------------------------------------------------------------------------------- */
+/* ---- what a node was sent ------------------------------------------------------------------------------ */
 
 static long calls_of(struct fleet *fleet, const char *command)
 {
@@ -226,8 +226,8 @@ static long script_calls(struct fleet *fleet)
     return calls;
 }
 
-/* Takes and releases all of them; whether it took far fewer calls than locks. A slow machine asks a node so often whether it
- * is still the same master that fewer acquires go together: then it is tried again. */
+/* Takes and releases all of them; whether it took far fewer calls than locks. A slow machine asks a node so
+ * often whether it is still the same master that fewer acquires go together: then it is tried again. */
 static bool travels_together(struct loop *loop, struct fleet *fleet, bool guarded)
 {
     long acquires, releases;
@@ -269,7 +269,7 @@ static redlock_client *open_in(redlock_mode mode, const char *urls, const char *
     return client;
 }
 
-/* ---- everything is well ---------------------------------------------------------------------------------- */
+/* ---- everything is well -------------------------------------------------------------------------------- */
 
 static void locks_of_many_callers_go_in_few_calls(void **state)
 {
@@ -314,7 +314,7 @@ static void one_that_is_held_and_one_of_another_type_are_told_so_and_no_other(vo
     redlock_client_close(other);
 }
 
-/* ---- scripts that were forgotten --------------------------------------------------------------------------- */
+/* ---- scripts that were forgotten ----------------------------------------------------------------------- */
 
 static void forget_scripts(struct loop *loop)
 {
@@ -340,7 +340,7 @@ static void nodes_that_lost_their_scripts_are_sent_them_again(void **state)
     loop_end(&loop);
 }
 
-/* ---- rights ---------------------------------------------------------------------------------------------- */
+/* ---- rights -------------------------------------------------------------------------------------------- */
 
 static struct fleet *start_with_user(const char *user)
 {
@@ -395,7 +395,7 @@ static void a_name_that_is_forbidden_is_denied_and_harms_no_other(void **state)
     fleet_stop(fleet);
 }
 
-/* ---- a node that is busy for a moment ---------------------------------------------------------------------- */
+/* ---- a node that is busy for a moment ------------------------------------------------------------------ */
 
 static int count_text(const char *text, const char *words)
 {
@@ -456,7 +456,7 @@ static void a_node_without_its_native_release_gets_the_whole_script(void **state
     fake_node_stop(fake);
 }
 
-/* ---- connections that are cut ------------------------------------------------------------------------------ */
+/* ---- connections that are cut -------------------------------------------------------------------------- */
 
 static void cut_after_next(struct loop *loop)
 {
@@ -493,9 +493,10 @@ static void a_cut_connection_leaves_nothing_of_any_of_them_in_plain_mode(void **
     lose_the_answers(*state, REDLOCK_PLAIN);
 }
 
-/* ---- nodes that must not be believed any more --------------------------------------------------------------- */
+/* ---- nodes that must not be believed any more ---------------------------------------------------------- */
 
-/* The first of those who ask next is the one who asks, too, which master it is: the last time was a while ago. */
+/* The first of those who ask next is the one who asks, too, which master it is: the last time was a while
+ * ago. */
 static void hold_and_wait(struct loop *loop)
 {
     proxy_hold(((struct scene *)loop->scene)->proxy, true);
@@ -516,8 +517,8 @@ static struct fleet *change_history(struct fleet *fleet)
     return replica;
 }
 
-/* Only the first of them asked whether it is still the same master: when it is not, the others' grants, which come behind that
- * answer, do not count either. */
+/* Only the first of them asked whether it is still the same master: when it is not, the others' grants, which
+ * come behind that answer, do not count either. */
 static void grants_behind_a_failed_proof_do_not_count(void **state)
 {
     struct scene *scene = *state;
@@ -545,8 +546,8 @@ static void ask_briefly(struct loop *loop, int i, redlock_acquired_fn done, void
     assert_result(REDLOCK_OK, redlock_acquire_async(loop->client, &spec, 0, done, context, NULL), NULL);
 }
 
-/* The first was refused, and the node is being asked whether it may vote. The others ask before the answer to that is read, and
- * are written afterwards. */
+/* The first was refused, and the node is being asked whether it may vote. The others ask before the answer to
+ * that is read, and are written afterwards. */
 static void on_refused(void *context, redlock_result result, redlock_lock *lock, const redlock_report *report)
 {
     struct loop *loop = context;
@@ -559,7 +560,8 @@ static void on_refused(void *context, redlock_result result, redlock_lock *lock,
     }
 }
 
-/* The node was flushed, which breaks no connection, and has to sit out. Nothing that was asked of it meanwhile is a vote. */
+/* The node was flushed, which breaks no connection, and has to sit out. Nothing that was asked of it
+ * meanwhile is a vote. */
 static void a_vote_of_a_node_that_was_found_ineligible_meanwhile_does_not_count(void **state)
 {
     redlock_client *client = open_admitted(fleet_urls(*state), SHORT_MAX_TTL_MS);
@@ -575,7 +577,7 @@ static void a_vote_of_a_node_that_was_found_ineligible_meanwhile_does_not_count(
     loop_end(&loop);
 }
 
-/* ---- main -------------------------------------------------------------------------------------------------- */
+/* ---- main ---------------------------------------------------------------------------------------------- */
 
 int main(void)
 {

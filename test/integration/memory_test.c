@@ -1,6 +1,6 @@
 /*
- * Memory: an allocation that fails, whichever it is, leaks nothing, breaks nothing and leaves no key behind; and a client
- * that has warmed up allocates nothing at all.
+ * Memory: an allocation that fails, whichever it is, leaks nothing, breaks nothing and leaves no key behind;
+ * and a client that has warmed up allocates nothing at all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,8 @@ struct life {
     bool alone; /* only the n-th fails, not those after it */
 };
 
-/* Without memory a node may not be reachable either; with all later allocations failing there may be no quorum. */
+/* Without memory a node may not be reachable either; with all later allocations failing there may be no
+ * quorum. */
 static void assert_fair(const struct life *life, redlock_result result)
 {
     if (result == REDLOCK_OK || result == REDLOCK_NOMEM)
@@ -203,8 +204,8 @@ static redlock_client *open_counted(struct fleet *fleet, struct counting_allocat
     return open_with(&options);
 }
 
-/* A lone caller is served by the fastest nodes, and what the others have not answered takes room. So all of them are
- * given the time to catch up now and then. */
+/* A lone caller is served by the fastest nodes, and what the others have not answered takes room. So all of
+ * them are given the time to catch up now and then. */
 static void lock_some_pairs(redlock_client *client, int count)
 {
     for (int i = 0; i < count; i++) {

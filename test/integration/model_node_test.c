@@ -1,6 +1,6 @@
 /*
- * The simulator's node against a real one: random sequences of our commands must get the same answers from both. The model's
- * clock is set from the times that the real node tells.
+ * The simulator's node against a real one: random sequences of our commands must get the same answers from
+ * both. The model's clock is set from the times that the real node tells.
  */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
@@ -79,8 +79,8 @@ static int64_t time_told(const char *text)
     return second_number > 1000000000000 ? second_number : 0;
 }
 
-/* Lengths of time may differ by what passes between the two, when the key was set and now; all else is equal to the last
- * digit. */
+/* Lengths of time may differ by what passes between the two, when the key was set and now; all else is equal
+ * to the last digit. */
 static bool same_line(const struct pair *pair, const char *a, size_t a_length, const char *b, size_t b_length)
 {
     int64_t left = strtoll(a, NULL, 10), right = strtoll(b, NULL, 10);
@@ -133,7 +133,8 @@ static void learn_fence(struct pair *pair, const char *real)
         pair->fence = fence;
 }
 
-/* Whether somebody in line was last heard of about as long ago as makes a difference: which it is would be a matter of luck. */
+/* Whether somebody in line was last heard of about as long ago as makes a difference: which it is would be a
+ * matter of luck. */
 static bool is_close_call(const struct pair *pair, int64_t now_us)
 {
     for (int i = 0; i < SIM_LINES_MAX; i++)
@@ -446,7 +447,8 @@ static void do_what_hands_slots_on(struct pair *pair)
     try_slots(pair);
 }
 
-/* The same with a line in which the lock is handed on. It is heard for on one channel: by a connection that never reads, and by a peer. */
+/* The same with a line in which the lock is handed on. It is heard for on one channel: by a connection that
+ * never reads, and by a peer. */
 static void do_what_hands_the_lock_on(struct pair *pair)
 {
     admit_now_and_then(pair);

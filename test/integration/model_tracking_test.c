@@ -1,6 +1,6 @@
 /*
- * How the simulator's node tells of changes, against a real one: two connections do random things, and each must get the same
- * replies and pushes from both, in the same order.
+ * How the simulator's node tells of changes, against a real one: two connections do random things, and each
+ * must get the same replies and pushes from both, in the same order.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -330,7 +330,8 @@ static bool try_anything(struct pair *pair, bool tell)
     return true;
 }
 
-/* Whether they said the same to the end. Nodes look for what has ended by themselves, too, which nobody can foresee: not here. */
+/* Whether they said the same to the end. Nodes look for what has ended by themselves, too, which nobody can
+ * foresee: not here. */
 static bool run(uint64_t seed, bool deaf, bool tell)
 {
     struct pair *pair = calloc(1, sizeof *pair);
@@ -357,8 +358,8 @@ static bool run(uint64_t seed, bool deaf, bool tell)
     return same;
 }
 
-/* The two clocks are read one after the other: a key that ends just between is gone for one of them only. A real difference
- * shows with every seed. */
+/* The two clocks are read one after the other: a key that ends just between is gone for one of them only. A
+ * real difference shows with every seed. */
 static void the_modelled_node_tells_what_a_real_one_tells(void **state)
 {
     bool same = false;

@@ -1,6 +1,7 @@
 /*
- * Several processes take turns at locks with several names, while five real nodes are killed and lose their data. All of them want one name in
- * common, among others and in any order: nobody ever relies on it while another does. The same judge sees it when they have none in common.
+ * Several processes take turns at locks with several names, while five real nodes are killed and lose their
+ * data. All of them want one name in common, among others and in any order: nobody ever relies on it while
+ * another does. The same judge sees it when they have none in common.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * Several names as one lock on real nodes: had together or not at all, waited for in the line of the one that is in the way, lost together, and nothing
- * left of any of them.
+ * Several names as one lock on real nodes: had together or not at all, waited for in the line of the one that
+ * is in the way, lost together, and nothing left of any of them.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void assert_busy(redlock_client *client, const redlock_spec *spec, uint32
     assert_string_not_equal(report.holder.id, "");
 }
 
-/* ---- together or not at all ------------------------------------------------------------------------------- */
+/* ---- together or not at all ---------------------------------------------------------------------------- */
 
 static void several_names_are_had_together(void **state)
 {
@@ -118,7 +118,7 @@ static void the_number_is_above_those_of_all_names(void **state)
     redlock_client_close(client);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------------------------------------- */
 
 static void a_waiter_holds_nothing_and_comes_in_when_all_are_free(void **state)
 {
@@ -209,7 +209,8 @@ static void *take_turns(void *context)
     return NULL;
 }
 
-/* {a, b}, {b, a}, a and b at once, each from a client of its own: no order of names is needed, and nobody waits for ever. */
+/* {a, b}, {b, a}, a and b at once, each from a client of its own: no order of names is needed, and nobody
+ * waits for ever. */
 static void sets_that_overlap_neither_meet_nor_block_each_other(void **state)
 {
     struct fleet *fleet = *state;
@@ -238,7 +239,7 @@ static void sets_that_overlap_neither_meet_nor_block_each_other(void **state)
     await(line_is_gone(fleet));
 }
 
-/* ---- lost together ------------------------------------------------------------------------------------------- */
+/* ---- lost together ------------------------------------------------------------------------------------- */
 
 struct loss {
     atomic_int told;
@@ -311,7 +312,7 @@ static void a_break_of_one_ends_all(void **state)
     redlock_client_close(breaker);
 }
 
-/* ---- by owner value -------------------------------------------------------------------------------------------- */
+/* ---- by owner value ------------------------------------------------------------------------------------ */
 
 static void an_owner_value_goes_for_all_names(void **state)
 {
@@ -351,7 +352,7 @@ static void an_owner_value_goes_for_all_names(void **state)
     redlock_client_close(heir);
 }
 
-/* ---- nodes that are away ---------------------------------------------------------------------------------------- */
+/* ---- nodes that are away ------------------------------------------------------------------------------- */
 
 static void a_node_that_comes_back_is_given_all_names_or_cleaned_of_all(void **state)
 {
@@ -375,7 +376,7 @@ static void a_node_that_comes_back_is_given_all_names_or_cleaned_of_all(void **s
     redlock_client_close(client);
 }
 
-/* ---- bad input ---------------------------------------------------------------------------------------------------- */
+/* ---- bad input ----------------------------------------------------------------------------------------- */
 
 static void what_cannot_be_locked_together_is_refused(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Nodes that stop answering or die: a minority costs nothing, a majority is said plainly, nothing is left behind, and
- * all is well again when they come back.
+ * Nodes that stop answering or die: a minority costs nothing, a majority is said plainly, nothing is left
+ * behind, and all is well again when they come back.
  */
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +63,8 @@ static void assert_settled_at_once(const redlock_report *report, const struct fl
     assert_in_range(report->waited_ms, 0, PATIENCE_MS / 2);
 }
 
-/* Acquires, extends and releases a few times, and expects each to be settled in the first round, without waiting for the
- * nodes that are not there. */
+/* Acquires, extends and releases a few times, and expects each to be settled in the first round, without
+ * waiting for the nodes that are not there. */
 static void assert_one_round_each(redlock_client *client, const struct fleet *fleet)
 {
     redlock_spec spec = spec_for("loss", LONG_TTL_MS);
@@ -128,7 +128,8 @@ static void minority_of_killed_nodes_costs_no_round(void **state)
     }
 }
 
-/* Without an answer nobody knows whether the node kept the key, and the release must get there all the same. */
+/* Without an answer nobody knows whether the node kept the key, and the release must get there all the
+ * same. */
 static void node_frozen_while_the_lock_is_held_is_released_when_it_thaws(void **state)
 {
     struct fleet *fleet = *state;
@@ -173,7 +174,8 @@ static void frozen_node_has_no_orphan_after_the_client_closed(void **state)
     assert_string_equal(fleet_leftovers(fleet, 5000), "");
 }
 
-/* Frozen for longer than a node may take to answer: the connection is given up with an acquire under way on it. */
+/* Frozen for longer than a node may take to answer: the connection is given up with an acquire under way on
+ * it. */
 static void node_frozen_for_long_has_no_orphan_after_it_thaws(void **state)
 {
     struct fleet *fleet = *state;
@@ -318,7 +320,8 @@ static void extend_without_a_quorum_does_not_end_the_lease(void **state)
     redlock_client_close(client);
 }
 
-/* Two of three contenders' nodes are down for both: held elsewhere is busy, not "no quorum", and the other way round. */
+/* Two of three contenders' nodes are down for both: held elsewhere is busy, not "no quorum", and the other
+ * way round. */
 static void held_and_down_are_told_apart(void **state)
 {
     struct fleet *fleet = *state;

@@ -1,6 +1,7 @@
 /*
- * Releases that are owed: whatever became of a round, a node that may have kept the key is told to forget it, on a new
- * connection, once it is ready to listen, and before the client is closed. With fake nodes, that fail at the right moment.
+ * Releases that are owed: whatever became of a round, a node that may have kept the key is told to forget it,
+ * on a new connection, once it is ready to listen, and before the client is closed. With fake nodes, that
+ * fail at the right moment.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "support/fakes.h"
 #include "support/steps.h"
 
-/* ---- how they fail -------------------------------------------------------------------------------------- */
+/* ---- how they fail ------------------------------------------------------------------------------------- */
 
 static void hold_back_the_answer(struct fake_node *fake)
 {
@@ -48,7 +49,7 @@ static unsigned releases_of(struct fake_node *fake)
     return fake_node_received(fake, "EVAL") + fake_node_received(fake, "EVALSHA");
 }
 
-/* ---- what is undone -------------------------------------------------------------------------------------- */
+/* ---- what is undone ------------------------------------------------------------------------------------ */
 
 /* The grant comes when nobody waits for it any more; what it planted is removed behind it. */
 static void late_grant_is_released(void **state)
@@ -79,7 +80,8 @@ static void *resume_later(void *context)
     return NULL;
 }
 
-/* A quorum grants it, but when the answers come the time they grant has run out: nobody may be given that lock. */
+/* A quorum grants it, but when the answers come the time they grant has run out: nobody may be given that
+ * lock. */
 static void grants_that_come_after_the_ttl_are_too_slow(void **state)
 {
     struct fake_node *fakes[FAKES];
@@ -124,7 +126,8 @@ static void lost_round_is_undone_on_every_node_that_may_have_it(void **state)
     stop_fakes(fakes);
 }
 
-/* Whether the node kept the key is not known when the connection ends in the middle: the release follows on a new one. */
+/* Whether the node kept the key is not known when the connection ends in the middle: the release follows on a
+ * new one. */
 static void release_follows_on_a_new_connection(void **state)
 {
     struct fake_node *fakes[FAKES];
@@ -145,7 +148,8 @@ static void release_follows_on_a_new_connection(void **state)
     stop_fakes(fakes);
 }
 
-/* The node is back, but the client has not noticed yet, when it is closed: what it still owes the node is paid first. */
+/* The node is back, but the client has not noticed yet, when it is closed: what it still owes the node is
+ * paid first. */
 static void close_pays_what_is_owed_to_a_node_that_is_coming_back(void **state)
 {
     struct fake_node *fakes[FAKES];
@@ -165,8 +169,8 @@ static void close_pays_what_is_owed_to_a_node_that_is_coming_back(void **state)
     stop_fakes(fakes);
 }
 
-/* A node that has just come back greets its clients and executes nothing yet: such an answer to a release leaves the key
- * where it is, so the release is still owed. */
+/* A node that has just come back greets its clients and executes nothing yet: such an answer to a release
+ * leaves the key where it is, so the release is still owed. */
 static void release_that_a_node_was_not_ready_for_is_sent_again(void **state)
 {
     struct fake_node *fakes[FAKES];
@@ -228,9 +232,10 @@ static void close_insists_while_a_node_is_loading(void **state)
     stop_fakes(fakes);
 }
 
-/* ---- commands that a user may not say --------------------------------------------------------------------- */
+/* ---- commands that a user may not say ------------------------------------------------------------------ */
 
-/* A server that has a command for it, and what it says to a user who may not use that; NULL: everybody may. */
+/* A server that has a command for it, and what it says to a user who may not use that; NULL: everybody
+ * may. */
 struct native {
     const char *info, *command, *refusal;
 };
@@ -284,7 +289,8 @@ static void a_delifeq_that_is_not_allowed_gives_way_to_the_script(void **state)
                          "NOPERM User locker has no permissions to run the 'delifeq' command"});
 }
 
-/* The native commands know nothing of the mark that a break leaves: without the script it would keep others out until it ends. */
+/* The native commands know nothing of the mark that a break leaves: without the script it would keep others
+ * out until it ends. */
 static void a_native_release_that_finds_another_value_is_followed_by_the_script(void **state)
 {
     static const struct native natives[] = {

@@ -1,6 +1,6 @@
 /*
- * redlock_stats_prometheus(): sized, bounded, and the same numbers as the statistics have. What each metric means is in
- * docs/metrics.md, which test/serve/metrics_test.py compares with a scrape.
+ * redlock_stats_prometheus(): sized, bounded, and the same numbers as the statistics have. What each metric
+ * means is in docs/metrics.md, which test/serve/metrics_test.py compares with a scrape.
  */
 #include <locale.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * The queue of callers in one process, and waits that end early: who is next, what the others are told, and that nothing is armed
- * or left behind for somebody who waits no more.
+ * The queue of callers in one process, and waits that end early: who is next, what the others are told, and
+ * that nothing is armed or left behind for somebody who waits no more.
  */
 #include <pthread.h>
 #include <string.h>
@@ -17,7 +17,7 @@ const char *__tsan_default_options(void)
     return "die_after_fork=0";
 }
 
-/* ---- nothing is armed for nobody ------------------------------------------------------------------------- */
+/* ---- nothing is armed for nobody ----------------------------------------------------------------------- */
 
 static void nothing_stays_armed_after_a_cancelled_wait(void **state)
 {
@@ -76,7 +76,7 @@ static void nothing_stays_armed_after_the_lock_was_won(void **state)
     await_nothing_armed(fleet);
 }
 
-/* ---- the queue in a process ------------------------------------------------------------------------------ */
+/* ---- the queue in a process ---------------------------------------------------------------------------- */
 
 enum { QUEUE = 6 };
 
@@ -106,8 +106,8 @@ static void callers_of_one_process_come_in_order(void **state)
     redlock_client_close(client);
 }
 
-/* Takes the lock and hands it on to a waiter; whether the waiter's question was on its way before anybody had confirmed the
- * release, and for how long the lock was here before that. */
+/* Takes the lock and hands it on to a waiter; whether the waiter's question was on its way before anybody had
+ * confirmed the release, and for how long the lock was here before that. */
 static bool hand_on_once(redlock_client *client, int64_t *had_ms)
 {
     struct waiter waiter;
@@ -127,7 +127,8 @@ static bool hand_on_once(redlock_client *client, int64_t *had_ms)
     return rides;
 }
 
-/* A lock that has been in this process for 100 ms is offered to others first. On a slow machine that happens, and is tried again. */
+/* A lock that has been in this process for 100 ms is offered to others first. On a slow machine that happens,
+ * and is tried again. */
 static void the_next_question_rides_behind_the_release(void **state)
 {
     enum { OFFERED_MS = 100, TRIES = 100 };
@@ -190,7 +191,7 @@ static void a_leader_that_gives_up_is_followed(void **state)
     have_it_and_close(&second);
 }
 
-/* ---- interruptions --------------------------------------------------------------------------------------- */
+/* ---- interruptions ------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4 };
 

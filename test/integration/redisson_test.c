@@ -1,6 +1,6 @@
 /*
- * Locks in Redisson's format on real nodes, against hashes as Redisson writes them: who is let in, what is stored and what is left, who is
- * woken. The real Redisson is tried by make interop.
+ * Locks in Redisson's format on real nodes, against hashes as Redisson writes them: who is let in, what is
+ * stored and what is left, who is woken. The real Redisson is tried by make interop.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static redlock_spec shared_spec(uint32_t ttl_ms)
     return spec;
 }
 
-/* ---- what Redisson would do ------------------------------------------------------------------------------ */
+/* ---- what Redisson would do ---------------------------------------------------------------------------- */
 
 static void end_in(struct fleet *fleet, const char *ttl_ms)
 {
@@ -77,7 +77,7 @@ static void java_leaves(struct fleet *fleet)
         fleet_command(fleet, i, "DEL", WANTED, "{" WANTED "}:" JAVA ":rwlock_timeout:1", NULL);
 }
 
-/* ---- looking ---------------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------------------------------------- */
 
 /* A field on every node. */
 static void assert_field(struct fleet *fleet, const char *field, const char *value)
@@ -138,7 +138,7 @@ static void assert_refused_by(redlock_client *client, redlock_kind kind, const r
     assert_refused(client, kind, holder.id);
 }
 
-/* ---- held alone ------------------------------------------------------------------------------------------- */
+/* ---- held alone ---------------------------------------------------------------------------------------- */
 
 static void a_lock_has_the_fields_that_all_of_redissons_locks_respect(void **state)
 {
@@ -358,7 +358,7 @@ static void a_lock_is_adopted_and_released_by_its_owner_value(void **state)
     redlock_client_close(client);
 }
 
-/* ---- shared ----------------------------------------------------------------------------------------------- */
+/* ---- shared -------------------------------------------------------------------------------------------- */
 
 static void readers_of_one_client_share_and_keep_writers_out(void **state)
 {
@@ -452,7 +452,7 @@ static void a_reader_without_a_lease_is_not_cut_short(void **state)
     redlock_client_close(client);
 }
 
-/* ---- what operators do ------------------------------------------------------------------------------------ */
+/* ---- what operators do --------------------------------------------------------------------------------- */
 
 static void note_lost(void *context, redlock_lock *lock, const redlock_report *report)
 {
@@ -549,7 +549,7 @@ static void the_list_has_both_sides_locks_and_no_other_hashes(void **state)
     redlock_client_close(client);
 }
 
-/* ---- scripts ---------------------------------------------------------------------------------------------- */
+/* ---- scripts ------------------------------------------------------------------------------------------- */
 
 static void a_repeated_request_counts_once(void **state)
 {
@@ -582,7 +582,7 @@ static void a_name_with_a_brace_makes_redissons_keys(void **state)
     assert_true(is_gone(fleet));
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------------------------------------- */
 
 static void what_the_format_cannot_do_is_refused(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Locks that their owner enters again, on real nodes: no node is asked for that, the outermost release gives them back, and a loss is one for all
- * entries. Who owner is, threads and identities decide.
+ * Locks that their owner enters again, on real nodes: no node is asked for that, the outermost release gives
+ * them back, and a loss is one for all entries. Who owner is, threads and identities decide.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static bool is_held(struct fleet *fleet)
     return strcmp(fleet_command(fleet, 0, "EXISTS", "again", NULL), "1") == 0;
 }
 
-/* ---- entering and leaving ----------------------------------------------------------------------------------- */
+/* ---- entering and leaving ------------------------------------------------------------------------------ */
 
 static void its_owner_enters_again_without_a_round(void **state)
 {
@@ -103,7 +103,7 @@ static void a_handle_that_is_freed_takes_its_entry_along(void **state)
     redlock_client_close(client);
 }
 
-/* ---- owners ---------------------------------------------------------------------------------------------------- */
+/* ---- owners -------------------------------------------------------------------------------------------- */
 
 static void *try_it(void *context)
 {
@@ -251,7 +251,7 @@ static void many_threads_are_one_owner(void **state)
     await(!is_held(fleet));
 }
 
-/* ---- asynchronous, and by owner value --------------------------------------------------------------------------- */
+/* ---- asynchronous, and by owner value ------------------------------------------------------------------ */
 
 static void asynchronous_calls_say_whose_they_are(void **state)
 {
@@ -306,7 +306,7 @@ static void an_adopted_lock_is_entered_too(void **state)
     redlock_client_close(heir);
 }
 
-/* ---- loss --------------------------------------------------------------------------------------------------------- */
+/* ---- loss ---------------------------------------------------------------------------------------------- */
 
 static void count_loss(void *context, redlock_lock *lock, const redlock_report *report)
 {

@@ -1,6 +1,7 @@
 /*
- * The Lua scripts that take, raise, extend and release, on a real node: every branch, and the shape of every reply. Each rule is shown from
- * both sides: the call that it refuses, and the same call that it lets through. The guard's keys are planted by hand.
+ * The Lua scripts that take, raise, extend and release, on a real node: every branch, and the shape of every
+ * reply. Each rule is shown from both sides: the call that it refuses, and the same call that it lets
+ * through. The guard's keys are planted by hand.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,7 +126,8 @@ static void the_floor_stands_for_a_fence_that_was_lost(void **state)
     expect_fence(fleet, 0, now + 60 * SECOND_US, now, now + 60 * SECOND_US + 1);
 }
 
-/* A node restored from an old snapshot has old fences, and a floor that was told to it since: the floor is what holds. */
+/* A node restored from an old snapshot has old fences, and a floor that was told to it since: the floor is
+ * what holds. */
 static void a_floor_above_the_stored_fence_counts(void **state)
 {
     struct fleet *fleet = *state;
@@ -205,7 +207,8 @@ static void a_fence_key_lives_for_an_hour_after_its_last_use_give_or_take_ten_mi
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
-/* What the keys of an hour ago knew the floor knows, and it has no end: so a clock may be set back by any time after that. */
+/* What the keys of an hour ago knew the floor knows, and it has no end: so a clock may be set back by any
+ * time after that. */
 static void a_floor_stays_less_than_an_hour_behind_the_clock(void **state)
 {
     struct fleet *fleet = *state;
@@ -377,7 +380,8 @@ static void raising_never_lowers(void **state)
     fleet_command(fleet, 0, "DEL", "lock", NULL);
 }
 
-/* Without this check two holders' numbers may cross: the theorem wants "still held when the number was stored". */
+/* Without this check two holders' numbers may cross: the theorem wants "still held when the number was
+ * stored". */
 static void raising_is_refused_once_the_lock_is_not_ours(void **state)
 {
     struct fleet *fleet = *state;
@@ -529,7 +533,8 @@ static void a_quarantined_node_extends_without_a_vote(void **state)
     assert_value(fleet, "lock", "(nil)");
 }
 
-/* A snapshot brought back what was given back: whoever still knows its owner value must not keep it alive until the node votes. */
+/* A snapshot brought back what was given back: whoever still knows its owner value must not keep it alive
+ * until the node votes. */
 static void a_quarantined_node_keeps_no_key_alive_for_an_adopter(void **state)
 {
     struct fleet *fleet = *state;

@@ -1,6 +1,6 @@
 /*
- * Semaphores on five real nodes that are killed and wiped all the time: never more inside than there are slots, each slot with one holder at a time, whose
- * fences rise. The checker sees one slot too many.
+ * Semaphores on five real nodes that are killed and wiped all the time: never more inside than there are
+ * slots, each slot with one holder at a time, whose fences rise. The checker sees one slot too many.
  */
 #include "support/guarded.h"
 #include "support/permits.h"
@@ -8,7 +8,8 @@
 
 enum { TTL_MS = 300, PROCESSES = 12 };
 
-/* A node is killed, often with all that it knew, and comes back; one in three times another one follows at once. */
+/* A node is killed, often with all that it knew, and comes back; one in three times another one follows at
+ * once. */
 static void kill_and_wipe(struct fleet *fleet, int turn)
 {
     int node = turn % fleet_size(fleet), other = (turn + 2) % fleet_size(fleet);

@@ -1,6 +1,6 @@
 /*
- * Semaphores on real nodes: never more inside than there are slots, each slot with one holder, one line for all of them, and what is refused. The
- * same with nodes that are killed and wiped is in semaphore_slow_test.
+ * Semaphores on real nodes: never more inside than there are slots, each slot with one holder, one line for
+ * all of them, and what is refused. The same with nodes that are killed and wiped is in semaphore_slow_test.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * Processes count under one lock while others share it to look, and one node after the other is frozen, killed and started again, or comes back with an
- * empty memory: nobody counts beside anybody, and nothing is lost.
+ * Processes count under one lock while others share it to look, and one node after the other is frozen,
+ * killed and started again, or comes back with an empty memory: nobody counts beside anybody, and nothing is
+ * lost.
  */
 #include <stdlib.h>
 
@@ -10,7 +11,8 @@
 
 enum { WRITERS = 4, READERS = 12, TTL_MS = 10000, DURATION_MS = 30000 };
 
-/* A node that forgot sits out for a little more than the longest TTL: the next one is not emptied before it is back. */
+/* A node that forgot sits out for a little more than the longest TTL: the next one is not emptied before it
+ * is back. */
 static void empty_one(struct fleet *fleet, int turn)
 {
     if (turn % 14 == 0) {

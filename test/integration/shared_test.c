@@ -1,6 +1,7 @@
 /*
- * Locks that are shared, on real guarded nodes: readers come in together and keep writers out, a writer in line goes before readers that came later, each
- * reader's lease is its own, and fences rise from writer to reader to writer. The same under faults is in shared_slow_test.c.
+ * Locks that are shared, on real guarded nodes: readers come in together and keep writers out, a writer in
+ * line goes before readers that came later, each reader's lease is its own, and fences rise from writer to
+ * reader to writer. The same under faults is in shared_slow_test.c.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * Statistics, log and trace: everything that happens is counted once, where it belongs, and told to whoever listens.
+ * Statistics, log and trace: everything that happens is counted once, where it belongs, and told to whoever
+ * listens.
  */
 #include <pthread.h>
 #include <string.h>

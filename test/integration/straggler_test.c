@@ -1,7 +1,7 @@
 /*
- * Tests of what is still under way when a round is decided: frozen nodes, bytes that arrive late, connections cut at the
- * worst moment. TTLs are long, so a key that stays is an orphan and not a matter of time. The other half shows what leaves
- * orphans: a release on another connection, no not-after, no second release.
+ * Tests of what is still under way when a round is decided: frozen nodes, bytes that arrive late, connections
+ * cut at the worst moment. TTLs are long, so a key that stays is an orphan and not a matter of time. The
+ * other half shows what leaves orphans: a release on another connection, no not-after, no second release.
  */
 #include <hiredis/hiredis.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 enum { NODE_TIMEOUT_MS = 200, SETTLE_MS = 10000 };
 
-/* ---- clients of a scene ----------------------------------------------------------------------------------- */
+/* ---- clients of a scene -------------------------------------------------------------------------------- */
 
 static redlock_client *open_patient(const struct scene *scene, redlock_mode mode, uint32_t node_timeout_ms)
 {
@@ -59,7 +59,7 @@ static void expect_no_orphan(struct fleet *fleet)
         fail_msg("orphans:\n%s", leftovers);
 }
 
-/* ---- frozen nodes ---------------------------------------------------------------------------------------- */
+/* ---- frozen nodes -------------------------------------------------------------------------------------- */
 
 static void two_of_five_frozen_nodes_keep_nothing(void **state)
 {
@@ -94,7 +94,7 @@ static void two_of_five_frozen_nodes_keep_nothing(void **state)
     redlock_client_close(client);
 }
 
-/* ---- late bytes ------------------------------------------------------------------------------------------ */
+/* ---- late bytes ---------------------------------------------------------------------------------------- */
 
 static void expect_no_orphan_after_a_black_hole(struct scene *scene, redlock_mode mode)
 {
@@ -179,7 +179,7 @@ static void on_the_same_connection_it_does_not(void **state)
     redisFree(carrier);
 }
 
-/* ---- clients that die with words under way ---------------------------------------------------------------- */
+/* ---- clients that die with words under way ------------------------------------------------------------- */
 
 /* A client in a process of its own, that does one thing when told and is killed after it. */
 struct mortal {
@@ -313,9 +313,10 @@ static void without_a_not_after_it_is_carried_out_too(void **state)
     clear_locks(scene);
 }
 
-/* ---- connections that are cut ----------------------------------------------------------------------------- */
+/* ---- connections that are cut -------------------------------------------------------------------------- */
 
-/* The answer to an acquire is lost with its connection; the lock is released while the node has yet to come back. */
+/* The answer to an acquire is lost with its connection; the lock is released while the node has yet to come
+ * back. */
 static void lose_the_answer(struct scene *scene, redlock_mode mode)
 {
     redlock_client *client = open_scene(scene, mode);
@@ -346,8 +347,8 @@ static void a_connection_cut_right_after_the_acquire_leaves_no_orphan_in_plain_m
     lose_the_answer(*state, REDLOCK_PLAIN);
 }
 
-/* The release has gone out, enough nodes have confirmed it, and its caller has left when the connection to the last one breaks.
- * Nobody calls any more. */
+/* The release has gone out, enough nodes have confirmed it, and its caller has left when the connection to
+ * the last one breaks. Nobody calls any more. */
 static void lose_the_release(struct scene *scene, redlock_mode mode)
 {
     redlock_client *client = open_scene(scene, mode);
@@ -396,7 +397,8 @@ static void without_a_release_on_the_next_connection_the_key_stays(void **state)
     clear_locks(scene);
 }
 
-/* The cut connection's last words reach the node after the release on the new one: the second release is for them. */
+/* The cut connection's last words reach the node after the release on the new one: the second release is for
+ * them. */
 static void words_that_come_after_the_first_release_leave_no_orphan(void **state)
 {
     struct scene *scene = *state;
@@ -418,8 +420,9 @@ static void words_that_come_after_the_first_release_leave_no_orphan(void **state
     redlock_client_close(client);
 }
 
-/* The node is back before the lock is given up, so the release goes out in the usual way, and finds nothing. Only then do
- * the cut connection's last words arrive, and not too late to be carried out: somebody has to come back for them. */
+/* The node is back before the lock is given up, so the release goes out in the usual way, and finds nothing.
+ * Only then do the cut connection's last words arrive, and not too late to be carried out: somebody has to
+ * come back for them. */
 static void words_that_come_after_a_release_on_the_next_connection_leave_no_orphan(void **state)
 {
     struct scene *scene = *state;
@@ -436,7 +439,7 @@ static void words_that_come_after_a_release_on_the_next_connection_leave_no_orph
     redlock_client_close(client);
 }
 
-/* ---- nodes that are admitted late ---------------------------------------------------------------------------- */
+/* ---- nodes that are admitted late ---------------------------------------------------------------------- */
 
 /* A try for a lock, on a thread of its own. */
 struct attempt_made {
@@ -456,8 +459,9 @@ static void *try_once(void *context)
     return NULL;
 }
 
-/* One node is frozen, another comes back in the middle of the round and is admitted 600 ms after it began. It grants the lock, but
- * a node that forgot in this round could be back by then without having heard of our term. */
+/* One node is frozen, another comes back in the middle of the round and is admitted 600 ms after it began. It
+ * grants the lock, but a node that forgot in this round could be back by then without having heard of our
+ * term. */
 static void a_node_that_is_admitted_late_in_a_round_does_not_vote_in_it(void **state)
 {
     struct scene *scene = *state;
@@ -485,10 +489,10 @@ static void a_node_that_is_admitted_late_in_a_round_does_not_vote_in_it(void **s
     redlock_client_close(attempt.client);
 }
 
-/* ---- resets ------------------------------------------------------------------------------------------------ */
+/* ---- resets -------------------------------------------------------------------------------------------- */
 
-/* A connection that says nothing for five seconds is given up, and with a reset: closed in the usual way, the kernel would
- * go on delivering what was said on it. */
+/* A connection that says nothing for five seconds is given up, and with a reset: closed in the usual way, the
+ * kernel would go on delivering what was said on it. */
 static void a_silent_connection_is_given_up_with_a_reset(void **state)
 {
     struct scene *scene = *state;

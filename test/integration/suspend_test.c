@@ -1,5 +1,6 @@
 /*
- * A machine that sleeps while a lock is held, as the library sees it: CLOCK_BOOTTIME has moved on, and nothing else has.
+ * A machine that sleeps while a lock is held, as the library sees it: CLOCK_BOOTTIME has moved on, and
+ * nothing else has.
  */
 #include <stdatomic.h>
 #include <string.h>

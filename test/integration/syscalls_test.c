@@ -1,7 +1,7 @@
 /*
- * What locks cost in system calls: a lone caller at most one write and one read per node and round, and many renewals few
- * writes. The calls are counted by standing in for the C library's; under a sanitizer, which does the same, these tests
- * are skipped.
+ * What locks cost in system calls: a lone caller at most one write and one read per node and round, and many
+ * renewals few writes. The calls are counted by standing in for the C library's; under a sanitizer, which
+ * does the same, these tests are skipped.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -162,8 +162,8 @@ static long count_renewed(redlock_client *client)
     return (long)stats.renewed;
 }
 
-/* However their beginnings are spread, leases of one kind are renewed at 128 moments between two renewals: here, every 23 ms. They are
- * long, for only a lease that has time left waits for the others. */
+/* However their beginnings are spread, leases of one kind are renewed at 128 moments between two renewals:
+ * here, every 23 ms. They are long, for only a lease that has time left waits for the others. */
 static void renewals_of_many_leases_travel_together(void **state)
 {
     enum { LEASES = 1000, RENEW_MS = 3000 };

@@ -1,5 +1,6 @@
 /*
- * One client in the hands of many threads. Assertions are made on the main thread, from what the others noted.
+ * One client in the hands of many threads. Assertions are made on the main thread, from what the others
+ * noted.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -11,8 +12,8 @@
 
 enum { THREADS = 32 };
 
-/* Shared by all threads of one test. The counter and the witness inside it are plain on purpose: the lock is what
- * guards them, and the thread sanitizer is what checks it. */
+/* Shared by all threads of one test. The counter and the witness inside it are plain on purpose: the lock is
+ * what guards them, and the thread sanitizer is what checks it. */
 struct crowd {
     redlock_client *client;
     int rounds;
@@ -199,7 +200,7 @@ static void one_lock_in_many_hands_is_released_once(void **state)
     redlock_client_close(sharer.client);
 }
 
-/* ---- calls that end as soon as they begin ---------------------------------------------------------------- */
+/* ---- calls that end as soon as they begin -------------------------------------------------------------- */
 
 struct hopeful {
     redlock_client *client;
@@ -208,7 +209,8 @@ struct hopeful {
     atomic_int odd;
 };
 
-/* First with the nodes, until they are gone, and then for a while without: most of these calls are over at once. */
+/* First with the nodes, until they are gone, and then for a while without: most of these calls are over at
+ * once. */
 static void *keep_trying(void *context)
 {
     struct hopeful *hopeful = context;
@@ -233,7 +235,8 @@ static void *keep_trying(void *context)
     return NULL;
 }
 
-/* Nodes that are known to be away answer for themselves: then a call ends before its thread sleeps. It must be ended once. */
+/* Nodes that are known to be away answer for themselves: then a call ends before its thread sleeps. It must
+ * be ended once. */
 static void calls_of_a_crowd_that_end_at_once_end_once(void **state)
 {
     struct fleet *fleet = *state;

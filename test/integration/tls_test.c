@@ -1,5 +1,6 @@
 /*
- * Nodes behind TLS: the lock works as over TCP, and whoever cannot prove to be the node is refused in clear words.
+ * Nodes behind TLS: the lock works as over TCP, and whoever cannot prove to be the node is refused in clear
+ * words.
  */
 #include <stdio.h>
 #include <string.h>
@@ -84,8 +85,8 @@ static uint32_t count_refused(const redlock_report *report, const char *words)
     return refused;
 }
 
-/* Nodes are refused, and the reason given has these words in it. A round ends when no quorum can come of it any more, so
- * not every node is heard in it; and on a busy machine some are not connected yet. */
+/* Nodes are refused, and the reason given has these words in it. A round ends when no quorum can come of it
+ * any more, so not every node is heard in it; and on a busy machine some are not connected yet. */
 static void assert_refused(const redlock_options *options, const char *words)
 {
     redlock_client *client = open_unadmitted(options);

@@ -1,6 +1,6 @@
 /*
- * The asynchronous twins of adopt, release by owner, inspect and init: what they come to, that each calls back exactly once,
- * on a new client too, and what of them can be cancelled.
+ * The asynchronous twins of adopt, release by owner, inspect and init: what they come to, that each calls
+ * back exactly once, on a new client too, and what of them can be cancelled.
  */
 #include <pthread.h>
 #include <string.h>
@@ -187,7 +187,7 @@ static void new_nodes_are_admitted(void **state)
     redlock_client_close(client);
 }
 
-/* ---- what goes wrong -------------------------------------------------------------------------------------- */
+/* ---- what goes wrong ----------------------------------------------------------------------------------- */
 
 static void bad_arguments_never_call_back(void **state)
 {
@@ -273,7 +273,8 @@ static void a_look_and_an_adoption_can_be_cancelled_and_a_release_cannot(void **
     redlock_client_close(client);
 }
 
-/* Nothing listens where these nodes should be, and nothing refuses either: the calls are still waiting for connections. */
+/* Nothing listens where these nodes should be, and nothing refuses either: the calls are still waiting for
+ * connections. */
 static void close_calls_back_what_waits_for_connections(void **state)
 {
     static struct outcome adopted, released, seen;

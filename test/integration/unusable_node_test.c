@@ -1,6 +1,6 @@
 /*
- * Real nodes that are of no use: full ones, replicas, wrong credentials, the same node twice, keys that are not locks. Each is
- * called by its true name, and nothing is left behind.
+ * Real nodes that are of no use: full ones, replicas, wrong credentials, the same node twice, keys that are
+ * not locks. Each is called by its true name, and nothing is left behind.
  */
 #include <stdio.h>
 #include <string.h>
@@ -195,7 +195,8 @@ static void wrong_password_on_a_minority_costs_nothing(void **state)
 
 /* ---- the same node twice ------------------------------------------------------------------------------- */
 
-/* It is noticed at once, or as soon as both of its names have answered; a quorum of others is fine until then. */
+/* It is noticed at once, or as soon as both of its names have answered; a quorum of others is fine until
+ * then. */
 static void assert_duplicate(const char *nodes, const char *first, const char *second)
 {
     redlock_options options = options_for(nodes);
@@ -322,7 +323,8 @@ static void take_with(redlock_client *client, redlock_kind kind, int64_t wait_ms
         give_back(lock);
 }
 
-/* Other programs keep their locks in hashes: one that ends is somebody's lock, and is waited for like any other. */
+/* Other programs keep their locks in hashes: one that ends is somebody's lock, and is waited for like any
+ * other. */
 static void a_hash_that_ends_is_a_lock_of_somebody(redlock_client *client, struct fleet *fleet,
                                                    redlock_kind kind)
 {

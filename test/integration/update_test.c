@@ -1,5 +1,6 @@
 /*
- * redlock_update(): a key is changed without a lock, and nobody's change is lost; what cannot be changed is left alone, and said.
+ * redlock_update(): a key is changed without a lock, and nobody's change is lost; what cannot be changed is
+ * left alone, and said.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of line.lua on a real node: how those who stand in line for a lock are shown, and those who wait without a line, as older versions
- * do.
+ * Tests of line.lua on a real node: how those who stand in line for a lock are shown, and those who wait
+ * without a line, as older versions do.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static const char *show(struct fleet *fleet)
     return strchr(answer, '\n') + 1;
 }
 
-/* Somebody waits without a line, as older versions write it down: until when it counts, and since when, how many, and who. */
+/* Somebody waits without a line, as older versions write it down: until when it counts, and since when, how
+ * many, and who. */
 static void wait_for_it(struct fleet *fleet, char name, int64_t for_ms, int count, const char *who)
 {
     char id[33] = "", key[80], lease[800];
@@ -55,7 +56,8 @@ static void stand(struct fleet *fleet, int number, int64_t ticket, const char *w
     fleet_command(fleet, 0, "SET", key, record, NULL);
 }
 
-/* Of its owner nothing is told by which somebody else could release the lock. Arrays are flat in the answer's text, and an empty one is an empty line. */
+/* Of its owner nothing is told by which somebody else could release the lock. Arrays are flat in the answer's
+ * text, and an empty one is an empty line. */
 static void the_line_is_shown_in_order(void **state)
 {
     struct fleet *fleet = *state;

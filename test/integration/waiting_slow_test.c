@@ -1,6 +1,6 @@
 /*
- * Waiting, at length: what a crowd costs while somebody keeps a lock for ten seconds, and ten thousand hand-overs through a bad
- * network, in which no waiter ever has to find out by itself that the lock is free.
+ * Waiting, at length: what a crowd costs while somebody keeps a lock for ten seconds, and ten thousand
+ * hand-overs through a bad network, in which no waiter ever has to find out by itself that the lock is free.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "support/proxy.h"
 #include "support/steps.h"
 
-/* ---- a crowd --------------------------------------------------------------------------------------------- */
+/* ---- a crowd ------------------------------------------------------------------------------------------- */
 
 enum { CROWD = 100, RENEW_MS = 4500, RENEWALS = 2 };
 
@@ -28,8 +28,8 @@ static void show(const char *what, const struct crowd_result *result)
                   result->drain);
 }
 
-/* Of what a node executed, a script's own calls included: at the first renewal a try, with a look after it, then a look; three commands
- * each; and once a script of seven that shows who waits. */
+/* Of what a node executed, a script's own calls included: at the first renewal a try, with a look after it,
+ * then a look; three commands each; and once a script of seven that shows who waits. */
 static void a_hundred_processes_wait_almost_for_free(void **state)
 {
     struct crowd_result result = crowd_of_processes(*state, CROWD, RENEW_MS, RENEWALS);
@@ -51,7 +51,7 @@ static void a_hundred_threads_wait_as_one(void **state)
     assert_true(result.cpu_share < 0.01);
 }
 
-/* ---- hand-overs ------------------------------------------------------------------------------------------ */
+/* ---- hand-overs ---------------------------------------------------------------------------------------- */
 
 enum { NODES = 3, PROCESSES = 3, THREADS = 4, HANDOVERS = 10000, PATIENCE_MS = 60000, MERCY_S = 150 };
 
@@ -65,7 +65,8 @@ struct relay_race {
 static struct relay_race *race;
 static char urls[512];
 
-/* One client has one name in play, so one of its callers at most waits for nodes: its lines are told apart by their words. */
+/* One client has one name in play, so one of its callers at most waits for nodes: its lines are told apart by
+ * their words. */
 static void watch_waiter(void *context, const char *line)
 {
     atomic_int *looking = context;
@@ -190,7 +191,8 @@ static void no_hand_over_is_missed(void **state)
     munmap(race, sizeof *race);
 }
 
-/* Who waited when a connection was cut may be shown on its node until his time there is up: only locks count. */
+/* Who waited when a connection was cut may be shown on its node until his time there is up: only locks
+ * count. */
 static int stop_race(void **state)
 {
     struct fleet *fleet = *state;

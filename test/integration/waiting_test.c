@@ -1,6 +1,7 @@
 /*
- * Waiting for a lock on real nodes: they tell when it is free, whoever let go of it and however, and nobody polls where they do. What
- * wakes a waiter is read from its trace, never from a clock. How waits end early is in queue_test.c.
+ * Waiting for a lock on real nodes: they tell when it is free, whoever let go of it and however, and nobody
+ * polls where they do. What wakes a waiter is read from its trace, never from a clock. How waits end early is
+ * in queue_test.c.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void vacate_by_script(struct fleet *fleet)
                       "1", WANTED, "somebody", NULL);
 }
 
-/* ---- what wakes a waiter --------------------------------------------------------------------------------- */
+/* ---- what wakes a waiter ------------------------------------------------------------------------------- */
 
 /* It has the lock because the nodes told it, and gives it back. */
 static void expect_woken_by_nodes(struct fleet *fleet, struct waiter *waiter)
@@ -56,7 +57,8 @@ static void a_release_of_another_library_wakes_a_waiter(void **state)
     expect_wake_up(*state, vacate_by_script);
 }
 
-/* As a lock of Redisson's is: a key of another type that ends by itself. Guarded waiters stand in line behind it as behind any other. */
+/* As a lock of Redisson's is: a key of another type that ends by itself. Guarded waiters stand in line behind
+ * it as behind any other. */
 static void a_released_lock_of_another_type_wakes_a_waiter(void **state)
 {
     struct fleet *fleet = *state;
@@ -165,7 +167,7 @@ static void a_node_that_comes_back_is_watched_again(void **state)
     have_it_and_close(&waiter);
 }
 
-/* ---- renewals -------------------------------------------------------------------------------------------- */
+/* ---- renewals ------------------------------------------------------------------------------------------ */
 
 enum { WAITERS = 8, RENEWALS = 10 };
 
@@ -203,8 +205,8 @@ static uint64_t rounds_of(redlock_client **clients)
     return rounds;
 }
 
-/* The first renewal looks like an end, and is tried. From then on each renewal costs every waiter one look at each node, and
- * no vote. */
+/* The first renewal looks like an end, and is tried. From then on each renewal costs every waiter one look at
+ * each node, and no vote. */
 static void a_holder_that_renews_is_looked_at_and_not_challenged(void **state)
 {
     struct fleet *fleet = *state;
@@ -242,8 +244,8 @@ static void a_holder_that_renews_is_looked_at_and_not_challenged(void **state)
     redlock_client_close(holder);
 }
 
-/* A renewal costs each waiter a try at first, with the look after it, and a look from then on; who waits for long is shown to
- * people by a script of seven commands. */
+/* A renewal costs each waiter a try at first, with the look after it, and a look from then on; who waits for
+ * long is shown to people by a script of seven commands. */
 static void a_crowd_of_processes_waits_almost_for_free(void **state)
 {
     enum { CROWD = 12 };
@@ -268,7 +270,7 @@ static void a_crowd_of_threads_waits_as_one(void **state)
     assert_true(result.cpu_share < 0.05);
 }
 
-/* ---- nodes that cannot tell ------------------------------------------------------------------------------ */
+/* ---- nodes that cannot tell ---------------------------------------------------------------------------- */
 
 #define NO_RESP3 "rename-command HELLO \"\"\n"
 /* Not -client|tracking: before 7.0 a part of a command can only be allowed. */
@@ -360,7 +362,7 @@ static void a_frozen_minority_does_not_keep_a_waiter_from_being_told(void **stat
     redlock_client_close(client);
 }
 
-/* ---- event loops ----------------------------------------------------------------------------------------- */
+/* ---- event loops --------------------------------------------------------------------------------------- */
 
 /* Turns of an event loop until the wait is over, or none is needed for a while. */
 static int run_loop(redlock_client *client, struct waiter *waiter, int quiet_ms)

@@ -1,6 +1,7 @@
 /*
- * Servers that cannot be nodes: too old, an active replica, a node of a Redis Cluster, a Sentinel, TLS where none is expected and
- * the other way round. Each is called by its name, with the remedy, and no lock is handed out.
+ * Servers that cannot be nodes: too old, an active replica, a node of a Redis Cluster, a Sentinel, TLS where
+ * none is expected and the other way round. Each is called by its name, with the remedy, and no lock is
+ * handed out.
  */
 #include <hiredis/hiredis.h>
 #include <signal.h>
@@ -49,7 +50,7 @@ static void assert_said(const char *words, const char *name, const char *remedy)
         fail_msg("\"%s\" does not say \"%s\" and \"%s\"", words, name, remedy);
 }
 
-/* ---- what a fake node says it is -------------------------------------------------------------------------- */
+/* ---- what a fake node says it is ----------------------------------------------------------------------- */
 
 static void pretend(struct fake_node *fake, const char *info)
 {
@@ -94,7 +95,7 @@ static void an_alert_of_tls_is_understood(void **state)
     fake_node_stop(fake);
 }
 
-/* ---- real servers ------------------------------------------------------------------------------------------ */
+/* ---- real servers -------------------------------------------------------------------------------------- */
 
 static int start_with(void **state, enum fleet_transport transport, const char *config)
 {
@@ -144,7 +145,7 @@ static void a_port_without_tls_spoken_to_in_tls_is_called_that(void **state)
     assert_said(words_within(other_scheme(*state, "rediss"), REDLOCK_GUARDED, 500), "TLS", "write redis://");
 }
 
-/* ---- a real Sentinel, of the same program as the nodes ----------------------------------------------------- */
+/* ---- a real Sentinel, of the same program as the nodes ------------------------------------------------- */
 
 struct sentinel {
     pid_t pid;

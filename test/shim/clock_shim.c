@@ -1,6 +1,7 @@
 /*
- * A library to be preloaded into redis-server, or into any other program: it shows it another wall clock, as a file in the node's
- * folder says, which may change while the node runs. Clocks that only count are left alone. (libfaketime does not work with redis-server.)
+ * A library to be preloaded into redis-server, or into any other program: it shows it another wall clock, as
+ * a file in the node's folder says, which may change while the node runs. Clocks that only count are left
+ * alone. (libfaketime does not work with redis-server.)
  */
 #include "clock_shim.h"
 
@@ -17,7 +18,8 @@
 
 static struct clock_shim *shim;
 
-/* The environment names the file; else the configuration file is the first argument, and its folder is the node's. */
+/* The environment names the file; else the configuration file is the first argument, and its folder is the
+ * node's. */
 __attribute__((constructor)) static void open_shim(int argc, char **argv)
 {
     const char *slash = argc > 1 ? strrchr(argv[1], '/') : NULL, *named = getenv("CLOCK_SHIM");

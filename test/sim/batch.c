@@ -1,6 +1,6 @@
 /*
- * Runs many seeds over several processes; see batch.h. Each process takes every n-th seed, and they share a page in which they
- * leave what they found.
+ * Runs many seeds over several processes; see batch.h. Each process takes every n-th seed, and they share a
+ * page in which they leave what they found.
  */
 #include "sim/batch.h"
 
@@ -53,7 +53,8 @@ static void note_failure(struct board *board, struct sim_batch_result *part, uin
         part->failed_seeds[part->kept_count++] = seed;
 }
 
-/* Every seed below the lowest one that failed is run, so that this one does not depend on the number of processes. */
+/* Every seed below the lowest one that failed is run, so that this one does not depend on the number of
+ * processes. */
 static void run_part(const struct sim_batch *batch, struct board *board, unsigned job)
 {
     struct sim_batch_result *part = &board->parts[job];

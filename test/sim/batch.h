@@ -1,6 +1,6 @@
 /*
- * Many seeds, one after the other or split over processes, and what is said about those that fail. A seed's run is the same
- * wherever it takes place.
+ * Many seeds, one after the other or split over processes, and what is said about those that fail. A seed's
+ * run is the same wherever it takes place.
  */
 #ifndef SIM_BATCH_H
 #define SIM_BATCH_H
@@ -33,11 +33,12 @@ unsigned sim_batch_jobs(void);
 struct sim_world *sim_world_new(void);
 void sim_world_free(struct sim_world *world);
 
-/* Runs a seed that failed once more: its plan, the rule that was broken, the command that repeats it, and the end of what
- * happened in the smallest plan that still fails. */
+/* Runs a seed that failed once more: its plan, the rule that was broken, the command that repeats it, and the
+ * end of what happened in the smallest plan that still fails. */
 void sim_failure_show(FILE *to, const struct sim_batch *batch, uint64_t seed);
 
-/* Takes away from a plan that fails what it also fails without: faults, nodes that are gone, clients, names. */
+/* Takes away from a plan that fails what it also fails without: faults, nodes that are gone, clients,
+ * names. */
 void sim_failure_shrink(struct sim_world *world, struct sim_plan *plan);
 
 /* Two lines for people. */

@@ -1,5 +1,6 @@
 /*
- * Plants bugs and shows that the simulator finds each of them: what it would not find if it were there is not checked either.
+ * Plants bugs and shows that the simulator finds each of them: what it would not find if it were there is not
+ * checked either.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,14 +10,16 @@
 
 enum { SEEDS = 5000, STEP = 20 };
 
-/* Order and promptness are kept but for rare histories, which stands.c counts: a run that has one without the bug shows nothing. */
+/* Order and promptness are kept but for rare histories, which stands.c counts: a run that has one without the
+ * bug shows nothing. */
 static bool is_rare(const struct sim_world *world)
 {
     return strstr(world->failure, "order: client") != NULL ||
            strstr(world->failure, "lost hand-over") != NULL;
 }
 
-/* Each of them breaks a promise; that nobody got a lock any more would be another bug. The same run without the bug is fine. */
+/* Each of them breaks a promise; that nobody got a lock any more would be another bug. The same run without
+ * the bug is fine. */
 static bool breaks_promise(enum sim_bug bug, uint64_t seed)
 {
     struct sim_world *world = sim_world_new();

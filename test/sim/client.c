@@ -1,5 +1,6 @@
 /*
- * A client of the simulated world: a real engine, the host it needs, and its timers. What its application does is in worker.c.
+ * A client of the simulated world: a real engine, the host it needs, and its timers. What its application
+ * does is in worker.c.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * What is said about a seed that failed: it is run again with a transcript, after everything was taken out of its plan that the
- * failure does not need. See batch.h.
+ * What is said about a seed that failed: it is run again with a transcript, after everything was taken out of
+ * its plan that the failure does not need. See batch.h.
  */
 #include <inttypes.h>
 #include <stdlib.h>

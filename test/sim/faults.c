@@ -1,6 +1,6 @@
 /*
- * What goes wrong and when: each fault of the plan strikes at random until the plan says that all is well again. Whatever was
- * broken is repaired then, so that somebody must get the lock in the end.
+ * What goes wrong and when: each fault of the plan strikes at random until the plan says that all is well
+ * again. Whatever was broken is repaired then, so that somebody must get the lock in the end.
  */
 #include <string.h>
 
@@ -92,7 +92,8 @@ static void pause(struct sim_world *world, bool suspend)
     sim_client_plan_wake(world, client);
 }
 
-/* A node goes down, with what it will remember decided by the kind of crash, and comes back a little later. */
+/* A node goes down, with what it will remember decided by the kind of crash, and comes back a little
+ * later. */
 static void crash(struct sim_world *world, uint32_t index, enum sim_fault how)
 {
     struct sim_node *node = &world->nodes[index];
@@ -113,8 +114,9 @@ static void crash(struct sim_world *world, uint32_t index, enum sim_fault how)
                                       .node = index});
 }
 
-/* It becomes a replica, takes over a whole copy and becomes master again: no vote comes from it meanwhile. That takes longer than a
- * proof of the same master lasts and a question may be on its way, a limit that docs/guarantees.md names; here barely longer. */
+/* It becomes a replica, takes over a whole copy and becomes master again: no vote comes from it meanwhile.
+ * That takes longer than a proof of the same master lasts and a question may be on its way, a limit that
+ * docs/guarantees.md names; here barely longer. */
 static void fail_over(struct sim_world *world, struct sim_node *node)
 {
     int64_t least_us = 10000 + 1000 * (int64_t)world->plan.node_timeout_ms;
@@ -233,8 +235,8 @@ static void begin_anew(struct sim_world *world)
     world->init_due = true;
 }
 
-/* What is drawn has a statement of its own: a compiler may work out arguments in any order, and a seed has to mean the same run
- * everywhere. */
+/* What is drawn has a statement of its own: a compiler may work out arguments in any order, and a seed has to
+ * mean the same run everywhere. */
 static void strike(struct sim_world *world, enum sim_fault fault)
 {
     uint32_t node = any_node(world);

@@ -1,6 +1,7 @@
 /*
- * What must hold, checked whenever something changes that could break it: nobody relies on what another relies on, fences rise in
- * the order in which they are handed out, what is lost stays lost, and what was given back does not come back.
+ * What must hold, checked whenever something changes that could break it: nobody relies on what another
+ * relies on, fences rise in the order in which they are handed out, what is lost stays lost, and what was
+ * given back does not come back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ uint32_t sim_attempt_of(const struct sim_world *world, const char *owner)
     return attempt < world->attempt_count ? attempt : 0;
 }
 
-/* Nobody else may rely on this name now, or on this slot of it. Only the clocks of the holders themselves say how long they do. */
+/* Nobody else may rely on this name now, or on this slot of it. Only the clocks of the holders themselves say
+ * how long they do. */
 static void check_alone(struct sim_world *world, const struct sim_holding *mine)
 {
     for (uint32_t i = 0; i < SIM_CLIENTS_MAX * SIM_WORKERS_MAX; i++) {
@@ -59,8 +61,8 @@ static void check_alone(struct sim_world *world, const struct sim_holding *mine)
     }
 }
 
-/* What holds whatever clocks do: no fence twice; whoever asks after one was handed out gets a higher one; and on every node
- * that counted for two locks, the one that was held there first has the lower fence. */
+/* What holds whatever clocks do: no fence twice; whoever asks after one was handed out gets a higher one; and
+ * on every node that counted for two locks, the one that was held there first has the lower fence. */
 static void check_order(struct sim_world *world, const struct sim_grant *mine, const struct sim_grant *other)
 {
     unsigned long long lower = mine->fence, higher = other->fence;
@@ -105,7 +107,8 @@ static void judge_fence(struct sim_world *world, const struct sim_worker *worker
         if (world->grants[i].name == mine.name)
             check_order(world, &mine, &world->grants[i]);
     world->grants[world->grant_count++ % SIM_GRANTS_KEPT] = mine;
-    /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order of time. */
+    /* Within the bounds nobody is handed out a lock while another is relied upon, so the order is the order
+     * of time. */
     uint64_t above = mine.shared ? *alone : *highest;
 
     if (mine.fence <= above && !world->plan.beyond)
@@ -252,7 +255,8 @@ void sim_judge_before_reply(struct sim_worker *worker)
     worker->granted = votes_of(worker, &worker->round);
 }
 
-/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been asked. */
+/* Rule: only the vote of a node that may vote counts, also when that was found out after it had been
+ * asked. */
 void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set ineligible)
 {
     const struct rl_engine *engine = &world->clients[worker->client].engine;
@@ -325,7 +329,8 @@ static bool looked_after(struct sim_world *world, uint32_t attempt, uint32_t nod
     return false;
 }
 
-/* Rule: a release travels behind what it undoes. Only what strays from a broken connection may come later, and is released again. */
+/* Rule: a release travels behind what it undoes. Only what strays from a broken connection may come later,
+ * and is released again. */
 void sim_judge_released(void *context, struct sim_node *node, const char *owner)
 {
     struct sim_world *world = context;
@@ -370,7 +375,8 @@ static void note_hold(struct sim_world *world, struct sim_node *node, const char
     }
 }
 
-/* No key of a lock without an end, none that outlives the longest TTL, none that comes when nobody will remove it. */
+/* No key of a lock without an end, none that outlives the longest TTL, none that comes when nobody will
+ * remove it. */
 void sim_judge_wrote(void *context, struct sim_node *node, const char *key, const char *owner)
 {
     struct sim_world *world = context;
@@ -397,7 +403,8 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
         left_ms = sim_holds_end_ms(node, key, owner) - now_us / 1000;
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
-    /* A node with an older memory may hand the lock to one that has left its line since: who is told gives it back. */
+    /* A node with an older memory may hand the lock to one that has left its line since: who is told gives it
+     * back. */
     if (node->told)
         return;
     if (attempt != 0 && !world->attempts[attempt].left && !world->straying && judges_orphans(world) &&
@@ -457,8 +464,8 @@ static void check_clean(struct sim_world *world)
     }
 }
 
-/* Whether a clock that is in doubt waits for the word of one that was set back by so little that it seems to run wrong, which takes a
- * minute to pass. */
+/* Whether a clock that is in doubt waits for the word of one that was set back by so little that it seems to
+ * run wrong, which takes a minute to pass. */
 static bool waits_for_witness(const struct sim_world *world, const struct sim_client *client,
                               uint32_t suspect)
 {
@@ -469,7 +476,8 @@ static bool waits_for_witness(const struct sim_world *world, const struct sim_cl
     return bad && client->engine.guards[suspect].suspected.us != 0;
 }
 
-/* Whether a client that had to wait for such a witness has told the node only lately: its quarantine runs from then. */
+/* Whether a client that had to wait for such a witness has told the node only lately: its quarantine runs
+ * from then. */
 static bool was_accused_lately(const struct sim_world *world, uint32_t node)
 {
     const struct sim_node *accused = &world->nodes[node];
@@ -478,7 +486,8 @@ static bool was_accused_lately(const struct sim_world *world, uint32_t node)
     return accused->accused_us != 0 && since_us < world->plan.longest_ms * 2000 + 7000000;
 }
 
-/* Whether its clock and somebody's differ by just about what is allowed, so that looks say now this and now that. */
+/* Whether its clock and somebody's differ by just about what is allowed, so that looks say now this and now
+ * that. */
 static bool is_at_limit(const struct sim_world *world, uint32_t node)
 {
     int64_t most = 0;
@@ -492,7 +501,8 @@ static bool is_at_limit(const struct sim_world *world, uint32_t node)
     return 2 * most * 10 >= (int64_t)world->plan.drift_ppm * 9;
 }
 
-/* Whether a node that lacks a floor cannot be told one: nodes that are gone for good took what they knew of fences with them. */
+/* Whether a node that lacks a floor cannot be told one: nodes that are gone for good took what they knew of
+ * fences with them. */
 static bool lacks_tellers(const struct sim_world *world, const struct rl_engine *engine, uint32_t node)
 {
     uint32_t tellers = 0;
@@ -513,8 +523,8 @@ static bool is_anybody_without_tellers(const struct sim_world *world)
     return false;
 }
 
-/* All was well for long enough: every node that a client is connected with has its vote back. Not so one whose clock seems
- * to run wrong since it was set back a little: that takes up to a minute of looks. */
+/* All was well for long enough: every node that a client is connected with has its vote back. Not so one
+ * whose clock seems to run wrong since it was set back a little: that takes up to a minute of looks. */
 void sim_judge_calm(struct sim_world *world)
 {
     if (world->plan.beyond || world->plan.plain)

@@ -1,6 +1,7 @@
 /*
- * That a holder learns of a loss at its next renewal: once so many nodes have told one round of it, in time, that they do not have
- * the lock that no quorum can be left, nobody relies on it any more. It reads the replies by itself, before the engine does.
+ * That a holder learns of a loss at its next renewal: once so many nodes have told one round of it, in time,
+ * that they do not have the lock that no quorum can be left, nobody relies on it any more. It reads the
+ * replies by itself, before the engine does.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /*
- * redlock-sim: runs seeds through the simulator and says which of them broke a rule. The same seed gives the same run, anywhere.
+ * redlock-sim: runs seeds through the simulator and says which of them broke a rule. The same seed gives the
+ * same run, anywhere.
  */
 #include <inttypes.h>
 #include <stdio.h>

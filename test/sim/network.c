@@ -1,6 +1,7 @@
 /*
- * What lies between clients and nodes: each connection keeps its order in both directions; it may be slow, cut for a while, or
- * break, and then what was under way is lost or arrives late. Nodes answer in here; clients have their own files.
+ * What lies between clients and nodes: each connection keeps its order in both directions; it may be slow,
+ * cut for a while, or break, and then what was under way is lost or arrives late. Nodes answer in here;
+ * clients have their own files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,8 @@ static uint32_t count_releases(const char *bytes, size_t length)
     return (head.element_count - 3) / 2;
 }
 
-/* Planted bug: releases travel on a connection of their own. What is left in their place is answered as they would be. */
+/* Planted bug: releases travel on a connection of their own. What is left in their place is answered as they
+ * would be. */
 static size_t take_releases_out(struct sim_world *world, const struct sim_event *event, const char *bytes,
                                 size_t length, char *rest)
 {
@@ -212,7 +214,8 @@ static void cut_short(struct sim_world *world, struct sim_message *message)
         message->length = (uint32_t)at;
 }
 
-/* Some of what is under way is on the node's side already, and reaches it although nobody waits for the answer. */
+/* Some of what is under way is on the node's side already, and reaches it although nobody waits for the
+ * answer. */
 static void let_stray(struct sim_world *world, struct sim_link *link, struct sim_event event)
 {
     int64_t at_us = world->now_us;
@@ -228,7 +231,8 @@ static void let_stray(struct sim_world *world, struct sim_link *link, struct sim
     }
 }
 
-/* A node hears of a connection's end like of anything else: until then it believes that its subscriber hears it. */
+/* A node hears of a connection's end like of anything else: until then it believes that its subscriber hears
+ * it. */
 static void leave_ghost(struct sim_world *world, const struct sim_client *client, uint32_t index)
 {
     struct sim_connection *connection = &world->clients[client->index].connections[index];
@@ -428,7 +432,8 @@ static rl_node_set ineligible_nodes(const struct sim_world *world, const struct 
     return ineligible;
 }
 
-/* Bytes come as the network likes it: reply by reply, so that what each of them does can be judged, and sometimes in two parts. */
+/* Bytes come as the network likes it: reply by reply, so that what each of them does can be judged, and
+ * sometimes in two parts. */
 static void receive(struct sim_world *world, struct sim_client *client, uint32_t node, const char *bytes,
                     size_t length)
 {

@@ -1,6 +1,6 @@
 /*
- * The modelled node's clock, keys and commands; see node.h. Expiry is the node's own business and works in whole
- * milliseconds of its own clock, as it does in a real one.
+ * The modelled node's clock, keys and commands; see node.h. Expiry is the node's own business and works in
+ * whole milliseconds of its own clock, as it does in a real one.
  */
 #include "sim/node.h"
 
@@ -409,7 +409,8 @@ static void run_command(struct sim_call *call, const struct rl_resp *items, uint
     sim_tracking_served(call->node);
 }
 
-/* What it published to the peer that is being served: servers differ in whether that comes before the reply, which begins here. */
+/* What it published to the peer that is being served: servers differ in whether that comes before the reply,
+ * which begins here. */
 static void add_own(struct sim_node *node, size_t begin, struct rl_writer *reply)
 {
     size_t end = reply->length, length = node->own_length;

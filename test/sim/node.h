@@ -1,6 +1,7 @@
 /*
- * A node as far as locks see it: a small table of keys with ends, a clock, and the scripts of src/wire/lua carried out in C. It
- * takes the bytes of one command and gives the bytes of its reply; the network is not its business.
+ * A node as far as locks see it: a small table of keys with ends, a clock, and the scripts of src/wire/lua
+ * carried out in C. It takes the bytes of one command and gives the bytes of its reply; the network is not
+ * its business.
  */
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
@@ -50,7 +51,8 @@ struct sim_tracking {
     uint32_t key_count;
 };
 
-/* Somebody who stands in a line in which the lock is handed on, by the random part of its owner; see wire/lua/ask.lua. */
+/* Somebody who stands in a line in which the lock is handed on, by the random part of its owner; see
+ * wire/lua/ask.lua. */
 struct sim_stander {
     char id[SIM_ID_SIZE]; /* "": free place */
     bool in_line;
@@ -217,7 +219,8 @@ struct sim_vote {
     int64_t floor, known, stored;
 };
 
-/* The parts of a vote, by the names of those in wire/lua/parts: argv begins with the owner. fit says false when it has answered. */
+/* The parts of a vote, by the names of those in wire/lua/parts: argv begins with the owner. fit says false
+ * when it has answered. */
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
 void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
 int64_t sim_script_number(const struct sim_call *call, const struct sim_vote *vote, int64_t proposed);

@@ -1,6 +1,6 @@
 /*
- * The scripts of a line in which the lock is handed on, line by line in C: ask and hand_on of src/wire/lua, and the channels on which waiters
- * are told; see there for why.
+ * The scripts of a line in which the lock is handed on, line by line in C: ask and hand_on of src/wire/lua,
+ * and the channels on which waiters are told; see there for why.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -288,7 +288,8 @@ static struct given hand_on(struct sim_table *table, bool shares)
 
 /* ---- ask.lua ---- */
 
-/* Whether whoever is served is a client of an older version: it knows no line, neither when it asks nor when it releases. */
+/* Whether whoever is served is a client of an older version: it knows no line, neither when it asks nor when
+ * it releases. */
 static bool is_older(const struct sim_call *call)
 {
     return call->node->tracking.peer != SIM_NOBODY &&

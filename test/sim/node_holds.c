@@ -1,6 +1,6 @@
 /*
- * Holds that are shared, as wire/lua/parts/holds.lua keeps them: a set under the key of the lock, in which each ends for itself, and the key with the
- * last of them; and the scripts that concern one of them alone.
+ * Holds that are shared, as wire/lua/parts/holds.lua keeps them: a set under the key of the lock, in which
+ * each ends for itself, and the key with the last of them; and the scripts that concern one of them alone.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * The script that tells who waits, in C: line of src/wire/lua. Those who wait without a line, as older versions do, are not modelled.
+ * The script that tells who waits, in C: line of src/wire/lua. Those who wait without a line, as older
+ * versions do, are not modelled.
  */
 #include "sim/node.h"
 

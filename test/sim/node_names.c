@@ -1,6 +1,6 @@
 /*
- * The scripts for locks that have several names, line by line in C: wire/lua/ask_names.lua, raise_names.lua, extend_names.lua and
- * hand_on_names.lua. They are made of what is done for each name alone.
+ * The scripts for locks that have several names, line by line in C: wire/lua/ask_names.lua, raise_names.lua,
+ * extend_names.lua and hand_on_names.lua. They are made of what is done for each name alone.
  */
 #include <stdio.h>
 #include <stdlib.h>

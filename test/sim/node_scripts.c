@@ -1,6 +1,6 @@
 /*
- * The scripts of src/wire/lua, line by line in C; see there for why. Planted bugs that live on a node are in here, each behind
- * its switch.
+ * The scripts of src/wire/lua, line by line in C; see there for why. Planted bugs that live on a node are in
+ * here, each behind its switch.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * The scripts of semaphores, line by line in C: slots_ask, slots_hand_on, slots_extend and slots_raise of src/wire/lua; see there for why. A name has
- * one kind of lock here, and one number of slots; what is refused otherwise is not modelled.
+ * The scripts of semaphores, line by line in C: slots_ask, slots_hand_on, slots_extend and slots_raise of
+ * src/wire/lua; see there for why. A name has one kind of lock here, and one number of slots; what is refused
+ * otherwise is not modelled.
  */
 #include <inttypes.h>
 #include <stdio.h>

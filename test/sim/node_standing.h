@@ -1,5 +1,6 @@
 /*
- * The line of a name as scripts of several kinds of locks work with it; see node_hand_on.c. For the models of scripts alone.
+ * The line of a name as scripts of several kinds of locks work with it; see node_hand_on.c. For the models of
+ * scripts alone.
  */
 #ifndef SIM_NODE_STANDING_H
 #define SIM_NODE_STANDING_H

@@ -1,6 +1,6 @@
 /*
- * Client tracking as a node does it in OPTIN mode: a key is tracked from a read that asked for it until it has changed once.
- * Whoever changes a key that it tracks itself is told after its own reply.
+ * Client tracking as a node does it in OPTIN mode: a key is tracked from a read that asked for it until it
+ * has changed once. Whoever changes a key that it tracks itself is told after its own reply.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +75,8 @@ static void tell(struct sim_node *node, uint32_t peers, const char *key)
     }
 }
 
-/* Leases of waiters who are gone stay in the table of a real node, too, which has more room. Nobody is told of them: whoever
- * still waits asks again after a while. */
+/* Leases of waiters who are gone stay in the table of a real node, too, which has more room. Nobody is told
+ * of them: whoever still waits asks again after a while. */
 static int make_room(struct sim_node *node)
 {
     struct sim_tracking *tracking = &node->tracking;

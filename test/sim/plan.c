@@ -1,5 +1,6 @@
 /*
- * Draws a plan from a seed; see plan.h. Swarm style: a run with few kinds of faults goes deeper into each than one with all.
+ * Draws a plan from a seed; see plan.h. Swarm style: a run with few kinds of faults goes deeper into each
+ * than one with all.
  */
 #include "sim/plan.h"
 
@@ -114,7 +115,8 @@ static void keep_promises_apart(struct sim_plan *plan)
         return;
     /* A node whose clock was set back may hold fences above what its clock now vouches for. */
     plan->faults &= ~(1U << SIM_FAULT_STEP_BACK);
-    /* Where too few intact nodes can be heard, clocks tell the floor: they must be closer than a quarantine is long. */
+    /* Where too few intact nodes can be heard, clocks tell the floor: they must be closer than a quarantine
+     * is long. */
     if (plan->node_skew_us > 50000)
         plan->node_skew_us = 50000;
 }
@@ -139,7 +141,8 @@ static void draw_faults(struct sim_plan *plan, struct rl_prng *prng)
         plan->faults |= draw_some(prng, FORGETTING, 60);
     if (plan->beyond)
         plan->faults |= draw_some(prng, BEYOND, 60);
-    /* Locks that vanish all the time, while a fence is being agreed on: what the second round has to stand. */
+    /* Locks that vanish all the time, while a fence is being agreed on: what the second round has to
+     * stand. */
     if (theme > 96) {
         plan->faults = 1U << SIM_FAULT_EVICT | 1U << SIM_FAULT_DELAY;
         plan->fault_every_us = 3000;
@@ -147,15 +150,16 @@ static void draw_faults(struct sim_plan *plan, struct rl_prng *prng)
     keep_promises_apart(plan);
 }
 
-/* Whether the others go on without them is what liveness is about. Nodes that forgot, or whose clocks were set back, may need
- * more than a majority to learn their floor, and then nothing is promised. */
+/* Whether the others go on without them is what liveness is about. Nodes that forgot, or whose clocks were
+ * set back, may need more than a majority to learn their floor, and then nothing is promised. */
 static void draw_gone(struct sim_plan *plan, struct rl_prng *prng)
 {
     uint32_t needs_floors = FORGETTING | 1U << SIM_FAULT_RESTART | 1U << SIM_FAULT_STEP_BACK;
 
     if (plan->started_by_hand && (plan->faults & needs_floors) == 0)
         plan->gone_count = (uint32_t)rl_prng_between(prng, 0, (plan->node_count - 1) / 2);
-    /* Two clocks that err by a quarter each, in opposite ways, differ by a little more than the half that is allowed. */
+    /* Two clocks that err by a quarter each, in opposite ways, differ by a little more than the half that is
+     * allowed. */
     if (plan->gone_count > 0 && plan->rate_max_ppm > plan->drift_ppm / 5)
         plan->rate_max_ppm = plan->drift_ppm / 5;
 }
@@ -214,8 +218,8 @@ static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
     plan->faults_end_us = plan->fault_every_us < 10000 ? 2000000 : PICK(prng, 2000000, 5000000, 12000000);
     /* Connections that hang are given up, nodes sit out, fetch a floor, and somebody's back-off ends. */
     plan->stop_us = plan->faults_end_us + 2 * quarantine.us + 15000000 + plan->longest_ms * 2000;
-    /* Then the last waits end, what is held is given back, and what is owed to nodes that are gone may last for the longest
-     * lock. */
+    /* Then the last waits end, what is held is given back, and what is owed to nodes that are gone may last
+     * for the longest lock. */
     plan->end_us =
         plan->stop_us + SIM_WAIT_MAX_MS * 1000 + 8000000 + plan->hold_max_us + plan->longest_ms * 2000;
 }
@@ -233,8 +237,8 @@ static void draw_untold(struct sim_plan *plan, struct rl_prng *prng)
         }
 }
 
-/* Bugs that need a rare history are looked for where it is not rare. The plan keeps every promise all the same: without the bug it
- * has to pass. */
+/* Bugs that need a rare history are looked for where it is not rare. The plan keeps every promise all the
+ * same: without the bug it has to pass. */
 /* Some of those who wait for one name are stopped, or killed, and it is worth a lot of time. */
 static void aim_at_stopped(struct sim_plan *plan)
 {
@@ -251,8 +255,8 @@ static void aim_at_stopped(struct sim_plan *plan)
 
 static void aim_at_arrivals(struct sim_plan *plan)
 {
-    /* Locks are short and used to their end, some messages are late, and there is so much going on that nobody has to ask whether
-     * a node is the master. */
+    /* Locks are short and used to their end, some messages are late, and there is so much going on that
+     * nobody has to ask whether a node is the master. */
     plan->faults = 1U << SIM_FAULT_DELAY;
     plan->node_count = 1;
     plan->client_count = SIM_CLIENTS_MAX;
@@ -360,7 +364,8 @@ static bool has_slots(const struct sim_plan *plan)
     return false;
 }
 
-/* Every fifth seed has semaphores, and enough callers for all of their slots to be taken. From a generator of its own. */
+/* Every fifth seed has semaphores, and enough callers for all of their slots to be taken. From a generator of
+ * its own. */
 static void draw_slots(struct sim_plan *plan)
 {
     struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x510));

@@ -1,6 +1,6 @@
 /*
- * What one seed decides: how many nodes and clients, how long things take, which faults happen and how often. It only draws;
- * the world carries it out.
+ * What one seed decides: how many nodes and clients, how long things take, which faults happen and how often.
+ * It only draws; the world carries it out.
  */
 #ifndef SIM_PLAN_H
 #define SIM_PLAN_H
@@ -16,11 +16,13 @@ enum { SIM_NODES_MAX = 7, SIM_CLIENTS_MAX = 6, SIM_WORKERS_MAX = 4, SIM_NAMES_MA
 /* What may go wrong; each seed switches a random part of it on. */
 enum sim_fault {
     SIM_FAULT_BREAK, /* a connection breaks, and what is under way on it is lost */
-    SIM_FAULT_STRAY, /* what was under way on a broken connection may still arrive, after the next one is up */
+    /* what was under way on a broken connection may still arrive, after the next one is up */
+    SIM_FAULT_STRAY,
     SIM_FAULT_DELAY,   /* a message takes far longer than usual */
     SIM_FAULT_CUT,     /* a client and a node do not hear each other for a while */
     SIM_FAULT_CUT_ONE, /* the same, in one direction only */
-    SIM_FAULT_PARTITION, /* some clients and some nodes do not hear each other, or one side does not hear the other */
+    /* some clients and some nodes do not hear each other, or one side does not hear the other */
+    SIM_FAULT_PARTITION,
     SIM_FAULT_FREEZE,   /* a node stops for a while */
     SIM_FAULT_SLOW,     /* a node takes long for everything for a while */
     SIM_FAULT_PAUSE,    /* a client's process stops for a while */
@@ -29,7 +31,8 @@ enum sim_fault {
     SIM_FAULT_HAND_OUT, /* a lock is won long before its caller gets to run */
     SIM_FAULT_RESTART,  /* a node restarts and has forgotten nothing */
     SIM_FAULT_WIPE,     /* a node restarts and has forgotten everything */
-    SIM_FAULT_SNAPSHOT, /* a node restarts, or (promotes) was a replica meanwhile, with what it knew a while ago */
+    /* a node restarts, or (promotes) was a replica meanwhile, with what it knew a while ago */
+    SIM_FAULT_SNAPSHOT,
     SIM_FAULT_FLUSH,     /* a node's keys are removed while it runs */
     SIM_FAULT_GUARD_KEY, /* one of the guard's own keys is removed */
     SIM_FAULT_SCRIPTS,   /* a node forgets its scripts */
@@ -61,11 +64,13 @@ enum sim_bug {
     SIM_BUG_PUSH_DROPPED,      /* what a node tells while a reply is waited for is thrown away */
     SIM_BUG_NOT_REARMED,       /* waiters do not learn that a connection is there again */
     SIM_BUG_PROMOTION_UNSEEN,  /* nobody asks whether a node is still the master it was */
-    SIM_BUG_INELIGIBLE_VOTE, /* a vote counts although its node has been found ineligible since it was asked */
-    SIM_BUG_INIT_CLOCK,      /* the floor that the operator's word sets is by the operator's own clock */
+    /* a vote counts although its node has been found ineligible since it was asked */
+    SIM_BUG_INELIGIBLE_VOTE,
+    SIM_BUG_INIT_CLOCK,        /* the floor that the operator's word sets is by the operator's own clock */
     SIM_BUG_ADOPT_QUARANTINED, /* a node that sits out vouches for locks that somebody wants to go on with */
     SIM_BUG_OWN_TERM, /* a node sits out for as long as the locks of whoever asks may last, and no others' */
-    SIM_BUG_HIDDEN_LOSS, /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
+    /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
+    SIM_BUG_HIDDEN_LOSS,
     SIM_BUG_SILENT_NOT_ASKED, /* a node that owes an answer is not asked about a change that it tells of */
     /* Of the hand-over. */
     SIM_BUG_NEVER_BRIEF, /* a waiter that has not been heard of for a while gets a lock for all its time */
@@ -81,8 +86,10 @@ enum sim_bug {
     SIM_BUG_SHARED_BESIDE, /* a node lets one in that shares a lock while another has it alone */
     SIM_BUG_HOLDS_UNSEEN,  /* those who share a lock are not in the way of one that wants it alone */
     SIM_BUG_HOLDS_AS_ONE,  /* a renewal of one that shares a lock is one for all */
-    SIM_BUG_SLOTS_COUNTED, /* a semaphore's permits are counted at each node: votes for different slots count together */
-    SIM_BUG_QUEUE_FORGOTTEN, /* nobody follows a caller that gave up standing in line for others of its client */
+    /* a semaphore's permits are counted at each node: votes for different slots count together */
+    SIM_BUG_SLOTS_COUNTED,
+    /* nobody follows a caller that gave up standing in line for others of its client */
+    SIM_BUG_QUEUE_FORGOTTEN,
     /* Of several names. */
     SIM_BUG_SOME_NAMES, /* a node grants them when it can give some of them */
     SIM_BUG_NAMES_KEPT, /* a node that cannot give all of them keeps those it has given to the caller */
@@ -106,7 +113,8 @@ struct sim_plan {
     int fair_percent;     /* of acquisitions that are fair */
     int several_percent;  /* of acquisitions that are for several names */
     bool
-        kills; /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
+        /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
+        kills;
     int shared_percent; /* of acquisitions that are shared */
     bool foreign;       /* another program locks the same names in its own way, with keys of another type */
     uint32_t older;     /* clients of an older version, which knows no line; a bit for each */

@@ -1,6 +1,6 @@
 /*
- * What is going to happen, earliest first; see world.h. Things due at the same time happen in the order in which they were
- * planned, so that a seed repeats its run exactly.
+ * What is going to happen, earliest first; see world.h. Things due at the same time happen in the order in
+ * which they were planned, so that a seed repeats its run exactly.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * The simulator itself: a seed repeats its run, however the seeds are split, and one that fails is shown with what led to it.
- * Few seeds, so that the sanitizers get to see them too.
+ * The simulator itself: a seed repeats its run, however the seeds are split, and one that fails is shown with
+ * what led to it. Few seeds, so that the sanitizers get to see them too.
  */
 #include <stdlib.h>
 #include <string.h>

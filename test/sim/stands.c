@@ -1,6 +1,7 @@
 /*
- * That no hand-over is lost: a lock that is free on a quorum of nodes is given to somebody who stands in line for it before long; once all
- * is well, nobody waits for what nobody has, nobody is passed by a caller that came clearly later, and nothing stays in line in the end.
+ * That no hand-over is lost: a lock that is free on a quorum of nodes is given to somebody who stands in line
+ * for it before long; once all is well, nobody waits for what nobody has, nobody is passed by a caller that
+ * came clearly later, and nothing stays in line in the end.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include "engine/queue.h"
 #include "sim/world.h"
 
-/* How often a waiter asks again by itself, see core/stand.c; how long a waiter that may have been stopped has a lock. */
+/* How often a waiter asks again by itself, see core/stand.c; how long a waiter that may have been stopped has
+ * a lock. */
 enum {
     KEEP_MS = 1300,
     BRIEF_MS = 1000,
@@ -64,7 +66,8 @@ static int64_t usable_quorum_since_us(const struct sim_world *world, const struc
     return quorum_since_us(world, since_us);
 }
 
-/* A waiter asks again in time, perhaps after it rested because too few nodes could be asked; then the node gives the lock to somebody. */
+/* A waiter asks again in time, perhaps after it rested because too few nodes could be asked; then the node
+ * gives the lock to somebody. */
 static int64_t bound_us(const struct sim_plan *plan)
 {
     int64_t ms =
@@ -73,8 +76,8 @@ static int64_t bound_us(const struct sim_plan *plan)
     return 1000 * ms + 8 * sim_wakes_hop_us(plan);
 }
 
-/* When all are well, those near the front notice at once, but for what clocks differ by and for the time in which a lock is not worth
- * watching; and a split is settled after some looks. */
+/* When all are well, those near the front notice at once, but for what clocks differ by and for the time in
+ * which a lock is not worth watching; and a split is settled after some looks. */
 static int64_t calm_bound_us(const struct sim_plan *plan)
 {
     return 1000 * CALM_MS + 16 * plan->delay_max_us + plan->longest_ms * 2 * plan->rate_max_ppm / 1000;
@@ -101,8 +104,8 @@ static bool is_judged(const struct sim_world *world)
     return !world->plan.beyond && !sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK) && !world->stopping;
 }
 
-/* The first two notice at once that a lock has expired, if they know that they are the first two: those who have moved up since they last asked
- * find out when they ask again. */
+/* The first two notice at once that a lock has expired, if they know that they are the first two: those who
+ * have moved up since they last asked find out when they ask again. */
 static bool knows_to_be_near(const struct sim_worker *worker)
 {
     const struct rl_stand *stand = &worker->operation->stand;
@@ -118,10 +121,12 @@ static bool knows_to_be_near(const struct sim_worker *worker)
     return known == 0;
 }
 
-/* Some histories take longer, or change the order, without a mistake: those in front were dropped or have left while others did not know yet
- * that it is their turn; then it is the question by which a place is kept that finds out. Twice in a run they are counted only, and
- * sim_slow_test.c says how seldom that may be. Where a bug is planted each of them counts against it. Among callers that want several names they are
- * not rare: one that is handed a name and finds another one taken gives it back, and two of them may do so to each other. */
+/* Some histories take longer, or change the order, without a mistake: those in front were dropped or have
+ * left while others did not know yet that it is their turn; then it is the question by which a place is kept
+ * that finds out. Twice in a run they are counted only, and sim_slow_test.c says how seldom that may be.
+ * Where a bug is planted each of them counts against it. Among callers that want several names they are not
+ * rare: one that is handed a name and finds another one taken gives it back, and two of them may do so to
+ * each other. */
 static bool is_rare(struct sim_world *world, uint64_t *count)
 {
     if (world->plan.several_percent > 0)
@@ -197,7 +202,8 @@ void sim_stands_excuse_foreign(struct sim_world *world, const struct sim_node *n
     world->excused_us[name] = later(world->excused_us[name], end_us);
 }
 
-/* Somebody who stops with a lock in its hands keeps it from others until it ends; so does one that had just asked when it stopped. */
+/* Somebody who stops with a lock in its hands keeps it from others until it ends; so does one that had just
+ * asked when it stopped. */
 void sim_stands_excuse(struct sim_world *world, const struct sim_node *node, const struct sim_key *key)
 {
     uint32_t name = (uint32_t)strtoul(key->key + 5, NULL, 10);
@@ -236,8 +242,8 @@ static int64_t idle_bound_us(const struct sim_world *world, const struct sim_wor
     return INT64_MAX;
 }
 
-/* Rule: nobody waits for what nobody has. Others that are stopped cost a living waiter about a second, however many they are;
- * those that are killed cost nothing. */
+/* Rule: nobody waits for what nobody has. Others that are stopped cost a living waiter about a second,
+ * however many they are; those that are killed cost nothing. */
 static void check_idle(struct sim_world *world, const struct sim_client *client, struct sim_worker *worker)
 {
     int64_t since_us = later(later(had_until_us(world, worker->name), worker->stands_us),
@@ -320,8 +326,9 @@ static bool are_close(const struct rl_operation *a, const struct rl_operation *b
     return a->stands && apart <= CLOSE_US && apart >= -CLOSE_US;
 }
 
-/* Slots that are given back at the same time reach the nodes in different orders: the first in line may have some votes for each of them, of which it may
- * not have heard yet, and the second one its slot before the first has settled on one. */
+/* Slots that are given back at the same time reach the nodes in different orders: the first in line may have
+ * some votes for each of them, of which it may not have heard yet, and the second one its slot before the
+ * first has settled on one. */
 static bool is_settling(const struct sim_world *world, const struct sim_worker *worker)
 {
     const struct rl_stand *stand = &worker->operation->stand;

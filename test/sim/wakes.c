@@ -1,6 +1,7 @@
 /*
- * That no wake-up is lost: when a lock is free on a quorum of nodes that are fit, connected and able to tell, and nobody takes it,
- * whoever waits for it must have noticed within a few message delays, and not only when it looks again out of mistrust.
+ * That no wake-up is lost: when a lock is free on a quorum of nodes that are fit, connected and able to tell,
+ * and nobody takes it, whoever waits for it must have noticed within a few message delays, and not only when
+ * it looks again out of mistrust.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -84,9 +85,9 @@ int64_t sim_wakes_hop_us(const struct sim_plan *plan)
            (sim_plan_has(plan, SIM_FAULT_SLOW) ? 3 * timeout_us / 2 : 0);
 }
 
-/* It is told, looks at one that renews, and hears that it is gone; or its clock says that it has ended, which goes wrong by
- * as much as clocks differ. One that was stopped before it read what time is left takes it for newer than it is, by as much as an answer
- * may take. */
+/* It is told, looks at one that renews, and hears that it is gone; or its clock says that it has ended, which
+ * goes wrong by as much as clocks differ. One that was stopped before it read what time is left takes it for
+ * newer than it is, by as much as an answer may take. */
 static int64_t bound_us(const struct sim_plan *plan)
 {
     bool stops = sim_plan_has(plan, SIM_FAULT_PAUSE) || sim_plan_has(plan, SIM_FAULT_SUSPEND);
@@ -139,7 +140,8 @@ static void count_end(struct sim_world *world, const struct sim_client *client,
         stats->polls++;
 }
 
-/* A node that tells and has been asked has no excuse any more; nor has one that was connected to meanwhile. */
+/* A node that tells and has been asked has no excuse any more; nor has one that was connected to
+ * meanwhile. */
 static void note_asked(const struct sim_client *client, struct sim_worker *worker,
                        const struct rl_acquire *acquire)
 {

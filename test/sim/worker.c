@@ -1,6 +1,6 @@
 /*
- * What the application does with locks: it thinks, asks, holds, extends, gives back, hands on, forgets or loses patience.
- * Everything it does follows from the seed.
+ * What the application does with locks: it thinks, asks, holds, extends, gives back, hands on, forgets or
+ * loses patience. Everything it does follows from the seed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,7 +216,8 @@ static void hold(struct sim_world *world, struct sim_worker *worker, redlock_loc
     }
 }
 
-/* Planted bugs: what is left of validity counts from when the caller gets to run, or is not looked at again. */
+/* Planted bugs: what is left of validity counts from when the caller gets to run, or is not looked at
+ * again. */
 static void hide_validity(struct sim_worker *worker)
 {
     redlock_lock *lock = worker->operation->lock;
@@ -351,7 +352,8 @@ static void hand_on(struct sim_world *world, struct sim_worker *worker)
         sim_client_attend(world, sim_client_of(world, heir));
 }
 
-/* An owner value that was given back, of which a node has a key all the same: its memory is an older one. NULL: there is none. */
+/* An owner value that was given back, of which a node has a key all the same: its memory is an older one.
+ * NULL: there is none. */
 static const char *find_stale(const struct sim_world *world, uint32_t *name)
 {
     for (uint32_t node = 0; node < world->plan.node_count; node++)

@@ -1,6 +1,6 @@
 /*
- * Runs one seed from the first event to the last: builds the world, lets things happen in order of true time, ends the faults,
- * stops the clients and has everything judged.
+ * Runs one seed from the first event to the last: builds the world, lets things happen in order of true time,
+ * ends the faults, stops the clients and has everything judged.
  */
 #include "sim/world.h"
 

@@ -1,6 +1,7 @@
 /*
- * The simulated world: true time, modelled nodes, connections between them and clients, each of which is a real engine with an
- * application that uses it, and what is checked of it. One seed decides everything that happens in it.
+ * The simulated world: true time, modelled nodes, connections between them and clients, each of which is a
+ * real engine with an application that uses it, and what is checked of it. One seed decides everything that
+ * happens in it.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -101,7 +102,8 @@ struct sim_worker {
     bool fair, shared, adopts;
     bool late; /* ASKING, in line: nobody had what it stands for, for longer than usual */
     bool
-        near; /* ASKING, in line: it knows that it is near the front, or knew so before it was given anything */
+        /* ASKING, in line: it knows that it is near the front, or knew so before it was given anything */
+        near;
     bool revived;   /* planted bug: extends what is lost */
     bool alive;     /* the thread that locks are bound to */
     int64_t act_us; /* its own clock: when the application wants to do something */
@@ -274,13 +276,15 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_extended(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_ended(struct sim_world *world, struct sim_worker *worker);
-/* Nobody relies on it, but it is not free before its keys end: it was left to another process, or adopting it failed half-way. */
+/* Nobody relies on it, but it is not free before its keys end: it was left to another process, or adopting it
+ * failed half-way. */
 void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt);
 void sim_judge_left(struct sim_world *world, struct sim_worker *worker);
 void sim_judge_wrote(void *world, struct sim_node *node, const char *key, const char *owner);
 void sim_judge_asked(void *world, struct sim_node *node, const char *owner);
 void sim_judge_released(void *world, struct sim_node *node, const char *owner);
-/* Around every reply: which votes have been counted that were not before, of nodes that were known to be ineligible. */
+/* Around every reply: which votes have been counted that were not before, of nodes that were known to be
+ * ineligible. */
 void sim_judge_before_reply(struct sim_worker *worker);
 void sim_judge_votes(struct sim_world *world, const struct sim_worker *worker, rl_node_set ineligible);
 void sim_judge_report(struct sim_world *world, const struct rl_operation *operation);
@@ -301,8 +305,8 @@ void sim_wakes_removing(void *world, struct sim_node *node, const struct sim_key
 void sim_wakes_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker);
 void sim_wakes_connected(struct sim_world *world, struct sim_client *client, uint32_t node);
 
-/* Since when a lock's key is gone from a node; INT64_MAX it is there, and does not end. Since when nothing keeps a client and a node from
- * hearing each other. What a message takes at most. */
+/* Since when a lock's key is gone from a node; INT64_MAX it is there, and does not end. Since when nothing
+ * keeps a client and a node from hearing each other. What a message takes at most. */
 int64_t sim_wakes_free_since_us(const struct sim_world *world, uint32_t node, uint32_t name, uint32_t slot);
 int64_t sim_wakes_undisturbed_since_us(const struct sim_world *world, const struct sim_client *client,
                                        uint32_t node);

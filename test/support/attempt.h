@@ -1,6 +1,6 @@
 /*
- * Steps for tests of one acquisition in the core: it is told what happens, and what its latest step wanted is kept. Times are
- * in ms from the start; nodes count from 0, as in the code.
+ * Steps for tests of one acquisition in the core: it is told what happens, and what its latest step wanted is
+ * kept. Times are in ms from the start; nodes count from 0, as in the code.
  */
 #ifndef TEST_SUPPORT_ATTEMPT_H
 #define TEST_SUPPORT_ATTEMPT_H

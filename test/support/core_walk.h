@@ -1,7 +1,8 @@
 /*
- * Leads an acquisition or a lease through a random life and watches it from outside: after every step the rules that
- * must hold whatever happens are checked by a plain record of what was asked and answered. Where the choices come from,
- * a seed or a fuzzer, is the caller's business; a header, so that the fuzzer needs no library of ours for tests.
+ * Leads an acquisition or a lease through a random life and watches it from outside: after every step the
+ * rules that must hold whatever happens are checked by a plain record of what was asked and answered. Where
+ * the choices come from, a seed or a fuzzer, is the caller's business; a header, so that the fuzzer needs no
+ * library of ours for tests.
  */
 #ifndef TEST_SUPPORT_CORE_WALK_H
 #define TEST_SUPPORT_CORE_WALK_H

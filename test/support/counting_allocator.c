@@ -1,6 +1,6 @@
 /*
- * Counts, fails and checks allocations; see counting_allocator.h. Each block is preceded by a header that says how
- * long it is; malloc gives every block its own fence under a sanitizer.
+ * Counts, fails and checks allocations; see counting_allocator.h. Each block is preceded by a header that
+ * says how long it is; malloc gives every block its own fence under a sanitizer.
  */
 #include "support/counting_allocator.h"
 

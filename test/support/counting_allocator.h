@@ -1,6 +1,6 @@
 /*
- * A redlock_allocator that counts what is alive, fails the n-th request when told to, and notices memory that is
- * released with a wrong size, twice, or after something was written before it. Any thread may use it.
+ * A redlock_allocator that counts what is alive, fails the n-th request when told to, and notices memory that
+ * is released with a wrong size, twice, or after something was written before it. Any thread may use it.
  */
 #ifndef TEST_SUPPORT_COUNTING_ALLOCATOR_H
 #define TEST_SUPPORT_COUNTING_ALLOCATOR_H

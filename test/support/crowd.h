@@ -1,6 +1,7 @@
 /*
- * A crowd that wants one lock while somebody holds and renews it, as processes or as threads of one process, and what their
- * waiting costs: commands that nodes executed, and processor time. In plain mode, where each command is one of a client's.
+ * A crowd that wants one lock while somebody holds and renews it, as processes or as threads of one process,
+ * and what their waiting costs: commands that nodes executed, and processor time. In plain mode, where each
+ * command is one of a client's.
  */
 #ifndef TEST_SUPPORT_CROWD_H
 #define TEST_SUPPORT_CROWD_H
@@ -18,8 +19,8 @@ struct crowd_result {
     int served;       /* how many got it in the end */
 };
 
-/* The holder renews so often while they wait, and lets go; each of them takes it once then. For the main thread; fails the test when
- * somebody does not end well. */
+/* The holder renews so often while they wait, and lets go; each of them takes it once then. For the main
+ * thread; fails the test when somebody does not end well. */
 struct crowd_result crowd_of_processes(struct fleet *fleet, int count, uint32_t renew_ms, int renewals);
 struct crowd_result crowd_of_threads(struct fleet *fleet, int count, uint32_t renew_ms, int renewals);
 

@@ -1,6 +1,6 @@
 /*
- * Reports that say something of every node, and what they say. Their memory is given back when the program ends; a report from
- * here may be copied and kept.
+ * Reports that say something of every node, and what they say. Their memory is given back when the program
+ * ends; a report from here may be copied and kept.
  */
 #ifndef TEST_SUPPORT_DETAILS_H
 #define TEST_SUPPORT_DETAILS_H

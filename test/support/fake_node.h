@@ -2,8 +2,9 @@
  * A scripted node on a thread of its own, for faults that a real node cannot be made to show. Unless told
  * otherwise it answers as a Redis 7.0.15 on which every lock is free; it stores nothing.
  *
- * A rule is for one command ("SET", in upper case) or for every command ("*"); the one for the command wins, and a
- * later rule replaces an earlier one for the same command. Rules may be changed from any thread at any time.
+ * A rule is for one command ("SET", in upper case) or for every command ("*"); the one for the command wins,
+ * and a later rule replaces an earlier one for the same command. Rules may be changed from any thread at any
+ * time.
  */
 #ifndef TEST_SUPPORT_FAKE_NODE_H
 #define TEST_SUPPORT_FAKE_NODE_H
@@ -61,8 +62,8 @@ unsigned fake_node_received(struct fake_node *fake, const char *command);
 /* Waits until a command has come in that often; false when it does not within some seconds. */
 bool fake_node_await(struct fake_node *fake, const char *command, unsigned times);
 
-/* Every command that came in, one per line, bytes that do not print as \xNN. It belongs to the fake node until the
- * next call. */
+/* Every command that came in, one per line, bytes that do not print as \xNN. It belongs to the fake node
+ * until the next call. */
 const char *fake_node_transcript(struct fake_node *fake);
 
 #endif

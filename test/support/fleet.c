@@ -94,7 +94,8 @@ int fleet_server_version(void)
     return version;
 }
 
-/* Writes lines of a configuration as this server knows them: what it has no word for, it does not restrict. */
+/* Writes lines of a configuration as this server knows them: what it has no word for, it does not
+ * restrict. */
 static void write_lines(FILE *file, const char *lines)
 {
     int version = fleet_server_version();
@@ -515,9 +516,9 @@ void fleet_wipe(struct fleet *fleet, int number)
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* KEYS leaves out what has expired and was not collected yet; DBSIZE would count it. The guard's own keys are no
- * leftovers: they are what it remembers by. Nor, once a node was killed, who waited: a node that could not be told that somebody
- * no longer waits forgets it when his lease ends. */
+/* KEYS leaves out what has expired and was not collected yet; DBSIZE would count it. The guard's own keys are
+ * no leftovers: they are what it remembers by. Nor, once a node was killed, who waited: a node that could not
+ * be told that somebody no longer waits forgets it when his lease ends. */
 static const char *list_keys(struct fleet *fleet, int node)
 {
     static const char script[] =

@@ -1,9 +1,10 @@
 /*
- * A fleet of real redis-server processes for tests, in a private folder, with faults that can be switched on and
- * off. It does not use our library: its own commands travel over hiredis, on a unix socket every node has.
+ * A fleet of real redis-server processes for tests, in a private folder, with faults that can be switched on
+ * and off. It does not use our library: its own commands travel over hiredis, on a unix socket every node
+ * has.
  *
- * Use it from the main thread only: the nodes die with the thread that started them, and nothing here is locked.
- * A forked child must leave it alone.
+ * Use it from the main thread only: the nodes die with the thread that started them, and nothing here is
+ * locked. A forked child must leave it alone.
  */
 #ifndef TEST_SUPPORT_FLEET_H
 #define TEST_SUPPORT_FLEET_H
@@ -26,8 +27,9 @@ struct fleet_options {
 
 struct fleet;
 
-/* The version of redis-server, as it is found in PATH: major * 100 + minor. Valkey counts as what it can do of Redis, at
- * least. 0 when there is none. What an older one cannot do is a skip, and a configuration is written as it knows it. */
+/* The version of redis-server, as it is found in PATH: major * 100 + minor. Valkey counts as what it can do
+ * of Redis, at least. 0 when there is none. What an older one cannot do is a skip, and a configuration is
+ * written as it knows it. */
 enum { FLEET_REDIS_6_2 = 602, FLEET_REDIS_7_0 = 700, FLEET_REDIS_7_2 = 702 };
 int fleet_server_version(void);
 
@@ -56,8 +58,9 @@ bool fleet_restart(struct fleet *fleet, int node);
 /* Makes a node forget all keys: a running one at once, a killed one loses its files. */
 void fleet_wipe(struct fleet *fleet, int node);
 
-/* Sends one command, ends with NULL, and returns the answer as text: "(nil)" for nothing, array elements one per
- * line, "(no answer)" when there was none. It belongs to the fleet until the next command to the same node. */
+/* Sends one command, ends with NULL, and returns the answer as text: "(nil)" for nothing, array elements one
+ * per line, "(no answer)" when there was none. It belongs to the fleet until the next command to the same
+ * node. */
 __attribute__((sentinel)) const char *fleet_command(struct fleet *fleet, int node, ...);
 const char *fleet_command_bytes(struct fleet *fleet, int node, int count, const char **words,
                                 const size_t *lengths);
@@ -65,8 +68,8 @@ const char *fleet_command_bytes(struct fleet *fleet, int node, int count, const 
 /* How many keys a node holds that have not expired; -1 when it does not answer. */
 int fleet_key_count(struct fleet *fleet, int node);
 
-/* Waits at most wait_ms for releases that are still under way and returns what remains, as "node 1: key" lines;
- * "" when no running node holds any key. It belongs to the fleet until the next call. */
+/* Waits at most wait_ms for releases that are still under way and returns what remains, as "node 1: key"
+ * lines; "" when no running node holds any key. It belongs to the fleet until the next call. */
 const char *fleet_leftovers(struct fleet *fleet, int wait_ms);
 
 #endif

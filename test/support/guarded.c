@@ -46,8 +46,8 @@ static redlock_report *own_report(void)
     return &report;
 }
 
-/* Takes a lock and looks where its key is: a vote that came after the round was decided counts too. What the report says of
- * a node that did not vote is from the round when that failed, else from the look. */
+/* Takes a lock and looks where its key is: a vote that came after the round was decided counts too. What the
+ * report says of a node that did not vote is from the round when that failed, else from the look. */
 static uint32_t ask_all(redlock_client *client, redlock_report *report)
 {
     redlock_spec spec = spec_for("does it vote", SHORT_MAX_TTL_MS);

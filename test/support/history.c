@@ -1,6 +1,6 @@
 /*
- * The history and its checkers; see history.h. The checkers look at every pair: there are a few thousand holds at most, and
- * nothing about them can be wrong.
+ * The history and its checkers; see history.h. The checkers look at every pair: there are a few thousand
+ * holds at most, and nothing about them can be wrong.
  */
 #include "support/history.h"
 

@@ -1,6 +1,7 @@
 /*
- * What many processes write down about the locks they held, and checkers that read it: did two rely on one lock at once,
- * did a fence repeat or go back. Times are of CLOCK_MONOTONIC, which all processes of a machine share.
+ * What many processes write down about the locks they held, and checkers that read it: did two rely on one
+ * lock at once, did a fence repeat or go back. Times are of CLOCK_MONOTONIC, which all processes of a machine
+ * share.
  */
 #ifndef TEST_SUPPORT_HISTORY_H
 #define TEST_SUPPORT_HISTORY_H

@@ -1,6 +1,6 @@
 /*
- * Processes that take one lock again and again, rely on it for as long as they may, and write down when. The parent breaks
- * nodes meanwhile; what became of it is read from the history.
+ * Processes that take one lock again and again, rely on it for as long as they may, and write down when. The
+ * parent breaks nodes meanwhile; what became of it is read from the history.
  */
 #ifndef TEST_SUPPORT_HOLDERS_H
 #define TEST_SUPPORT_HOLDERS_H
@@ -28,8 +28,8 @@ struct holders_config {
     bool (*enough)(void);
 };
 
-/* Runs them on all nodes of the fleet and returns what they wrote down; to be freed. Fails the test when a process did not
- * end well. */
+/* Runs them on all nodes of the fleet and returns what they wrote down; to be freed. Fails the test when a
+ * process did not end well. */
 struct history *holders_run(struct fleet *fleet, const struct holders_config *config);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The lines that nodes keep of those who wait for the lock that everybody wants, as the nodes themselves tell; and processes that stand in
- * them, to be killed or stopped. For the main thread only.
+ * The lines that nodes keep of those who wait for the lock that everybody wants, as the nodes themselves
+ * tell; and processes that stand in them, to be killed or stopped. For the main thread only.
  */
 #ifndef TEST_SUPPORT_LINE_H
 #define TEST_SUPPORT_LINE_H
@@ -18,13 +18,16 @@ int line_length(struct fleet *fleet, int node);
 /* Whether so many stand in the line of every node that runs. */
 bool line_is(struct fleet *fleet, int length);
 
-/* The id of the one at a place of a node's line, from 1; it belongs to the fleet until the next command to that node. */
+/* The id of the one at a place of a node's line, from 1; it belongs to the fleet until the next command to
+ * that node. */
 const char *line_at(struct fleet *fleet, int node, int place);
 
-/* Whether somebody is the first of so many on a quorum of nodes. One that did not grant the lock to its holder has no line. */
+/* Whether somebody is the first of so many on a quorum of nodes. One that did not grant the lock to its
+ * holder has no line. */
 bool line_is_led_by(struct fleet *fleet, const char *id, int length);
 
-/* Whether nothing of any waiter is left at the nodes: no line, no lease. What they remember of tickets does not count. */
+/* Whether nothing of any waiter is left at the nodes: no line, no lease. What they remember of tickets does
+ * not count. */
 bool line_is_gone(struct fleet *fleet);
 
 /* Forgets those who were killed: at a node where nobody asked after them they stay until their lease ends. */
@@ -36,7 +39,8 @@ redlock_client *line_open(const char *nodes);
 /* For the lock that everybody wants (waiters.h), for longer than any test. */
 redlock_spec line_spec(redlock_kind kind);
 
-/* A process of its own that stands in line for the lock, says when it has it, and gives it back when it is told to. */
+/* A process of its own that stands in line for the lock, says when it has it, and gives it back when it is
+ * told to. */
 struct line_process {
     pid_t pid;
     struct line_process_state *state; /* shared with it */

@@ -1,6 +1,6 @@
 /*
- * What a client says through its log and trace hooks, kept as one text: who asks what was said, how often and in which
- * order. Lines come from any thread of the library.
+ * What a client says through its log and trace hooks, kept as one text: who asks what was said, how often and
+ * in which order. Lines come from any thread of the library.
  */
 #ifndef TEST_SUPPORT_LISTENER_H
 #define TEST_SUPPORT_LISTENER_H

@@ -1,5 +1,6 @@
 /*
- * All that is left of a test of the service in a build without it: it says that it was skipped. Not for anything else.
+ * All that is left of a test of the service in a build without it: it says that it was skipped. Not for
+ * anything else.
  */
 #ifndef TEST_SUPPORT_NO_SERVICE_H
 #define TEST_SUPPORT_NO_SERVICE_H

@@ -46,7 +46,8 @@ static void note_most(struct board *board, int inside)
         continue;
 }
 
-/* Which turn another one is inside with, and in which slot; 0: it is not inside, or no longer relies on it. */
+/* Which turn another one is inside with, and in which slot; 0: it is not inside, or no longer relies on
+ * it. */
 static unsigned turn_inside(const struct party *party, int number, int *slot)
 {
     struct place *place = &party->board->processes[number];

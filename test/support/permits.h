@@ -1,6 +1,7 @@
 /*
- * Many processes that share a semaphore and say in common memory while they rely on a slot, so that each sees on its way in whether it is one too many, or
- * whether another one has its slot. The parent may break nodes meanwhile.
+ * Many processes that share a semaphore and say in common memory while they rely on a slot, so that each sees
+ * on its way in whether it is one too many, or whether another one has its slot. The parent may break nodes
+ * meanwhile.
  */
 #ifndef TEST_SUPPORT_PERMITS_H
 #define TEST_SUPPORT_PERMITS_H

@@ -1,6 +1,6 @@
 /*
- * A bad network between a client and one node: a process of its own that forwards bytes, or keeps them back and delivers
- * them late, or cuts a connection at the worst moment. It knows nothing of what it carries.
+ * A bad network between a client and one node: a process of its own that forwards bytes, or keeps them back
+ * and delivers them late, or cuts a connection at the worst moment. It knows nothing of what it carries.
  *
  * Start it before any thread: it is a fork of this process.
  */
@@ -17,13 +17,15 @@ struct proxy *proxy_start(struct fleet *fleet, int node); /* NULL: the system re
 void proxy_stop(struct proxy *proxy);
 const char *proxy_url(const struct proxy *proxy);
 
-/* Keeps back what is sent to the node, and lets it go again, in order, even of clients that are gone by then. */
+/* Keeps back what is sent to the node, and lets it go again, in order, even of clients that are gone by
+ * then. */
 void proxy_hold(struct proxy *proxy, bool hold);
 
 /* The same for what the node answers. */
 void proxy_mute(struct proxy *proxy, bool mute);
 
-/* The next bytes of a client are the last of its connection: they reach the node, but its answer reaches nobody. */
+/* The next bytes of a client are the last of its connection: they reach the node, but its answer reaches
+ * nobody. */
 void proxy_cut_after_next(struct proxy *proxy);
 
 /* The same, but they reach the node only when proxy_deliver is called. New connections work meanwhile. */

@@ -1,6 +1,7 @@
 /*
- * The loop of a bad network: takes connections from a listener and passes their bytes on to a node's unix socket, or does
- * not, as the orders say. It knows nothing of what it carries, and starts no process; proxy.h and chaos/relay.c do.
+ * The loop of a bad network: takes connections from a listener and passes their bytes on to a node's unix
+ * socket, or does not, as the orders say. It knows nothing of what it carries, and starts no process; proxy.h
+ * and chaos/relay.c do.
  */
 #ifndef TEST_SUPPORT_RELAY_H
 #define TEST_SUPPORT_RELAY_H
@@ -9,7 +10,8 @@
 
 enum relay_cut {
     RELAY_CUT_NONE,
-    RELAY_CUT_AFTER, /* a client's next bytes are its last: they reach the node, but its answer reaches nobody */
+    /* a client's next bytes are its last: they reach the node, but its answer reaches nobody */
+    RELAY_CUT_AFTER,
     RELAY_CUT_AND_KEEP, /* the same, but they reach the node only once it is ordered to deliver */
     RELAY_CUT_NOW       /* all connections at once; what was kept back is lost */
 };

@@ -1,6 +1,6 @@
 /*
- * Steps for tests that call the scripts on the first node of a fleet: the call, its answer as text, and the guard's keys
- * planted by hand, so that the node may vote. For the main thread only.
+ * Steps for tests that call the scripts on the first node of a fleet: the call, its answer as text, and the
+ * guard's keys planted by hand, so that the node may vote. For the main thread only.
  */
 #ifndef TEST_SUPPORT_SCRIPT_CALLS_H
 #define TEST_SUPPORT_SCRIPT_CALLS_H

@@ -1,6 +1,6 @@
 /*
- * The steps that most integration tests are made of: fixtures with real nodes, opening clients, taking and giving
- * back locks, and assertions that show the whole report when they fail. For the main thread only.
+ * The steps that most integration tests are made of: fixtures with real nodes, opening clients, taking and
+ * giving back locks, and assertions that show the whole report when they fail. For the main thread only.
  */
 #ifndef TEST_SUPPORT_STEPS_H
 #define TEST_SUPPORT_STEPS_H
@@ -14,18 +14,20 @@
 #include "support/details.h"
 #include "support/fleet.h"
 
-/* Long enough for nothing to end by itself during a test; a key that stays is a leak, not a matter of time. */
+/* Long enough for nothing to end by itself during a test; a key that stays is a leak, not a matter of
+ * time. */
 enum { LONG_TTL_MS = 60000 };
 
-/* Fixtures: *state is a struct fleet. The last one brings every node back, and fails the test when a key is left on
- * any of them. */
+/* Fixtures: *state is a struct fleet. The last one brings every node back, and fails the test when a key is
+ * left on any of them. */
 int start_one_node(void **state);
 int start_three_nodes(void **state);
 int start_five_nodes(void **state);
 int start_five_tcp_nodes(void **state);
 int stop_nodes(void **state);
 
-/* The same for what a test may leave behind at the least: the text that names the leftovers is empty, and `what` says what they are. */
+/* The same for what a test may leave behind at the least: the text that names the leftovers is empty, and
+ * `what` says what they are. */
 int stop_clean(void **state, const char *(*leftovers_of)(struct fleet *fleet, int wait_ms), const char *what);
 
 /* For a table of struct CMUnitTest: the test with its fixture, and the same test on 1, 3 and 5 nodes. */
@@ -49,14 +51,16 @@ redlock_options options_for(const char *nodes);
 /* Tests of what both modes share run in both: the build sets REDLOCK_TEST_MODE for the second run. */
 bool is_guarded(void);
 
-/* The nodes of a test are new, or were started anew with nothing held on them: when guarded, they have to be told. */
+/* The nodes of a test are new, or were started anew with nothing held on them: when guarded, they have to be
+ * told. */
 void admit_new_nodes(redlock_client *client);
 
 /* Opens a client, and fails the test when that fails. */
 redlock_client *open_client(const char *nodes);
 redlock_client *open_with(const redlock_options *options);
 
-/* The same, and new nodes stay new: admitting them takes as long as nodes that do not answer are waited for. */
+/* The same, and new nodes stay new: admitting them takes as long as nodes that do not answer are waited
+ * for. */
 redlock_client *open_unadmitted(const redlock_options *options);
 
 /* Opens a client and waits until all its nodes have answered. */
@@ -72,7 +76,8 @@ redlock_lock *take_spec(redlock_client *client, const redlock_spec *spec);
 /* Waits for a lock, up to a time that only a broken program needs. */
 redlock_lock *await_lock(redlock_client *client, const char *name);
 
-/* Tries once to get a lock, and fails the test unless that fails, and like this. The report, which may be NULL, says how. */
+/* Tries once to get a lock, and fails the test unless that fails, and like this. The report, which may be
+ * NULL, says how. */
 #define assert_not_had(expected, client, name, report) \
     check_not_had(expected, client, name, report, __FILE__, __LINE__)
 void check_not_had(redlock_result expected, redlock_client *client, const char *name, redlock_report *report,

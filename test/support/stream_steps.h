@@ -1,5 +1,6 @@
 /*
- * Steps for tests of streams: they wait for as long as it takes. Which end of a stream is whose is for the tests.
+ * Steps for tests of streams: they wait for as long as it takes. Which end of a stream is whose is for the
+ * tests.
  */
 #ifndef TEST_SUPPORT_STREAM_STEPS_H
 #define TEST_SUPPORT_STREAM_STEPS_H

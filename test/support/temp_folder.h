@@ -1,6 +1,6 @@
 /*
- * Temporary folders of a test, below the one that test/run-test gives it and looks through afterwards. It decides nothing
- * about what is put there.
+ * Temporary folders of a test, below the one that test/run-test gives it and looks through afterwards. It
+ * decides nothing about what is put there.
  */
 #ifndef TEST_SUPPORT_TEMP_FOLDER_H
 #define TEST_SUPPORT_TEMP_FOLDER_H

@@ -1,14 +1,14 @@
 /*
- * What nodes say of the work they were given: commands they have executed, and who waits to be told of changes. For the
- * main thread only.
+ * What nodes say of the work they were given: commands they have executed, and who waits to be told of
+ * changes. For the main thread only.
  */
 #ifndef TEST_SUPPORT_TRAFFIC_H
 #define TEST_SUPPORT_TRAFFIC_H
 
 #include "support/fleet.h"
 
-/* How often a node has executed a command ("client|caching"), scripts' own calls included; NULL: any, but for the INFO that
- * asks. -1 when it does not answer. */
+/* How often a node has executed a command ("client|caching"), scripts' own calls included; NULL: any, but for
+ * the INFO that asks. -1 when it does not answer. */
 long traffic_calls(struct fleet *fleet, int node, const char *command);
 
 /* The same over all nodes. */

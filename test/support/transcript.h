@@ -1,6 +1,6 @@
 /*
- * Plays a story to the core, one event a line, and returns what its trace says: both are text a person can write.
- * There are no nodes behind it: the story says what each of them answers. Timers fire by themselves.
+ * Plays a story to the core, one event a line, and returns what its trace says: both are text a person can
+ * write. There are no nodes behind it: the story says what each of them answers. Timers fire by themselves.
  *
  *   acquire "invoice:42" ttl=10000 nodes=3        the first line; also: timeout= wait= retry= peek
  *                                                 watch queued

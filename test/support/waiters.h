@@ -1,6 +1,6 @@
 /*
- * Steps for tests of waiting: somebody else who holds a lock, calls of ours that wait for it, and what their traces tell of why
- * they went on. For the main thread only.
+ * Steps for tests of waiting: somebody else who holds a lock, calls of ours that wait for it, and what their
+ * traces tell of why they went on. For the main thread only.
  */
 #ifndef TEST_SUPPORT_WAITERS_H
 #define TEST_SUPPORT_WAITERS_H
@@ -46,7 +46,8 @@ struct waiter {
 /* What clients of open_heard say. */
 extern struct listener heard;
 
-/* Opens a client that is listened to, and waits until all its nodes have answered; what was heard before is forgotten. */
+/* Opens a client that is listened to, and waits until all its nodes have answered; what was heard before is
+ * forgotten. */
 redlock_client *open_heard(const char *nodes);
 redlock_client *open_heard_with(redlock_options *options);
 

@@ -1,6 +1,6 @@
 /*
- * Steps for tests of how one acquisition in the core waits: rounds that it loses, looks that show who holds the lock, and
- * nodes that tell of changes. Times are in ms from the start; nodes count from 0.
+ * Steps for tests of how one acquisition in the core waits: rounds that it loses, looks that show who holds
+ * the lock, and nodes that tell of changes. Times are in ms from the start; nodes count from 0.
  */
 #ifndef TEST_SUPPORT_WATCHING_H
 #define TEST_SUPPORT_WATCHING_H

@@ -1,6 +1,6 @@
 /*
- * Tests of core/acquire_wait: each rule by which those who wait for the same lock keep out of each other's way, in crowds and
- * in the queue of a process. Times are in ms from the start; nodes count from 0.
+ * Tests of core/acquire_wait: each rule by which those who wait for the same lock keep out of each other's
+ * way, in crowds and in the queue of a process. Times are in ms from the start; nodes count from 0.
  */
 #include "support/watching.h"
 

@@ -1,5 +1,6 @@
 /*
- * Tests of core/acquire: each rule of the look at who holds the lock, which may follow a round that was lost. Times are in ms from the start; nodes count from 0.
+ * Tests of core/acquire: each rule of the look at who holds the lock, which may follow a round that was lost.
+ * Times are in ms from the start; nodes count from 0.
  */
 #include "support/attempt.h"
 

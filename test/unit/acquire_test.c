@@ -1,6 +1,7 @@
 /*
- * Tests of core/acquire: each rule of the round, of resting and of cancelling, and then random lives of it. What follows a
- * round is in acquire_follow_up_test.c and acquire_wait_test.c. Times are in ms from the start; nodes count from 0.
+ * Tests of core/acquire: each rule of the round, of resting and of cancelling, and then random lives of it.
+ * What follows a round is in acquire_follow_up_test.c and acquire_wait_test.c. Times are in ms from the
+ * start; nodes count from 0.
  */
 #include "core/validity.h"
 #include "support/attempt.h"
@@ -108,8 +109,9 @@ static void lost_as_soon_as_no_quorum_is_possible(void **state)
     assert_ended_undone(&attempt, RL_OUTCOME_BUSY);
 }
 
-/* That a node is down is known before any other answers. When the first of these says that the lock is held, no quorum is
- * possible and the round is over; the third node had no time to answer. The lock is busy: there is no lack of nodes. */
+/* That a node is down is known before any other answers. When the first of these says that the lock is held,
+ * no quorum is possible and the round is over; the third node had no time to answer. The lock is busy: there
+ * is no lack of nodes. */
 static void a_busy_lock_is_busy_though_one_node_is_down(void **state)
 {
     struct attempt attempt;

@@ -1,6 +1,6 @@
 /*
- * Tests of core/acquire_wait: each rule by which an acquisition waits. What it does among many is in acquire_crowd_test.c.
- * Times are in ms from the start; nodes count from 0.
+ * Tests of core/acquire_wait: each rule by which an acquisition waits. What it does among many is in
+ * acquire_crowd_test.c. Times are in ms from the start; nodes count from 0.
  */
 #include "support/watching.h"
 

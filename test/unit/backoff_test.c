@@ -1,5 +1,6 @@
 /*
- * Tests of core/backoff: its bounds, that it grows, that contenders spread, and that a seed decides all of it.
+ * Tests of core/backoff: its bounds, that it grows, that contenders spread, and that a seed decides all of
+ * it.
  */
 #include "core/backoff.h"
 #include "support/check.h"
@@ -56,7 +57,8 @@ static void waits_grow_with_the_number_of_losses(void **state)
     assert_true(mean_wait(8) > mean_wait(4));
 }
 
-/* Sixteen contenders that lost at the same moment: hardly two of them come back within the same millisecond. */
+/* Sixteen contenders that lost at the same moment: hardly two of them come back within the same
+ * millisecond. */
 static void contenders_who_lost_together_come_back_apart(void **state)
 {
     int alone = 0;

@@ -19,8 +19,8 @@ static int64_t system_us(clockid_t which)
     return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
 }
 
-/* Reading it a million times a second once made it run fast by almost a percent: the moment between looking at the one
- * clock and at the other was added at every reading. */
+/* Reading it a million times a second once made it run fast by almost a percent: the moment between looking
+ * at the one clock and at the other was added at every reading. */
 static void reading_it_often_does_not_make_it_run_fast(void **state)
 {
     struct rl_clock clock;

@@ -1,6 +1,6 @@
 /*
- * Tests of core/clock_watch: wrong rates and steps are noticed, and nothing else ever is. The node's true clock is known
- * here; the watch sees it only through answers that took their time.
+ * Tests of core/clock_watch: wrong rates and steps are noticed, and nothing else ever is. The node's true
+ * clock is known here; the watch sees it only through answers that took their time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +144,8 @@ static void steps_are_noticed_at_the_next_look_and_said_once(void **state)
     expect_step(-60 * SECOND, 0, 200 * MS);
 }
 
-/* Too little for the time that passed to tell it from a rate: but the node does not count, and that is what matters. */
+/* Too little for the time that passed to tell it from a rate: but the node does not count, and that is what
+ * matters. */
 static void small_steps_are_noticed_too(void **state)
 {
     (void)state;
@@ -170,7 +171,8 @@ static void a_step_within_the_uncertainty_is_no_step(void **state)
     assert_int_equal(look(&watch, &node, SECOND, 0, 600 * MS), RL_CLOCK_GOOD);
 }
 
-/* A rule for "not after": what the node may show is never guessed too early, or a good question would be refused. */
+/* A rule for "not after": what the node may show is never guessed too early, or a good question would be
+ * refused. */
 static void the_nodes_time_is_never_guessed_too_early(void **state)
 {
     struct rl_prng prng = rl_prng_seed(7);

@@ -1,5 +1,6 @@
 /*
- * How long a client that is closed waits for the releases that it has sent: engine/engine.h, rl_engine_drained().
+ * How long a client that is closed waits for the releases that it has sent: engine/engine.h,
+ * rl_engine_drained().
  */
 #include "engine/engine.h"
 #include "support/check.h"

@@ -1,5 +1,6 @@
 /*
- * Tests of wire/error_reply: each class of error has its own cause, and words inside other words are not mistaken for it.
+ * Tests of wire/error_reply: each class of error has its own cause, and words inside other words are not
+ * mistaken for it.
  */
 #include "wire/error_reply.h"
 

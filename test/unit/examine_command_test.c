@@ -1,6 +1,6 @@
 /*
- * The batch of questions about a node itself: as many replies are read as commands are written, rights that are refused are named
- * in the words that would grant them, and no reply upsets it.
+ * The batch of questions about a node itself: as many replies are read as commands are written, rights that
+ * are refused are named in the words that would grant them, and no reply upsets it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of wire/exchange without a socket: requests that are enlisted become one command, in order with all others;
- * its reply is handed out in parts, however it arrives.
+ * Tests of wire/exchange without a socket: requests that are enlisted become one command, in order with all
+ * others; its reply is handed out in parts, however it arrives.
  */
 #include "wire/exchange.h"
 
@@ -12,7 +12,7 @@
 
 enum { KEYS_MANY = 64 };
 
-/* ---- a connection that is ready and has no socket ------------------------------------------------------- */
+/* ---- a connection that is ready and has no socket ------------------------------------------------------ */
 
 struct scene {
     struct rl_exchange exchange;
@@ -202,7 +202,8 @@ static void arrive(struct scene *scene, const char *bytes, size_t length)
     }
 }
 
-/* What comes out, as "number:answer" for replies and "push:..." for pushes; "!" for nonsense, which is the end. */
+/* What comes out, as "number:answer" for replies and "push:..." for pushes; "!" for nonsense, which is the
+ * end. */
 static void take_all(struct scene *scene, char *text, size_t size)
 {
     struct rl_exchange *exchange = &scene->exchange;

@@ -1,5 +1,6 @@
 /*
- * Who may go on at a barrier, by what nodes say: every small case by hand, and all of what up to five nodes can say of a party.
+ * Who may go on at a barrier, by what nodes say: every small case by hand, and all of what up to five nodes
+ * can say of a party.
  */
 #include <stdio.h>
 #include <string.h>

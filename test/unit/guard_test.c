@@ -1,6 +1,6 @@
 /*
- * Tests of core/guard and wire/guard_command: how long a node sits out, which floor it is told, the bytes of an admission,
- * and answers of any shape. Small fleets are enumerated whole against a twin.
+ * Tests of core/guard and wire/guard_command: how long a node sits out, which floor it is told, the bytes of
+ * an admission, and answers of any shape. Small fleets are enumerated whole against a twin.
  */
 #include "core/guard.h"
 
@@ -38,7 +38,8 @@ static int64_t longest_after(const struct rl_term *each, size_t count, int64_t a
     return longest;
 }
 
-/* A list of everything is the dumb twin: at no time may less be remembered, and not more while there is room for all. */
+/* A list of everything is the dumb twin: at no time may less be remembered, and not more while there is room
+ * for all. */
 static void no_term_is_dropped_before_its_time(void **state)
 {
     struct rl_prng prng = rl_prng_seed(11);

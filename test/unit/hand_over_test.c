@@ -1,6 +1,6 @@
 /*
- * Tests of wire/hand_over and wire/kind_line: the message that hands a lock over, and what is said and heard in line. What the scripts make of it is
- * in integration/hand_on_scripts_test.c.
+ * Tests of wire/hand_over and wire/kind_line: the message that hands a lock over, and what is said and heard
+ * in line. What the scripts make of it is in integration/hand_on_scripts_test.c.
  */
 #include "wire/hand_over.h"
 

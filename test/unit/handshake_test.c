@@ -1,6 +1,6 @@
 /*
- * Tests of wire/handshake: the greeting with new, old and refusing nodes, told as dialogues, and what INFO says about a
- * node's fitness to hold locks.
+ * Tests of wire/handshake: the greeting with new, old and refusing nodes, told as dialogues, and what INFO
+ * says about a node's fitness to hold locks.
  */
 #include "wire/handshake.h"
 

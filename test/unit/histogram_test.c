@@ -7,7 +7,8 @@
 
 __extension__ typedef __int128 wide;
 
-/* The definition: the first bucket whose limit, the root of 2^i, is above the value; squared, so that it is exact. */
+/* The definition: the first bucket whose limit, the root of 2^i, is above the value; squared, so that it is
+ * exact. */
 static uint32_t dumb_bucket(uint64_t value)
 {
     for (uint32_t bucket = 0; bucket < RL_HISTOGRAM_BUCKETS - 1; bucket++)

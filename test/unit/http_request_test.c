@@ -1,6 +1,6 @@
 /*
- * The head of an HTTP request, read strictly: what is taken, what is refused and with which status, and that no byte too few is
- * ever mistaken for a whole request.
+ * The head of an HTTP request, read strictly: what is taken, what is refused and with which status, and that
+ * no byte too few is ever mistaken for a whole request.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of core/lease: when it is renewed, what lengthens it, how it is lost and how it is given back, and then random
- * lives of it. Times are in ms since it was asked for; nodes count from 0, as in the code.
+ * Tests of core/lease: when it is renewed, what lengthens it, how it is lost and how it is given back, and
+ * then random lives of it. Times are in ms since it was asked for; nodes count from 0, as in the code.
  */
 #include "core/lease.h"
 #include "support/check.h"
@@ -122,7 +122,8 @@ static void assert_extended(const struct holding *holding, enum rl_outcome outco
 
 /* ---- renewal ---- */
 
-/* The timer comes twice at the same time then: the first ends the extension, the second begins the renewal. */
+/* The timer comes twice at the same time then: the first ends the extension, the second begins the
+ * renewal. */
 static void a_renewal_that_fell_due_meanwhile_begins_when_an_extension_times_out(void **state)
 {
     struct holding holding;
@@ -888,7 +889,8 @@ static void an_abandoned_lease_is_not_renewed_after_the_round_under_way(void **s
     assert_int_equal(holding.lease.wake_at.us, at(RENEW_MS + VALID_MS).us);
 }
 
-/* Another process may have adopted the lock, under the same owner: a release would take it away from under it. */
+/* Another process may have adopted the lock, under the same owner: a release would take it away from under
+ * it. */
 static void an_abandoned_lease_releases_nothing_when_it_ends(void **state)
 {
     struct holding holding;
@@ -943,8 +945,8 @@ static void a_release_finds_out_that_it_was_not_held(void **state)
     assert_released(&holding, RL_OUTCOME_NOT_HELD);
 }
 
-/* It was acquired on two of three nodes, one of which is now frozen: deleted on one, never there on the other. Nothing says
- * that the lock was not held, and a quorum says that it is no longer there. */
+/* It was acquired on two of three nodes, one of which is now frozen: deleted on one, never there on the
+ * other. Nothing says that the lock was not held, and a quorum says that it is no longer there. */
 static void a_release_of_a_bare_majority_is_ok_though_one_node_is_silent(void **state)
 {
     struct holding holding;

@@ -1,6 +1,6 @@
 /*
- * Tests of wire/line_command: the answer that names who waits, whole, cut and wrong. The words of its commands are tested
- * with those of the others, in lock_command_test.
+ * Tests of wire/line_command: the answer that names who waits, whole, cut and wrong. The words of its
+ * commands are tested with those of the others, in lock_command_test.
  */
 #include "wire/line_command.h"
 

@@ -1,5 +1,6 @@
 /*
- * Tests of wire/lock_command, lock_reply and the kinds: the words of every command, the meaning of every reply, and replies of any shape.
+ * Tests of wire/lock_command, lock_reply and the kinds: the words of every command, the meaning of every
+ * reply, and replies of any shape.
  */
 #include "wire/lock_reply.h"
 

@@ -1,6 +1,7 @@
 /*
- * Tests of wire/many_command: the words of requests for several locks in one command, and the room they take. What each part of
- * an answer means is tested in lock_command_test.c; what the scripts do, in integration/many_scripts_test.c.
+ * Tests of wire/many_command: the words of requests for several locks in one command, and the room they take.
+ * What each part of an answer means is tested in lock_command_test.c; what the scripts do, in
+ * integration/many_scripts_test.c.
  */
 #include "wire/many_command.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of wire/owner: what is written is read back, foreign values are read as far as they go, and nothing in them can
- * break a line on a terminal.
+ * Tests of wire/owner: what is written is read back, foreign values are read as far as they go, and nothing
+ * in them can break a line on a terminal.
  */
 #include "wire/owner.h"
 

@@ -1,7 +1,7 @@
 /*
- * Compares our RESP reader with hiredis on random messages and on random damage to them: the same decision and the
- * same values, or one of the differences that are listed and checked below. It covers RESP2 only, which is what
- * the packaged hiredis speaks. SEED=N repeats one case.
+ * Compares our RESP reader with hiredis on random messages and on random damage to them: the same decision
+ * and the same values, or one of the differences that are listed and checked below. It covers RESP2 only,
+ * which is what the packaged hiredis speaks. SEED=N repeats one case.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -247,7 +247,8 @@ static size_t find_refused(const struct message *message)
     return offset;
 }
 
-/* Where the item starts that makes hiredis refuse the message. It may be one that we are still waiting for. */
+/* Where the item starts that makes hiredis refuse the message. It may be one that we are still waiting
+ * for. */
 static size_t find_refused_by_hiredis(const struct message *message)
 {
     struct rl_resp item;
@@ -260,8 +261,8 @@ static size_t find_refused_by_hiredis(const struct message *message)
     return start;
 }
 
-/* hiredis takes any two bytes for the CRLF that ends a bulk string. A reader that does so has lost its place in the
- * stream and does not know it, so ours refuses. */
+/* hiredis takes any two bytes for the CRLF that ends a bulk string. A reader that does so has lost its place
+ * in the stream and does not know it, so ours refuses. */
 static bool is_bulk_without_end(const struct message *message)
 {
     size_t at = find_refused(message);
@@ -276,7 +277,8 @@ static bool is_bulk_without_end(const struct message *message)
     return memcmp(body + 2 + size, "\r\n", 2) != 0;
 }
 
-/* hiredis looks at a number once its line is there; ours at every digit. Given the CRLF, hiredis refuses it too. */
+/* hiredis looks at a number once its line is there; ours at every digit. Given the CRLF, hiredis refuses it
+ * too. */
 static bool is_number_refused_early(const struct message *message)
 {
     size_t at = find_refused(message);
@@ -285,8 +287,8 @@ static bool is_number_refused_early(const struct message *message)
            hiredis_status(message->bytes, message->length, "\r\n") == RL_RESP_BAD;
 }
 
-/* hiredis waits for strings of any size and for any number of elements; ours for no more than the limits. A few
- * digits of damage make a number that large. */
+/* hiredis waits for strings of any size and for any number of elements; ours for no more than the limits. A
+ * few digits of damage make a number that large. */
 static bool is_beyond_limits(const struct message *message)
 {
     const unsigned long long large = RL_RESP_MESSAGE_MAX / 4;
@@ -300,8 +302,8 @@ static bool is_beyond_limits(const struct message *message)
            strtoull(message->bytes + offset + 1, NULL, 10) > large;
 }
 
-/* hiredis knows RESP2 only, and neither the plus sign nor the leading zeros that the protocol allows; and it counts a
- * null array as one more level of nesting. Exactly such an item must be what it refuses. */
+/* hiredis knows RESP2 only, and neither the plus sign nor the leading zeros that the protocol allows; and it
+ * counts a null array as one more level of nesting. Exactly such an item must be what it refuses. */
 static bool is_unknown_to_hiredis(const struct message *message)
 {
     const char *head = message->bytes + find_refused_by_hiredis(message);

@@ -1,5 +1,6 @@
 /*
- * When redlock run has CMD killed after its lock was lost: the points in time that the warden is given, not how long that takes.
+ * When redlock run has CMD killed after its lock was lost: the points in time that the warden is given, not
+ * how long that takes.
  */
 #include "cli/clock.h"
 #include "cli/lease.h"

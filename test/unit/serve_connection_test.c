@@ -1,6 +1,6 @@
 /*
- * Tests of the sweep over the service's connections: closing one may end others, whose calls it cut short or let go on. Without
- * nodes, on pairs of sockets; what clients see is in test/serve.
+ * Tests of the sweep over the service's connections: closing one may end others, whose calls it cut short or
+ * let go on. Without nodes, on pairs of sockets; what clients see is in test/serve.
  */
 #include "support/check.h"
 
@@ -55,7 +55,8 @@ static int stop(void **state)
     return 0;
 }
 
-/* As when the next waiter of a line cannot be asked for, and its client had said that this is its last request. */
+/* As when the next waiter of a line cannot be asked for, and its client had said that this is its last
+ * request. */
 static void close_the_next_two(struct serve_call *call)
 {
     serve_call_end(call);

@@ -1,5 +1,6 @@
 /*
- * Tests of the lines of the service: who is the next, and that thousands who leave as soon as it is their turn need no more stack than one.
+ * Tests of the lines of the service: who is the next, and that thousands who leave as soon as it is their
+ * turn need no more stack than one.
  */
 #include "support/check.h"
 

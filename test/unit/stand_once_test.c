@@ -1,6 +1,6 @@
 /*
- * Tests of core/stand: a caller at guarded nodes that does not wait, and how the nodes agree on its fence. Times are in ms from the start,
- * nodes count from 0. Callers that stand in line are in stand_test.c.
+ * Tests of core/stand: a caller at guarded nodes that does not wait, and how the nodes agree on its fence.
+ * Times are in ms from the start, nodes count from 0. Callers that stand in line are in stand_test.c.
  */
 #include "core/stand.h"
 
@@ -247,8 +247,9 @@ static void a_late_grant_above_the_fence_does_not_stop_the_raise(void **state)
     assert_won(&attempt, 17);
 }
 
-/* Node 2 may have had the number 17 from an earlier holder, which was handed it: it held it on nodes 0 and 2, on node 0
- * after us. Were a late grant of 18 taken for "at least 17", both would own fence 17. So the others are raised to 18. */
+/* Node 2 may have had the number 17 from an earlier holder, which was handed it: it held it on nodes 0 and 2,
+ * on node 0 after us. Were a late grant of 18 taken for "at least 17", both would own fence 17. So the others
+ * are raised to 18. */
 static void a_late_grant_above_the_fence_proves_nothing(void **state)
 {
     struct attempt attempt;
@@ -277,7 +278,8 @@ static void a_late_grant_below_the_fence_is_raised_in_turn(void **state)
     assert_won(&attempt, 17);
 }
 
-/* The raise was carried out before the lock was given anew: that it succeeded says nothing of the number there now. */
+/* The raise was carried out before the lock was given anew: that it succeeded says nothing of the number
+ * there now. */
 static void a_node_that_gives_the_lock_anew_has_another_number(void **state)
 {
     struct attempt attempt;

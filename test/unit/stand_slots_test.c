@@ -1,6 +1,6 @@
 /*
- * Tests of core/stand for a semaphore: votes for different slots are votes for different locks, and what a caller does when it has some of each. Times are in
- * ms from the start, nodes count from 0.
+ * Tests of core/stand for a semaphore: votes for different slots are votes for different locks, and what a
+ * caller does when it has some of each. Times are in ms from the start, nodes count from 0.
  */
 #include "core/stand.h"
 #include "support/check.h"

@@ -1,6 +1,7 @@
 /*
- * Tests of core/stand: one caller in line, told as stories. Times are in ms from the start, nodes count from 0, and the clock of every
- * node is 1,000 s ahead of ours. How many of them get on together is in stand_walk_test.c.
+ * Tests of core/stand: one caller in line, told as stories. Times are in ms from the start, nodes count from
+ * 0, and the clock of every node is 1,000 s ahead of ours. How many of them get on together is in
+ * stand_walk_test.c.
  */
 #include "core/stand.h"
 
@@ -354,7 +355,8 @@ static void the_later_ticket_gives_way_and_stays_in_line(void **state)
     assert_true(story.stand.settled);
 }
 
-/* It had the lock before, and its keys end at one node after the other; or it died with some nodes in its hands. */
+/* It had the lock before, and its keys end at one node after the other; or it died with some nodes in its
+ * hands. */
 static void nobody_gives_way_to_keys_that_only_end(void **state)
 {
     struct rl_answer others[4];
@@ -376,8 +378,8 @@ static void nobody_gives_way_to_keys_that_only_end(void **state)
     assert_won(&story, 200);
 }
 
-/* Of two nodes each had one, for 60 ms. Asking again when the own key had ended put the look off, by twice as long each time: there was none
- * until somebody gave up. */
+/* Of two nodes each had one, for 60 ms. Asking again when the own key had ended put the look off, by twice as
+ * long each time: there was none until somebody gave up. */
 static void other_questions_do_not_put_a_look_off(void **state)
 {
     struct rl_time look_at;
@@ -474,7 +476,8 @@ static void the_earlier_ticket_keeps_what_it_has(void **state)
     assert_won(&story, 200);
 }
 
-/* Somebody has the lock, and should have it on all nodes: a lone vote is given back, and the place is kept. */
+/* Somebody has the lock, and should have it on all nodes: a lone vote is given back, and the place is
+ * kept. */
 static void yield_lone_vote(struct story *story)
 {
     const struct rl_answer others[] = {lined(1, 88, TICKET - 1), lined(1, 88, TICKET - 1),
@@ -653,7 +656,8 @@ static void a_hand_over_that_overtakes_the_answer_is_asked_for(void **state)
     assert_int_equal(story.effects.acquire, rl_node_set_one(0));
 }
 
-/* Its turn came at the last moment: the others of its client were in its way, whatever the nodes would have said. */
+/* Its turn came at the last moment: the others of its client were in its way, whatever the nodes would have
+ * said. */
 static void time_that_ran_out_in_the_queue_is_a_busy_lock(void **state)
 {
     struct story story = {.prng = rl_prng_seed(7)};

@@ -1,7 +1,8 @@
 /*
- * Many callers in line at once: core/stand against nodes that keep lines as the scripts do (wire/lua/parts/hand_on.lua), over ordered connections that
- * break, with callers that die, are stopped or give up and nodes that freeze. One seed decides a walk. Judged: one holder at a time,
- * fences rise, and when all is quiet again nobody waits for a free lock. The clocks of nodes are not ours, and run at ours' rate.
+ * Many callers in line at once: core/stand against nodes that keep lines as the scripts do
+ * (wire/lua/parts/hand_on.lua), over ordered connections that break, with callers that die, are stopped or
+ * give up and nodes that freeze. One seed decides a walk. Judged: one holder at a time, fences rise, and when
+ * all is quiet again nobody waits for a free lock. The clocks of nodes are not ours, and run at ours' rate.
  */
 #include <stdio.h>
 #include <stdlib.h>

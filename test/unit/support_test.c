@@ -1,6 +1,6 @@
 /*
- * Tests of the test support: the fleet of real nodes, the scripted node and the counting allocator. A fault that
- * does not happen would make every test built on it meaningless.
+ * Tests of the test support: the fleet of real nodes, the scripted node and the counting allocator. A fault
+ * that does not happen would make every test built on it meaningless.
  */
 #include <hiredis/hiredis.h>
 #include <signal.h>

@@ -32,7 +32,8 @@ static void sums_saturate_instead_of_overflowing(void **state)
         }
 }
 
-/* One off at the very bottom, where the negation does not exist, is accepted; it is further than any clock goes. */
+/* One off at the very bottom, where the negation does not exist, is accepted; it is further than any clock
+ * goes. */
 static void differences_saturate_instead_of_overflowing(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * Words of the trace: every outcome and every cause has its own, so that a reader never takes one for another. Whole
- * lines are compared in test/transcript.
+ * Words of the trace: every outcome and every cause has its own, so that a reader never takes one for
+ * another. Whole lines are compared in test/transcript.
  */
 #include "core/trace_line.h"
 #include "support/check.h"

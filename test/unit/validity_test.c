@@ -1,5 +1,6 @@
 /*
- * Tests of core/validity against exact 128-bit arithmetic: never in favour of the holder, not even by a microsecond.
+ * Tests of core/validity against exact 128-bit arithmetic: never in favour of the holder, not even by a
+ * microsecond.
  */
 #include "base/prng.h"
 #include "core/validity.h"
@@ -67,7 +68,8 @@ static void extremes_saturate(void **state)
         }
 }
 
-/* A holder whose clock runs slow by the whole drift still stops before a node whose clock is right lets go. */
+/* A holder whose clock runs slow by the whole drift still stops before a node whose clock is right lets
+ * go. */
 static void the_slowest_allowed_clock_stops_before_the_node_does(void **state)
 {
     struct rl_prng prng = rl_prng_seed(12);

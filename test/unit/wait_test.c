@@ -1,6 +1,6 @@
 /*
- * Tests of core/wait: what a waiter knows of the key in its way, and every small picture of it against a twin that counts in the
- * plainest way.
+ * Tests of core/wait: what a waiter knows of the key in its way, and every small picture of it against a twin
+ * that counts in the plainest way.
  */
 #include "core/wait.h"
 #include "support/check.h"

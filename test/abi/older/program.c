@@ -1,6 +1,7 @@
 /*
- * A program that was built against an older header, run with the library as it is now: every struct is followed by bytes that
- * are not the library's to read or to write. Usage: program NODES; prints what is wrong.
+ * A program that was built against an older header, run with the library as it is now: every struct is
+ * followed by bytes that are not the library's to read or to write. Usage: program NODES; prints what is
+ * wrong.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The header as it was before a field was appended to every struct that may grow: what a program has that was built long ago.
- * It is not part of the library and does not change with it.
+ * The header as it was before a field was appended to every struct that may grow: what a program has that was
+ * built long ago. It is not part of the library and does not change with it.
  */
 #ifndef REDLOCK_H
 #define REDLOCK_H
@@ -92,8 +92,8 @@ typedef enum redlock_verdict {
     REDLOCK_VERDICT_NOT_HELD = 7    /* extend, release and adopt: this owner's key is not there */
 } redlock_verdict;
 
-/* What is wrong with one node, for programs; redlock_node_report.detail has it in words. More may be added: treat numbers
- * that you do not know as REDLOCK_CAUSE_ERROR. */
+/* What is wrong with one node, for programs; redlock_node_report.detail has it in words. More may be added:
+ * treat numbers that you do not know as REDLOCK_CAUSE_ERROR. */
 typedef enum redlock_cause {
     REDLOCK_CAUSE_NONE = 0,
 
@@ -175,13 +175,14 @@ typedef struct redlock_waiter {
 
 #define REDLOCK_WAITER_INIT REDLOCK_INIT_(redlock_waiter)
 
-/* What a report says of each node and waiter, some 30 kB. Made once, used for any number of reports, one at a time. */
+/* What a report says of each node and waiter, some 30 kB. Made once, used for any number of reports, one at a
+ * time. */
 typedef struct redlock_details redlock_details;
 
 typedef struct redlock_report {
     size_t size; /* sizeof(redlock_report) */
-    /* Where each node's part goes, from redlock_details_new(); default NULL: nobody wants it. Kept from call to call. The
-     * report that a callback gets always has them. */
+    /* Where each node's part goes, from redlock_details_new(); default NULL: nobody wants it. Kept from call
+     * to call. The report that a callback gets always has them. */
     redlock_details *details;
     redlock_result result;
     uint32_t node_count;
@@ -198,15 +199,16 @@ typedef struct redlock_report {
     int64_t validity_ms;        /* left at the time of the report; 0 when nothing is held */
     uint64_t fence;             /* of the lock that was acquired, 0 when it has none */
     int64_t holder_ttl_left_ms; /* -1 never expires, -2 not known */
-    /* Who holds it, as far as was seen: named by a quorum of nodes or, when the call did not wait for all of them, by each that
-     * named anybody. Empty id when nobody, or when they named several and none is known to have a quorum; redlock_inspect()
-     * asks all nodes. */
+    /* Who holds it, as far as was seen: named by a quorum of nodes or, when the call did not wait for all of
+     * them, by each that named anybody. Empty id when nobody, or when they named several and none is known to
+     * have a quorum; redlock_inspect() asks all nodes. */
     redlock_holder holder;
 } redlock_report;
 
 #define REDLOCK_REPORT_INIT REDLOCK_INIT_(redlock_report)
 
-/* Memory for everything the library keeps, but for a few bytes per thread that outlive clients. Called from any thread. */
+/* Memory for everything the library keeps, but for a few bytes per thread that outlive clients. Called from
+ * any thread. */
 typedef struct redlock_allocator {
     void *(*allocate)(void *context, size_t size);
     void (*release)(void *context, void *memory, size_t size);
@@ -232,8 +234,8 @@ typedef struct redlock_options {
     const char *nodes;      /* node URLs separated by commas or white space; 1 to 31 of them */
     const char *key_prefix; /* put before every name; default none */
     redlock_mode mode;      /* default REDLOCK_GUARDED; all clients of a fleet should agree */
-    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. The same for all clients of
-     * a fleet: a lower one may end another's quarantine early. Default 60000. */
+    /* Longest TTL of this client, and how long a node that was restarted or wiped is quarantined. The same
+     * for all clients of a fleet: a lower one may end another's quarantine early. Default 60000. */
     uint32_t max_ttl_ms;
     const char *client_name; /* shown by CLIENT LIST on the nodes; default "redlock" */
     const char *user;        /* with password, for URLs that carry no credentials; default none */
@@ -257,16 +259,18 @@ typedef struct redlock_options {
 
 #define REDLOCK_OPTIONS_INIT REDLOCK_INIT_(redlock_options)
 
-/* Runs once when a lock is lost: at the latest when its validity ends, even if the network hangs. What nodes still have of it
- * is released when it has returned. Runs on a thread of the library, or on the one that closes the client. It may call
- * anything but redlock_lock_free() of this lock and redlock_client_close(). The report is gone when it returns. */
+/* Runs once when a lock is lost: at the latest when its validity ends, even if the network hangs. What nodes
+ * still have of it is released when it has returned. Runs on a thread of the library, or on the one that
+ * closes the client. It may call anything but redlock_lock_free() of this lock and redlock_client_close().
+ * The report is gone when it returns. */
 typedef void (*redlock_lost_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
-/* Runs after every renewal round; result REDLOCK_OK renewed, anything else: it did not reach a quorum and will
- * be tried again while validity lasts. Same rules as redlock_lost_fn. */
+/* Runs after every renewal round; result REDLOCK_OK renewed, anything else: it did not reach a quorum and
+ * will be tried again while validity lasts. Same rules as redlock_lost_fn. */
 typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
-/* Who comes next when several want a lock. More kinds may come; a library that does not know one says REDLOCK_INVALID. */
+/* Who comes next when several want a lock. More kinds may come; a library that does not know one says
+ * REDLOCK_INVALID. */
 typedef enum redlock_kind {
     REDLOCK_EXCLUSIVE = 0, /* callers of one client in their order; between clients whoever is quickest */
     REDLOCK_FAIR = 1 /* everybody in the order of asking, whichever client they are of; guarded mode only */
@@ -299,42 +303,46 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_client_open(const redlock_
                                                                   redlock_client **client,
                                                                   redlock_report *report);
 
-/* Cancels what is under way (callbacks run with REDLOCK_CANCELED), sends what still has to be released, waiting
- * at most node_timeout_ms for it, and frees the client. Locks that were neither released nor freed stop being
- * renewed and expire at the nodes by themselves; their handles stay valid for redlock_lock_free(). Callbacks that are
- * still due run on the closing thread. Not to be called from a callback. */
+/* Cancels what is under way (callbacks run with REDLOCK_CANCELED), sends what still has to be released,
+ * waiting at most node_timeout_ms for it, and frees the client. Locks that were neither released nor freed
+ * stop being renewed and expire at the nodes by themselves; their handles stay valid for redlock_lock_free().
+ * Callbacks that are still due run on the closing thread. Not to be called from a callback. */
 REDLOCK_API void redlock_client_close(redlock_client *client);
 
-/* How many nodes there are, and the URL of one of them (from 0) without its password; NULL: there is no such node. */
+/* How many nodes there are, and the URL of one of them (from 0) without its password; NULL: there is no such
+ * node. */
 REDLOCK_API uint32_t redlock_client_node_count(const redlock_client *client);
 REDLOCK_API const char *redlock_client_node_url(const redlock_client *client, uint32_t node);
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
-/* Room for what a report says of single nodes and waiters; NULL: no memory. allocator NULL: malloc and free. Put it in
- * redlock_report.details, of one report at a time; free it when no report is used with it any more. */
+/* Room for what a report says of single nodes and waiters; NULL: no memory. allocator NULL: malloc and free.
+ * Put it in redlock_report.details, of one report at a time; free it when no report is used with it any
+ * more. */
 REDLOCK_API redlock_details *redlock_details_new(const redlock_allocator *allocator);
 REDLOCK_API void redlock_details_free(redlock_details *details);
 
-/* Copies a report, such as a callback's, which is gone when it returns; each node's part only if *copy has details of its
- * own. REDLOCK_INVALID: a `size` is wrong, or the nodes do not fit. */
+/* Copies a report, such as a callback's, which is gone when it returns; each node's part only if *copy has
+ * details of its own. REDLOCK_INVALID: a `size` is wrong, or the nodes do not fit. */
 REDLOCK_API redlock_result redlock_report_copy(redlock_report *copy, const redlock_report *report);
 
-/* Fills in *node with what the report says of a node (from 0), and *waiter likewise. 1: done. 0: there is no such node or
- * waiter, the report has no details, or `size` is wrong; *node is not changed. */
+/* Fills in *node with what the report says of a node (from 0), and *waiter likewise. 1: done. 0: there is no
+ * such node or waiter, the report has no details, or `size` is wrong; *node is not changed. */
 REDLOCK_API int redlock_report_node(const redlock_report *report, uint32_t number, redlock_node_report *node);
 REDLOCK_API int redlock_report_waiter(const redlock_report *report, uint32_t number, redlock_waiter *waiter);
 
 /* ---- locks --------------------------------------------------------------------------------------------- */
 
-/* Asks all nodes once. REDLOCK_OK fills in *lock; otherwise it is NULL and nothing stays behind at the nodes. */
+/* Asks all nodes once. REDLOCK_OK fills in *lock; otherwise it is NULL and nothing stays behind at the
+ * nodes. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_try_acquire(redlock_client *client,
                                                                   const redlock_spec *spec,
                                                                   redlock_lock **lock,
                                                                   redlock_report *report);
 
-/* The same, waiting up to wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both for other
- * holders, whose release the nodes notify it of, and for nodes to come back; what was missing in the end is the result. */
+/* The same, waiting up to wait_ms (REDLOCK_WAIT_FOREVER: without end; 0: as redlock_try_acquire). Waits both
+ * for other holders, whose release the nodes notify it of, and for nodes to come back; what was missing in
+ * the end is the result. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_acquire(redlock_client *client,
                                                               const redlock_spec *spec, int64_t wait_ms,
                                                               redlock_lock **lock, redlock_report *report);
@@ -345,14 +353,14 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_adopt(redlock_client *clie
                                                             const char *owner, size_t owner_length,
                                                             redlock_lock **lock, redlock_report *report);
 
-/* Lengthens the lease to ttl_ms from now (0: the TTL of its spec); never shortens it. REDLOCK_LOST when validity
- * has ended, REDLOCK_NOT_HELD when a quorum no longer has it (then it is lost: on_lost runs); an expired lock is never
- * taken back. */
+/* Lengthens the lease to ttl_ms from now (0: the TTL of its spec); never shortens it. REDLOCK_LOST when
+ * validity has ended, REDLOCK_NOT_HELD when a quorum no longer has it (then it is lost: on_lost runs); an
+ * expired lock is never taken back. */
 REDLOCK_API redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report);
 
 /* Releases it on all nodes and waits for a quorum to confirm. Whatever the result, it is no longer held: what
- * could not be reached expires by itself. REDLOCK_LOST when validity had ended before, REDLOCK_NOT_HELD when it was
- * released already or a quorum did not have it any more. */
+ * could not be reached expires by itself. REDLOCK_LOST when validity had ended before, REDLOCK_NOT_HELD when
+ * it was released already or a quorum did not have it any more. */
 REDLOCK_API redlock_result redlock_release(redlock_lock *lock, redlock_report *report);
 
 /* Releases a lock of which only name and owner value are known. */
@@ -360,31 +368,34 @@ REDLOCK_API redlock_result redlock_release_owner(redlock_client *client, const c
                                                  const char *owner, size_t owner_length,
                                                  redlock_report *report);
 
-/* Frees the handle; cannot fail and does not talk to the nodes. A lock that is still held stops being renewed and
- * stays at the nodes until its TTL ends (which is how a lock is handed to redlock_adopt). NULL is fine. */
+/* Frees the handle; cannot fail and does not talk to the nodes. A lock that is still held stops being renewed
+ * and stays at the nodes until its TTL ends (which is how a lock is handed to redlock_adopt). NULL is
+ * fine. */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
 /* Time the holder may still rely on; 0 when it is not held. Reads a clock, no network. */
 REDLOCK_API int64_t redlock_lock_validity_ms(const redlock_lock *lock);
 
-/* A number higher than that of every lock of this name that was handed out before this one was asked for; 0 when the
- * lock has none (plain mode, adopted). */
+/* A number higher than that of every lock of this name that was handed out before this one was asked for; 0
+ * when the lock has none (plain mode, adopted). */
 REDLOCK_API uint64_t redlock_lock_fence(const redlock_lock *lock);
 
-/* Its name and its owner value, each with a NUL behind it, valid until redlock_lock_free(). length may be NULL. Whoever
- * knows the owner value can release the lock. */
+/* Its name and its owner value, each with a NUL behind it, valid until redlock_lock_free(). length may be
+ * NULL. Whoever knows the owner value can release the lock. */
 REDLOCK_API const char *redlock_lock_name(const redlock_lock *lock, size_t *length);
 REDLOCK_API const char *redlock_lock_owner(const redlock_lock *lock, size_t *length);
 
-/* The operator's word that no lock can be held anywhere (a new fleet): admits all nodes to vote at once instead of after
- * a quarantine. If that is wrong, two clients can hold one lock. REDLOCK_OK: a quorum is eligible. REDLOCK_BUSY: a lock was seen
- * to be held, and nothing was changed; force 1 goes on all the same. */
+/* The operator's word that no lock can be held anywhere (a new fleet): admits all nodes to vote at once
+ * instead of after a quarantine. If that is wrong, two clients can hold one lock. REDLOCK_OK: a quorum is
+ * eligible. REDLOCK_BUSY: a lock was seen to be held, and nothing was changed; force 1 goes on all the
+ * same. */
 REDLOCK_API redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report);
 
-/* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL. REDLOCK_OK: a
- * quorum answered. report->holder is the owner that a quorum of all nodes has, and holder_ttl_left_ms how long it will have it
- * unless it is renewed; an empty id: nobody is known to hold it. report->held counts nodes that have a key of any owner. With
- * details, each node's owner and ttl_left_ms say what it has. For a moment, nodes differ while a lock is taken or released. */
+/* Asks all nodes who holds a name (NULL: only how the nodes are). Takes nothing; report must not be NULL.
+ * REDLOCK_OK: a quorum answered. report->holder is the owner that a quorum of all nodes has, and
+ * holder_ttl_left_ms how long it will have it unless it is renewed; an empty id: nobody is known to hold it.
+ * report->held counts nodes that have a key of any owner. With details, each node's owner and ttl_left_ms say
+ * what it has. For a moment, nodes differ while a lock is taken or released. */
 REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                            redlock_report *report);
 
@@ -392,7 +403,8 @@ REDLOCK_API redlock_result redlock_inspect(redlock_client *client, const char *n
 
 /* REDLOCK_OK from an _async call means: the callback will run exactly once. Anything else: it never will.
  * Callbacks run on a thread of the library, or inside redlock_client_process() once redlock_client_fd() was
- * asked for. The report is gone when they return; the lock that comes with REDLOCK_OK is theirs to keep and to free. */
+ * asked for. The report is gone when they return; the lock that comes with REDLOCK_OK is theirs to keep and
+ * to free. */
 typedef void (*redlock_acquired_fn)(void *context, redlock_result result, redlock_lock *lock,
                                     const redlock_report *report);
 typedef void (*redlock_done_fn)(void *context, redlock_result result, const redlock_report *report);
@@ -422,21 +434,21 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_init_nodes_async(redlock_c
                                                                        redlock_done_fn done, void *context,
                                                                        redlock_request *request);
 
-/* Ends a request early: its callback runs with REDLOCK_CANCELED and what it had been granted is released.
- * The round of an extension or an adoption goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has already
- * ended. A release cannot be cancelled (REDLOCK_MISUSE). */
+/* Ends a request early: its callback runs with REDLOCK_CANCELED and what it had been granted is released. The
+ * round of an extension or an adoption goes on: longer than wanted harms nobody. REDLOCK_NOT_HELD when it has
+ * already ended. A release cannot be cancelled (REDLOCK_MISUSE). */
 REDLOCK_API redlock_result redlock_cancel(redlock_client *client, redlock_request request);
 
-/* For programs with an event loop: a descriptor that is readable when redlock_client_process() should be called;
- * -1 when the system refuses one. From then on callbacks of _async calls run only inside
+/* For programs with an event loop: a descriptor that is readable when redlock_client_process() should be
+ * called; -1 when the system refuses one. From then on callbacks of _async calls run only inside
  * redlock_client_process(). Renewals and on_lost do not depend on it being called. */
 REDLOCK_API int redlock_client_fd(redlock_client *client);
 REDLOCK_API redlock_result redlock_client_process(redlock_client *client);
 
 /* ---- statistics ---------------------------------------------------------------------------------------- */
 
-/* Bucket i counts durations below redlock_histogram_bound_us(i) that are in no earlier bucket: powers of the square root of
- * two, from a microsecond to more than an hour. The last one has the rest. */
+/* Bucket i counts durations below redlock_histogram_bound_us(i) that are in no earlier bucket: powers of the
+ * square root of two, from a microsecond to more than an hour. The last one has the rest. */
 #define REDLOCK_HISTOGRAM_BUCKETS 66
 
 typedef struct redlock_histogram {
