@@ -92,8 +92,8 @@ typedef enum redlock_result {
 
     /* The caller. */
     REDLOCK_INVALID = 32, /* an argument or an option is wrong; the report names it */
-    REDLOCK_MISUSE =
-        33, /* right arguments at the wrong time: after fork, after close, beyond max_extensions */
+    /* right arguments at the wrong time: after fork, after close, beyond max_extensions */
+    REDLOCK_MISUSE = 33,
     REDLOCK_NOMEM = 34, /* the allocator returned NULL; nothing was left behind */
     REDLOCK_SYSTEM = 35 /* the operating system refused a descriptor, a thread or the like */
 } redlock_result;
@@ -260,8 +260,8 @@ typedef enum redlock_log_level {
 /* What the nodes are asked to do. */
 typedef enum redlock_mode {
     REDLOCK_GUARDED = 0, /* a node that may have lost locks does not vote, and every lock carries a fence */
-    REDLOCK_PLAIN =
-        1 /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that lost locks */
+    /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that lost locks */
+    REDLOCK_PLAIN = 1
 } redlock_mode;
 
 /* What a lock looks like at the nodes. */
@@ -324,8 +324,8 @@ typedef enum redlock_kind {
     /* Guarded mode: everybody in the order of asking. Plain mode: callers of one client in their order;
      * between clients the quickest. */
     REDLOCK_EXCLUSIVE = 0,
-    REDLOCK_FAIR =
-        1, /* the same in guarded mode; plain clients refuse it, for they could not keep the order */
+    /* the same in guarded mode; plain clients refuse it, for they could not keep the order */
+    REDLOCK_FAIR = 1,
     /* Several may hold it at once, as long as nobody holds it alone: the readers of a read/write lock whose
      * writers are REDLOCK_EXCLUSIVE. In guarded mode all of them stand in one line: a reader that comes while
      * a writer waits goes behind it, and readers in front of the next writer come in together. Each has its
@@ -547,9 +547,9 @@ typedef struct redlock_listed {
     uint32_t node_count;
     uint32_t quorum;
     uint32_t waiting; /* callers known to wait for it, as redlock_inspect() reports */
-    int64_t
-        ttl_left_ms; /* how long a quorum will have it unless it is renewed; -1 never expires, -2 not known */
-    uint64_t fence;  /* the highest that was seen for the name; 0 none */
+    /* how long a quorum will have it unless it is renewed; -1 never expires, -2 not known */
+    int64_t ttl_left_ms;
+    uint64_t fence; /* the highest that was seen for the name; 0 none */
     redlock_holder holder;
 } redlock_listed;
 
@@ -558,15 +558,14 @@ typedef struct redlock_list_spec {
     size_t size;        /* sizeof(redlock_list_spec) */
     const char *glob;   /* names to list, as in the KEYS command: * ? [a-z] \; default all */
     size_t glob_length; /* default strlen(glob) */
-    const char
-        *name; /* watch: this name alone, as it is, at once and without walking through keys; default none */
+    /* watch: this name alone, as it is, at once and without walking through keys; default none */
+    const char *name;
     size_t name_length; /* default strlen(name) */
     uint32_t foreign;   /* 1: also texts with an expiry that other programs made, marked as such; default 0 */
-    uint32_t
-        partial; /* 1: also what fewer nodes than a quorum have: leftovers, locks being taken; default 0 */
-    uint32_t
-        /* watch: time between two looks where nodes do not notify; default 250 for one name, else 1000 */
-        every_ms;
+    /* 1: also what fewer nodes than a quorum have: leftovers, locks being taken; default 0 */
+    uint32_t partial;
+    /* watch: time between two looks where nodes do not notify; default 250 for one name, else 1000 */
+    uint32_t every_ms;
 } redlock_list_spec;
 
 #define REDLOCK_LIST_SPEC_INIT REDLOCK_INIT_(redlock_list_spec)
@@ -597,10 +596,8 @@ typedef enum redlock_change {
     REDLOCK_CHANGE_LOST = 7,      /* some nodes still have its holder's key, but no quorum any more */
     REDLOCK_CHANGE_BROKEN = 8,    /* an operator has broken it */
     REDLOCK_CHANGE_UNKNOWN = 9,   /* too few nodes answer: what happens now is not seen */
-    REDLOCK_CHANGE_SEEN =
-        /* of all locks, after UNKNOWN: enough nodes answer again; what changed meanwhile was told before
-         * it */
-    10
+    /* of all locks, after UNKNOWN: enough nodes answer again; what changed meanwhile was told before it */
+    REDLOCK_CHANGE_SEEN = 10
 } redlock_change;
 
 typedef struct redlock_event {
@@ -726,9 +723,8 @@ typedef struct redlock_legacy_spec {
     const char *name;   /* of the lock; with key_prefix it is the key */
     size_t name_length; /* default strlen(name) */
     uint32_t ttl_ms;    /* until its end; default 15000 */
-    uint32_t
-        /* 1: ends are written in seconds since 1970; default 0: milliseconds. All programs must agree */
-        seconds;
+    /* 1: ends are written in seconds since 1970; default 0: milliseconds. All programs must agree */
+    uint32_t seconds;
 } redlock_legacy_spec;
 
 #define REDLOCK_LEGACY_SPEC_INIT REDLOCK_INIT_(redlock_legacy_spec)

@@ -7,10 +7,9 @@
 
 enum cli_exit {
     CLI_EXIT_OK = 0,
-    CLI_EXIT_WARNING =
-        /* status --check, doctor: it works, but something is not as it should be; a question was answered
-         * with no */
-    1,
+    /* status --check, doctor: it works, but something is not as it should be; a question was answered with no
+     * */
+    CLI_EXIT_WARNING = 1,
     CLI_EXIT_USAGE = 64,
     CLI_EXIT_DATA = 65,  /* update: the key holds no string, or a value is too long */
     CLI_EXIT_NODES = 69, /* no quorum of nodes could be reached; never "busy" */

@@ -68,8 +68,8 @@ struct rl_followers {
     struct rl_list queued; /* operations whose threads sleep, and have nothing to read */
     struct rl_list ended;  /* operations that are over, whose calls have to be ended for their threads */
     struct rl_call *woken; /* calls that are, whose threads do not know it yet */
-    struct rl_operation
-        *minder; /* its thread wakes up at `minded` for what is due by then; NULL nobody does */
+    /* its thread wakes up at `minded` for what is due by then; NULL nobody does */
+    struct rl_operation *minder;
     struct rl_time minded;
 };
 

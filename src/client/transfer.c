@@ -4,8 +4,8 @@
 #include "client/transfer.h"
 
 enum {
-    READ_AT_ONCE =
-        65536 /* bytes that one node may keep us busy with before timers and other nodes have their turn */
+    /* bytes that one node may keep us busy with before timers and other nodes have their turn */
+    READ_AT_ONCE = 65536
 };
 
 static rl_node_set take(rl_node_set *nodes)

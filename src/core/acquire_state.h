@@ -28,10 +28,9 @@ struct rl_acquire_config {
     /* Guarded nodes only. */
     uint64_t ticket; /* when the caller came, by its wall clock (us) */
     uint32_t slots;  /* of a semaphore; 0 it is none */
-    bool
-        /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can
-         * be had */
-        once;
+    /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be
+     * had */
+    bool once;
     bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
     enum rl_planted planted; /* the simulator's */
 };

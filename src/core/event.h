@@ -87,11 +87,10 @@ struct rl_answer {
     bool shared;         /* readers hold it together, and the holder is one of them */
     uint32_t sharers;    /* how many they are; 0 not known */
     bool armed;          /* it will tell when the key changes, once */
-    uint32_t
-        rank; /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */
-    bool
-        /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
-        planted;
+    /* of a lock with a line: the place in this node's line, 1 is the first; 0 it did not tell */
+    uint32_t rank;
+    /* extend: it was not there, and is again; no grant, for somebody may have had it meanwhile */
+    bool planted;
     uint64_t ticket; /* and the ticket that counts there; 0 it did not tell */
     uint32_t name; /* of a lock with several names: which of them was in the way, from 1; 0 it did not tell */
     uint64_t holder_ticket; /* and the ticket of the one that has the lock there; 0 not known */
@@ -147,8 +146,8 @@ struct rl_effects {
     uint32_t question;   /* number of the question asked by acquire, raise, peek, watch, extend or release */
     uint64_t fence;
     struct rl_span ttl;
-    struct rl_span
-        rest;      /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
+    /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
+    struct rl_span rest;
     bool lost;     /* acquire: a round was not won */
     bool lined;    /* stand: a quorum has it in line now, for the first time */
     bool fresh;    /* stand: what is asked for is another attempt, with a fresh owner */

@@ -20,8 +20,8 @@ enum {
     NEAR_FRONT = 2,
     WATCH_AFTER_MS = 100, /* a lock that changes hands sooner is not worth watching */
     EXPIRY_MARGIN_MS = 1,
-    UNTOLD_MS =
-        200 /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
+    /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
+    UNTOLD_MS = 200
 };
 
 void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *config, struct rl_prng *prng)

@@ -46,17 +46,15 @@ struct rl_stand {
     struct rl_backoff backoff;
     enum rl_stand_phase phase;
     struct rl_time started;
-    rl_node_set
-        lined; /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
+    /* nodes that have had it in their line in any attempt: a quorum of them settles the ticket */
+    rl_node_set lined;
     uint64_t ticket;   /* the highest that a node gave it */
     bool settled;      /* all nodes are to go by it */
     uint32_t question; /* number of the latest question; all with one owner count from `attempt` on */
     uint32_t attempt;  /* number of the first question that was asked with the present owner */
     uint32_t attempts; /* how many owners it has had */
-    uint32_t
-        /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other
-         * lock */
-        slot;
+    /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
+    uint32_t slot;
     uint32_t wish;           /* the one that it would like best */
     bool only;               /* it wants no other one, and gives others back: its votes are split */
     bool handed;             /* in this attempt a node has handed it the lock; others are about to */

@@ -50,8 +50,8 @@ struct redlock_lock {
     const struct rl_kind *kind;
     struct rl_lock_names *names; /* NULL: it has one */
     struct rl_reentry *reentry;  /* NULL: it is not reentrant */
-    struct rl_link
-        link; /* in engine->rounds or requested while nodes are owed or asked, or in engine->spare_locks */
+    /* in engine->rounds or requested while nodes are owed or asked, or in engine->spare_locks */
+    struct rl_link link;
     struct rl_link lagging;      /* in engine->lagging while it is held and nodes are behind */
     struct rl_link notice;       /* in engine->notices; the client's while its handle is being freed */
     struct rl_operation *asking; /* ASKING: the operation */
@@ -76,10 +76,8 @@ struct redlock_lock {
     rl_node_set broken_on;       /* nodes that said that an operator has broken it */
     rl_node_set refused_locally; /* nodes that cannot be asked: their answers wait to be counted */
     uint32_t owed_question;
-    uint32_t
-        /* of several names: the one that a node said is in the way or gone, from 1 as they were given; 0
-         * none */
-        name_number;
+    /* of several names: the one that a node said is in the way or gone, from 1 as they were given; 0 none */
+    uint32_t name_number;
     uint32_t ttl_ms;
     uint16_t capacity;   /* of text, and of the renewal behind it */
     uint16_t key_length; /* prefix and name */

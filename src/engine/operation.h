@@ -49,8 +49,8 @@ struct rl_listing;
 
 /* One call of the API while it is under way. Pooled. */
 struct rl_operation {
-    struct rl_link
-        link; /* in engine->operations, engine->ended or engine->spare_operations; once ended the client's */
+    /* in engine->operations, engine->ended or engine->spare_operations; once ended the client's */
+    struct rl_link link;
     struct rl_link on_lock;  /* in lock->waiting */
     struct rl_link in_queue; /* ACQUIRE: in the queue behind another lock of this name, or in queues.turns */
     struct rl_link turned;   /* ACQUIRE: in engine->turned */
@@ -82,10 +82,9 @@ struct rl_operation {
     redlock_change change;       /* and what has changed */
     bool foreign;                /* INSPECT of a list: another program made it */
     bool searching, force;       /* INIT: looks for held locks first; goes on whatever that finds */
-    bool
-        /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is
-         * asked */
-        enters;
+    /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is asked
+     * */
+    bool enters;
     bool done;
     redlock_result result;
 

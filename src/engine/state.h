@@ -121,9 +121,8 @@ struct rl_engine {
     bool sweeping;
     bool stepping;          /* see steps.c */
     rl_node_set duplicates; /* the log was told that they are servers that stand in the list twice */
-    rl_node_set
-        /* nodes that became ready or fit, or will not: operations that wait for them are to be told */
-        changed;
+    /* nodes that became ready or fit, or will not: operations that wait for them are to be told */
+    rl_node_set changed;
 
     /* Locks and operations. */
     struct rl_timers timers;

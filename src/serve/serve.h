@@ -21,8 +21,8 @@ struct serve_settings {
     const char *listen;    /* ADDR:PORT of HTTP, several separated by blanks or commas; default none */
     const char *unix_path; /* of HTTP; default none */
     const char *resp;      /* PORT or ADDR:PORT of RESP; default none */
-    const char
-        *access_file;     /* the access file; default: everybody on loopback, this user on the unix socket */
+    /* the access file; default: everybody on loopback, this user on the unix socket */
+    const char *access_file;
     const char *hosts;    /* further names that may be in a Host field; default none */
     const char *tls_cert; /* with tls_key: HTTP and RESP over TLS; default without */
     const char *tls_key;

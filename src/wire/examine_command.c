@@ -76,9 +76,8 @@ enum { KEY_PROBES = 2, TAGGED_ROOM = 4 };
 struct key {
     char bytes[RL_KEY_LINE_MAX + TAGGED_ROOM];
     size_t length;
-    size_t
-        /* what comes before the name of a lock, and that name's prefix; 0: it is one key, the same for all */
-        common;
+    /* what comes before the name of a lock, and that name's prefix; 0: it is one key, the same for all */
+    size_t common;
 };
 
 static struct key fixed_key(const char *name)

@@ -15,8 +15,8 @@ struct rl_admission {
     char fresh_id[RL_EPOCH_ID + 1]; /* random, in hex */
     int64_t quarantine_ms;          /* for the longest lock of this client: the term that it announces */
     bool durable;
-    int64_t
-        up_ms; /* it has certainly been up that long with nothing but its own memory; -1: it was a replica */
+    /* it has certainly been up that long with nothing but its own memory; -1: it was a replica */
+    int64_t up_ms;
     const char *word;  /* "", "init" or "suspect" */
     uint64_t floor;    /* 0: none to take over */
     const char *known; /* the record this is about: a suspicion or a floor for another one does not count */

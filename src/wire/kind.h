@@ -37,12 +37,12 @@ enum { RL_DENIAL_ITEMS_MAX = 9 }; /* the longest refusal that any kind reads */
 struct rl_kind {
     /* Its scripts. */
     const struct rl_script *acquire; /* one vote of a guarded node; NULL: only plain nodes keep it */
-    const struct rl_script
-        *acquire_plain; /* one of a plain node, given owner and ttl; OK or nothing. NULL: SET NX PX */
-    const struct rl_script
-        *acquire_many; /* votes on several locks in one call; NULL: each is asked for alone */
-    const struct rl_script
-        *look; /* who holds it, always sent whole; NULL: its key is a text that has the owner */
+    /* one of a plain node, given owner and ttl; OK or nothing. NULL: SET NX PX */
+    const struct rl_script *acquire_plain;
+    /* votes on several locks in one call; NULL: each is asked for alone */
+    const struct rl_script *acquire_many;
+    /* who holds it, always sent whole; NULL: its key is a text that has the owner */
+    const struct rl_script *look;
     const struct rl_script *raise;
     const struct rl_script *extend;
     const struct rl_script *release;
@@ -90,8 +90,8 @@ struct rl_kind {
     bool stands_in_line; /* nodes keep its waiters in a line, and asking is what keeps the place */
     bool is_shared;      /* several may have it: callers of one client do not queue behind each other */
     bool has_slots;      /* a vote is for one of several slots, and names it */
-    const char
-        *not_plain; /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
+    /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
+    const char *not_plain;
 };
 
 extern const struct rl_kind rl_kind_exclusive;

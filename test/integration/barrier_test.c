@@ -18,9 +18,9 @@ enum { PARTIES = 3, MEETINGS = 8, BRIEF_LEASE_MS = 1000, ALLOCATIONS_MAX = 200 }
 
 /* What processes tell each other. */
 struct board {
-    atomic_int
-        arrived[MEETINGS]; /* parties that have come to each meeting, before they say so to the nodes */
-    atomic_int early;      /* that went on before all had */
+    /* parties that have come to each meeting, before they say so to the nodes */
+    atomic_int arrived[MEETINGS];
+    atomic_int early; /* that went on before all had */
     atomic_int failed;
     atomic_int result; /* of the one that came last */
     uint32_t lease_ms; /* that it is to have, if not the usual one */

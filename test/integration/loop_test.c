@@ -12,10 +12,9 @@
 
 enum {
     TOGETHER = 64,
-    TURNS =
-        /* a turn may be parted by its own length (CORK_MS) or by a timer of the client that falls into it;
-         * not each of so many */
-    20
+    /* a turn may be parted by its own length (CORK_MS) or by a timer of the client that falls into it; not
+     * each of so many */
+    TURNS = 20
 };
 
 struct turn {

@@ -21,8 +21,8 @@ struct request {
     const char *fence_key;
     const char *order_key;
     const char *holder; /* NULL: free; "hash": a key of another type */
-    const char
-        *stored; /* fence kept for it; NULL none; "hash": of another type; "+N": so many seconds from now */
+    /* fence kept for it; NULL none; "hash": of another type; "+N": so many seconds from now */
+    const char *stored;
     int64_t proposed_in_s; /* proposal, in seconds from now */
 };
 

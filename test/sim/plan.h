@@ -112,9 +112,8 @@ struct sim_plan {
     bool init_by_call;    /* the operator vouches by a call */
     int fair_percent;     /* of acquisitions that are fair */
     int several_percent;  /* of acquisitions that are for several names */
-    bool
-        /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
-        kills;
+    /* a machine that sleeps has lost all its connections: to others it is as if it had been killed */
+    bool kills;
     int shared_percent; /* of acquisitions that are shared */
     bool foreign;       /* another program locks the same names in its own way, with keys of another type */
     uint32_t older;     /* clients of an older version, which knows no line; a bit for each */

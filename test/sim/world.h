@@ -73,8 +73,8 @@ struct sim_connection {
     struct sim_link to_node, to_client;
     uint32_t ghost;   /* number of the connection that its node does not know to be gone */
     int64_t ready_us; /* true time since when the engine may use it */
-    int64_t
-        votes_us; /* likewise, since when its node may vote as the client knows it; INT64_MAX it may not */
+    /* likewise, since when its node may vote as the client knows it; INT64_MAX it may not */
+    int64_t votes_us;
 };
 
 /* ---- clients ---- */
@@ -101,9 +101,8 @@ struct sim_worker {
     char also_text[SIM_NAMES_MAX][16];
     bool fair, shared, adopts;
     bool late; /* ASKING, in line: nobody had what it stands for, for longer than usual */
-    bool
-        /* ASKING, in line: it knows that it is near the front, or knew so before it was given anything */
-        near;
+    /* ASKING, in line: it knows that it is near the front, or knew so before it was given anything */
+    bool near;
     bool revived;   /* planted bug: extends what is lost */
     bool alive;     /* the thread that locks are bound to */
     int64_t act_us; /* its own clock: when the application wants to do something */
@@ -113,8 +112,8 @@ struct sim_worker {
     int64_t won_us;
     rl_node_set granted; /* votes that its round had before the latest reply */
     uint64_t round;      /* and which round that was */
-    rl_node_set
-        denied; /* HELD: nodes that said in the round of this number that they do not have it; see losses.c */
+    /* HELD: nodes that said in the round of this number that they do not have it; see losses.c */
+    rl_node_set denied;
     uint32_t denied_in;
     /* Waiting: see wakes.c. */
     bool waited, waits;

@@ -74,8 +74,8 @@ typedef enum redlock_result {
 
     /* The caller. */
     REDLOCK_INVALID = 32, /* an argument or an option is wrong; the report names it */
-    REDLOCK_MISUSE =
-        33, /* right arguments at the wrong time: after fork, after close, beyond max_extensions */
+    /* right arguments at the wrong time: after fork, after close, beyond max_extensions */
+    REDLOCK_MISUSE = 33,
     REDLOCK_NOMEM = 34, /* the allocator returned NULL; nothing was left behind */
     REDLOCK_SYSTEM = 35 /* the operating system refused a descriptor, a thread or the like */
 } redlock_result;
@@ -225,8 +225,8 @@ typedef enum redlock_log_level {
 /* What the nodes are asked to do. */
 typedef enum redlock_mode {
     REDLOCK_GUARDED = 0, /* a node that may have lost locks does not vote, and every lock carries a fence */
-    REDLOCK_PLAIN =
-        1 /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that lost locks */
+    /* SET NX PX and compare-and-delete only: no fence, no guard against nodes that lost locks */
+    REDLOCK_PLAIN = 1
 } redlock_mode;
 
 typedef struct redlock_options {
