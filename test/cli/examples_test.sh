@@ -113,7 +113,7 @@ is 'as a reader, then alone' "$out" $'read, together with other readers\nchanged
 # ---- renew
 example renew
 is 'renew outlives its TTL' "$code" 0
-ok 'in all its steps' has "$out" '30 steps, import: ok'
+ok 'in all its steps' has "$out" '50 steps, import: ok'
 ok 'by renewing' has "$err" 'extended it'
 "$BUILD/examples/example-renew" >"$work/out" 2>"$work/err" </dev/null &
 started=$!
@@ -124,12 +124,12 @@ finish
 vacate import
 is 'renew stops when the lock is lost' "$code" 1
 ok 'because it was told' has "$err" 'import: lost'
-ok 'before it was done' lacks "$out" '30 steps'
+ok 'before it was done' lacks "$out" '50 steps'
 
 # ---- C++, where it was compiled
 if [ -e "$BUILD/examples/example-raii" ]; then
     example raii
-    is 'raii outlives its TTL' "$code:$out" '0:30 steps'
+    is 'raii outlives its TTL' "$code:$out" '0:50 steps'
     ok 'and gives the lock back' until_true copies_are import 0
     "$BUILD/examples/example-raii" >"$work/out" 2>"$work/err" </dev/null &
     started=$!
