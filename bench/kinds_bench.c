@@ -1,7 +1,7 @@
 /*
- * The kinds of lock besides the exclusive one, through redlock.h alone and in guarded mode: slots of a semaphore,
- * readers, several names together, and entering a reentrant lock again. What a kind is compared with, ordinary
- * locks used in the same way, is measured here, too. One client serves all threads of a run.
+ * The kinds of lock besides the exclusive one, through redlock.h alone and in guarded mode: slots of a
+ * semaphore, readers, several names together, and entering a reentrant lock again. What a kind is compared
+ * with, ordinary locks used in the same way, is measured here, too. One client serves all threads of a run.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -51,8 +51,8 @@ struct caller {
     redlock_name also[REDLOCK_NAMES_MAX - 1];
 };
 
-/* Takes it and gives it back, waiting when it has to. What is still waited for at the end is kept as a wait cut
- * off. */
+/* Takes it and gives it back, waiting when it has to. What is still waited for at the end is kept as a
+ * wait cut off. */
 static void *take_in_turn(void *context)
 {
     struct caller *caller = context;

@@ -1,6 +1,6 @@
 /*
- * Functions that each take the lock they need, and may call each other all the same: the owner that is inside enters
- * again, without asking any node. Two threads that work for one owner share an identity.
+ * Functions that each take the lock they need, and may call each other all the same: the owner that is inside
+ * enters again, without asking any node. Two threads that work for one owner share an identity.
  * Usage: reentrant [NODES], by default REDLOCK_NODES
  */
 #include <pthread.h>

@@ -4,6 +4,7 @@
 #   reentrant.sh part NAME    locks it, or goes on under the lock that is there
 set -eu
 
+# shellcheck disable=SC2016 # the inner shell knows "$1": this script
 case ${1-} in
 rebuild) exec redlock run catalogue --reentrant --quiet -- sh -ec '"$1" part texts; "$1" part pictures' rebuild "$0" ;;
 part) exec redlock run catalogue --reentrant --quiet -- echo "$2 rebuilt" ;;

@@ -1,5 +1,6 @@
 /*
- * Numbers at random, from a seed that decides all of them (splitmix64). They are good for choosing, not for secrets.
+ * Numbers at random, from a seed that decides all of them (splitmix64). They are good for choosing, not for
+ * secrets.
  */
 #ifndef CHAOS_DRAW_H
 #define CHAOS_DRAW_H

@@ -61,8 +61,8 @@ static void want_more_names(struct hold *hold, redlock_spec *spec, uint64_t *ran
     spec->also_count = hold->also_count;
 }
 
-/* A thread is an owner, and all threads together are another one. The latter share a handle: a callback would be told
- * of the hold that was first inside, which may be over by then. */
+/* A thread is an owner, and all threads together are another one. The latter share a handle: a callback
+ * would be told of the hold that was first inside, which may be over by then. */
 static void enter(struct hold *hold, redlock_spec *spec, unsigned thread, bool all_threads)
 {
     spec->reentrant = 1;

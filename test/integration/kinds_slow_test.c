@@ -1,7 +1,7 @@
 /*
- * What takes a while to see of the kinds of lock, on five real nodes: a writer among many busy readers comes in within two
- * generations of them, and what a killed process had comes back by itself when its lease ends, alone: what others
- * have stays theirs.
+ * What takes a while to see of the kinds of lock, on five real nodes: a writer among many busy readers comes
+ * in within two generations of them, and what a killed process had comes back by itself when its lease ends,
+ * alone: what others have stays theirs.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -49,8 +49,8 @@ static void *read_on_and_on(void *context)
     return NULL;
 }
 
-/* Whether a quorum of nodes has somebody in line who wants the lock alone: records of those who would share it begin
- * with an s. */
+/* Whether a quorum of nodes has somebody in line who wants the lock alone: records of those who would
+ * share it begin with an s. */
 static bool writer_stands(struct fleet *fleet)
 {
     int count = 0;
@@ -66,8 +66,8 @@ static bool writer_stands(struct fleet *fleet)
     return count >= quorum_of(fleet);
 }
 
-/* How many readers came in between the writer's standing in line and its having the lock; -1: it had it before that was
- * seen, or the machine stopped for so long that nodes may have given its place away. */
+/* How many readers came in between the writer's standing in line and its having the lock; -1: it had it
+ * before that was seen, or the machine stopped for so long that nodes may have given its place away. */
 static long readers_before_writer(struct fleet *fleet, redlock_client *client)
 {
     redlock_spec spec = line_spec(REDLOCK_EXCLUSIVE);
@@ -86,8 +86,8 @@ static long readers_before_writer(struct fleet *fleet, redlock_client *client)
     return seen && now_ms() - began_ms < STALLED_MS ? (long)(after - before) : -1;
 }
 
-/* One generation is inside when the writer comes, another may be in line before it. A reader that has just come in may
- * not have said so yet. */
+/* One generation is inside when the writer comes, another may be in line before it. A reader that has just
+ * come in may not have said so yet. */
 static void a_writer_among_busy_readers_waits_for_two_generations_at_most(void **state)
 {
     struct fleet *fleet = *state;

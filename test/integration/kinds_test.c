@@ -1,7 +1,8 @@
 /*
- * What concerns several kinds of lock at once, on real guarded nodes: fences rise from kind to kind, another kind's key is
- * named and left alone, what makes no sense is refused with nothing left behind, entering again sends no command, and
- * why permits are slots: counted at each node, they let in one too many. What a killed process had is in kinds_slow_test.c.
+ * What concerns several kinds of lock at once, on real guarded nodes: fences rise from kind to kind, another
+ * kind's key is named and left alone, what makes no sense is refused with nothing left behind, entering again
+ * sends no command, and why permits are slots: counted at each node, they let in one too many. What a killed
+ * process had is in kinds_slow_test.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +46,8 @@ static redlock_lock *take(redlock_client *client, enum kind kind)
 
 /* ---- fences -------------------------------------------------------------------------------------------- */
 
-/* Each kind after each other one: those who share a lock may have the number of one that shared it before them, and
- * everybody else has a higher one than was ever handed out. */
+/* Each kind after each other one: those who share a lock may have the number of one that shared it before
+ * them, and everybody else has a higher one than was ever handed out. */
 static void fences_rise_from_kind_to_kind(void **state)
 {
     struct fleet *fleet = *state;
@@ -208,8 +209,8 @@ static void another_programs_key_is_named_and_left_alone(void **state)
     redlock_client_close(client);
 }
 
-/* The kinds of one name at a time: those that exclude each other are busy, a semaphore and the others are different
- * things. Whoever is refused leaves nothing. */
+/* The kinds of one name at a time: those that exclude each other are busy, a semaphore and the others are
+ * different things. Whoever is refused leaves nothing. */
 static void another_kind_is_refused_while_one_is_held(void **state)
 {
     struct fleet *fleet = *state;
