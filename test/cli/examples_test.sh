@@ -25,6 +25,8 @@ script() {
     err=$(<"$work/err")
 }
 
+catalogue_line() { [ "$(node 1 ZCARD 'redlock-line:{catalogue}:waiters')" = "$1" ]; }
+
 # A lock need not be on all nodes.
 is_held() { [ "$(copies "$1")" -ge 3 ]; }
 
@@ -77,6 +79,25 @@ account:7, fence ([0-9]+)'
 ok 'and enters a lock again' has "$out" 'moved (2 deep)'
 script transfer 3 7 printenv REDLOCK_HELD
 is 'transfer runs a command under both' "$out" 'account:3 account:7'
+
+# ---- reentrant
+example reentrant
+is 'reentrant enters again, in two threads, and anew' "$code:$out" $'0:texts stored, 2 deep\npictures stored, 2 deep\na correction stored, 1 deep'
+ok 'and gives the lock back' until_true copies_are catalogue 0
+occupy catalogue
+"$BUILD/examples/example-reentrant" >"$work/out" 2>&1 </dev/null &
+started=$!
+started_pids+=("$started")
+ok 'another owner waits' until_true catalogue_line 1
+vacate catalogue
+finish
+is 'and comes in' "$code:$(tail -n 1 "$work/out")" '0:a correction stored, 1 deep'
+script reentrant rebuild
+is 'reentrant.sh runs its parts under one lock' "$code:$out" $'0:texts rebuilt\npictures rebuilt'
+script reentrant part texts
+is 'and a part by itself' "$code:$out" '0:texts rebuilt'
+script reentrant
+is 'it wants to know which' "$code" 64
 
 # ---- fair
 example fair
