@@ -3,7 +3,7 @@ here has tried stay as they were, each with its own date."""
 
 import re
 
-from suite import peers, servers, sharing
+from suite import peers, servers, serving, sharing
 
 BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
 LEGEND = {"yes": "yes", "no": "NO", "none": "n/a", "": "not run"}
@@ -54,6 +54,8 @@ def wakes(document):
 
 
 def count(row, mode):
+    if mode not in row["modes"]:
+        return LEGEND[""]
     cells = row["modes"][mode].values()
     passed = sum(cell["outcome"] == "yes" for cell in cells)
     return f"{passed} of {len(cells)}"
@@ -72,10 +74,10 @@ def server_table(document):
     rows = []
     for row in document["servers"]:
         cells = [words] if (words := without_cells(row)) else [
-            *(count(row, mode) for mode in ("plain", "guarded")), tests_cell(row)]
-        cells += [""] * (3 - len(cells))
+            *(count(row, mode) for mode in serving.MODES), tests_cell(row)]
+        cells += [""] * (len(serving.MODES) + 1 - len(cells))
         rows.append([row["name"], row["version"], *cells, row["date"]])
-    return ["server", "version", "plain", "guarded", "integration and cli tests", "tried"], rows
+    return ["server", "version", *serving.MODES, "integration and cli tests", "tried"], rows
 
 
 def problems(document):

@@ -106,7 +106,7 @@ class Suite:
 
     def apt(self, command, *words, **more):
         places = {"Dir::Etc::sourcelist": "sources.list", "Dir::State::lists": "lists", "Dir::State::status": "status",
-                  "Dir::Cache": "cache"}
+                  "Dir::Cache": "cache", "Dir::Cache::pkgcache": "cache/packages.bin", "Dir::Cache::srcpkgcache": "cache/sources.bin"}
         options = [f"-o{key}={self.folder / place}" for key, place in places.items()]
         return run([command, "-q", *options, "-oDir::Etc::sourceparts=-", "-oAcquire::Languages=none", "-oAPT::Sandbox::User=",
                     *([] if "update" in words else [f"-oAPT::Default-Release={self.preferred}"]), *words], **more)

@@ -3,6 +3,7 @@ nodes, our command in a mode, and a name of its own."""
 
 import concurrent.futures
 import dataclasses
+import itertools
 import json
 import pathlib
 import re
@@ -12,8 +13,10 @@ from suite.checks import expect, expect_true, until
 
 ADDERS = 16
 TIMES = 4
-EVERY = ("plain", "guarded")
+SLOTS = 3
+MODES = ("plain", "guarded", "redisson")
 GUARDED = ("guarded",)
+SHARED = ("guarded", "redisson")  # plain nodes keep shared locks in Redisson's format only
 
 
 @dataclasses.dataclass
@@ -31,6 +34,19 @@ class Stage:
 
     def is_free(self):
         return self.fleet.copies(self.name) == 0
+
+    def refused(self, *words):
+        """Whether a caller that does not wait is turned away."""
+        code, _, err = self.redlock.run("run", "-n", *words, "--", "true")
+        expect_true(f"exit code of redlock run -n {' '.join(words)}: {code} ({err})", code in (0, 75))
+        return code == 75
+
+    def crowd(self, *words):
+        """Runs a script in so many processes, so often in each; returns the exit codes."""
+        def run(_):
+            return {self.redlock.run("run", "--wait", "100s", *words)[0] for _ in range(TIMES)}
+        with concurrent.futures.ThreadPoolExecutor(ADDERS) as threads:
+            return set().union(*threads.map(run, range(ADDERS)))
 
     def waiter(self):
         """One that is known to wait: the nodes will tell it."""
@@ -110,13 +126,55 @@ def keys_of_other_programs_are_respected(stage):
 def sixteen_processes_lose_no_increment(stage):
     path = pathlib.Path(stage.folder) / "counter"
     path.write_text("0\n")
-
-    def add(_):
-        return {stage.redlock.run("run", "--wait", "100s", stage.name, "--", "sh", "-c",
-                                  f"read -r n <'{path}'; echo $((n + 1)) >'{path}'")[0] for _ in range(TIMES)}
-    with concurrent.futures.ThreadPoolExecutor(ADDERS) as threads:
-        expect("exit codes", set().union(*threads.map(add, range(ADDERS))), {0})
+    add = f"read -r n <'{path}'; echo $((n + 1)) >'{path}'"
+    expect("exit codes", stage.crowd(stage.name, "--", "sh", "-c", add), {0})
     expect("the counter", int(path.read_text()), ADDERS * TIMES)
+
+
+def readers_share_it_and_keep_writers_out(stage):
+    readers = [stage.redlock.hold(stage.name, "-s") for _ in range(2)]
+    expect_true("a third reader was refused", not stage.refused("-s", stage.name))
+    readers[0].stop()
+    expect_true("a writer came in beside a reader", stage.refused(stage.name))
+    writer = stage.redlock.start(stage.name, "--", "echo", "wrote")
+    readers[1].stop()
+    expect("the writer", writer.finish(), (0, "wrote"))
+    stage.redlock.hold(stage.name)
+    expect_true("a reader came in beside a writer", stage.refused("-s", stage.name))
+
+
+def a_semaphore_lets_in_as_many_as_it_has_slots(stage):
+    words = (stage.name, "--slots", str(SLOTS))
+    holders = [stage.redlock.hold(*words) for _ in range(SLOTS)]
+    expect_true("one came in beyond the slots", stage.refused(*words))
+    holders[0].stop()
+    until("its slot is free", lambda: not stage.refused(*words))
+
+
+def sixteen_processes_never_take_more_than_the_slots(stage):
+    path = pathlib.Path(stage.folder) / "visits"
+    visit = f"echo 1 >>'{path}'; echo -1 >>'{path}'"
+    expect("exit codes", stage.crowd("--slots", str(SLOTS), stage.name, "--", "sh", "-c", visit), {0})
+    inside = list(itertools.accumulate(int(line) for line in path.read_text().split()))
+    expect("visits", len(inside), 2 * ADDERS * TIMES)
+    expect_true(f"{max(inside)} were inside at a time", max(inside) <= SLOTS)
+
+
+def several_names_are_taken_together_or_not_at_all(stage):
+    other, third = f"{stage.name}-other", f"{stage.name}-third"
+    holder = stage.redlock.hold(stage.name, "--also", other)
+    expect_true("one of the names was free", stage.refused(stage.name) and stage.refused(other))
+    expect_true("a name was taken beside one that is held", stage.refused(third, "--also", other))
+    until("the name that was free is free again", lambda: stage.fleet.copies(third) == 0)
+    holder.stop()
+    until("both are free", lambda: stage.fleet.copies(stage.name) + stage.fleet.copies(other) == 0)
+
+
+def a_run_inside_of_its_own_enters_again(stage):
+    inner = stage.redlock.words("run", "-n", "--reentrant", stage.name, "--", "echo", "inside")
+    expect("redlock run in redlock run", stage.redlock.run("run", stage.name, "--", *inner)[:2], (0, "inside"))
+    stage.redlock.hold(stage.name)
+    expect_true("one that is not inside came in", stage.refused("--reentrant", stage.name))
 
 
 def both_modes_exclude_each_other(stage):
@@ -176,18 +234,23 @@ def a_restarted_node_is_quarantined(stage):
 
 
 BEHAVIOURS = {  # and the modes that promise it
-    a_second_caller_is_refused_and_told_why: EVERY,
-    nothing_is_left_after_a_release: EVERY,
-    a_release_wakes_a_waiter: EVERY,
-    renewals_keep_a_lock_beyond_its_ttl: EVERY,
-    a_dead_holder_makes_way: EVERY,
-    a_script_extends_and_releases_its_lease: EVERY,
-    a_lost_lock_stops_its_command: EVERY,
-    keys_of_other_programs_are_respected: EVERY,
-    sixteen_processes_lose_no_increment: EVERY,
+    a_second_caller_is_refused_and_told_why: MODES,
+    nothing_is_left_after_a_release: MODES,
+    a_release_wakes_a_waiter: MODES,
+    renewals_keep_a_lock_beyond_its_ttl: MODES,
+    a_dead_holder_makes_way: MODES,
+    a_script_extends_and_releases_its_lease: MODES,
+    a_lost_lock_stops_its_command: MODES,
+    keys_of_other_programs_are_respected: MODES,
+    sixteen_processes_lose_no_increment: MODES,
+    a_run_inside_of_its_own_enters_again: MODES,
+    readers_share_it_and_keep_writers_out: SHARED,
+    a_semaphore_lets_in_as_many_as_it_has_slots: GUARDED,
+    sixteen_processes_never_take_more_than_the_slots: GUARDED,
+    several_names_are_taken_together_or_not_at_all: GUARDED,
     both_modes_exclude_each_other: GUARDED,
     fences_rise: GUARDED,
     waiters_are_served_in_the_order_of_asking: GUARDED,
-    two_dead_nodes_of_five_do_not_matter_and_three_do: EVERY,
+    two_dead_nodes_of_five_do_not_matter_and_three_do: MODES,
     a_restarted_node_is_quarantined: GUARDED,
 }

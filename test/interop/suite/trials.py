@@ -5,13 +5,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 from suite import peers, servers, serving, sharing
 from suite.checks import Failed, Unavailable
 from suite.command import Redlock
 from suite.nodes import Fleet
 
-SERVED_MODES = ("plain", "guarded")
 TESTS_S = 1800
 NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "integration/idle_guarded",
             "integration/wrong_server", "cli/config"}
@@ -31,7 +31,13 @@ SELECTION = {
 
 
 def attempt(function, stage):
-    """One cell: what came of it, and why."""
+    """One cell: what came of it, why, and in how many seconds."""
+    began = time.monotonic()
+    cell = outcome_of(function, stage)
+    return cell | {"seconds": round(time.monotonic() - began, 1)}
+
+
+def outcome_of(function, stage):
     try:
         took = function(stage)
         return {"outcome": "yes", "why": "", **({"took": took} if took else {})}
@@ -177,7 +183,7 @@ def serve(name, used, program, say):
     try:
         with Place(used) as place:
             Redlock(program, place.fleet, "guarded", place.folder).admit_nodes()
-            row["modes"] = {mode: serve_in_mode(name, mode, place, program, say) for mode in SERVED_MODES}
+            row["modes"] = {mode: serve_in_mode(name, mode, place, program, say) for mode in serving.MODES}
     except Failed as why:
         row["skipped"] = str(why)
         say(name, "all of it", {"outcome": "no", "why": str(why)})
