@@ -1,6 +1,7 @@
 """The tables of a run, as aligned text and as Markdown, from the document that run keeps as JSON. In a Markdown document, rows that no run
 here has tried stay as they were, each with its own date."""
 
+import collections
 import re
 
 from suite import peers, servers, serving, sharing
@@ -51,6 +52,20 @@ def wakes(document):
                     found.append(f"{row['title']}: ours {cell['took']['ours_ms']} ms after its release, its own "
                                  f"{cell['took']['theirs_ms']} ms after ours")
     return found
+
+
+def times(document, took_s):
+    """Where the time of a run went: sums over rows that were made side by side, the longest first."""
+    sums = collections.Counter()
+    for row in document["peers"] + document["servers"]:
+        sums["installing"] += row.get("installing", 0)
+        sums["integration and cli tests"] += row.get("tests", {}).get("seconds", 0)
+        for cells in row.get("modes", {}).values():
+            for name, cell in cells.items():
+                sums[name.replace("_", " ")] += cell.get("seconds", 0)
+    processor = sum(row.get("processor", 0) for row in document["peers"] + document["servers"])
+    lines = [f"{took_s / 60:.1f} minutes; rows had {processor / 60:.1f} minutes of processor time. Summed over rows, in minutes:"]
+    return "\n".join(lines + [f"{seconds / 60:6.1f}  {name}" for name, seconds in sums.most_common() if seconds >= 1])
 
 
 def count(row, mode):
