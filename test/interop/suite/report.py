@@ -82,6 +82,7 @@ def tests_cell(row):
         return "n/a" if row["name"] == "mixed" else "not run"
     notes = [] if tests["has_tls"] else ["built without TLS"]
     notes += ["a selection"] if tests.get("is_selection") else []
+    notes += [f"{len(tests['skipped'])} cases skipped"] if tests.get("skipped") else []
     return ", ".join([f"{tests['total'] - len(tests['failed'])} of {tests['total']}", *notes])
 
 
@@ -116,6 +117,15 @@ def problems_of(row):
     return found | ({"these tests fail with it": {test: [] for test in failed}} if failed else {})
 
 
+def skips(document):
+    """Cases that tests of ours skipped, and the servers with which they did."""
+    found = {}
+    for row in document["servers"]:
+        for case in row.get("tests", {}).get("skipped", []):
+            found.setdefault(case, []).append(row["name"])
+    return [f"skipped with {', '.join(names)}: {case}" for case, names in found.items()]
+
+
 def in_words(name, modes):
     return name.replace("_", " ") + (f" ({', '.join(modes)})" if modes else "")
 
@@ -140,7 +150,7 @@ def document_text(document):
             parts += [heading, as_text(table), ""]
     if document["servers"]:
         parts += ["Servers", as_text(server_table(document)), ""]
-    return "\n".join(parts + wakes(document) + problems(document))
+    return "\n".join(parts + wakes(document) + problems(document) + skips(document))
 
 
 def served_by(document):

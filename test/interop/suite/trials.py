@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -209,6 +210,16 @@ def tests_for(server, build, want_all):
     return wanted if servers.has_tls(server) else [name for name in wanted if name not in NEED_TLS]
 
 
+def skipped_cases(tests):
+    """What the tests said that they could not try with it: test, case and reason."""
+    found = []
+    for test in tests:
+        for line in test.get("stdout", "").splitlines():
+            if skipped := re.match(r"ok \d+ (?:- )?(.*?) # SKIP ?(.*)", line):
+                found.append(f"{test['name'].split(' / ')[-1]}: {skipped[1]}" + (f" ({skipped[2]})" if skipped[2] else ""))
+    return found
+
+
 def run_tests(server, build, want_all, say):
     """The integration and cli tests of this project with a server, or a selection: how many programs passed, and which did not."""
     what, label = "the integration and cli tests", f"interop-{server.name}"
@@ -223,4 +234,5 @@ def run_tests(server, build, want_all, say):
     tests = [json.loads(line) for line in log.read_text().splitlines()]
     failed = [test["name"].split(" / ")[-1] for test in tests if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")]
     say(server.name, what, {"outcome": "no" if failed else "yes", "why": ", ".join(failed)})
-    return {"total": len(tests), "failed": failed, "seconds": round(time.monotonic() - began, 1), "has_tls": servers.has_tls(server), "is_selection": not want_all}
+    return {"total": len(tests), "failed": failed, "skipped": skipped_cases(tests), "seconds": round(time.monotonic() - began, 1),
+            "has_tls": servers.has_tls(server), "is_selection": not want_all}
