@@ -43,7 +43,7 @@ help:
 	@echo 'make fuzz SECONDS=60       run each fuzzer that long'
 	@echo 'make sim SEEDS=20000       run so many seeds through the simulator, from FIRST=1 on'
 	@echo 'make interop               share locks with 19 kinds of lock of other libraries, and try 8 servers, all of which it fetches;'
-	@echo '                           half an hour; PEER=redsync for one library; DOCUMENT=docs/interop.md renews the tables there'
+	@echo '                           a quarter of an hour; PEER=redsync for one library; DOCUMENT=docs/interop.md renews the tables there'
 	@echo 'make interop-servers       only the servers; SERVER=valkey-9.1 for one, and then with all of the integration and cli tests'
 	@echo 'make bench-serve           speed of redlock serve, and of the library beside it; half a minute'
 	@echo 'make serve-peers           other lock libraries through the RESP port, which it fetches; some minutes'

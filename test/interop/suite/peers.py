@@ -78,7 +78,9 @@ def recipe(kind):
     """The algorithm by hand, without a library, right or with a fault: for the test of this suite."""
     if kind.startswith("hash"):
         return Peer(RECIPE, f"the recipe by hand, {kind}", "-", kind, nodes=1, can_extend=False, modes=("redisson",), waits=True)
-    return Peer(RECIPE, f"the recipe by hand, {kind}", "-", kind, has_several=True)
+    # A guarded waiter stands in line: when it has come back, it is handed the lock, which is being told, too.
+    modes = ("plain",) if kind == "deafening" else ("plain", "guarded")
+    return Peer(RECIPE, f"the recipe by hand, {kind}", "-", kind, has_several=True, modes=modes)
 
 
 def chosen(word):
