@@ -92,7 +92,18 @@ static bool same_line(const struct pair *pair, const char *a, size_t a_length, c
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
-/* Of an error the first word: what follows names the script, and differs between servers. */
+/* Of an error the first word: what follows names the script, and differs between servers. Redis before 7.0
+ * names it in front, too. */
+static const char *start_of(const char *line)
+{
+    const char *word = strstr(line, ": WRONGTYPE");
+
+    if (strncmp(line, "ERR Error running script ", 25) != 0 || word == NULL ||
+        word > line + strcspn(line, "\n"))
+        return line;
+    return word + 2;
+}
+
 static size_t length_of(const char *line)
 {
     return strncmp(line, "WRONGTYPE", 9) == 0 ? 9 : strcspn(line, "\n");
@@ -101,6 +112,8 @@ static size_t length_of(const char *line)
 static bool same_text(const struct pair *pair, const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
+        a = start_of(a);
+        b = start_of(b);
         if (!same_line(pair, a, length_of(a), b, length_of(b)))
             return false;
         a += strcspn(a, "\n") + 1;
