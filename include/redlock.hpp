@@ -35,6 +35,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -85,7 +86,8 @@ enum class result : int {
     system = REDLOCK_SYSTEM
 };
 
-/* Which waiter comes next. A kind of redlock.h that has no name here: static_cast<kind>(REDLOCK_...). */
+/* What else may be held at the same time, and which waiter comes next: redlock_kind says what each means. A
+ * kind of redlock.h that has no name here: static_cast<kind>(REDLOCK_...). */
 enum class kind : int {
     exclusive = REDLOCK_EXCLUSIVE,
     fair = REDLOCK_FAIR,
@@ -133,6 +135,7 @@ struct holder {
     std::uint32_t pid = 0;
     std::chrono::milliseconds ttl{}; /* it was taken with */
     std::chrono::system_clock::time_point since{};
+    bool broken = false; /* by an operator, and it may not know that yet */
 };
 
 /* One node in a report. The texts live in the report. */
@@ -152,6 +155,20 @@ struct node_report {
 struct waiter {
     holder who{};
     std::uint32_t count = 0, place = 0;
+};
+
+/* A slot of a semaphore that is held. */
+struct slot {
+    std::uint32_t number = 0;             /* from 0 */
+    std::uint32_t votes = 0;              /* nodes that have this holder's key */
+    std::chrono::milliseconds ttl_left{}; /* how long a quorum will have it unless it is renewed */
+    redlock::holder holder{};
+};
+
+/* The slots of a semaphore, from the first to the last that is held. */
+struct slots {
+    std::uint32_t permits = 0; /* how many there are; 0: it is no semaphore, or nobody has a slot */
+    std::vector<slot> held{};
 };
 
 namespace detail
@@ -174,6 +191,7 @@ inline holder to_holder(const redlock_holder &raw)
     made.pid = raw.pid;
     made.ttl = std::chrono::milliseconds(raw.ttl_ms);
     made.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(raw.since_ms));
+    made.broken = raw.broken != 0;
     return made;
 }
 
@@ -248,6 +266,27 @@ class report_view
         for (std::uint32_t i = 0; i < raw().waiter_count && redlock_report_waiter(&raw(), i, &one) != 0; i++)
             made.push_back({detail::to_holder(one.who), one.count, one.place});
         return made;
+    }
+    /* Those who share a lock, of whom holder() is one: 16 of them at most, from inspect(). */
+    std::vector<redlock::holder> sharers() const
+    {
+        std::vector<redlock::holder> made;
+        redlock_holder one = {};
+
+        for (std::uint32_t i = 0; i < raw().sharers && redlock_report_sharer(&raw(), i, &one) != 0; i++)
+            made.push_back(detail::to_holder(one));
+        return made;
+    }
+    /* How many share it; 0: it is not shared. */
+    std::uint32_t sharer_count() const noexcept
+    {
+        return raw().sharers;
+    }
+    /* Of a lock with several names: which one was in the way, or was lost. 0 is the spec's name, 1 the first
+     * of also, as in lock::name_at(); empty: none of them more than the others. */
+    std::optional<std::uint32_t> name_number() const noexcept
+    {
+        return raw().name_number == 0 ? std::nullopt : std::optional<std::uint32_t>(raw().name_number - 1);
     }
     /* Whether an operator has broken the caller's lock, or the holder's. */
     bool broken() const noexcept
@@ -471,6 +510,13 @@ struct spec {
      * before. */
     std::function<void(const report_view &)> on_lost{};
     std::function<void(const report_view &)> on_renewed{};
+    std::uint32_t permits = 0; /* of a semaphore: how many slots the name has; all callers have to agree */
+    /* An owner that is inside already enters again, without asking the nodes, and is out when as many locks
+     * are released as it has acquired. Each of these locks is told of a loss. What else such a spec says does
+     * not matter then. */
+    bool reentrant = false;
+    std::uint64_t identity = 0;      /* reentrant: equal numbers are one owner; default: the calling thread */
+    std::vector<std::string> also{}; /* names that are locked together with `name`: all or none */
 };
 
 /* Which locks to list or to watch. */
@@ -550,6 +596,12 @@ template <class Each, class Item> bool go_on(Each &each, const Item &item)
 struct holding;
 template <class Done> struct pending;
 
+/* All that says which lock a spec means, for a release by its owner value. */
+struct unreleased {
+    spec which;
+    std::string owner;
+};
+
 /* A client as its locks and requests know it, which may outlive it. */
 struct core {
     redlock_client *client = nullptr;
@@ -559,11 +611,12 @@ struct core {
     const pid_t process = ::getpid();
     std::atomic<bool> in_loop{false}; /* somebody asked for the descriptor */
     std::mutex mutex;                 /* for what follows */
+    std::condition_variable called;   /* an entry's callable has returned */
+    std::uint64_t losses = 0;         /* and renewals, of reentrant locks */
     bool closed = false;
-    holding *held = nullptr;    /* what lock objects hold */
+    holding *held = nullptr;    /* what lock objects hold, and what is to become an entry */
     holding *orphans = nullptr; /* let go inside their own callback, which must not free them */
-    std::vector<std::pair<std::string, std::string>>
-        unreleased; /* names and owners: the client was closing */
+    std::vector<detail::unreleased> unreleased; /* the client was closing */
 
     /* In a forked child everything is inert, and mutexes may be locked by threads that are not there. */
     bool is_inherited() const noexcept
@@ -572,7 +625,8 @@ struct core {
     }
 };
 
-/* A lock at the nodes; its address is the context of its callbacks. */
+/* A lock at the nodes; its address is the context of its callbacks. Of a reentrant lock: one entry, of
+ * several that have the same handle; their callbacks have the core as their context. */
 struct holding {
     std::shared_ptr<detail::core> core;
     redlock_lock *handle = nullptr;
@@ -580,6 +634,19 @@ struct holding {
     bool release_sent = false; /* by the client's end */
     std::function<void(const report_view &)> on_lost, on_renewed;
     holding *next = nullptr, *previous = nullptr; /* in core->held, or next in core->orphans */
+    redlock::kind kind = redlock::kind::exclusive;
+    std::uint32_t permits = 0;
+    bool reentrant = false;
+    std::string name{};                        /* reentrant: while its handle is not known */
+    bool calling = false;                      /* reentrant: a callable of it runs */
+    std::uint64_t told = 0;                    /* reentrant: the latest of core->losses that it was told of */
+    const redlock_lock *lost_handle = nullptr; /* reentrant: lost before it was known to be this one's */
+    std::unique_ptr<report> lost_report{};
+
+    holding() = default;
+    holding(const holding &) = delete;
+    holding &operator=(const holding &) = delete;
+    ~holding();
 };
 
 /* The callbacks that run on this thread, innermost first. */
@@ -619,9 +686,15 @@ struct frame {
     static bool of(const detail::holding *holding) noexcept
     {
         for (const frame *at = innermost(); at != nullptr; at = at->outer)
-            if (at->holding == holding)
+            if (at->holding == holding || is_entry_of_the_same(at->holding, holding))
                 return true;
         return false;
+    }
+
+  private:
+    static bool is_entry_of_the_same(const detail::holding *one, const detail::holding *other) noexcept
+    {
+        return one != nullptr && one->reentrant && other->handle != nullptr && one->handle == other->handle;
     }
 };
 
@@ -645,6 +718,79 @@ inline void on_renewed(void *context, redlock_lock *, const redlock_report *raw)
     held->on_renewed(report_view(raw));
 }
 
+/* Calls for each entry of a reentrant lock, one after the other; entries may leave meanwhile. */
+template <class Call> void tell_entries(core &core, const redlock_lock *handle, Call call) noexcept
+{
+    std::unique_lock<std::mutex> guard(core.mutex);
+    std::uint64_t number = ++core.losses;
+    holding *held = core.held;
+
+    while (held != nullptr) {
+        if (!held->reentrant || held->handle != handle || held->told >= number) {
+            held = held->next;
+            continue;
+        }
+        held->told = number;
+        held->calling = true;
+        guard.unlock();
+        call(*held);
+        guard.lock();
+        held->calling = false;
+        core.called.notify_all();
+        held = core.held; /* from the start: the list may be another one by now */
+    }
+}
+
+/* Before a handle is freed that others have, too: the library does not wait for callbacks then. */
+inline void await_callable(holding &held) noexcept
+{
+    if (!held.reentrant || held.core->is_inherited())
+        return;
+    std::unique_lock<std::mutex> guard(held.core->mutex);
+
+    held.core->called.wait(guard, [&] { return !held.calling; });
+}
+
+/* An entry whose call has not returned yet may be one of those who lost it. */
+inline void note_loss(core &core, const redlock_lock *handle, const redlock_report *raw) noexcept
+{
+    std::size_t length = 0;
+    const char *name = redlock_lock_name(handle, &length);
+    std::lock_guard<std::mutex> guard(core.mutex);
+
+    for (holding *held = core.held; held != nullptr; held = held->next)
+        if (held->reentrant && held->handle == nullptr && held->name == std::string_view(name, length)) {
+            held->lost_handle = handle;
+            (void)redlock_report_copy(held->lost_report->prepare(), raw);
+        }
+}
+
+inline void tell_loss(holding &held, const report_view &why) noexcept
+{
+    frame here(held.core.get(), &held);
+
+    if (!held.lost.exchange(true) && held.on_lost)
+        held.on_lost(why);
+}
+
+inline void on_entries_lost(void *context, redlock_lock *handle, const redlock_report *raw) noexcept
+{
+    auto &core = *static_cast<detail::core *>(context);
+
+    note_loss(core, handle, raw);
+    tell_entries(core, handle, [&](holding &held) { tell_loss(held, report_view(raw)); });
+}
+
+inline void on_entries_renewed(void *context, redlock_lock *handle, const redlock_report *raw) noexcept
+{
+    tell_entries(*static_cast<detail::core *>(context), handle, [&](holding &held) {
+        frame here(held.core.get(), &held);
+
+        if (held.on_renewed)
+            held.on_renewed(report_view(raw));
+    });
+}
+
 inline bool send_release(redlock_lock *handle) noexcept
 {
     auto ignore = [](void *, redlock_result, const redlock_report *) {};
@@ -664,45 +810,67 @@ inline void free_orphans(core &core) noexcept
         std::unique_ptr<holding> orphan(first);
 
         first = orphan->next;
+        orphan->next = nullptr;
+        await_callable(*orphan);
         redlock_lock_free(orphan->handle); /* waits for its callback */
     }
 }
 
-/* Makes the spec of a lock whose callbacks come to *held. The texts stay those of `wanted`. */
-inline redlock_spec to_raw(const spec &wanted, holding *held)
+/* A spec of redlock.h, whose texts stay those of `wanted`. Callbacks come to *held, if there is one. */
+class raw_spec
 {
-    redlock_spec raw = REDLOCK_SPEC_INIT;
+  public:
+    raw_spec(const spec &wanted, holding *held)
+    {
+        raw_.kind = static_cast<redlock_kind>(wanted.kind);
+        raw_.name = wanted.name.c_str();
+        raw_.name_length = wanted.name.size();
+        raw_.permits = wanted.permits;
+        raw_.also_count = static_cast<std::uint32_t>(wanted.also.size());
+        also_.reserve(wanted.also.size());
+        for (const std::string &name : wanted.also)
+            also_.push_back({name.c_str(), name.size()});
+        raw_.also = also_.data();
+        if (held != nullptr)
+            add_rest(wanted, *held);
+    }
+    raw_spec(const raw_spec &) = delete;
+    raw_spec &operator=(const raw_spec &) = delete;
 
-    raw.kind = static_cast<redlock_kind>(wanted.kind);
-    raw.name = wanted.name.c_str();
-    raw.name_length = wanted.name.size();
-    raw.ttl_ms = to_ms32(wanted.ttl);
-    raw.auto_extend = wanted.renew ? 1 : 0;
-    raw.renew_ms = to_ms32(wanted.renew_every);
-    raw.max_extensions = wanted.max_extensions;
-    raw.max_hold_ms = to_ms(wanted.max_hold);
-    raw.unbound = wanted.bound_to_thread ? 0 : 1;
-    raw.why = text_or_null(wanted.why);
-    raw.tag = text_or_null(wanted.tag);
-    raw.tag_length = wanted.tag.size();
-    raw.context = held;
-    /* A lease that ends by itself needs no thread to say so, unless there is a callback for it. */
-    raw.on_lost = wanted.renew || wanted.on_lost ? detail::on_lost : nullptr;
-    raw.on_renewed = wanted.on_renewed ? detail::on_renewed : nullptr;
-    return raw;
-}
+    const redlock_spec *get() const noexcept
+    {
+        return &raw_;
+    }
 
-inline std::unique_ptr<holding> prepare(const std::shared_ptr<core> &core, const spec &wanted)
-{
-    auto made = std::make_unique<holding>();
+  private:
+    void add_rest(const spec &wanted, holding &held)
+    {
+        raw_.ttl_ms = to_ms32(wanted.ttl);
+        raw_.auto_extend = wanted.renew ? 1 : 0;
+        raw_.renew_ms = to_ms32(wanted.renew_every);
+        raw_.max_extensions = wanted.max_extensions;
+        raw_.max_hold_ms = to_ms(wanted.max_hold);
+        raw_.unbound = wanted.bound_to_thread ? 0 : 1;
+        raw_.why = text_or_null(wanted.why);
+        raw_.tag = text_or_null(wanted.tag);
+        raw_.tag_length = wanted.tag.size();
+        raw_.reentrant = wanted.reentrant ? 1 : 0;
+        raw_.identity = wanted.identity;
+        if (wanted.reentrant) { /* later entries may want to be told */
+            raw_.context = held.core.get();
+            raw_.on_lost = on_entries_lost;
+            raw_.on_renewed = on_entries_renewed;
+            return;
+        }
+        raw_.context = &held;
+        /* A lease that ends by itself needs no thread to say so, unless there is a callback for it. */
+        raw_.on_lost = wanted.renew || wanted.on_lost ? detail::on_lost : nullptr;
+        raw_.on_renewed = wanted.on_renewed ? detail::on_renewed : nullptr;
+    }
 
-    if (!frame::any() && !core->is_inherited())
-        free_orphans(*core);
-    made->core = core;
-    made->on_lost = wanted.on_lost;
-    made->on_renewed = wanted.on_renewed;
-    return made;
-}
+    redlock_spec raw_ = REDLOCK_SPEC_INIT;
+    std::vector<redlock_name> also_{};
+};
 
 inline void enlist(holding *held) noexcept
 {
@@ -729,10 +897,60 @@ inline void delist(holding *held) noexcept
     held->next = held->previous = nullptr;
 }
 
+inline std::unique_ptr<holding> prepare(const std::shared_ptr<core> &core, const spec &wanted)
+{
+    auto made = std::make_unique<holding>();
+
+    if (!frame::any() && !core->is_inherited())
+        free_orphans(*core);
+    made->on_lost = wanted.on_lost;
+    made->on_renewed = wanted.on_renewed;
+    made->kind = wanted.kind;
+    made->permits = wanted.permits;
+    if (wanted.reentrant) {
+        made->name = wanted.name;
+        made->lost_report = std::make_unique<report>();
+        made->lost_report->prepare();
+    }
+    made->core = core;
+    made->reentrant = wanted.reentrant;
+    if (wanted.reentrant && !core->is_inherited())
+        enlist(made.get());
+    return made;
+}
+
+/* An attempt that came to nothing. */
+inline holding::~holding()
+{
+    if (reentrant && handle == nullptr && core != nullptr)
+        delist(this);
+}
+
+/* It has got its lock. */
+inline void take_handle(holding &held, redlock_lock *handle) noexcept
+{
+    if (!held.reentrant) {
+        held.handle = handle;
+        enlist(&held);
+        return;
+    }
+    std::unique_ptr<report> told;
+    {
+        std::lock_guard<std::mutex> guard(held.core->mutex);
+
+        held.handle = handle;
+        told = std::move(held.lost_report);
+    }
+    /* Another lock may have had this address before; that it was lost does not matter. */
+    if (held.lost_handle == handle && redlock_lock_validity_ms(handle) == 0)
+        tell_loss(held, *told);
+}
+
 /* Frees a handle that is no longer enlisted; after this no callback of it runs, unless this is one. */
 inline void free_holding(std::unique_ptr<holding> held) noexcept
 {
     if (held->core->is_inherited() || !frame::of(held.get())) {
+        await_callable(*held);
         redlock_lock_free(held->handle);
         return;
     }
@@ -747,15 +965,26 @@ inline void free_holding(std::unique_ptr<holding> held) noexcept
  * takes no calls then: the one that closes makes up for it. */
 inline void note_unreleased(holding &held) noexcept
 {
-    std::size_t name_length = 0, owner_length = 0;
-    const char *name = redlock_lock_name(held.handle, &name_length);
-    const char *owner = redlock_lock_owner(held.handle, &owner_length);
+    std::size_t length = 0;
+    const char *owner = redlock_lock_owner(held.handle, &length);
     std::lock_guard<std::mutex> guard(held.core->mutex);
 
-    if (held.release_sent || name == nullptr || owner == nullptr)
+    if (held.release_sent || owner == nullptr)
         return;
     try {
-        held.core->unreleased.emplace_back(std::string(name, name_length), std::string(owner, owner_length));
+        unreleased made{spec(), std::string(owner, length)};
+
+        made.which.kind = held.kind;
+        made.which.permits = held.permits;
+        for (std::uint32_t i = 0; i < redlock_lock_name_count(held.handle); i++) {
+            const char *name = redlock_lock_name_at(held.handle, i, &length);
+
+            if (i == 0)
+                made.which.name.assign(name, length);
+            else
+                made.which.also.emplace_back(name, length);
+        }
+        held.core->unreleased.push_back(std::move(made));
     } catch (const std::bad_alloc &) {
         /* It expires by itself. */
     }
@@ -823,7 +1052,7 @@ inline redlock_result open(const options &given, core &core, redlock_report *rep
 /* By a client of its own, since this one is gone. */
 inline void release_leftovers(core &gone) noexcept
 {
-    std::vector<std::pair<std::string, std::string>> left;
+    std::vector<unreleased> left;
 
     {
         std::lock_guard<std::mutex> guard(gone.mutex);
@@ -836,9 +1065,9 @@ inline void release_leftovers(core &gone) noexcept
 
         if (open(gone.settings, again, nullptr) != REDLOCK_OK)
             return;
-        for (const auto &[name, owner] : left)
-            (void)redlock_release_owner(again.client, name.data(), name.size(), owner.data(), owner.size(),
-                                        nullptr);
+        for (const unreleased &one : left)
+            (void)redlock_release_spec(again.client, raw_spec(one.which, nullptr).get(), one.owner.data(),
+                                       one.owner.size(), nullptr);
         redlock_client_close(again.client);
     } catch (const std::exception &) {
         /* They expire by themselves. */
@@ -865,7 +1094,7 @@ inline void close(std::shared_ptr<core> core) noexcept
 
         core->closed = true;
         for (holding *held = core->held; held != nullptr; held = held->next)
-            held->release_sent = send_release(held->handle);
+            held->release_sent = held->handle != nullptr && send_release(held->handle);
     }
     if (frame::of(core.get()))
         std::thread([core] { finish_closing(*core); }).detach();
@@ -1033,6 +1262,39 @@ class [[nodiscard]] lock
     {
         return text(redlock_lock_name);
     }
+    /* Its names: the first, and those of spec::also as they were given. All have the same fence. */
+    std::uint32_t name_count() const noexcept
+    {
+        return redlock_lock_name_count(native_handle());
+    }
+    std::string_view name_at(std::uint32_t number) const noexcept
+    {
+        std::size_t length = 0;
+        const char *start = redlock_lock_name_at(native_handle(), number, &length);
+
+        return start != nullptr ? std::string_view(start, length) : std::string_view();
+    }
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> made;
+
+        for (std::uint32_t i = 0; i < name_count(); i++)
+            made.emplace_back(name_at(i));
+        return made;
+    }
+    /* Which slot of a semaphore it is, from 0; no two holders have the same one at a time. Empty: it is no
+     * semaphore. */
+    std::optional<std::uint32_t> slot() const noexcept
+    {
+        std::int32_t number = redlock_lock_slot(native_handle());
+
+        return number < 0 ? std::nullopt : std::optional<std::uint32_t>(static_cast<std::uint32_t>(number));
+    }
+    /* How often its owner is inside: more than 1 when it was entered again, 0 when it is not held. */
+    std::uint32_t entries() const noexcept
+    {
+        return redlock_lock_entries(native_handle());
+    }
     std::string_view owner() const noexcept
     {
         return text(redlock_lock_owner);
@@ -1074,7 +1336,8 @@ class [[nodiscard]] lock
         return static_cast<redlock::result>(result);
     }
 
-    /* Leaves it at the nodes, where it expires by itself, and returns its owner value for client::adopt(). */
+    /* Leaves it at the nodes, where it expires by itself, and returns its owner value for client::adopt() and
+     * client::release_owner(), which need the same kind, permits and names. */
     std::string leave()
     {
         std::string value(owner());
@@ -1106,8 +1369,7 @@ class [[nodiscard]] lock
 
     lock(std::unique_ptr<detail::holding> held, redlock_lock *handle) noexcept : held_(std::move(held))
     {
-        held_->handle = handle;
-        detail::enlist(held_.get());
+        detail::take_handle(*held_, handle);
     }
     std::unique_ptr<detail::holding> detach() noexcept
     {
@@ -1584,7 +1846,8 @@ class client
     }
 #endif
 
-    /* Goes on with a lock that another process acquired and left. */
+    /* Goes on with a lock that another process acquired and left: extends it to the spec's ttl. Its kind,
+     * permits and names are those that it was acquired with. */
     lock adopt(const wanted &what, std::string_view owner)
     {
         return detail::or_throw([&](redlock::report &why) { return adopt(what, owner, why); });
@@ -1598,15 +1861,18 @@ class client
 
     /* ---- without taking one ---- */
 
-    /* Releases a lock of which only name and owner value are known. */
-    void release_owner(std::string_view name, std::string_view owner)
+    /* Releases a lock of which only the owner value is known, and its name, or of other locks than exclusive
+     * ones with one name: its kind, permits and names, in a spec of which nothing else matters. */
+    void release_owner(const wanted &what, std::string_view owner)
     {
-        detail::or_throw([&](redlock::report &why) { return release_owner(name, owner, why); });
+        detail::or_throw([&](redlock::report &why) { return release_owner(what, owner, why); });
     }
-    result release_owner(std::string_view name, std::string_view owner, redlock::report &why)
+    result release_owner(const wanted &what, std::string_view owner, redlock::report &why)
     {
-        return static_cast<result>(redlock_release_owner(native_handle(), name.data(), name.size(),
-                                                         owner.data(), owner.size(), why.prepare()));
+        detail::raw_spec raw(what.get(), nullptr);
+
+        return static_cast<result>(
+            redlock_release_spec(native_handle(), raw.get(), owner.data(), owner.size(), why.prepare()));
     }
     /* The holder of a name, its waiters, and what each node says. An empty name: only how the nodes are. */
     redlock::report inspect(std::string_view name = {})
@@ -1621,6 +1887,25 @@ class client
     {
         return static_cast<result>(redlock_inspect(native_handle(), name.empty() ? nullptr : name.data(),
                                                    name.size(), why.prepare()));
+    }
+    /* Who has the slots of a semaphore. */
+    slots inspect_slots(std::string_view name)
+    {
+        return detail::or_throw([&](redlock::report &why) { return inspect_slots(name, why); });
+    }
+    slots inspect_slots(std::string_view name, redlock::report &why)
+    {
+        slots made;
+        auto add = [&](const redlock_slot &raw) {
+            made.held.push_back({raw.slot, raw.votes, std::chrono::milliseconds(raw.ttl_left_ms),
+                                 detail::to_holder(raw.holder)});
+        };
+        detail::visit<redlock_slot, decltype(add)> visit{add};
+
+        (void)redlock_inspect_slots(native_handle(), name.data(), name.size(), visit.one, &visit,
+                                    &made.permits, why.prepare());
+        visit.rethrow();
+        return made;
     }
     /* Tells each(const redlock::listed &) of every lock that a quorum has; when it returns false, the result
      * is canceled. */
@@ -1840,13 +2125,13 @@ class client
             return request();
         auto core = core_;
         auto held = detail::prepare(core, what.get());
-        redlock_spec raw = detail::to_raw(what.get(), held.get());
+        detail::raw_spec raw(what.get(), held.get());
         redlock_request id = 0;
 
         began = static_cast<result>(detail::launch(
             core, &held, std::move(done), &id, [&](detail::pending<Done> *own, redlock_request *number) {
-                return redlock_adopt_async(core->client, &raw, owner.data(), owner.size(), own->acquired, own,
-                                           number);
+                return redlock_adopt_async(core->client, raw.get(), owner.data(), owner.size(), own->acquired,
+                                           own, number);
             }));
         return request(core, id);
     }
@@ -1862,18 +2147,19 @@ class client
                                          own->finished, own, number);
         });
     }
-    template <class Done>
-    request release_owner_async(std::string_view name, std::string_view owner, Done done)
+    template <class Done> request release_owner_async(const wanted &what, std::string_view owner, Done done)
     {
         return detail::begin_or_throw(
-            [&](result &began) { return release_owner_async(name, owner, std::move(done), began); });
+            [&](result &began) { return release_owner_async(what, owner, std::move(done), began); });
     }
     template <class Done>
-    request release_owner_async(std::string_view name, std::string_view owner, Done done, result &began)
+    request release_owner_async(const wanted &what, std::string_view owner, Done done, result &began)
     {
+        detail::raw_spec raw(what.get(), nullptr);
+
         return survey(std::move(done), began, [&](detail::pending<Done> *own, redlock_request *number) {
-            return redlock_release_owner_async(native_handle(), name.data(), name.size(), owner.data(),
-                                               owner.size(), own->finished, own, number);
+            return redlock_release_spec_async(native_handle(), raw.get(), owner.data(), owner.size(),
+                                              own->finished, own, number);
         });
     }
     template <class Done> request init_nodes_async(bool force, Done done)
@@ -2020,9 +2306,9 @@ class client
             return lock();
         }
         auto held = detail::prepare(core_, what);
-        redlock_spec raw = detail::to_raw(what, held.get());
+        detail::raw_spec raw(what, held.get());
 
-        if (call(&raw, &handle) != REDLOCK_OK)
+        if (call(raw.get(), &handle) != REDLOCK_OK)
             return lock();
         return lock(std::move(held), handle);
     }
@@ -2040,12 +2326,13 @@ class client
         if (core == nullptr)
             return REDLOCK_MISUSE;
         auto held = detail::prepare(core, what);
-        redlock_spec raw = detail::to_raw(what, held.get());
+        detail::raw_spec raw(what, held.get());
 
-        return detail::launch(
-            core, &held, std::move(done), id, [&](detail::pending<Done> *own, redlock_request *number) {
-                return redlock_acquire_async(core->client, &raw, to_wait(wait), own->acquired, own, number);
-            });
+        return detail::launch(core, &held, std::move(done), id,
+                              [&](detail::pending<Done> *own, redlock_request *number) {
+                                  return redlock_acquire_async(core->client, raw.get(), to_wait(wait),
+                                                               own->acquired, own, number);
+                              });
     }
     template <class Done>
     redlock_result launch_acquire(const spec &what, std::chrono::milliseconds wait, Done done,
@@ -2089,12 +2376,13 @@ class client
         bool over = false;
         lock got;
         redlock_request id = 0;
+        redlock_report *copy = why.prepare(); /* callables must not throw */
         auto wait = wait_ms == REDLOCK_WAIT_FOREVER ? forever() : std::chrono::milliseconds(wait_ms);
         auto done = [&](lock acquired, const report_view &seen) {
             std::lock_guard<std::mutex> guard(mutex);
 
             got = std::move(acquired);
-            (void)redlock_report_copy(why.prepare(), &seen.raw());
+            (void)redlock_report_copy(copy, &seen.raw());
             over = true;
             ended.notify_all();
         };
@@ -2118,7 +2406,7 @@ class client
 /* ---- for std::unique_lock, std::scoped_lock and std::lock_guard ---------------------------------------- */
 
 /* A name as a mutex: it meets the requirements of TimedLockable. Threads and processes that lock it exclude
- * each other. */
+ * each other. With spec::reentrant, a thread may lock it again, and unlocks it as often. */
 class mutex
 {
   public:
@@ -2152,23 +2440,105 @@ class mutex
         redlock::lock released;
         std::lock_guard<std::mutex> guard(own_);
 
-        if (thread_ == std::this_thread::get_id()) { /* else it was lost, and another thread has it now */
-            released.swap(lock_);                    /* and released when the guard is gone */
+        if (thread_ != std::this_thread::get_id()) /* it was lost, and another thread has it now */
+            return;
+        released.swap(locks_.back()); /* and released when the guard is gone */
+        locks_.pop_back();
+        if (locks_.empty())
             thread_ = std::thread::id();
-        }
     }
     /* What the thread that locked it may ask. */
     bool lost() const noexcept
     {
         std::lock_guard<std::mutex> guard(own_);
 
-        return thread_ != std::this_thread::get_id() || lock_.lost();
+        return thread_ != std::this_thread::get_id() || locks_.back().lost();
     }
     std::uint64_t fence() const noexcept
     {
         std::lock_guard<std::mutex> guard(own_);
 
-        return thread_ == std::this_thread::get_id() ? lock_.fence() : 0;
+        return thread_ == std::this_thread::get_id() ? locks_.back().fence() : 0;
+    }
+
+  private:
+    bool keep(redlock::lock taken)
+    {
+        if (!taken)
+            return false;
+        std::vector<redlock::lock> freed; /* what a thread had lost, when the guard is gone */
+        std::lock_guard<std::mutex> guard(own_);
+
+        if (!spec_.reentrant || thread_ != std::this_thread::get_id()) {
+            freed.swap(locks_);
+            thread_ = std::thread::id();
+        }
+        locks_.push_back(std::move(taken));
+        thread_ = std::this_thread::get_id();
+        return true;
+    }
+
+    client &client_;
+    spec spec_;
+    mutable std::mutex own_{};
+    std::vector<redlock::lock> locks_{}; /* of the thread; one, or more when it has locked it again */
+    std::thread::id thread_{};
+};
+
+/* A name as a shared mutex, for std::shared_lock: it meets the requirements of SharedTimedLockable, too.
+ * Several threads and processes may share it while nobody has locked it alone. */
+class shared_mutex : public mutex
+{
+  public:
+    /* Of the spec, `kind` is that of those who lock it alone. */
+    shared_mutex(client &of, const detail::wanted &what) : mutex(of, what), sharing_(of), shared_(what.get())
+    {
+        shared_.kind = kind::shared;
+    }
+
+    void lock_shared()
+    {
+        keep(sharing_.acquire(shared_));
+    }
+    bool try_lock_shared()
+    {
+        return keep(sharing_.try_acquire(shared_));
+    }
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &wait)
+    {
+        return keep(sharing_.try_acquire_for(shared_, wait));
+    }
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &until)
+    {
+        return keep(sharing_.try_acquire_until(shared_, until));
+    }
+    void unlock_shared() noexcept
+    {
+        redlock::lock released;
+        std::lock_guard<std::mutex> guard(own_);
+        auto found = locks_.find(std::this_thread::get_id());
+
+        if (found == locks_.end())
+            return;
+        released.swap(found->second);
+        locks_.erase(found);
+    }
+    /* What a thread that shares it may ask. */
+    bool lost_shared() const noexcept
+    {
+        std::lock_guard<std::mutex> guard(own_);
+        auto found = locks_.find(std::this_thread::get_id());
+
+        return found == locks_.end() || found->second.lost();
+    }
+    std::uint64_t fence_shared() const noexcept
+    {
+        std::lock_guard<std::mutex> guard(own_);
+        auto found = locks_.find(std::this_thread::get_id());
+
+        return found != locks_.end() ? found->second.fence() : 0;
     }
 
   private:
@@ -2178,16 +2548,14 @@ class mutex
             return false;
         std::lock_guard<std::mutex> guard(own_);
 
-        lock_.swap(taken); /* what a thread had lost is freed when the guard is gone */
-        thread_ = std::this_thread::get_id();
+        locks_[std::this_thread::get_id()].swap(taken);
         return true;
     }
 
-    client &client_;
-    spec spec_;
+    client &sharing_;
+    spec shared_;
     mutable std::mutex own_{};
-    redlock::lock lock_{};
-    std::thread::id thread_{};
+    std::map<std::thread::id, redlock::lock> locks_{};
 };
 
 } // namespace redlock

@@ -13,8 +13,9 @@ from ._errors import (Busy, Canceled, ForeignType, Forbidden, Holder, Invalid, L
                       Quarantine, RedlockError, Result, SystemRefused, Timeout, TooSlow)
 from ._library import lib as _lib
 from ._lock import Lock
+from ._operating import Event, Listed, Slot, Slots
 
 __version__ = _lib.redlock_version().decode()
-__all__ = ["Busy", "Canceled", "Client", "ForeignType", "Forbidden", "Holder", "Invalid", "Lock", "Lost", "Misuse", "NoQuorum",
-           "Node", "NotHeld", "Place", "Quarantine", "RedlockError", "Result", "SystemRefused", "Timeout", "TooSlow",
-           "default_client", "lock"]
+__all__ = ["Busy", "Canceled", "Client", "Event", "ForeignType", "Forbidden", "Holder", "Invalid", "Listed", "Lock", "Lost", "Misuse",
+           "NoQuorum", "Node", "NotHeld", "Place", "Quarantine", "RedlockError", "Result", "Slot", "Slots", "SystemRefused", "Timeout",
+           "TooSlow", "default_client", "lock"]

@@ -10,10 +10,11 @@ import time
 import weakref
 from typing import Callable, Iterable, Optional, Union
 
-from . import _beside
+from . import _beside, _operating
 from ._errors import Canceled, Result, error
 from ._library import Options, Stats, lib, sized
-from ._lock import Lock, milliseconds, reporter, to_bytes
+from ._lock import Lock, check_which, milliseconds, reporter, to_bytes, which_spec
+from ._operating import Event, Listed, Slots
 
 MODES = {"guarded": 0, "plain": 1}
 FORMATS = {"common": 0, "redisson": 1}
@@ -144,17 +145,17 @@ class Client:
         """A lock of that name, not taken yet; see Lock for the settings."""
         return Lock(self, name, **settings)
 
-    def release_owner(self, name, owner: bytes) -> None:
-        """Releases a lock of which only name and owner value are known."""
-        name = to_bytes(name)
+    def release_owner(self, name, owner: bytes, *, kind: str = "exclusive", permits: int = 0, also: Iterable = ()) -> None:
+        """Releases a lock of which only the owner value and what says which lock it is are known: name, kind, permits and also."""
+        spec = which_spec(to_bytes(name), check_which(name, kind, permits, also))
         report = reporter().raw
         with self.opened() as client:
-            code = lib.redlock_release_owner(client, name, len(name), owner, len(owner), ctypes.byref(report))
+            code = lib.redlock_release_spec(client, ctypes.byref(spec), owner, len(owner), ctypes.byref(report))
         if code != 0:
             raise error(code, report)
 
     def inspect(self, name=None) -> Result:
-        """Who holds a name, who waits for it, and what each node says; takes nothing."""
+        """Who holds a name, who waits for it or shares it, and what each node says; takes nothing."""
         name = None if name is None else to_bytes(name)
         report = reporter().raw
         with self.opened() as client:
@@ -162,6 +163,30 @@ class Client:
         if code != 0:
             raise error(code, report)
         return Result.read(report)
+
+    def inspect_slots(self, name) -> Slots:
+        """Who has the slots of a semaphore; takes nothing."""
+        return _operating.inspect_slots(self.opened(), name)
+
+    def list(self, glob="", *, foreign: bool = False, partial: bool = False) -> "list[Listed]":
+        """Every lock that a quorum of nodes has, of the names that match; see redlock_list(3). It walks through the keys of the nodes."""
+        return _operating.list_locks(self.opened(), _operating.list_spec(glob, "", foreign, partial, 0))
+
+    def watch(self, each: "Callable[[Event], object]", *, name="", glob="", foreign: bool = False, every: float = 0.0) -> None:
+        """Calls each(event) for what happens to a name, or to all names that match, until it returns False; see redlock_watch(3).
+
+        It runs on a thread of the library, one event at a time. Closing the client ends the wait (Canceled).
+        """
+        _operating.watch(self.opened(), _operating.list_spec(glob, name, foreign, False, every), each)
+
+    def wait(self, name, *, wait: Optional[float] = None) -> None:
+        """Waits until a name is free, and takes nothing: somebody else may have it again. Busy or Timeout: it is held."""
+        _operating.wait_until_free(self.opened(), name, wait)
+
+    def break_lock(self, name, holder: Union[str, bytes], *, grace: Optional[float] = None) -> Result:
+        """Ends somebody else's hold: `holder` is the id of an inspection, or an owner value. Others are kept out until that one was told, for
+        `grace` seconds at most (None: the default, 0: not at all). See redlock_break(3)."""
+        return _operating.break_lock(self.opened(), name, holder, grace)
 
     def stats(self) -> "dict[str, int]":
         """Counts since the client was opened, by the names in redlock_client_stats(3)."""

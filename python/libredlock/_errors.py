@@ -6,6 +6,7 @@ import ctypes
 from dataclasses import dataclass, field
 from typing import Optional
 
+from ._library import Holder as RawHolder
 from ._library import NodeReport, Report, Waiter, lib, sized
 
 
@@ -75,12 +76,16 @@ class Result:
     broken: bool = False  # an operator has broken the lock
     nodes: "tuple[Node, ...]" = field(default=(), repr=False)
     waiters: "tuple[Place, ...]" = field(default=(), repr=False)
+    name_number: Optional[int] = None  # of several names: which was in the way, or was lost; 0 is the name, 1 the first of also
+    sharer_count: int = 0  # how many share the lock; 0 it is not shared
+    sharers: "tuple[Holder, ...]" = field(default=(), repr=False)  # from an inspection, 16 of them at most
 
     @classmethod
     def read(cls, raw) -> "Result":
         return cls(text(raw.line), raw.node_count, raw.quorum, raw.granted, raw.held, raw.eligible, raw.rounds,
                    raw.waited_ms / 1000, raw.fence, Holder.read(raw.holder), seconds(raw.holder_ttl_left_ms), raw.waiting, bool(raw.broken),
-                   tuple(read_nodes(raw)), tuple(read_waiters(raw)))
+                   tuple(read_nodes(raw)), tuple(read_waiters(raw)), raw.name_number - 1 if raw.name_number else None, raw.sharers,
+                   tuple(read_sharers(raw)))
 
 
 def text(raw: bytes) -> str:
@@ -107,6 +112,14 @@ def read_waiters(report):
     index = 0
     while report.details and lib.redlock_report_waiter(ctypes.byref(report), index, ctypes.byref(raw)):
         yield Place(Holder.read(raw.who), raw.count, raw.place)
+        index += 1
+
+
+def read_sharers(report):
+    raw = RawHolder()
+    index = 0
+    while report.details and lib.redlock_report_sharer(ctypes.byref(report), index, ctypes.byref(raw)):
+        yield Holder.read(raw)
         index += 1
 
 

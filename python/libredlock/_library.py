@@ -9,8 +9,8 @@ import ctypes
 import ctypes.util
 import os
 import pathlib
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_int, c_int64, c_size_t, c_ubyte, c_uint32, c_uint64,
-                    c_void_p)
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ubyte, c_uint32,
+                    c_uint64, c_void_p)
 
 SONAME = "libredlock.so.1"
 WAIT_FOREVER = -1
@@ -64,6 +64,9 @@ class Options(Structure):
 LOCK_EVENT = CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Report))
 ACQUIRED = CFUNCTYPE(None, c_void_p, c_int, c_void_p, POINTER(Report))
 DONE = CFUNCTYPE(None, c_void_p, c_int, POINTER(Report))
+SLOT = CFUNCTYPE(c_int, c_void_p, c_void_p)
+LISTED = CFUNCTYPE(c_int, c_void_p, c_void_p)
+EVENT = CFUNCTYPE(c_int, c_void_p, c_void_p)
 UPDATE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t))
 WAITING = CFUNCTYPE(c_int, c_void_p, c_uint32)
 
@@ -79,6 +82,36 @@ class Spec(Structure):
         ("unbound", c_uint32), ("why", c_char_p), ("on_lost", LOCK_EVENT), ("on_renewed", LOCK_EVENT), ("context", c_void_p),
         ("tag", c_char_p), ("tag_length", c_size_t), ("permits", c_uint32), ("reentrant", c_uint32), ("identity", c_uint64),
         ("also", POINTER(Name)), ("also_count", c_uint32),
+    ]
+
+
+class Slot(Structure):
+    _fields_ = [("size", c_size_t), ("slot", c_uint32), ("votes", c_uint32), ("ttl_left_ms", c_int64), ("holder", Holder)]
+
+
+class Listed(Structure):
+    _fields_ = [
+        ("size", c_size_t), ("name", c_void_p), ("name_length", c_size_t), ("kind", c_int), ("foreign", c_uint32),
+        ("votes", c_uint32), ("node_count", c_uint32), ("quorum", c_uint32), ("waiting", c_uint32), ("ttl_left_ms", c_int64),
+        ("fence", c_uint64), ("holder", Holder),
+    ]
+
+
+class ListSpec(Structure):
+    _fields_ = [
+        ("size", c_size_t), ("glob", c_char_p), ("glob_length", c_size_t), ("name", c_char_p), ("name_length", c_size_t),
+        ("foreign", c_uint32), ("partial", c_uint32), ("every_ms", c_uint32),
+    ]
+
+
+class Event(Structure):
+    _fields_ = [("size", c_size_t), ("change", c_int), ("at_ms", c_int64), ("lock", Listed), ("before", Holder)]
+
+
+class BreakSpec(Structure):
+    _fields_ = [
+        ("size", c_size_t), ("name", c_char_p), ("name_length", c_size_t), ("id", c_char_p), ("id_length", c_size_t),
+        ("grace_ms", c_int64),
     ]
 
 
@@ -119,8 +152,11 @@ FUNCTIONS = {
     "redlock_adopt": (c_int, [c_void_p, POINTER(Spec), c_char_p, c_size_t, POINTER(c_void_p), POINTER(Report)]),
     "redlock_extend": (c_int, [c_void_p, c_uint32, POINTER(Report)]),
     "redlock_release": (c_int, [c_void_p, POINTER(Report)]),
-    "redlock_release_owner": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(Report)]),
+    "redlock_release_spec": (c_int, [c_void_p, POINTER(Spec), c_char_p, c_size_t, POINTER(Report)]),
     "redlock_inspect": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(Report)]),
+    "redlock_inspect_slots": (c_int, [c_void_p, c_char_p, c_size_t, SLOT, c_void_p, POINTER(c_uint32), POINTER(Report)]),
+    "redlock_list": (c_int, [c_void_p, POINTER(ListSpec), LISTED, c_void_p, POINTER(Report)]),
+    "redlock_break": (c_int, [c_void_p, POINTER(BreakSpec), POINTER(Report)]),
     "redlock_update": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t, UPDATE, c_void_p, c_uint32, POINTER(Report)]),
     "redlock_mark": (c_int, [c_void_p, c_char_p, c_size_t, c_int64, c_int64, POINTER(Report)]),
     "redlock_marked": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_int64), POINTER(Report)]),
@@ -128,16 +164,26 @@ FUNCTIONS = {
     "redlock_lock_free": (None, [c_void_p]),
     "redlock_lock_validity_ms": (c_int64, [c_void_p]),
     "redlock_lock_fence": (c_uint64, [c_void_p]),
+    "redlock_lock_name": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "redlock_lock_owner": (c_void_p, [c_void_p, POINTER(c_size_t)]),
+    "redlock_lock_slot": (c_int32, [c_void_p]),
+    "redlock_lock_entries": (c_uint32, [c_void_p]),
     "redlock_acquire_async": (c_int, [c_void_p, POINTER(Spec), c_int64, ACQUIRED, c_void_p, POINTER(c_uint64)]),
     "redlock_extend_async": (c_int, [c_void_p, c_uint32, DONE, c_void_p, POINTER(c_uint64)]),
     "redlock_release_async": (c_int, [c_void_p, DONE, c_void_p, POINTER(c_uint64)]),
+    "redlock_adopt_async": (c_int, [c_void_p, POINTER(Spec), c_char_p, c_size_t, ACQUIRED, c_void_p, POINTER(c_uint64)]),
+    "redlock_release_spec_async": (c_int, [c_void_p, POINTER(Spec), c_char_p, c_size_t, DONE, c_void_p, POINTER(c_uint64)]),
+    "redlock_inspect_async": (c_int, [c_void_p, c_char_p, c_size_t, DONE, c_void_p, POINTER(c_uint64)]),
+    "redlock_watch_async": (c_int, [c_void_p, POINTER(ListSpec), EVENT, DONE, c_void_p, POINTER(c_uint64)]),
+    "redlock_wait_async": (c_int, [c_void_p, c_char_p, c_size_t, c_int64, DONE, c_void_p, POINTER(c_uint64)]),
     "redlock_cancel": (c_int, [c_void_p, c_uint64]),
     "redlock_details_new": (c_void_p, [c_void_p]),
     "redlock_details_free": (None, [c_void_p]),
     "redlock_report_node": (c_int, [POINTER(Report), c_uint32, POINTER(NodeReport)]),
     "redlock_report_waiter": (c_int, [POINTER(Report), c_uint32, POINTER(Waiter)]),
+    "redlock_report_sharer": (c_int, [POINTER(Report), c_uint32, POINTER(Holder)]),
     "redlock_version": (c_char_p, []),
+    "redlock_change_name": (c_char_p, [c_int]),
     "redlock_verdict_name": (c_char_p, [c_int]),
     "redlock_cause_name": (c_char_p, [c_int]),
     "redlock_result_name": (c_char_p, [c_int]),

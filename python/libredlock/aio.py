@@ -11,12 +11,14 @@ import asyncio
 import ctypes
 import itertools
 import os
+import weakref
 from typing import Optional
 
 from . import _client
-from ._errors import Busy, Lost, NotHeld, error
+from ._errors import Busy, Lost, NotHeld, Result, error
+from ._operating import Slots
 from ._library import ACQUIRED, DONE, Report, lib, sized
-from ._lock import BaseLock, Handle, milliseconds
+from ._lock import OWN_IDENTITIES, BaseLock, Entries, Handle, check_which, milliseconds, to_bytes, which_spec
 
 _numbers = itertools.count(1)
 _pending: "dict[int, _Request]" = {}
@@ -31,9 +33,12 @@ class _Request:
         self.handle = handle
         self.client = client
         self.id = ctypes.c_uint64()
+        self.wants_result = False
+        self.result: Optional[Result] = None
         _pending[self.number] = self
 
     def end(self, code: int, report) -> None:
+        self.result = Result.read(report.contents) if code == 0 and self.wants_result else None
         problem = error(code, report.contents) if code != 0 else None
         if not self.done.done():
             self.done.set_result(problem)
@@ -80,6 +85,32 @@ class Client:
         """A lock of that name, not taken yet; the settings are those of libredlock.Lock."""
         return Lock(self, name, **settings)
 
+    async def release_owner(self, name, owner: bytes, *, kind: str = "exclusive", permits: int = 0, also=()) -> None:
+        """Releases a lock of which only the owner value and what says which lock it is are known; see libredlock.Client."""
+        spec = which_spec(to_bytes(name), check_which(name, kind, permits, also))
+        await self._ask(lambda pointer, *rest: lib.redlock_release_spec_async(pointer, ctypes.byref(spec), owner, len(owner), *rest))
+
+    async def inspect(self, name=None) -> Result:
+        """Who holds a name, who waits for it or shares it, and what each node says; takes nothing."""
+        name = None if name is None else to_bytes(name)
+        return await self._ask(lambda pointer, *rest: lib.redlock_inspect_async(pointer, name, len(name or b""), *rest), cancel=True)
+
+    async def inspect_slots(self, name) -> Slots:
+        """Who has the slots of a semaphore; takes nothing. On a thread: it has connections of its own."""
+        return await asyncio.get_running_loop().run_in_executor(None, self._client.inspect_slots, name)
+
+    async def _ask(self, call, cancel: bool = False) -> Result:
+        opened = self._attach()
+        request = _Request(asyncio.get_running_loop())
+        request.wants_result = True
+        with opened as pointer:
+            code = call(pointer, _done, request.number, ctypes.byref(request.id))
+        if code != 0:
+            _pending.pop(request.number)
+            raise error_of(code)
+        await _finish(request, opened, cancel=cancel)
+        return request.result
+
     async def aclose(self) -> None:
         """Cancels what waits and closes the connections; at most a node timeout long."""
         if self._loop is not None and self._fd >= 0:
@@ -124,25 +155,62 @@ async def _release(handle: Handle, loop) -> Optional[Exception]:
         handle.free()
 
 
+class _TaskEntries:
+    """The handles of a reentrant lock, for each task that may enter it again."""
+
+    def __init__(self):
+        self._stacks: "weakref.WeakKeyDictionary[asyncio.Task, list[Handle]]" = weakref.WeakKeyDictionary()
+
+    @property
+    def stack(self) -> "list[Handle]":
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            task = None  # nobody's, outside of the loop
+        return [] if task is None else self._stacks.setdefault(task, [])
+
+
+_task_numbers: "weakref.WeakKeyDictionary[asyncio.Task, int]" = weakref.WeakKeyDictionary()
+
+
 class Lock(BaseLock):
-    """As libredlock.Lock, awaited: `async with`, or acquire() and release()."""
+    """As libredlock.Lock, awaited: `async with`, or acquire() and release(). With reentrant=True a task enters again."""
+
+    def _new_entries(self):
+        return _TaskEntries() if self._settings["reentrant"] and not self._settings["identity"] else Entries()
+
+    def _identity(self) -> int:
+        if not self._settings["reentrant"] or self._settings["identity"]:
+            return self._settings["identity"]
+        task = asyncio.current_task()
+        if task not in _task_numbers:
+            _task_numbers[task] = OWN_IDENTITIES + next(_numbers)
+        return _task_numbers[task]
 
     async def acquire(self, *, wait=...) -> "Lock":
         """Takes it; see libredlock.Lock.acquire(). Cancelling the task leaves nothing behind at the nodes."""
+        return await self._begin(lambda pointer, spec, *rest: lib.redlock_acquire_async(
+            pointer, ctypes.byref(spec), self._wait_ms(wait), *rest))
+
+    async def _begin(self, call) -> "Lock":
         opened = self._client._attach()
         loop = asyncio.get_running_loop()
         told = self._on_lost
         handle, spec = self._new_handle(None if told is None else lambda report: loop.call_soon_threadsafe(told, report))
         request = _Request(loop, handle, opened)
         with opened as pointer:
-            code = lib.redlock_acquire_async(pointer, ctypes.byref(spec), self._wait_ms(wait),
-                                             _acquired, request.number, ctypes.byref(request.id))
+            code = call(pointer, spec, _acquired, request.number, ctypes.byref(request.id))
         if code != 0:
             _pending.pop(request.number)
             raise error_of(code)
         await _finish(request, opened, cancel=True)
-        self._handle = handle
+        self._keep(handle)
         return self
+
+    async def adopt(self, owner: bytes) -> "Lock":
+        """Goes on with a lock that another process acquired, whose `owner` is known: extends it to `ttl` from now."""
+        return await self._begin(lambda pointer, spec, *rest: lib.redlock_adopt_async(
+            pointer, ctypes.byref(spec), owner, len(owner), *rest))
 
     async def try_acquire(self) -> bool:
         try:
@@ -163,7 +231,7 @@ class Lock(BaseLock):
 
     async def release(self) -> None:
         """Releases it. Raises Lost when its validity had ended before."""
-        handle, self._handle = self._held_handle(), None
+        handle = self._take_back()
         problem = await _release(handle, asyncio.get_running_loop())
         if problem is not None:
             raise problem

@@ -169,6 +169,13 @@ if [ -e "$BUILD/examples/example-raii" ]; then
     example mutexes
     ok 'or says that it is not' has "$out" 'the audit is busy'
     vacate audit
+    example kinds
+    is 'kinds takes a lock of every kind' "$code:$err" 0:
+    ok 'a slot' matches "$out" 'working on gpu [0-3], [01] of 4 in use'
+    ok 'two names under one fence' matches "$out" 'account:3, fence ([0-9]+)
+account:7, fence ([0-9]+)'
+    ok 'a log that is entered again' has "$out" $'moved\ndone'
+    ok 'and a shared one' has "$out" '1 read it'
     example coroutine
     case $code in
         77) ok 'coroutine # SKIP this compiler has none' true ;;
@@ -180,7 +187,21 @@ if [ -e "$BUILD/examples/example-raii" ]; then
     esac
 else
     ok 'examples in C++ # SKIP there is no C++ compiler' true
-    tested="$tested raii mutexes coroutine"
+    tested="$tested raii mutexes kinds coroutine"
+fi
+
+# ---- Python, which cannot load a library with a sanitizer
+if is_sanitized; then
+    ok 'examples in Python # SKIP they would need the run-time library of the sanitizer' true
+else
+    PYTHONPATH=$SOURCE/python PYTHONDONTWRITEBYTECODE=1 LIBREDLOCK=$BUILD/src/libredlock.so.1 "$SOURCE/examples/python/kinds.py" \
+        >"$work/out" 2>"$work/err" </dev/null
+    is 'kinds.py takes a lock of every kind' "$?:$(<"$work/err")" 0:
+    out=$(<"$work/out")
+    ok 'a slot' matches "$out" 'working on gpu [0-3], [01] of 4 in use'
+    ok 'two names under one fence' matches "$out" 'account:3 and account:7, fence [0-9]+'
+    ok 'a log that is entered again' has "$out" $'moved (2 deep)\ndone (2 deep)'
+    ok 'and a shared one' has "$out" '1 read it'
 fi
 
 # ---- event_loop

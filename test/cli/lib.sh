@@ -107,6 +107,15 @@ until_true() {
 # Whether the library needs a sanitizer's run-time library, which programs and interpreters of the system do not bring along.
 is_sanitized() { nm -D "$BUILD/src/libredlock.so" | grep -q ' U __[at]san_init'; }
 
+# json EXPRESSION: what it comes to, in Python, for each line of JSON, which is called `this`; texts as they are, others as JSON.
+json() {
+    python3 -c 'import json, sys
+for line in sys.stdin:
+    this = json.loads(line)
+    made = eval(sys.argv[1])
+    print(made if isinstance(made, str) else json.dumps(made, separators=(",", ":")))' "$1"
+}
+
 done_testing() {
     echo "1..$tests"
     exit "$((failures > 0))"

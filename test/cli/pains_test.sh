@@ -194,8 +194,14 @@ port=$(free_port)
 served=$!
 started_pids+=("$served")
 url=http://127.0.0.1:$port/v1/locks
-until_true curl -sf "http://127.0.0.1:$port/v1/health" -o /dev/null || until_true curl -s "$url" -o /dev/null
-curl -s -X POST "$url/polyglot" -H 'Content-Type: application/json' -d '{"ttl_ms": 30000}' >"$work/lease"
+# asks URL [BODY]: what the service answers, in $work/lease.
+asks() {
+    python3 -c 'import sys, urllib.request as http
+body = sys.argv[2].encode() if len(sys.argv) > 2 else None
+print(http.urlopen(http.Request(sys.argv[1], body, {"Content-Type": "application/json"})).read().decode())' "$@" >"$work/lease" 2>/dev/null
+}
+until_true asks "http://127.0.0.1:$port/readyz"
+asks "$url/polyglot" '{"ttl_ms": 30000}'
 ok 'other languages: a lock over HTTP' grep -q '"fence"' "$work/lease"
 exits 'other languages: it excludes everybody else' 75 run -n polyglot -- true
 kill "$served"

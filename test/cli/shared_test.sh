@@ -60,10 +60,10 @@ ok 'is given back' gone book
 for number in {1..17}; do
     "$REDLOCK" acquire -s --ttl 60s --why "reader $number." --json crowd >>"$work/crowd" 2>/dev/null
 done
-id_of() { jq -r ".owner[0:8]" "$work/crowd" | sed -n "$1p"; }
+id_of() { json 'this["owner"][0:8]' <"$work/crowd" | sed -n "$1p"; }
 is 'seventeen share it' "$(wc -l <"$work/crowd")" 17
 exits 'of whom sixteen are named' 0 status --json crowd
-named=$(jq -r '.sharers[].id' <<<"$out")
+named=$(json '"\n".join(one["id"] for one in this["sharers"])' <<<"$out")
 is 'indeed' "$(wc -l <<<"$named")" 16
 for number in {1..17}; do
     id=$(id_of "$number")
@@ -79,5 +79,5 @@ ok 'one that is not named is not refused' has "$out" 'crowd is shared by 17'
 exits 'it can be broken' 0 break -y --grace 500ms --id "$unseen" crowd
 says 'and is waited for' "crowd is not held by $unseen any more"
 exits 'until it is gone' 0 status --json crowd
-is 'alone' "$(jq .sharer_count <<<"$out")" 16
+is 'alone' "$(json 'this["sharer_count"]' <<<"$out")" 16
 done_testing

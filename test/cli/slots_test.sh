@@ -31,7 +31,7 @@ exits 'status tells of them' 0 status pool
 ok 'how many' has "$out" 'pool: 2 of 2 slots held'
 ok 'and each' matches "$out" $'\n  slot 0 .*granted by 5 of 5\n  slot 1 '
 exits 'in JSON, too' 0 status pool --json
-is 'all of them' "$(jq -c '[.slots, .slots_held, .state, .holder, [.holders[].slot]]' <<<"$out")" '[2,2,"held",null,[0,1]]'
+is 'all of them' "$(json '[this[key] for key in ("slots", "slots_held", "state", "holder")] + [[one["slot"] for one in this["holders"]]]' <<<"$out")" '[2,2,"held",null,[0,1]]'
 hold three
 ok 'one that waits stands in line' until_true in_line 1
 ok 'and is not inside' test ! -s "$work/three"
@@ -68,8 +68,8 @@ exits 'and extended' 0 extend pool --slots 2 --ttl 30s --owner-token "$owner"
 exits 'and released' 0 release pool --slots 2 --owner-token "$owner"
 exits 'once' 79 release pool --slots 2 --owner-token "$owner"
 exits 'JSON has the slot' 0 acquire pool --slots 1 --ttl 20s --json
-is 'as a number' "$(jq .slot <<<"$out")" 0
-owner=$(jq -r .owner <<<"$out")
+is 'as a number' "$(json 'this["slot"]' <<<"$out")" 0
+owner=$(json 'this["owner"]' <<<"$out")
 exits 'which is given back' 0 release pool --slots 1 --owner-token "$owner"
 exits 'no slot is told of where there is none' 0 run pool -- sh -c 'echo "[$REDLOCK_SLOT]"'
 is 'in the environment either' "$out" '[]'

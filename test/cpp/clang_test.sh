@@ -15,10 +15,10 @@ compiled() {
         -lcrypto -pthread -Wl,-rpath,"$BUILD/src"
 }
 
-echo 1..4
+echo 1..6
 number=0
 for standard in 17 20; do
-    for name in once calls; do
+    for name in once calls kinds; do
         number=$((number + 1))
         if compiled "$name" "$standard" 2>"$work/words" && "$work/$name-$standard" >"$work/out" 2>>"$work/words"; then
             echo "ok $number - $name in C++$standard by clang: $(grep -c '^ok' "$work/out") tests"

@@ -10,7 +10,9 @@ from libredlock import _library
 
 MIRRORED = {"redlock_holder": _library.Holder, "redlock_report": _library.Report, "redlock_node_report": _library.NodeReport,
             "redlock_waiter": _library.Waiter, "redlock_options": _library.Options, "redlock_spec": _library.Spec,
-            "redlock_barrier_spec": _library.BarrierSpec,
+            "redlock_name": _library.Name, "redlock_barrier_spec": _library.BarrierSpec, "redlock_slot": _library.Slot,
+            "redlock_listed": _library.Listed, "redlock_list_spec": _library.ListSpec, "redlock_event": _library.Event,
+            "redlock_break_spec": _library.BreakSpec,
             "redlock_histogram": _library.Histogram, "redlock_stats": _library.Stats}
 
 
