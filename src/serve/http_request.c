@@ -24,6 +24,11 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
+bool serve_text_equal(struct serve_text one, struct serve_text other)
+{
+    return one.length == other.length && memcmp(one.bytes, other.bytes, one.length) == 0;
+}
+
 bool serve_text_is(struct serve_text text, const char *word)
 {
     if (text.bytes == NULL || strlen(word) != text.length)
