@@ -108,6 +108,16 @@ json_t *serve_json_waiters(const redlock_report *report)
     return list;
 }
 
+json_t *serve_json_sharers(const redlock_report *report)
+{
+    json_t *list = json_array();
+    redlock_holder sharer;
+
+    for (uint32_t i = 0; redlock_report_sharer(report, i, &sharer); i++)
+        json_array_append_new(list, serve_json_holder(&sharer));
+    return list;
+}
+
 json_t *serve_json_report(const redlock_report *report)
 {
     json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:o}", "result", redlock_result_name(report->result),
@@ -117,6 +127,8 @@ json_t *serve_json_report(const redlock_report *report)
     if (report->holder.id[0] == '\0')
         return object;
     json_object_set_new(object, "holder", serve_json_holder(&report->holder));
+    if (report->sharers > 0)
+        json_object_set_new(object, "sharers", json_integer(report->sharers));
     if (report->holder_ttl_left_ms >= 0) {
         json_object_set_new(object, "holder_ttl_left_ms", json_integer(report->holder_ttl_left_ms));
         json_object_set_new(object, "retry_after_ms",

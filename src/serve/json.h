@@ -16,6 +16,7 @@ json_t *serve_json_text(const char *bytes, size_t length);
 json_t *serve_json_holder(const redlock_holder *holder);
 json_t *serve_json_nodes(const redlock_report *report);
 json_t *serve_json_waiters(const redlock_report *report); /* in the order of the report */
+json_t *serve_json_sharers(const redlock_report *report); /* likewise */
 
 /* Members for a problem: holder, nodes, counts, and after how long to come again. */
 json_t *serve_json_report(const redlock_report *report);

@@ -222,8 +222,16 @@ static json_t *json_detail(const struct looking *looking, const redlock_report *
                              held ? "held" : "free", "nodes", serve_json_nodes(report), "waiting",
                              (int)(report->waiting + behind), "waiters", serve_json_waiters(report));
 
-    if (held)
+    if (held) {
+        json_object_set_new(
+            body, "kind",
+            json_string(serve_kind_word(report->sharers > 0 ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE)));
         json_object_set_new(body, "holder", serve_json_holder(&report->holder));
+    }
+    if (held && report->sharers > 0) {
+        json_object_set_new(body, "sharers", json_integer(report->sharers));
+        json_object_set_new(body, "sharing", serve_json_sharers(report));
+    }
     if (held && report->holder_ttl_left_ms >= 0)
         json_object_set_new(body, "holder_ttl_left_ms", json_integer(report->holder_ttl_left_ms));
     return body;

@@ -11,6 +11,7 @@
 
 #include "serve/body.h"
 #include "serve/events.h"
+#include "serve/json.h"
 #include "serve/key.h"
 #include "serve/late.h"
 #include "serve/lease.h"
@@ -62,6 +63,20 @@ static void answer_lease(struct taking *taking, redlock_lock *lock, const redloc
     free(taking);
 }
 
+/* Which of several names was in the way; NULL when that is not known, or there is only one. */
+static json_t *name_in_the_way(const struct taking *taking, const redlock_report *report)
+{
+    const struct serve_wish *wish = &taking->wish;
+    uint32_t number = wish->also_count == 0 ? 0 : report->name_number;
+
+    if (number == 0 || number > wish->also_count + 1)
+        return NULL;
+    return json_pack("{s:o}", "name",
+                     number == 1
+                         ? serve_json_text(wish->name, wish->name_length)
+                         : serve_json_text(wish->also[number - 2].name, wish->also[number - 2].length));
+}
+
 static void answer_refusal(struct taking *taking, redlock_result result, const redlock_report *report)
 {
     struct serve_connection *connection = taking->call.connection;
@@ -71,7 +86,7 @@ static void answer_refusal(struct taking *taking, redlock_result result, const r
         if (problem == SERVE_STOPPING)
             serve_answer_problem(connection, problem, "this instance is stopping", NULL);
         else
-            serve_answer_report(connection, problem, report, NULL);
+            serve_answer_report(connection, problem, report, name_in_the_way(taking, report));
         serve_connection_go_on(connection);
     }
     free(taking);

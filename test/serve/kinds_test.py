@@ -126,7 +126,7 @@ def a_waiter_gets_the_slot_that_is_given_back():
 def names_are_taken_together_or_not_at_all():
     one = taken("bank:b", {})
     status, _, problem = take("bank:a", {"also": ["bank:b", "bank:c"]})
-    equal((status, problem["type"]), (423, "/v1/problems/held"), problem)
+    equal((status, problem["type"], problem["name"]), (423, "/v1/problems/held", "bank:b"), problem)
     until(lambda: fleet.copies("bank:a") == 0 and fleet.copies("bank:c") == 0, "names that were given back")
     give_back("bank:b", one)
     all_three = taken("bank:a", {"also": ["bank:b", "bank:c"]})
@@ -280,6 +280,18 @@ def a_key_of_one_lock_does_nothing_to_another_kind():
         lease = taken("reuse", first, Idempotency_Key="sure")
         equal(take("reuse", second, other, Idempotency_Key="sure")[0], 422, (first, second))
         give_back("reuse", lease)
+
+
+@test
+def readers_are_shown():
+    readers = [taken("shown", {"kind": "shared", "why": f"reader {number}"}) for number in range(3)]
+    until(lambda: service.ask("GET", "/v1/locks/shown")[2].get("sharers") == 3, "three readers")
+    _, _, shown = service.ask("GET", "/v1/locks/shown")
+    equal((shown["state"], shown["kind"], {holder["why"] for holder in shown["sharing"]}),
+          ("held", "shared", {"reader 0", "reader 1", "reader 2"}), shown)
+    _, _, problem = take("shown", {})
+    assert problem["sharers"] >= 1 and problem["holder"]["why"].startswith("reader"), problem
+    give_back("shown", *readers)
 
 
 @test
