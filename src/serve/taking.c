@@ -19,6 +19,7 @@
 #include "serve/lock_name.h"
 #include "serve/locks.h"
 #include "serve/sessions.h"
+#include "serve/turn.h"
 #include "serve/wish.h"
 
 #define WORDS_SIZE 600
@@ -29,6 +30,7 @@ struct taking {
     struct serve_wish wish;
     char session[33];
     uint64_t fence;           /* of the lease that an earlier request with the same key got; 0 not known */
+    struct serve_later later; /* until the end of the turn that it came in */
     struct serve_place place; /* in the queue of those that wait for it here */
     struct event *timer;      /* while it stands behind others */
     int64_t until_ms;         /* how long it waits */
@@ -219,6 +221,7 @@ static void give_up(struct taking *taking, redlock_result result)
     struct serve_connection *connection = taking->call.connection;
 
     stop_timer(taking);
+    serve_turn_leave(taking->call.server, &taking->later);
     serve_line_leave(taking->call.server, &taking->place);
     if (serve_call_end(&taking->call)) {
         serve_answer_problem(connection, serve_problem_of(result), redlock_result_name(result), NULL);
@@ -536,12 +539,21 @@ static const char *words_of(const struct serve_exchange *exchange, const char *s
     return words[0] == '\0' ? NULL : words;
 }
 
-/* The first question to the nodes. */
-static redlock_result begin(struct taking *taking)
+/* The first question to the nodes, at the end of the turn. */
+static void begin(void *context)
 {
-    bool keyed = taking->wish.tag_length > 0;
+    struct taking *taking = context;
+    struct serve_connection *connection = taking->call.connection;
+    bool waits = taking->wish.wait_ms > 0 && taking->wish.tag_length == 0;
 
-    return taking->wish.wait_ms > 0 && !keyed ? wait_for(taking) : ask(taking, 0);
+    taking->call.dismiss = NULL;
+    redlock_result result = waits ? wait_for(taking) : ask(taking, 0);
+    if (result == REDLOCK_OK)
+        return;
+    serve_line_leave(taking->call.server, &taking->place);
+    serve_answer_unbegun(&taking->call, result);
+    serve_connection_go_on(connection);
+    free(taking);
 }
 
 void serve_locks_take(struct serve_exchange *exchange)
@@ -576,10 +588,6 @@ void serve_locks_take(struct serve_exchange *exchange)
         look_at_record(taking);
         return;
     }
-    redlock_result result = begin(taking);
-    if (result != REDLOCK_OK) {
-        serve_line_leave(exchange->server, &taking->place);
-        serve_answer_unbegun(&taking->call, result);
-        free(taking);
-    }
+    taking->call.dismiss = on_dismissed;
+    serve_turn_add(exchange->server, &taking->later, begin, taking);
 }
