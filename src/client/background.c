@@ -124,9 +124,9 @@ struct rl_time rl_background_rest(const redlock_client *client)
 void rl_background_ring_loop(redlock_client *client)
 {
     uint64_t one = 1;
-    ssize_t put = write(client->ready_fd, &one, sizeof one);
 
-    (void)put; /* full means that it is readable already */
+    if (!client->loop_rung)
+        client->loop_rung = write(client->ready_fd, &one, sizeof one) == sizeof one;
 }
 
 static void set_timer_fd(redlock_client *client)

@@ -117,7 +117,11 @@ static void write_kept(const struct stream *stream, const struct kept *kept)
 
 static void copy_text(char *to, size_t size, const char *from)
 {
-    snprintf(to, size, "%s", from == NULL ? "" : from);
+    size_t length = from == NULL ? 0 : strnlen(from, size - 1);
+
+    if (length > 0)
+        memcpy(to, from, length);
+    to[length] = '\0';
 }
 
 void serve_events_publish(struct serve_server *server, const struct serve_event *event)
