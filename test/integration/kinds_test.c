@@ -1,251 +1,169 @@
 /*
- * What concerns several kinds of lock at once, on real guarded nodes: fences rise from kind to kind, another
- * kind's key is named and left alone, what makes no sense is refused with nothing left behind, entering again
- * sends no command, and why permits are slots: counted at each node, they let in one too many. What a killed
- * process had is in kinds_slow_test.c.
+ * One owner value, and the wrong kind: whoever adopts or releases a lock as something that it is not gets
+ * nothing, and nothing changes at the nodes. Every kind that a lock can have, against every kind that it can
+ * be taken for.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/guarded.h"
-#include "support/line.h"
 #include "support/steps.h"
-#include "support/traffic.h"
-#include "support/waiters.h"
 
-enum { SLOTS = 2, ENTRIES = 1000 };
+#define NAME "kinds:a"
+#define OTHER "kinds:b"
 
-static const redlock_name MORE[] = {{.name = "more"}};
+enum { TTL_MS = LONG_TTL_MS / 2 };
 
-enum kind { ALONE, SHARED, SLOT, NAMES, REENTRANT, KINDS };
+/* What a lock can be, and be taken for. */
+enum guise { ALONE, SHARED, SLOT, SLOT_OF_OTHERS, BOTH_NAMES, GUISES };
 
-static redlock_spec spec_of(enum kind kind)
+static const redlock_name also = {.name = OTHER};
+
+static redlock_spec spec_of(enum guise guise)
 {
-    redlock_spec spec = spec_for(WANTED, LONG_TTL_MS);
+    redlock_spec spec = spec_for(NAME, TTL_MS);
 
-    if (kind == SHARED)
+    if (guise == SHARED) {
         spec.kind = REDLOCK_SHARED;
-    if (kind == SLOT) {
+    } else if (guise == SLOT || guise == SLOT_OF_OTHERS) {
         spec.kind = REDLOCK_SEMAPHORE;
-        spec.permits = SLOTS;
-    }
-    if (kind == NAMES) {
-        spec.also = MORE;
+        spec.permits = guise == SLOT ? 2 : 5;
+    } else if (guise == BOTH_NAMES) {
+        spec.also = &also;
         spec.also_count = 1;
     }
-    spec.reentrant = kind == REENTRANT;
     return spec;
 }
 
-static redlock_lock *take(redlock_client *client, enum kind kind)
+/* Everything that a node has, but for the guard's own keys; and whether a lock's key lives longer than it was
+ * taken for. */
+static const char *keys_of(struct fleet *fleet, int node)
 {
-    redlock_spec spec = spec_of(kind);
+    static const char dump[] =
+        "local all = redis.call('KEYS', '*') table.sort(all) local text = '' "
+        "for _, key in ipairs(all) do if not string.find(key, '^redlock%-guard:') then "
+        "local lock = not string.find(key, 'fence:') and not string.find(key, ':order$') "
+        "local longer = lock and redis.call('PTTL', key) > tonumber(ARGV[1]) "
+        "text = text .. key .. ' ' .. redis.sha1hex(redis.call('DUMP', key)) .. (longer and ' +' or '') .. '\\n' "
+        "end end return text";
+    char ttl[12];
 
-    return take_spec(client, &spec);
+    snprintf(ttl, sizeof ttl, "%d", TTL_MS);
+    return fleet_command(fleet, node, "EVAL", dump, "0", ttl, NULL);
 }
 
-/* ---- fences -------------------------------------------------------------------------------------------- */
-
-/* Each kind after each other one: those who share a lock may have the number of one that shared it before
- * them, and everybody else has a higher one than was ever handed out. */
-static void fences_rise_from_kind_to_kind(void **state)
+static char *keys_of_all(struct fleet *fleet)
 {
-    struct fleet *fleet = *state;
-    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    uint64_t highest = 0;
+    size_t size = 65536, used = 0;
+    char *text = calloc(1, size);
 
-    for (enum kind first = 0; first < KINDS; first++) {
-        for (enum kind second = 0; second < KINDS; second++) {
-            for (int i = 0; i < 2; i++) {
-                redlock_lock *lock = take(client, i == 0 ? first : second);
-                bool shared = first == SHARED && second == SHARED && i == 1;
-
-                assert_true(redlock_lock_fence(lock) > highest ||
-                            (shared && redlock_lock_fence(lock) == highest));
-                highest = redlock_lock_fence(lock);
-                give_back(lock);
-            }
-        }
-    }
-    redlock_client_close(client);
-}
-
-/* ---- permits ------------------------------------------------------------------------------------------- */
-
-/* A node that lets in so many, whoever they are: an obvious way to make a semaphore out of majorities. */
-static bool count_in(struct fleet *fleet, int node, const char *caller)
-{
-    return strcmp(
-               fleet_command(
-                   fleet, node, "EVAL",
-                   "if redis.call('SCARD', KEYS[1]) >= 2 then return 0 end return redis.call('SADD', KEYS[1], ARGV[1])",
-                   "1", "counted", caller, NULL),
-               "1") == 0;
-}
-
-/* Three callers ask five nodes, whose turns at each node differ by how long their questions take. */
-static void permits_counted_at_each_node_let_three_in_where_two_may(void **state)
-{
-    struct fleet *fleet = *state;
-    static const char *const arrivals[] = {"ACB", "ACB", "ABC", "BCA", "BCA"};
-    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    redlock_spec spec = spec_of(SLOT);
-    int votes[3] = {0}, inside = 0;
-    redlock_lock *first, *second, *third = NULL;
-
+    assert_non_null(text);
     for (int node = 0; node < fleet_size(fleet); node++)
-        for (int i = 0; i < 3; i++)
-            votes[arrivals[node][i] - 'A'] += count_in(fleet, node, (char[]){arrivals[node][i], 0});
-    for (int i = 0; i < 3; i++)
-        inside += votes[i] >= quorum_of(fleet);
-    assert_int_equal(inside, SLOTS + 1);
-
-    first = take_spec(client, &spec);
-    second = take_spec(client, &spec);
-    assert_result(REDLOCK_BUSY, redlock_try_acquire(client, &spec, &third, NULL), NULL);
-    give_back(first);
-    give_back(second);
-    for (int node = 0; node < fleet_size(fleet); node++)
-        fleet_command(fleet, node, "DEL", "counted", NULL);
-    redlock_client_close(client);
+        used += (size_t)snprintf(text + used, size - used, "node %d:\n%s\n", node, keys_of(fleet, node));
+    assert_true(used < size);
+    return text;
 }
 
-/* ---- entering again ------------------------------------------------------------------------------------ */
+static void assert_refused(redlock_result result, const char *what, enum guise is, enum guise taken_for)
+{
+    if (result != REDLOCK_NOT_HELD && result != REDLOCK_FOREIGN_TYPE)
+        fail_msg("%s %d as %d: %s", what, is, taken_for, redlock_result_name(result));
+}
 
-/* Whatever else a client may have to say to its nodes meanwhile: it is not a command for each entry. */
-static void entering_again_sends_no_command(void **state)
+struct done {
+    atomic_bool over;
+    redlock_result result;
+};
+
+static void note_done(void *context, redlock_result result, const redlock_report *report)
+{
+    struct done *done = context;
+
+    (void)report;
+    done->result = result;
+    atomic_store(&done->over, true);
+}
+
+static void note_adopted(void *context, redlock_result result, redlock_lock *lock,
+                         const redlock_report *report)
+{
+    redlock_lock_free(lock);
+    note_done(context, result, report);
+}
+
+static redlock_result release_async(redlock_client *client, const redlock_spec *spec, const char *owner)
+{
+    struct done done = {.result = REDLOCK_OK};
+    redlock_request request;
+
+    assert_int_equal(redlock_release_spec_async(client, spec, owner, 0, note_done, &done, &request),
+                     REDLOCK_OK);
+    await(atomic_load(&done.over));
+    return done.result;
+}
+
+static redlock_result adopt_async(redlock_client *client, const redlock_spec *spec, const char *owner)
+{
+    struct done done = {.result = REDLOCK_OK};
+    redlock_request request;
+
+    assert_int_equal(redlock_adopt_async(client, spec, owner, 0, note_adopted, &done, &request), REDLOCK_OK);
+    await(atomic_load(&done.over));
+    return done.result;
+}
+
+static void mistake(struct fleet *fleet, redlock_client *client, const char *owner, enum guise is,
+                    enum guise taken_for)
+{
+    redlock_spec spec = spec_of(taken_for);
+    spec.ttl_ms = LONG_TTL_MS;
+    char *before = keys_of_all(fleet), *after;
+    redlock_lock *none = NULL;
+
+    assert_refused(redlock_adopt(client, &spec, owner, 0, &none, NULL), "adopting", is, taken_for);
+    assert_null(none);
+    assert_refused(adopt_async(client, &spec, owner), "adopting", is, taken_for);
+    assert_refused(redlock_release_spec(client, &spec, owner, 0, NULL), "releasing", is, taken_for);
+    assert_refused(release_async(client, &spec, owner), "releasing", is, taken_for);
+    await_all_nodes(client); /* what was sent has arrived */
+    after = keys_of_all(fleet);
+    if (strcmp(before, after) != 0)
+        fail_msg("taking %d for %d has changed the nodes from\n%s to\n%s", is, taken_for, before, after);
+    free(before);
+    free(after);
+}
+
+/* A name of several is a lock under its own key: whoever releases it alone has named what it wants. */
+static bool is_one_of_them(enum guise is, enum guise taken_for)
+{
+    return is == BOTH_NAMES && taken_for == ALONE;
+}
+
+static void a_lock_taken_for_another_kind_stays_as_it_is(void **state)
 {
     struct fleet *fleet = *state;
     redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    redlock_spec spec = spec_of(REENTRANT);
-    redlock_lock *outer = take_spec(client, &spec), *inner;
-    long before;
+    redlock_client *other = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
 
-    await_all_nodes(client);
-    before = traffic_calls_of_all(fleet, NULL);
-    for (int i = 0; i < ENTRIES; i++) {
-        assert_result(REDLOCK_OK, redlock_try_acquire(client, &spec, &inner, NULL), NULL);
-        assert_ptr_equal(inner, outer);
-        give_back(inner);
-    }
-    assert_true(traffic_calls_of_all(fleet, NULL) - before < ENTRIES / 10);
-    give_back(outer);
-    redlock_client_close(client);
-}
+    for (enum guise is = 0; is < GUISES; is++) {
+        redlock_spec spec = spec_of(is);
+        redlock_lock *lock = take_spec(client, &spec);
 
-/* ---- bad input ----------------------------------------------------------------------------------------- */
-
-static void expect_refusal(redlock_result expected, redlock_client *client, const redlock_spec *spec)
-{
-    redlock_report report = REDLOCK_REPORT_INIT;
-    redlock_lock *lock = NULL;
-
-    assert_result(expected, redlock_try_acquire(client, spec, &lock, &report), &report);
-    assert_null(lock);
-    assert_true(strlen(report.line) > 0);
-    assert_printable(report.line);
-}
-
-static void what_makes_no_sense_is_refused_in_words(void **state)
-{
-    struct fleet *fleet = *state;
-    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    static redlock_name hundred[99];
-    static char texts[99][8];
-    redlock_spec none = spec_of(SLOT), many = spec_of(SLOT), above = spec_of(SLOT), unknown = spec_of(ALONE),
-                 sharing = spec_of(SHARED), twice = spec_of(NAMES), names = spec_of(NAMES),
-                 slots_of_names = spec_of(SLOT), again = spec_of(NAMES), shared_names = spec_of(NAMES);
-    static const redlock_name same[] = {{.name = WANTED}};
-    const redlock_spec *wrong[] = {&none,  &many,  &above,          &unknown, &sharing,
-                                   &twice, &names, &slots_of_names, &again,   &shared_names};
-
-    for (int i = 0; i < 99; i++) {
-        snprintf(texts[i], sizeof texts[i], "n%d", i);
-        hundred[i].name = texts[i];
-    }
-    none.permits = 0;
-    many.permits = 10000;
-    above.permits = REDLOCK_PERMITS_MAX + 1;
-    unknown.kind = (redlock_kind)77;
-    sharing.permits = SLOTS; /* shared, and slots */
-    twice.also = same;
-    names.also = hundred;
-    names.also_count = 99;
-    slots_of_names.also = MORE;
-    slots_of_names.also_count = 1;
-    again.reentrant = 1;
-    shared_names.kind = REDLOCK_SHARED;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        expect_refusal(REDLOCK_INVALID, client, wrong[i]);
-    assert_string_equal(lock_leftovers(fleet, 0), "");
-    redlock_client_close(client);
-}
-
-/* Whichever other program's data has that name: it stays as it is, and is not waited for. */
-static void another_programs_key_is_named_and_left_alone(void **state)
-{
-    struct fleet *fleet = *state;
-    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
-    static const char *const makers[][4] = {
-        {"HSET", WANTED, "field", "value"}, {"RPUSH", WANTED, "one", "two"}, {"ZADD", WANTED, "1", "member"}};
-
-    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
-        char before[64];
-
-        for (int node = 0; node < fleet_size(fleet); node++)
-            fleet_command(fleet, node, makers[i][0], makers[i][1], makers[i][2], makers[i][3], NULL);
-        snprintf(before, sizeof before, "%s", fleet_command(fleet, 0, "TYPE", WANTED, NULL));
-        for (enum kind kind = 0; kind < KINDS; kind++) {
-            redlock_spec spec = spec_of(kind);
-
-            expect_refusal(REDLOCK_FOREIGN_TYPE, client, &spec);
-        }
-        for (int node = 0; node < fleet_size(fleet); node++) {
-            assert_string_equal(fleet_command(fleet, node, "TYPE", WANTED, NULL), before);
-            fleet_command(fleet, node, "DEL", WANTED, NULL);
-            await(count_lock_keys(fleet, node) == 0);
-        }
-    }
-    redlock_client_close(client);
-}
-
-/* The kinds of one name at a time: those that exclude each other are busy, a semaphore and the others are
- * different things. Whoever is refused leaves nothing. */
-static void another_kind_is_refused_while_one_is_held(void **state)
-{
-    struct fleet *fleet = *state;
-    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS),
-                   *other = line_open(fleet_urls(fleet));
-
-    for (enum kind held = 0; held < KINDS; held++) {
-        redlock_lock *lock = take(client, held);
-
-        for (enum kind kind = 0; kind < KINDS; kind++) {
-            redlock_spec spec = spec_of(kind);
-            bool together = (held == SHARED && kind == SHARED) || (held == SLOT && kind == SLOT);
-
-            if (together)
-                give_back(take_spec(other, &spec));
-            else
-                expect_refusal((held == SLOT) != (kind == SLOT) ? REDLOCK_FOREIGN_TYPE : REDLOCK_BUSY, other,
-                               &spec);
-        }
+        await_all_nodes(client);
+        for (enum guise taken_for = 0; taken_for < GUISES; taken_for++)
+            if (taken_for != is && !is_one_of_them(is, taken_for))
+                mistake(fleet, other, redlock_lock_owner(lock, NULL), is, taken_for);
         give_back(lock);
-        assert_string_equal(lock_leftovers(fleet, 20000), "");
     }
-    redlock_client_close(client);
     redlock_client_close(other);
+    redlock_client_close(client);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_GUARDED(fences_rise_from_kind_to_kind, start_five_guarded),
-        ON_GUARDED(permits_counted_at_each_node_let_three_in_where_two_may, start_five_guarded),
-        ON_GUARDED(entering_again_sends_no_command, start_five_guarded),
-        ON_GUARDED(what_makes_no_sense_is_refused_in_words, start_five_guarded),
-        ON_GUARDED(another_programs_key_is_named_and_left_alone, start_five_guarded),
-        ON_GUARDED(another_kind_is_refused_while_one_is_held, start_five_guarded),
+        ON_GUARDED(a_lock_taken_for_another_kind_stays_as_it_is, start_three_guarded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
