@@ -86,10 +86,15 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
                                       .owner_length = rl_lock_owner_text(lock, pending->random, owner),
                                       .holds = holds(lock),
                                       .repair = may_plant(lock),
+                                      .whole = lock->owner_fixed && !lock->handle,
                                       .nameless =
                                           pending->kind == RL_COMMAND_PEEK && rl_lock_is_nameless(lock),
                                       .ttl_ms = lock->ttl_ms};
 
+    if (lock->asking != NULL && lock->asking->breaks && pending->kind == RL_COMMAND_PEEK) {
+        command.finds = true;
+        command.slot = lock->asking->breaks_slot;
+    }
     if (pending->question == RL_QUESTION_MEND)
         command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)

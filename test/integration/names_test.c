@@ -342,6 +342,9 @@ static void an_owner_value_goes_for_all_names(void **state)
     assert_result(REDLOCK_NOT_HELD, redlock_adopt(heir, &spec, owner, 0, &lock, &report), &report);
     assert_int_equal(report.name_number, 2);
     assert_result(REDLOCK_NOT_HELD, redlock_release_spec(heir, &spec, owner, 0, &report), &report);
+    assert_int_equal(report.name_number, 2);
+    assert_int_equal(nodes_with(fleet, "a"), fleet_size(fleet)); /* it may be somebody's lock by itself */
+    assert_result(REDLOCK_OK, redlock_release_owner(client, "a", 0, owner, 0, &report), &report);
     await(nodes_with(fleet, "a") == 0);
     lock = take_spec(client, &spec);
     assert_result(REDLOCK_OK, redlock_release_spec(heir, &spec, redlock_lock_owner(lock, NULL), 0, &report),
