@@ -55,6 +55,12 @@ static bool read_option(struct bench *bench, int option, const char *value)
     case 't':
         bench->ttl_ms = (uint32_t)strtoul(value, NULL, 10);
         return true;
+    case 'k':
+        bench->width = (unsigned)strtoul(value, NULL, 10);
+        return true;
+    case 'i':
+        bench->first_client = (unsigned)strtoul(value, NULL, 10);
+        return true;
     case 'l':
         bench->list_waits = true;
         return true;
@@ -75,17 +81,18 @@ struct bench bench_options(int argc, char **argv)
                           .client_count = 1,
                           .retry_ms = 200,
                           .ttl_ms = 1000,
+                          .width = 1,
                           .warm_up_s = 0.1,
                           .measure_s = 0.5};
     const char *slash;
     int option;
 
-    while ((option = getopt(argc, argv, "m:n:c:r:t:alw:s:")) != -1)
+    while ((option = getopt(argc, argv, "m:n:c:r:t:k:i:alw:s:")) != -1)
         if (!read_option(&bench, option, optarg))
             optind = argc;
-    if (optind + 1 != argc || bench.client_count == 0)
-        bench_die("usage: %s [-m plain|guarded] [-n nodes] [-c clients] [-r retry-ms] [-t ttl-ms] [-a] [-l] "
-                  "[-w warm-up] [-s seconds] workload",
+    if (optind + 1 != argc || bench.client_count == 0 || bench.width == 0)
+        bench_die("usage: %s [-m plain|guarded] [-n nodes] [-c clients] [-r retry-ms] [-t ttl-ms] [-k width] "
+                  "[-i first-client] [-a] [-l] [-w warm-up] [-s seconds] workload",
                   argv[0]);
     /* A folder before the workload is for the clock shim of the tests, which looks for its file in there. */
     slash = strrchr(argv[optind], '/');

@@ -20,10 +20,12 @@ struct bench {
     enum bench_mode mode;
     const char *nodes; /* URLs, as redlock_options.nodes */
     unsigned client_count;
-    unsigned retry_ms; /* naive_bench: the longest rest between two attempts */
-    uint32_t ttl_ms;   /* contention: of the lock that all want */
-    bool renews;       /* contention: with auto-extend */
-    bool list_waits;   /* print every wait, so that the figures of several processes can be put together */
+    unsigned retry_ms;     /* naive_bench: the longest rest between two attempts */
+    uint32_t ttl_ms;       /* contention: of the lock that all want */
+    bool renews;           /* contention: with auto-extend */
+    unsigned width;        /* kinds_bench: how many slots, or names, there are */
+    unsigned first_client; /* likewise: the number of its first client among those of all processes */
+    bool list_waits; /* print every wait, so that the figures of several processes can be put together */
     double warm_up_s;
     double measure_s;
 };

@@ -28,6 +28,12 @@ RUNS = {
     "contenders in processes": cases.contend(3, "processes", fleet="tcp 3"),
     "the bare hand-over": cases.handed_on(cases.contend(3, "processes", fleet="tcp 3")),
     "the fifo": cases.fifo(CONTEND),
+    "callers for slots": cases.kind("slots", "threads", 6, width=2, fleet="tcp 3"),
+    "processes that want slots": cases.kind("slots", "processes", 3, width=2, fleet="tcp 3"),
+    "processes that want one of two locks": cases.kind("spread", "processes", 3, width=2, fleet="tcp 3"),
+    "readers": cases.kind("readers", "threads", 4, fleet="tcp 3"),
+    "callers with a lock each": cases.kind("own", "threads", 4, fleet="tcp 3"),
+    "locks with several names": cases.kind("names", width=4, fleet="tcp 3"),
     "the naive contenders": cases.naive(CONTEND, 10),
 }
 count = 0
@@ -77,6 +83,12 @@ def check_waiting(fleets, folder):
     check("waiters cost a node some commands", measured(fleets, run, folder)["node_commands_per_waiter"] > 0)
 
 
+def check_again(fleets, folder):
+    """On a machine that stops for seconds a renewal may come in between."""
+    figures = measured(fleets, cases.ENTERED.but(fleet="tcp 3"), folder)
+    check("a lock is entered again without asking nodes", figures["pairs"] > figures["measured_rounds"])
+
+
 def check_gone(fleets, folder):
     for oddity in ("stopped", "killed"):
         run = cases.contend(3, "processes", fleet="tcp 3", mode="guarded", oddity=oddity)
@@ -102,8 +114,8 @@ def check_tables(fleets, folder):
 def main():
     folder = tempfile.mkdtemp(prefix="redlock-bench-")
     fleets = None
-    checks = (check_runs, check_proxy, check_late_clock, check_held, check_waiting, check_gone, check_default_ttl, check_tables)
-    print(f"1..{len(RUNS) + 10}")
+    checks = (check_runs, check_proxy, check_late_clock, check_held, check_waiting, check_again, check_gone, check_default_ttl, check_tables)
+    print(f"1..{len(RUNS) + 11}")
     try:
         fleets = nodes.Fleets(pathlib.Path(sys.argv[1]), folder, nodes=3, spares=0)
         for each in checks:

@@ -29,12 +29,12 @@ int main(int argc, char **argv)
     options.nodes = argc > 1 ? argv[1] : getenv("REDLOCK_NODES");
     redlock_result result = redlock_client_open(&options, &client, &report);
     spec.name = "batch";
-    spec.ttl_ms = 2000;
+    spec.ttl_ms = 5000;
     if (result == REDLOCK_OK)
         result = redlock_try_acquire(client, &spec, &lock, &report);
     for (int step = 1; step <= 6 && result == REDLOCK_OK; step++) {
         usleep(300000); /* the work of one step */
-        result = make_time(lock, 1500, &report);
+        result = make_time(lock, 4000, &report);
     }
     if (result == REDLOCK_OK)
         result = redlock_release(lock, &report);

@@ -15,10 +15,10 @@ try {
     redlock::spec spec{"import"};
     int steps = 0;
 
-    spec.ttl = 2s; /* a dead holder is noticed this soon, however long the work is */
+    spec.ttl = 4s; /* a dead holder is noticed this soon, however long the work is */
     redlock::lock lock = client.acquire(spec);
 
-    for (; steps < 30 && !lock.lost(); steps++)
+    for (; steps < 50 && !lock.lost(); steps++)
         std::this_thread::sleep_for(100ms); /* a step of the work that may be the last */
     lock.release();                         /* throws when it was not ours to the end */
     std::cout << steps << " steps" << std::endl;

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     options.nodes = argc > 1 ? argv[1] : getenv("REDLOCK_NODES");
     redlock_result result = redlock_client_open(&options, &client, &report);
     spec.name = "import";
-    spec.ttl_ms = 2000; /* a dead holder is noticed this soon, however long the work is */
+    spec.ttl_ms = 4000; /* a dead holder is noticed this soon, however long the work is */
     spec.auto_extend = 1;
     spec.on_lost = on_lost;
     spec.on_renewed = on_renewed;
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     if (result == REDLOCK_OK)
         result = redlock_acquire(client, &spec, REDLOCK_WAIT_FOREVER, &lock, &report);
     if (result == REDLOCK_OK) {
-        for (; steps < 30 && !atomic_load(&lost); steps++)
+        for (; steps < 50 && !atomic_load(&lost); steps++)
             usleep(100000); /* a step of the work that may be the last */
         result = redlock_release(lock, &report);
     }

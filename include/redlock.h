@@ -463,7 +463,8 @@ REDLOCK_API redlock_result redlock_release_owner(redlock_client *client, const c
                                                  redlock_report *report);
 
 /* The same for a lock that more than a name says which it is: its kind, permits and also, as in the spec that
- * it was acquired with. Nothing else of the spec matters. */
+ * it was acquired with. Nothing else of the spec matters. What the owner has in any other way is left alone:
+ * REDLOCK_NOT_HELD or REDLOCK_FOREIGN_TYPE. One of several names is a lock by itself, too. */
 REDLOCK_API redlock_result redlock_release_spec(redlock_client *client, const redlock_spec *spec,
                                                 const char *owner, size_t owner_length,
                                                 redlock_report *report);

@@ -18,6 +18,7 @@ class Run:
     retry_ms: int = 200   # naive contenders
     ttl_ms: int = 1000    # contention
     renews: bool = False  # likewise: with auto-extend
+    width: int = 0        # kinds: how many slots or names
     length: float = 1     # times the seconds of a run
     seconds: float = 0    # or exactly so many
 
@@ -44,6 +45,8 @@ MODES = ("plain", "guarded")
 COUNTS = (1, 3, 5, 7, 9)
 WAITING = Run("redlock_bench", "wait", 100, seconds=10)
 HELD = Run("held_bench", "held", seconds=5)  # a third of the TTL: every lock is renewed once
+SLOTS, CALLERS_FOR_SLOTS, READERS = 4, 32, 16
+SLOTS_TARGET = 0.8
 EVERY = 5  # turns, for what has a target
 FAULT_LENGTH = 3  # goes on well after a frozen node has become a silent one
 CONTENTION_LENGTH = 2.5
@@ -179,8 +182,35 @@ def held_rows():
             yield Row("held", f"{count:,} locks", HELD.but(clients=count, mode=mode), turns=1)
 
 
+def kind(workload, how="threads", callers=1, **changes):
+    share = {"clients": callers} if how == "threads" else {"processes": callers}
+    return Run("kinds_bench", workload, mode="guarded", length=CONTENTION_LENGTH, **share, **changes)
+
+
+ENTERED = kind("again", ttl_ms=DEFAULT_TTL_MS)  # no renewal comes in between
+
+
+def slot_runs(how, fleet="tcp 5"):
+    """A semaphore that all want, and as many locks as it has slots, with a share of the callers each."""
+    return [kind(workload, how, CALLERS_FOR_SLOTS, width=SLOTS, fleet=fleet) for workload in ("slots", "spread")]
+
+
+def kind_rows():
+    """Each kind against ordinary locks that are used in the same way."""
+    for fleet in ("tcp 5", "1ms 5"):
+        for how in ("threads", "processes"):
+            yield Row("kinds", f"{CALLERS_FOR_SLOTS} {how}, {SLOTS} slots", *slot_runs(how, fleet), f"{SLOTS} locks", 3)
+    for how in ("threads", "processes"):
+        readers = kind("readers", how, READERS)
+        yield Row("kinds", f"{READERS} {how} read", readers, readers.but(workload="own"), "a lock each", 3)
+        yield Row("kinds", f"{READERS} {how} read", readers, readers.but(workload="spread", width=1), "one lock", 3)
+    for names in (2, 4, 16):
+        yield Row("kinds", f"1 caller, {names} names", kind("names", width=names), kind("own"), "one name", 3)
+    yield Row("kinds", "1 caller enters again", ENTERED, kind("own"), "acquire", 3)
+
+
 def all_rows():
-    return [*limit_rows(), *itself_rows(), *contention_rows(), *held_rows(), *waiting_rows()]
+    return [*limit_rows(), *itself_rows(), *contention_rows(), *kind_rows(), *held_rows(), *waiting_rows()]
 
 
 # ---- targets: printed beside what was measured, never asserted ---------------------------------------------------
@@ -265,6 +295,9 @@ def targets():
           for table, words in ((near, ""), (far_away, ", 1 ms")) for (how, count), run in table.items()),
         *(target(f"{label}, least / most of the living", ">=", 0.95, run, None, "least_of_most", "subject")
           for label, run in odd_runs().items()),
+        *(target(f"{CALLERS_FOR_SLOTS} {how}, {SLOTS} slots, acquisitions/s / {SLOTS} locks", ">=", SLOTS_TARGET, *slot_runs(how), pairs)
+          for how in ("threads", "processes")),
+        target("1 caller enters a reentrant lock again: rounds", "<=", 0, ENTERED, None, "rounds_per_pair", "subject"),
         target("16 processes, wait p99 / naive 200 ms", "<=", 0.05, processes, naive(processes, 200), p99),
         target("100 waiters, lock held for 10 s: commands at a node, each", "<=", 10, WAITING.but(mode="guarded"), None,
                "node_commands_per_waiter", "subject"),

@@ -21,12 +21,14 @@ class Skipped(Exception):
     """This run cannot be made here; the words say why."""
 
 
-def command(fleets, run, seconds, folder=None):
-    """The folder is where the clock shim looks for its file, when it is preloaded: it takes the first argument's."""
+def command(fleets, run, seconds, folder=None, number=0):
+    """The number is that of the process, from 0. The folder is where the clock shim looks for its file, when it is preloaded: it takes the first argument's."""
     words = [str(fleets.programs / run.program), f"{folder}/{run.workload}" if folder else run.workload,
              "-m", run.mode, "-n", fleets.urls(run.fleet), "-c", str(run.clients), "-s", str(run.seconds or seconds * run.length)]
     if run.workload == "contend":
         words += ["-r", str(run.retry_ms), "-t", str(run.ttl_ms), *(["-a"] if run.renews else [])]
+    if run.program == "kinds_bench":
+        words += ["-t", str(run.ttl_ms), "-k", str(run.width or 1), "-i", str(number * run.clients)]
     return words + ["-l"] if run.processes > 1 else words
 
 
@@ -45,7 +47,7 @@ def start(fleets, run, seconds, folder):
     for number in range(run.processes):
         late = run.oddity == "behind" and number == 0
         processes.append(subprocess.Popen(
-            command(fleets, run, seconds, folder if late else None), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            command(fleets, run, seconds, folder if late else None, number), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env=late_clock(fleets, folder) if late else None))
     return processes
 
@@ -85,13 +87,16 @@ def combine(lines):
     return {"pairs": pairs, "pairs_per_s": pairs / seconds, "least": min(counts), "most": max(counts),
             "cpu_us_per_pair": sum(line["cpu_s"] for line in lines) * 1e6 / max(pairs, 1),
             "acquire_p50_us": waits[len(waits) // 2], "acquire_p99_us": waits[int(0.99 * (len(waits) - 1))],
-            "acquire_max_us": waits[-1]}
+            "acquire_max_us": waits[-1],
+            **({"measured_rounds": sum(line["measured_rounds"] for line in lines)} if "measured_rounds" in lines[0] else {})}
 
 
 def derive(figures):
     """Figures that are made of others."""
     if "most" in figures:
         figures["least_of_most"] = figures["least"] / max(figures["most"], 1)
+    if "measured_rounds" in figures:
+        figures["rounds_per_pair"] = figures["measured_rounds"] / max(figures["pairs"], 1)
     if "bytes_per_lock" in figures:
         figures["bytes_per_lock_beyond_name"] = figures["bytes_per_lock"] - NAME_BYTES
         figures["client_kib"] = figures["client_bytes"] / 1024

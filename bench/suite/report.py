@@ -101,6 +101,16 @@ def contention_table(document):
     return "Contention: one name", headers, rows
 
 
+def kinds_table(document):
+    headers = ["callers", "nodes", "against", "acquisitions/s", "acquire p50, us", "p99, us", "rounds each", "least", "most"]
+    rows = []
+    for row in of_table(document, "kinds"):
+        cells = [cell(row["figures"].get("pairs_per_s"), 0), *(cell(row["figures"].get(f"acquire_{key}_us"), 1) for key in ("p50", "p99")),
+                 alone(row, "rounds_per_pair", 2), alone(row, "least"), alone(row, "most")]
+        rows.append([row["label"], place(row), row["against"], *(cells if "skipped" not in row else skip(row, cells))])
+    return "Kinds of lock, guarded", headers, rows
+
+
 def held_table(document):
     headers = ["held", "mode", "CPU, % of a core", "renewals in 5 s", "bytes a lock beyond its name",
                "resident bytes a lock", "client, KiB", "lost"]
@@ -155,8 +165,8 @@ def target_table(document):
 
 def tables(document):
     made = [ratio_table(document, "limit", "Against the limit"), ratio_table(document, "itself", "Against itself"),
-            cost_table(document), classic_table(document), contention_table(document), held_table(document),
-            waiting_table(document),
+            cost_table(document), classic_table(document), contention_table(document), kinds_table(document),
+            held_table(document), waiting_table(document),
             *([peer_table(document)] if document["peers"] else []), target_table(document)]
     return [table for table in made if table[2]]
 

@@ -85,12 +85,18 @@ static bool debtor_on_the_way(const struct rl_engine *engine)
     return false;
 }
 
+/* What a loop has asked for in this turn is the loop's to send, until its time for that is over. */
+static bool corked(const redlock_client *client)
+{
+    return client->corked_until.us != 0 && rl_time_before(client->engine.now, client->corked_until);
+}
+
 bool rl_background_unattended(const redlock_client *client)
 {
     if ((client->async_count > 0 && client->outer_fd < 0) || rl_lagging_any(&client->engine))
         return true;
-    return !rl_list_empty(&client->engine.rounds) || rl_nodes_unsent(&client->engine, false) ||
-           debtor_on_the_way(&client->engine);
+    return !rl_list_empty(&client->engine.rounds) ||
+           (!corked(client) && rl_nodes_unsent(&client->engine, false)) || debtor_on_the_way(&client->engine);
 }
 
 /* A caller leaves when a quorum has answered. What the others were told is lost if their connections break:
@@ -118,9 +124,9 @@ struct rl_time rl_background_rest(const redlock_client *client)
 void rl_background_ring_loop(redlock_client *client)
 {
     uint64_t one = 1;
-    ssize_t put = write(client->ready_fd, &one, sizeof one);
 
-    (void)put; /* full means that it is readable already */
+    if (!client->loop_rung)
+        client->loop_rung = write(client->ready_fd, &one, sizeof one) == sizeof one;
 }
 
 static void set_timer_fd(redlock_client *client)

@@ -66,6 +66,7 @@ struct redlock_client {
     struct rl_time timer_set;         /* what timer_fd is set to */
     struct rl_time corked_until;      /* what a loop has asked for is written by then; 0 nothing waits */
     int outer_fd, timer_fd, ready_fd; /* for event loops; -1 while not asked for */
+    bool loop_rung;                   /* ready_fd is readable */
     /* What callbacks get to see of single nodes: those that run in redlock_client_process(), and all
      * others. */
     redlock_details *processed, *notified;

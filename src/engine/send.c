@@ -86,6 +86,7 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
                                       .owner_length = rl_lock_owner_text(lock, pending->random, owner),
                                       .holds = holds(lock),
                                       .repair = may_plant(lock),
+                                      .whole = lock->owner_fixed && !lock->handle,
                                       .nameless =
                                           pending->kind == RL_COMMAND_PEEK && rl_lock_is_nameless(lock),
                                       .ttl_ms = lock->ttl_ms};

@@ -12,6 +12,7 @@
 #include "serve/events.h"
 #include "serve/json.h"
 #include "serve/line.h"
+#include "serve/lock_name.h"
 
 #define LOCKS_MAX 20000   /* more are not shown, which is said */
 #define CONTENDED_MAX 40  /* names whose waiters are looked up in one look */
@@ -112,6 +113,8 @@ static int on_listed(void *context, const redlock_listed *lock)
         board->truncated = true;
         return 1;
     }
+    if (serve_name_is_record(lock->name, lock->name_length))
+        return 0;
     json_t *entry =
         json_pack("{s:o, s:i, s:i, s:i}", "holder", serve_json_holder(&lock->holder), "votes",
                   (int)lock->votes, "nodes", (int)lock->node_count, "waiting", (int)(lock->waiting + behind));

@@ -290,6 +290,7 @@ void serve_call_begin(struct serve_call *call, struct serve_connection *connecti
     connection->state = SERVE_WAITING;
     connection->server->waiting += waits;
     connection->server->outstanding++;
+    connection->server->asked = true;
 }
 
 bool serve_call_end(struct serve_call *call)

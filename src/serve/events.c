@@ -11,6 +11,7 @@
 
 #include "serve/json.h"
 #include "serve/names.h"
+#include "serve/which.h"
 
 #define EVENTS_KEPT 1024
 #define HEARTBEAT_S 15
@@ -23,6 +24,8 @@ struct kept {
     char session[33], owner[9], detail[160];
     uint64_t fence;
     int64_t validity_ms, at_ms;
+    redlock_kind kind;
+    int32_t slot;
 };
 
 struct stream {
@@ -81,6 +84,10 @@ static json_t *json_event(const struct kept *kept)
         json_object_set_new(data, "fence", json_integer((json_int_t)kept->fence));
     if (kept->validity_ms != 0)
         json_object_set_new(data, "validity_ms", json_integer(kept->validity_ms));
+    if (kept->kind == REDLOCK_SHARED || kept->kind == REDLOCK_SEMAPHORE)
+        json_object_set_new(data, "kind", json_string(serve_kind_word(kept->kind)));
+    if (kept->kind == REDLOCK_SEMAPHORE && kept->slot >= 0)
+        json_object_set_new(data, "slot", json_integer(kept->slot));
     if (kept->detail[0] != '\0')
         json_object_set_new(data, "detail", serve_json_text(kept->detail, strlen(kept->detail)));
     return data;
@@ -110,7 +117,11 @@ static void write_kept(const struct stream *stream, const struct kept *kept)
 
 static void copy_text(char *to, size_t size, const char *from)
 {
-    snprintf(to, size, "%s", from == NULL ? "" : from);
+    size_t length = from == NULL ? 0 : strnlen(from, size - 1);
+
+    if (length > 0)
+        memcpy(to, from, length);
+    to[length] = '\0';
 }
 
 void serve_events_publish(struct serve_server *server, const struct serve_event *event)
@@ -130,6 +141,8 @@ void serve_events_publish(struct serve_server *server, const struct serve_event 
     kept->type = event->type;
     kept->fence = event->fence;
     kept->validity_ms = event->validity_ms;
+    kept->kind = event->kind;
+    kept->slot = event->slot;
     kept->at_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     copy_text(kept->session, sizeof kept->session, event->session);
     copy_text(kept->owner, sizeof kept->owner, event->owner);

@@ -17,6 +17,8 @@ struct serve_event {
     const char *detail;  /* further words */
     uint64_t fence;
     int64_t validity_ms;
+    redlock_kind kind;
+    int32_t slot; /* of a semaphore; -1 not known */
 };
 
 /* NULL without memory. */

@@ -12,6 +12,7 @@
 #include "serve/events.h"
 #include "serve/json.h"
 #include "serve/lease.h"
+#include "serve/lock_name.h"
 #include "serve/wish.h"
 
 struct serve_hold {
@@ -56,7 +57,7 @@ static void on_detached(void *attachment)
     hold->connection = NULL;
     hold->gone = true;
     if (hold->lock != NULL && redlock_lock_validity_ms(hold->lock) > 0)
-        serve_lease_tell(hold->call.server, "released", hold->lock, NULL);
+        serve_lease_tell(hold->call.server, "released", hold->lock, hold->wish.kind, NULL);
     if (!hold->renewing)
         free_hold(hold);
     else
@@ -98,12 +99,12 @@ static void on_renewed(void *context, redlock_result result, const redlock_repor
         return;
     }
     if (redlock_lock_validity_ms(hold->lock) == 0) {
-        serve_lease_tell(hold->call.server, "lost", hold->lock, NULL);
+        serve_lease_tell(hold->call.server, "lost", hold->lock, hold->wish.kind, NULL);
         finish(hold, "lost", report->line);
         return;
     }
     if (result == REDLOCK_OK) {
-        serve_lease_tell(hold->call.server, "renewed", hold->lock, NULL);
+        serve_lease_tell(hold->call.server, "renewed", hold->lock, hold->wish.kind, NULL);
         serve_events_write(hold->connection, NULL, "renewed",
                            json_pack("{s:s, s:I}", "type", "renewed", "validity_ms",
                                      (json_int_t)redlock_lock_validity_ms(hold->lock)));
@@ -130,7 +131,7 @@ static void on_timer(evutil_socket_t socket, short what, void *context)
         return;
     hold->renewing = false;
     hold->call.server->outstanding--;
-    serve_lease_tell(hold->call.server, "lost", hold->lock, NULL);
+    serve_lease_tell(hold->call.server, "lost", hold->lock, hold->wish.kind, NULL);
     finish(hold, "lost", "the lease has ended");
 }
 
@@ -152,8 +153,9 @@ static void begin(struct serve_hold *hold, redlock_lock *lock, const redlock_rep
     connection->attachment = hold;
     connection->detach = on_detached;
     serve_answer_stream(connection);
-    serve_events_write(connection, NULL, "acquired", serve_lease_json(lock, report));
-    serve_lease_tell(server, "acquired", lock, NULL);
+    serve_events_write(connection, NULL, "acquired",
+                       serve_lease_json(lock, report, hold->wish.kind, hold->wish.permits));
+    serve_lease_tell(server, "acquired", lock, hold->wish.kind, NULL);
     set_timer(hold);
     serve_connection_go_on(connection);
 }
@@ -234,11 +236,13 @@ static bool read_why(struct serve_exchange *exchange, char why[101])
 void serve_hold_open(struct serve_exchange *exchange)
 {
     struct serve_hold *hold;
+    struct serve_which which;
     char why[101];
 
-    if (!serve_wish_check_name(exchange, exchange->name) || !read_why(exchange, why))
+    if (!serve_name_check(exchange, exchange->name) || !read_why(exchange, why) ||
+        !serve_which_of_query(exchange, &which))
         return;
-    hold = serve_wish_new(exchange, why[0] == '\0' ? NULL : why, sizeof *hold,
+    hold = serve_wish_new(exchange, &which, why[0] == '\0' ? NULL : why, sizeof *hold,
                           offsetof(struct serve_hold, wish));
     if (hold == NULL)
         return;

@@ -24,14 +24,19 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
+bool serve_text_equal(struct serve_text one, struct serve_text other)
+{
+    return one.length == other.length && memcmp(one.bytes, other.bytes, one.length) == 0;
+}
+
 bool serve_text_is(struct serve_text text, const char *word)
 {
-    if (text.bytes == NULL || strlen(word) != text.length)
+    if (text.bytes == NULL)
         return false;
     for (size_t i = 0; i < text.length; i++)
-        if (lower(text.bytes[i]) != lower(word[i]))
+        if (word[i] == '\0' || lower(text.bytes[i]) != lower(word[i]))
             return false;
-    return true;
+    return word[text.length] == '\0';
 }
 
 static struct serve_text trim(struct serve_text text)

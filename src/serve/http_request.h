@@ -60,6 +60,9 @@ struct serve_text serve_request_field(const struct serve_request *request, const
 /* True when a text is this word, whatever the case. */
 bool serve_text_is(struct serve_text text, const char *word);
 
+/* True when they are the same bytes. */
+bool serve_text_equal(struct serve_text one, struct serve_text other);
+
 /* True when a comma-separated list has this word in it, whatever the case. */
 bool serve_text_lists(struct serve_text list, const char *word);
 

@@ -108,6 +108,16 @@ json_t *serve_json_waiters(const redlock_report *report)
     return list;
 }
 
+json_t *serve_json_sharers(const redlock_report *report)
+{
+    json_t *list = json_array();
+    redlock_holder sharer;
+
+    for (uint32_t i = 0; redlock_report_sharer(report, i, &sharer); i++)
+        json_array_append_new(list, serve_json_holder(&sharer));
+    return list;
+}
+
 json_t *serve_json_report(const redlock_report *report)
 {
     json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:o}", "result", redlock_result_name(report->result),
@@ -117,56 +127,12 @@ json_t *serve_json_report(const redlock_report *report)
     if (report->holder.id[0] == '\0')
         return object;
     json_object_set_new(object, "holder", serve_json_holder(&report->holder));
+    if (report->sharers > 0)
+        json_object_set_new(object, "sharers", json_integer(report->sharers));
     if (report->holder_ttl_left_ms >= 0) {
         json_object_set_new(object, "holder_ttl_left_ms", json_integer(report->holder_ttl_left_ms));
         json_object_set_new(object, "retry_after_ms",
                             json_integer(report->holder_ttl_left_ms > 0 ? report->holder_ttl_left_ms : 1));
     }
     return object;
-}
-
-/* ---- tokens -------------------------------------------------------------------------------------------- */
-
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-void serve_token_write(const char *owner, size_t length, char token[SERVE_TOKEN_SIZE])
-{
-    const unsigned char *bytes = (const unsigned char *)owner;
-    uint32_t bits = 0;
-    int count = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        bits = bits << 8 | bytes[i];
-        for (count += 8; count >= 6; count -= 6)
-            *token++ = alphabet[bits >> (count - 6) & 63];
-    }
-    if (count > 0)
-        *token++ = alphabet[bits << (6 - count) & 63];
-    *token = '\0';
-}
-
-bool serve_token_read(const char *token, size_t length, char owner[REDLOCK_OWNER_MAX + 1],
-                      size_t *owner_length)
-{
-    uint32_t bits = 0;
-    int count = 0;
-    size_t used = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        const char *place = token[i] == '\0' ? NULL : strchr(alphabet, token[i]);
-        if (place == NULL)
-            return false;
-        bits = bits << 6 | (uint32_t)(place - alphabet);
-        count += 6;
-        if (count < 8)
-            continue;
-        if (used == REDLOCK_OWNER_MAX)
-            return false;
-        count -= 8;
-        owner[used++] = (char)(bits >> count & 255);
-    }
-    owner[used] = '\0';
-    *owner_length = used;
-    /* What is over must be nothing, so that each owner value has one token. */
-    return used > 0 && count < 6 && (bits & ((1U << count) - 1)) == 0;
 }

@@ -1,5 +1,5 @@
 /*
- * What the library says, as JSON: holders, nodes, reports; and owner values as tokens. It sends nothing.
+ * What the library says, as JSON: holders, nodes, reports. It sends nothing.
  */
 #ifndef SERVE_JSON_H
 #define SERVE_JSON_H
@@ -16,16 +16,9 @@ json_t *serve_json_text(const char *bytes, size_t length);
 json_t *serve_json_holder(const redlock_holder *holder);
 json_t *serve_json_nodes(const redlock_report *report);
 json_t *serve_json_waiters(const redlock_report *report); /* in the order of the report */
+json_t *serve_json_sharers(const redlock_report *report); /* likewise */
 
 /* Members for a problem: holder, nodes, counts, and after how long to come again. */
 json_t *serve_json_report(const redlock_report *report);
-
-/* Owner values as tokens: base64url without padding. The buffer has to have SERVE_TOKEN_SIZE bytes. */
-#define SERVE_TOKEN_SIZE ((REDLOCK_OWNER_MAX + 2) / 3 * 4 + 1)
-void serve_token_write(const char *owner, size_t length, char token[SERVE_TOKEN_SIZE]);
-
-/* False when it is not a token; *owner_length of owner otherwise, with a NUL behind it. */
-bool serve_token_read(const char *token, size_t length, char owner[REDLOCK_OWNER_MAX + 1],
-                      size_t *owner_length);
 
 #endif

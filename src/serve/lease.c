@@ -9,21 +9,22 @@
 #include "serve/events.h"
 #include "serve/json.h"
 
-json_t *serve_lease_json(redlock_lock *lock, const redlock_report *report)
+json_t *serve_lease_json(redlock_lock *lock, const redlock_report *report, redlock_kind kind,
+                         uint32_t permits)
 {
-    size_t name_length, owner_length;
+    size_t name_length;
     const char *name = redlock_lock_name(lock, &name_length);
-    const char *owner = redlock_lock_owner(lock, &owner_length);
     char token[SERVE_TOKEN_SIZE];
     uint64_t fence = redlock_lock_fence(lock);
 
-    serve_token_write(owner, owner_length, token);
+    serve_token_write(lock, kind, permits, token);
     json_t *lease = json_pack("{s:o, s:s, s:I, s:i, s:i, s:I}", "name", serve_json_text(name, name_length),
                               "token", token, "validity_ms", (json_int_t)redlock_lock_validity_ms(lock),
                               "granted", (int)report->granted, "nodes", (int)report->node_count, "waited_ms",
                               (json_int_t)report->waited_ms);
     if (fence != 0)
         json_object_set_new(lease, "fence", json_integer((json_int_t)fence));
+    serve_which_describe(lease, lock, kind, permits);
     return lease;
 }
 
@@ -59,20 +60,24 @@ void serve_lease_give_back(struct serve_server *server, redlock_lock *lock)
     redlock_lock_free(lock); /* it ends by itself */
 }
 
-void serve_lease_tell(struct serve_server *server, const char *type, redlock_lock *lock, const char *session)
+void serve_lease_tell(struct serve_server *server, const char *type, redlock_lock *lock, redlock_kind kind,
+                      const char *session)
 {
-    size_t name_length;
-    const char *name = redlock_lock_name(lock, &name_length);
+    uint32_t names = redlock_lock_name_count(lock);
     char owner[9];
 
     snprintf(owner, sizeof owner, "%.8s", redlock_lock_owner(lock, NULL));
-    serve_events_publish(server, &(struct serve_event){.type = type,
-                                                       .name = name,
-                                                       .name_length = name_length,
-                                                       .session = session,
-                                                       .owner = owner,
-                                                       .fence = redlock_lock_fence(lock),
-                                                       .validity_ms = redlock_lock_validity_ms(lock)});
+    struct serve_event event = {.type = type,
+                                .session = session,
+                                .owner = owner,
+                                .fence = redlock_lock_fence(lock),
+                                .validity_ms = redlock_lock_validity_ms(lock),
+                                .kind = kind,
+                                .slot = redlock_lock_slot(lock)};
+    for (uint32_t i = 0; i < names; i++) {
+        event.name = redlock_lock_name_at(lock, i, &event.name_length);
+        serve_events_publish(server, &event);
+    }
 }
 
 void serve_answer_unbegun(struct serve_call *call, redlock_result result)

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "serve/body.h"
 #include "serve/events.h"
@@ -13,6 +14,7 @@
 #include "serve/late.h"
 #include "serve/lease.h"
 #include "serve/line.h"
+#include "serve/lock_name.h"
 #include "serve/sessions.h"
 #include "serve/wish.h"
 
@@ -27,32 +29,36 @@ struct using
     char owner[REDLOCK_OWNER_MAX + 1];
 };
 
-static bool read_token(struct serve_exchange *exchange, struct using *use)
+static bool read_token(struct serve_exchange *exchange, struct serve_token *token)
 {
-    struct serve_text token = serve_request_field(exchange->request, "redlock-token");
+    struct serve_text text = serve_request_field(exchange->request, "redlock-token");
 
-    if (token.bytes == NULL)
+    if (text.bytes == NULL)
         return serve_refuse(exchange, SERVE_INVALID,
                             "the Redlock-Token field is missing: send the token of the lease");
-    if (!serve_token_read(token.bytes, token.length, use->owner, &use->owner_length))
+    if (!serve_token_read(text.bytes, text.length, token))
         return serve_refuse(exchange, SERVE_NOT_YOURS,
                             "the Redlock-Token field is not a token that was ever handed out");
-    return true;
+    for (uint32_t i = 0; i < token->which.also_count; i++)
+        if (serve_text_equal(exchange->name, token->which.also[i]))
+            return serve_refuse(exchange, SERVE_NOT_YOURS,
+                                "the lock was taken under another of its names: use the name in the lease");
+    return serve_which_check(exchange, exchange->name, &token->which);
 }
 
 static struct using *new_use(struct serve_exchange *exchange)
 {
+    struct serve_token token;
     struct using *use;
 
-    if (!serve_wish_check_name(exchange, exchange->name))
+    if (!serve_name_check(exchange, exchange->name) || !read_token(exchange, &token))
         return NULL;
-    use = serve_wish_new(exchange, NULL, sizeof *use, offsetof(struct using, wish));
+    use = serve_wish_new(exchange, &token.which, NULL, sizeof *use, offsetof(struct using, wish));
     if (use == NULL)
         return NULL;
-    if (read_token(exchange, use))
-        return use;
-    free(use);
-    return NULL;
+    use->owner_length = token.owner_length;
+    memcpy(use->owner, token.owner, token.owner_length + 1);
+    return use;
 }
 
 static void tell_use(const struct using *use, const char *type)
@@ -60,10 +66,18 @@ static void tell_use(const struct using *use, const char *type)
     char owner[9];
 
     snprintf(owner, sizeof owner, "%.8s", use->owner);
-    serve_events_publish(use->call.server, &(struct serve_event){.type = type,
-                                                                 .name = use->wish.name,
-                                                                 .name_length = use->wish.name_length,
-                                                                 .owner = owner});
+    struct serve_event event = {.type = type,
+                                .name = use->wish.name,
+                                .name_length = use->wish.name_length,
+                                .owner = owner,
+                                .kind = use->wish.kind,
+                                .slot = -1};
+    serve_events_publish(use->call.server, &event);
+    for (uint32_t i = 0; i < use->wish.also_count; i++) {
+        event.name = use->wish.also[i].name;
+        event.name_length = use->wish.also[i].length;
+        serve_events_publish(use->call.server, &event);
+    }
 }
 
 static const char *describe_unheld(bool foreign, redlock_result result, const redlock_report *report)
@@ -84,7 +98,8 @@ static void on_explained(void *context, redlock_result result, const redlock_rep
     redlock_holder own;
 
     redlock_holder_parse(use->owner, use->owner_length, &own);
-    bool foreign = result == REDLOCK_OK && report->holder.id[0] != '\0' &&
+    bool alone = use->wish.kind == REDLOCK_EXCLUSIVE; /* others may have had it before, too, if it is not */
+    bool foreign = alone && result == REDLOCK_OK && report->holder.id[0] != '\0' &&
                    (own.since_ms == 0 || report->holder.since_ms <= own.since_ms);
     if (!foreign)
         tell_use(use, "lost");
@@ -122,9 +137,9 @@ static void on_extended(void *context, redlock_result result, redlock_lock *lock
         answer_failure(use, result, report);
         return;
     }
-    json_t *lease = serve_lease_json(lock, report);
+    json_t *lease = serve_lease_json(lock, report, use->wish.kind, use->wish.permits);
     json_object_set_new(lease, "ttl_ms", json_integer(use->wish.ttl_ms));
-    serve_lease_tell(use->call.server, "renewed", lock, NULL);
+    serve_lease_tell(use->call.server, "renewed", lock, use->wish.kind, NULL);
     serve_late_let_go(use->call.server, lock, report);
     if (serve_call_end(&use->call)) {
         serve_answer_json(connection, 200, lease, NULL);
@@ -182,9 +197,9 @@ void serve_locks_release(struct serve_exchange *exchange)
                           use->owner_length);
     serve_late_forget(exchange->server, use->owner, use->owner_length);
     serve_call_begin(&use->call, exchange->connection, false);
-    redlock_result result =
-        redlock_release_owner_async(exchange->server->client, use->wish.name, use->wish.name_length,
-                                    use->owner, use->owner_length, on_released, use, &use->call.request);
+    redlock_spec spec = serve_wish_spec(&use->wish);
+    redlock_result result = redlock_release_spec_async(
+        exchange->server->client, &spec, use->owner, use->owner_length, on_released, use, &use->call.request);
     if (result != REDLOCK_OK) {
         serve_answer_unbegun(&use->call, result);
         free(use);
@@ -207,8 +222,16 @@ static json_t *json_detail(const struct looking *looking, const redlock_report *
                              held ? "held" : "free", "nodes", serve_json_nodes(report), "waiting",
                              (int)(report->waiting + behind), "waiters", serve_json_waiters(report));
 
-    if (held)
+    if (held) {
+        json_object_set_new(
+            body, "kind",
+            json_string(serve_kind_word(report->sharers > 0 ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE)));
         json_object_set_new(body, "holder", serve_json_holder(&report->holder));
+    }
+    if (held && report->sharers > 0) {
+        json_object_set_new(body, "sharers", json_integer(report->sharers));
+        json_object_set_new(body, "sharing", serve_json_sharers(report));
+    }
     if (held && report->holder_ttl_left_ms >= 0)
         json_object_set_new(body, "holder_ttl_left_ms", json_integer(report->holder_ttl_left_ms));
     return body;
@@ -233,9 +256,9 @@ void serve_locks_show(struct serve_exchange *exchange)
 {
     struct looking *looking;
 
-    if (!serve_wish_check_name(exchange, exchange->name))
+    if (!serve_name_check(exchange, exchange->name))
         return;
-    looking = serve_wish_new(exchange, NULL, sizeof *looking, offsetof(struct looking, wish));
+    looking = serve_wish_new(exchange, NULL, NULL, sizeof *looking, offsetof(struct looking, wish));
     if (looking == NULL)
         return;
     serve_call_begin(&looking->call, exchange->connection, false);

@@ -10,6 +10,7 @@
 #include "serve/body.h"
 #include "serve/events.h"
 #include "serve/json.h"
+#include "serve/lock_name.h"
 #include "serve/wish.h"
 
 #define LISTS_MAX 4 /* at once: each has the nodes walk through all their keys */
@@ -102,7 +103,7 @@ static bool is_wanted(const struct list *list, const redlock_listed *lock)
     if (!serve_text_is_clean((struct serve_text){lock->name, lock->name_length}) ||
         !serve_principal_may_name(list->principal, lock->name, lock->name_length))
         return false;
-    if (list->only_broken && !lock->holder.broken)
+    if (serve_name_is_record(lock->name, lock->name_length) || (list->only_broken && !lock->holder.broken))
         return false;
     if (list->after != NULL && compare(lock->name, lock->name_length, list->after, list->after_length) <= 0)
         return false;
@@ -330,7 +331,7 @@ static void on_broken(void *context, redlock_result result, const redlock_report
 static void begin_break(struct serve_exchange *exchange, redlock_break_spec *spec, const char *reason)
 {
     struct breaking *breaking =
-        serve_wish_new(exchange, reason, sizeof *breaking, offsetof(struct breaking, wish));
+        serve_wish_new(exchange, NULL, reason, sizeof *breaking, offsetof(struct breaking, wish));
     redlock_result result;
 
     if (breaking == NULL)
@@ -357,7 +358,7 @@ void serve_operating_break(struct serve_exchange *exchange)
                "locks are not broken here unless the configuration says serve_break = yes");
         return;
     }
-    if (!serve_wish_check_name(exchange, exchange->name) ||
+    if (!serve_name_check(exchange, exchange->name) ||
         !serve_body_text(exchange, "id", REDLOCK_OWNER_MAX, &spec.id) ||
         !serve_body_text(exchange, "reason", REASON_MAX, &reason) ||
         !serve_body_number(exchange, "grace_ms", 0, GRACE_MAX_MS, -1, &spec.grace_ms))

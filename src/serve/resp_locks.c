@@ -105,7 +105,7 @@ static void on_taken(void *context, redlock_result result, redlock_lock *lock, c
         serve_lease_give_back(deed->call.server, lock); /* the client hung up */
         serve_call_end(&deed->call);
     } else if (result == REDLOCK_OK) {
-        serve_lease_tell(deed->call.server, "acquired", lock, NULL);
+        serve_lease_tell(deed->call.server, "acquired", lock, REDLOCK_EXCLUSIVE, NULL);
         serve_late_let_go(deed->call.server, lock, report);
         answer(deed, true, 1);
     } else if (result == REDLOCK_BUSY || result == REDLOCK_TIMEOUT)
@@ -133,7 +133,7 @@ static void on_extended(void *context, redlock_result result, redlock_lock *lock
     struct deed *deed = context;
 
     if (result == REDLOCK_OK) {
-        serve_lease_tell(deed->call.server, "renewed", lock, NULL);
+        serve_lease_tell(deed->call.server, "renewed", lock, REDLOCK_EXCLUSIVE, NULL);
         serve_late_let_go(deed->call.server, lock, report);
         answer(deed, true, 1);
     } else if (result == REDLOCK_NOT_HELD || result == REDLOCK_LOST)

@@ -14,13 +14,15 @@
 #include "serve/sessions.h"
 
 const struct serve_route serve_routes[] = {
-    {SERVE_POST, "/v1/locks/{}", SERVE_LOCKER, "", "ttl_ms wait_ms kind why session", serve_locks_take},
+    {SERVE_POST, "/v1/locks/{}", SERVE_LOCKER, "", "ttl_ms wait_ms kind permits also why session",
+     serve_locks_take},
     {SERVE_PATCH, "/v1/locks/{}", SERVE_LOCKER, "", "ttl_ms", serve_locks_extend},
     {SERVE_DELETE, "/v1/locks/{}", SERVE_LOCKER, "", NULL, serve_locks_release},
     {SERVE_GET, "/v1/locks/{}", SERVE_READER, "", NULL, serve_locks_show},
     {SERVE_GET, "/v1/locks", SERVE_READER, "prefix state after limit", NULL, serve_operating_list},
     {SERVE_POST, "/v1/locks/{}/break", SERVE_ADMIN, "", "id reason grace_ms", serve_operating_break},
-    {SERVE_GET, "/v1/locks/{}/hold", SERVE_LOCKER, "ttl_ms wait_ms max_hold_ms why", NULL, serve_hold_open},
+    {SERVE_GET, "/v1/locks/{}/hold", SERVE_LOCKER, "ttl_ms wait_ms max_hold_ms why kind permits also", NULL,
+     serve_hold_open},
     {SERVE_POST, "/v1/sessions", SERVE_LOCKER, "", "ttl_ms who", serve_sessions_open},
     {SERVE_POST, "/v1/sessions/{}/keepalive", SERVE_LOCKER, "", "ttl_ms locks", serve_sessions_keep_alive},
     {SERVE_DELETE, "/v1/sessions/{}", SERVE_LOCKER, "", NULL, serve_sessions_close},

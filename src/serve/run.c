@@ -28,6 +28,7 @@
 #include "serve/session_list.h"
 #include "serve/systemd.h"
 #include "serve/tls.h"
+#include "serve/turn.h"
 
 #define STOP_MS 5000 /* that releases under way may take when it stops */
 #define ACCESS_MAX_BYTES (1U << 20)
@@ -248,12 +249,15 @@ enum serve_end serve_run(redlock_client *client, const struct serve_settings *gi
 
     server = (struct serve_server){
         .settings = &settings, .client = client, .routes = serve_routes, .route_count = serve_route_count};
+    server.later_end = &server.later;
     signal(SIGPIPE, SIG_IGN);
     outcome = begin(&server);
     if (outcome == SERVE_ENDED) {
         serve_systemd_notify("READY=1");
-        while (!is_over(&server))
+        while (!is_over(&server)) {
             event_base_loop(server.base, EVLOOP_ONCE);
+            serve_turn_end(&server);
+        }
     }
     end(&server);
     return outcome;

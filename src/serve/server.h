@@ -20,6 +20,7 @@ struct serve_protocol;
 struct serve_events;
 struct serve_session;
 struct serve_hold;
+struct serve_later;
 struct serve_line;
 struct serve_names;
 struct serve_board;
@@ -76,6 +77,8 @@ struct serve_server {
     size_t lists;                              /* requests for all locks that are under way */
     size_t waiting;                            /* requests that wait for a lock */
     size_t outstanding;                        /* callbacks of the library that have yet to run */
+    struct serve_later *later, **later_end;    /* what begins at the end of this turn */
+    bool asked;                                /* the library was asked for something in this turn */
     struct serve_line *lines[SERVE_LINES_MAX]; /* of waiters, by the hash of the name */
     struct serve_events *events;
     struct serve_session *sessions; /* a list */

@@ -61,26 +61,6 @@ struct serve_session *serve_session_add(struct serve_server *server, const char 
     return session;
 }
 
-struct serve_held *serve_session_keep(struct serve_session *session, redlock_lock *lock)
-{
-    struct serve_held *held = session->held_count < LOCKS_MAX ? calloc(1, sizeof *held) : NULL;
-
-    if (held == NULL)
-        return NULL;
-    held->lock = lock;
-    held->next = session->held;
-    session->held = held;
-    session->held_count++;
-    return held;
-}
-
-bool serve_sessions_keep(struct serve_server *server, const char *id, redlock_lock *lock)
-{
-    struct serve_session *session = serve_session_find(server, id, strlen(id));
-
-    return session != NULL && serve_session_keep(session, lock) != NULL;
-}
-
 static bool is_lock(const redlock_lock *lock, const char *name, size_t name_length, const char *owner,
                     size_t owner_length)
 {
@@ -110,15 +90,44 @@ void serve_held_remove(struct serve_session *session, struct serve_held **place)
     serve_held_drop(held);
 }
 
+struct serve_held *serve_session_keep(struct serve_session *session, redlock_lock *lock, redlock_kind kind,
+                                      uint32_t permits)
+{
+    struct serve_held *held = session->held_count < LOCKS_MAX ? calloc(1, sizeof *held) : NULL;
+    size_t name_length, owner_length;
+    const char *name = redlock_lock_name(lock, &name_length),
+               *owner = redlock_lock_owner(lock, &owner_length);
+
+    if (held == NULL)
+        return NULL;
+    *held = (struct serve_held){
+        .lock = lock, .kind = kind, .permits = permits, .fence = redlock_lock_fence(lock)};
+    struct serve_held **older = serve_held_find(session, name, name_length, owner, owner_length);
+    if (older != NULL) {
+        held->fence = held->fence == 0 ? (*older)->fence : held->fence;
+        serve_held_remove(session, older);
+    }
+    held->next = session->held;
+    session->held = held;
+    session->held_count++;
+    return held;
+}
+
+bool serve_sessions_keep(struct serve_server *server, const char *id, redlock_lock *lock, redlock_kind kind,
+                         uint32_t permits)
+{
+    struct serve_session *session = serve_session_find(server, id, strlen(id));
+
+    return session != NULL && serve_session_keep(session, lock, kind, permits) != NULL;
+}
+
 void serve_sessions_forget(struct serve_server *server, const char *name, size_t name_length,
                            const char *owner, size_t owner_length)
 {
     for (struct serve_session *each = server->sessions; each != NULL; each = each->next) {
         struct serve_held **place = serve_held_find(each, name, name_length, owner, owner_length);
-        if (place != NULL) {
+        if (place != NULL)
             serve_held_remove(each, place);
-            return;
-        }
     }
 }
 

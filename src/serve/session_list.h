@@ -16,6 +16,9 @@ enum {
 struct serve_held {
     struct serve_held *next;
     redlock_lock *lock;
+    redlock_kind kind;
+    uint32_t permits; /* of a semaphore */
+    uint64_t fence;   /* that it was taken with; 0 not known here */
     unsigned pending; /* extensions under way */
     bool dropped;     /* to be freed when none is */
 };
@@ -38,8 +41,10 @@ struct serve_session *serve_session_find(const struct serve_server *server, cons
 struct serve_session *serve_session_add(struct serve_server *server, const char *principal, uint32_t ttl_ms);
 void serve_session_remove(struct serve_server *server, struct serve_session *session);
 
-/* NULL without memory, or when it has too many locks: the lock is still the caller's. */
-struct serve_held *serve_session_keep(struct serve_session *session, redlock_lock *lock);
+/* Takes the place of an older handle of the same lock. NULL without memory, or when it has too many locks:
+ * the lock is still the caller's. */
+struct serve_held *serve_session_keep(struct serve_session *session, redlock_lock *lock, redlock_kind kind,
+                                      uint32_t permits);
 
 /* Where the session has this lock; NULL it does not. */
 struct serve_held **serve_held_find(struct serve_session *session, const char *name, size_t name_length,
@@ -51,9 +56,10 @@ void serve_held_drop(struct serve_held *held);
 
 /* Keeps a lock that was taken within a session. False when the session has ended meanwhile: the lock is still
  * the caller's. */
-bool serve_sessions_keep(struct serve_server *server, const char *id, redlock_lock *lock);
+bool serve_sessions_keep(struct serve_server *server, const char *id, redlock_lock *lock, redlock_kind kind,
+                         uint32_t permits);
 
-/* A lock is being released by its token: whichever session had it does not renew it any more. */
+/* A lock is being released by its token: sessions that had it do not renew it any more. */
 void serve_sessions_forget(struct serve_server *server, const char *name, size_t name_length,
                            const char *owner, size_t owner_length);
 

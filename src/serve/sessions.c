@@ -13,7 +13,7 @@
 #include "serve/body.h"
 #include "serve/json.h"
 #include "serve/lease.h"
-#include "serve/wish.h"
+#include "serve/lock_name.h"
 
 #define CLAIMS_MAX 100 /* of one keep-alive */
 
@@ -92,22 +92,23 @@ struct part {
     struct serve_held *held;
     char *name; /* of one that is adopted */
     size_t name_length;
+    redlock_kind kind;
+    uint32_t permits;
 };
 
-static json_t *json_held(redlock_lock *lock, const char *state)
+static json_t *json_held(const struct serve_held *held, const char *state)
 {
-    size_t name_length, owner_length;
-    const char *name = redlock_lock_name(lock, &name_length);
-    const char *owner = redlock_lock_owner(lock, &owner_length);
+    size_t name_length;
+    const char *name = redlock_lock_name(held->lock, &name_length);
     char token[SERVE_TOKEN_SIZE];
-    uint64_t fence = redlock_lock_fence(lock);
 
-    serve_token_write(owner, owner_length, token);
+    serve_token_write(held->lock, held->kind, held->permits, token);
     json_t *object =
         json_pack("{s:o, s:s, s:s, s:I}", "name", serve_json_text(name, name_length), "token", token, "state",
-                  state, "validity_ms", (json_int_t)redlock_lock_validity_ms(lock));
-    if (fence != 0)
-        json_object_set_new(object, "fence", json_integer((json_int_t)fence));
+                  state, "validity_ms", (json_int_t)redlock_lock_validity_ms(held->lock));
+    if (held->fence != 0)
+        json_object_set_new(object, "fence", json_integer((json_int_t)held->fence));
+    serve_which_describe(object, held->lock, held->kind, held->permits);
     return object;
 }
 
@@ -158,8 +159,8 @@ static void report_held(struct round *round, struct serve_held *held)
     const char *name = redlock_lock_name(held->lock, &name_length);
     const char *owner = redlock_lock_owner(held->lock, &owner_length);
 
-    json_array_append_new(round->locks, json_held(held->lock, lost ? "lost" : "held"));
-    serve_lease_tell(round->call.server, lost ? "lost" : "renewed", held->lock, round->session);
+    json_array_append_new(round->locks, json_held(held, lost ? "lost" : "held"));
+    serve_lease_tell(round->call.server, lost ? "lost" : "renewed", held->lock, held->kind, round->session);
     if (lost && session != NULL && !held->dropped) {
         struct serve_held **place = serve_held_find(session, name, name_length, owner, owner_length);
         if (place != NULL)
@@ -205,8 +206,9 @@ static void on_adopted(void *context, redlock_result result, redlock_lock *lock,
     struct part *part = context;
     struct round *round = part->round;
     struct serve_session *session = serve_session_find(round->call.server, round->session, SERVE_SESSION_ID);
-    struct serve_held *held =
-        result == REDLOCK_OK && session != NULL ? serve_session_keep(session, lock) : NULL;
+    struct serve_held *held = result == REDLOCK_OK && session != NULL
+                                  ? serve_session_keep(session, lock, part->kind, part->permits)
+                                  : NULL;
 
     if (held != NULL)
         report_held(round, held);
@@ -223,37 +225,53 @@ static void on_adopted(void *context, redlock_result result, redlock_lock *lock,
     end_part(round);
 }
 
-static void adopt(struct round *round, const struct serve_session *session, struct serve_text name,
-                  const char *owner, size_t owner_length)
+/* A lock as a client names it in its keep-alive. */
+struct claim {
+    struct serve_text name;
+    struct serve_token token;
+};
+
+static redlock_spec spec_of(const struct serve_session *session, const struct claim *claim,
+                            redlock_name also[SERVE_ALSO_MAX])
+{
+    const struct serve_which *which = &claim->token.which;
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+
+    spec.name = claim->name.bytes;
+    spec.name_length = claim->name.length;
+    spec.ttl_ms = session->ttl_ms;
+    spec.kind = which->kind;
+    spec.permits = which->permits;
+    spec.also = which->also_count == 0 ? NULL : also;
+    spec.also_count = which->also_count;
+    for (uint32_t i = 0; i < which->also_count; i++)
+        also[i] = (redlock_name){which->also[i].bytes, which->also[i].length};
+    return spec;
+}
+
+static void adopt(struct round *round, const struct serve_session *session, const struct claim *claim)
 {
     struct part *part = calloc(1, sizeof *part);
-    redlock_spec spec = REDLOCK_SPEC_INIT;
+    redlock_name also[SERVE_ALSO_MAX];
+    redlock_spec spec = spec_of(session, claim, also);
     redlock_request request;
 
-    if (part == NULL || (part->name = strndup(name.bytes, name.length)) == NULL) {
+    if (part == NULL || (part->name = strndup(claim->name.bytes, claim->name.length)) == NULL) {
         free(part);
         return;
     }
     part->round = round;
-    part->name_length = name.length;
-    spec.name = name.bytes;
-    spec.name_length = name.length;
-    spec.ttl_ms = session->ttl_ms;
+    part->name_length = claim->name.length;
+    part->kind = spec.kind;
+    part->permits = spec.permits;
     round->remaining++;
-    if (redlock_adopt_async(round->call.server->client, &spec, owner, owner_length, on_adopted, part,
-                            &request) == REDLOCK_OK)
+    if (redlock_adopt_async(round->call.server->client, &spec, claim->token.owner, claim->token.owner_length,
+                            on_adopted, part, &request) == REDLOCK_OK)
         return;
     round->remaining--;
     free(part->name);
     free(part);
 }
-
-/* A lock as a client names it in its keep-alive. */
-struct claim {
-    struct serve_text name;
-    char owner[REDLOCK_OWNER_MAX + 1];
-    size_t owner_length;
-};
 
 static bool read_claim(struct serve_exchange *exchange, json_t *entry, struct claim *claim)
 {
@@ -263,11 +281,12 @@ static bool read_claim(struct serve_exchange *exchange, json_t *entry, struct cl
     if (name == NULL || token == NULL || json_object_size(entry) != 2)
         return serve_refuse(exchange, SERVE_INVALID,
                             "an entry of locks is not {\"name\": ..., \"token\": ...}");
-    if (!serve_token_read(token, strlen(token), claim->owner, &claim->owner_length))
+    if (!serve_token_read(token, strlen(token), &claim->token))
         return serve_refuse(exchange, SERVE_NOT_YOURS,
                             "a token in locks is not one that was ever handed out");
     claim->name = (struct serve_text){name, strlen(name)};
-    return serve_wish_check_name(exchange, claim->name);
+    return serve_name_check(exchange, claim->name) &&
+           serve_which_check(exchange, claim->name, &claim->token.which);
 }
 
 /* All of them, before anything is asked of the nodes. */
@@ -339,10 +358,11 @@ void serve_sessions_keep_alive(struct serve_exchange *exchange)
         next = each->next;
         renew(round, each);
     }
-    json_array_foreach(locks, index, entry) if (read_claim(exchange, entry, &claim) &&
-                                                serve_held_find(session, claim.name.bytes, claim.name.length,
-                                                                claim.owner, claim.owner_length) == NULL)
-        adopt(round, session, claim.name, claim.owner, claim.owner_length);
+    json_array_foreach(locks, index,
+                       entry) if (read_claim(exchange, entry, &claim) &&
+                                  serve_held_find(session, claim.name.bytes, claim.name.length,
+                                                  claim.token.owner, claim.token.owner_length) == NULL)
+        adopt(round, session, &claim);
     end_part(round);
 }
 
@@ -354,10 +374,9 @@ static void on_released(void *context, redlock_result result, const redlock_repo
     struct round *round = part->round;
 
     (void)report;
-    json_array_append_new(round->locks,
-                          json_held(part->held->lock, result == REDLOCK_OK ? "released" : "lost"));
+    json_array_append_new(round->locks, json_held(part->held, result == REDLOCK_OK ? "released" : "lost"));
     serve_lease_tell(round->call.server, result == REDLOCK_OK ? "released" : "lost", part->held->lock,
-                     round->session);
+                     part->held->kind, round->session);
     part->held->pending--;
     serve_held_drop(part->held);
     free(part);

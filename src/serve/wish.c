@@ -7,54 +7,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The library keeps its own records under these. */
-static bool is_reserved(const struct serve_server *server, struct serve_text name)
+static size_t also_size(const struct serve_which *which)
 {
-    static const char *const reserved[] = {
-        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
-    const char *prefix = server->settings->key_prefix == NULL ? "" : server->settings->key_prefix;
-    char key[64];
+    size_t size = 0;
 
-    snprintf(key, sizeof key, "%.40s%.*s", prefix, (int)(name.length < 20 ? name.length : 20), name.bytes);
-    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
-        if (strncmp(key, reserved[i], strlen(reserved[i])) == 0)
-            return true;
-    return false;
+    for (uint32_t i = 0; which != NULL && i < which->also_count; i++)
+        size += sizeof(redlock_name) + which->also[i].length;
+    return size;
 }
 
-bool serve_wish_check_name(struct serve_exchange *exchange, struct serve_text name)
+/* Copies the names behind the list of them, and returns the first byte that is free then. */
+static char *copy_which(struct serve_wish *wish, const struct serve_which *which, char *memory)
 {
-    const char *prefix = exchange->server->settings->key_prefix;
+    redlock_name *names = (redlock_name *)(void *)memory;
 
-    if (name.length == 0)
-        return serve_refuse(exchange, SERVE_INVALID, "the name of the lock is empty");
-    if (name.length + (prefix == NULL ? 0 : strlen(prefix)) > REDLOCK_NAME_MAX)
-        return serve_refuse(exchange, SERVE_INVALID,
-                            "the name of the lock is longer than 1024 bytes, its prefix included");
-    if (!serve_text_is_clean(name))
-        return serve_refuse(exchange, SERVE_INVALID,
-                            "the name of the lock is not UTF-8 without control characters");
-    if (is_reserved(exchange->server, name))
-        return serve_refuse(exchange, SERVE_INVALID,
-                            "names that begin with redlock-guard:, -fence: or -line: are reserved");
-    if (!serve_principal_may_name(exchange->principal, name.bytes, name.length))
-        return serve_refuse(exchange, SERVE_FORBIDDEN,
-                            "the prefix of these credentials does not cover this name");
-    return true;
+    if (which == NULL)
+        return memory;
+    wish->kind = which->kind;
+    wish->permits = which->permits;
+    wish->also_count = which->also_count;
+    wish->also = names;
+    memory += which->also_count * sizeof *names;
+    for (uint32_t i = 0; i < which->also_count; i++) {
+        names[i] = (redlock_name){memory, which->also[i].length};
+        memcpy(memory, which->also[i].bytes, which->also[i].length);
+        memory += which->also[i].length;
+    }
+    return memory;
 }
 
-void *serve_wish_new(struct serve_exchange *exchange, const char *why, size_t size, size_t offset)
+void *serve_wish_new(struct serve_exchange *exchange, const struct serve_which *which, const char *why,
+                     size_t size, size_t offset)
 {
     const char *who = exchange->principal->name;
     size_t name_length = exchange->name.length, why_size = strlen(who) + (why == NULL ? 0 : strlen(why)) + 3;
-    char *memory = calloc(1, size + name_length + 1 + why_size);
 
+    size = (size + _Alignof(redlock_name) - 1) / _Alignof(redlock_name) * _Alignof(redlock_name);
+    char *memory = calloc(1, size + also_size(which) + name_length + 1 + why_size);
     if (memory == NULL) {
         serve_refuse(exchange, SERVE_OUT_OF_MEMORY, "no memory for the request");
         return NULL;
     }
     struct serve_wish *wish = (struct serve_wish *)(void *)(memory + offset);
-    char *texts = memory + size;
+    char *texts = copy_which(wish, which, memory + size);
     memcpy(texts, exchange->name.bytes, name_length);
     wish->name = texts;
     wish->name_length = name_length;
@@ -73,9 +68,10 @@ redlock_spec serve_wish_spec(const struct serve_wish *wish)
     spec.name_length = wish->name_length;
     spec.ttl_ms = wish->ttl_ms;
     spec.why = wish->why;
-    if (wish->has_tag) {
-        spec.tag = wish->tag;
-        spec.tag_length = sizeof wish->tag;
-    }
+    spec.tag = wish->tag_length == 0 ? NULL : wish->tag;
+    spec.tag_length = wish->tag_length;
+    spec.permits = wish->permits;
+    spec.also = wish->also_count == 0 ? NULL : wish->also;
+    spec.also_count = wish->also_count;
     return spec;
 }

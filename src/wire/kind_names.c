@@ -85,11 +85,12 @@ static void write_extend(struct rl_writer *writer, const struct rl_lock_command 
 
 static void write_release(struct rl_writer *writer, const struct rl_lock_command *command, bool full)
 {
-    open_script(writer, command, full, 2, 3, 1);
+    open_script(writer, command, full, 2, 3, 2);
     write_fences(writer, command->names);
     write_orders(writer, command->names);
     write_locks(writer, command->names);
     rl_write_bytes(writer, command->owner, command->owner_length);
+    rl_write_text(writer, command->whole ? "1" : "0");
 }
 
 static void write_names(struct rl_writer *writer, const struct rl_lock_command *command, bool full)

@@ -33,6 +33,13 @@ static void write_release_keys(struct rl_writer *writer, const struct rl_lock_co
     write_derived(writer, command, "redisson_lock_timeout");
 }
 
+/* What it gives back is a reader's. */
+static void write_shared(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    (void)command;
+    rl_write_text(writer, "s");
+}
+
 const struct rl_kind rl_kind_redisson = {
     .acquire_plain = &rl_script_redisson_acquire,
     .look = &rl_script_redisson_look,
@@ -53,5 +60,7 @@ const struct rl_kind rl_kind_redisson_shared = {
     .list = &rl_script_redisson_list,
     .release_keys = 2,
     .write_release_keys = write_release_keys,
+    .release_arguments = 1,
+    .write_release_arguments = write_shared,
     .is_shared = true,
 };

@@ -50,6 +50,7 @@ struct rl_lock_command {
     bool nameless;                /* PEEK: of no lock; asked is whether the node could store one */
     uint32_t slots;               /* a kind with slots: how many there are, */
     uint32_t slot;                /* which one it is about, or which it would like best; 0 not known */
+    bool whole;                   /* RELEASE of several names: of all of them, or of none */
     bool only_slot;               /* ACQUIRE: that one and no other */
     uint32_t kept_slot;           /* RELEASE: everything but this one is given back; 0 all */
     const struct rl_place *place; /* ACQUIRE of a caller that stands in line; NULL it does not */

@@ -63,6 +63,62 @@ granted 7200 3 500 7210 8
 release 7500 3
 released 7600 3 0
 end 9000000"""
+# Two that have a slot each, and a third that follows the first.
+SLOTS = """slots 900 1 2
+ask 1000 1 s1
+slot 1900 1 0
+granted 2000 1 500 2010 7
+slots 2100 2 2
+ask 2200 2 s1
+slot 2290 2 1
+granted 2300 2 500 2310 8
+slots 2400 3 2
+ask 2500 3 s1
+wait 2501 3 -1
+release 3000 1
+released 3100 1 0
+slot 3190 3 0
+granted 3200 3 500 3210 9
+release 4000 2
+released 4100 2 0
+release 5000 3
+released 5100 3 0
+end 9000000"""
+# One that has n2 and n3 together, with a write for each of them, and one that has n3 before and n2 behind it.
+SEVERAL = """ask 500 1 n3
+granted 600 1 500 610 5
+release 700 1
+released 800 1 0
+also 900 2 n3
+ask 1000 2 n2
+granted 2000 2 500 2010 7
+look 2100 2 499 2110
+release 3000 2
+released 3100 2 0
+ask 3200 3 n3
+granted 3300 3 500 3310 8
+release 3400 3
+released 3500 3 0
+end 9000000"""
+# An owner that is inside twice, with renewals that go on for the second when the first has left, and another owner of the process.
+ENTRIES = """reentrant 900 1 3
+ask 1000 1 n2
+granted 2000 1 500 2010 7
+reentrant 2100 2 3
+ask 2200 2 n2
+granted 2300 2 499 2310 7
+release 2500 1
+released 2600 1 0
+renewed 3000 1 500 3010
+look 3100 2 500 3110
+release 4000 2
+released 4100 2 0
+reentrant 4200 3 4
+ask 4300 3 n2
+granted 4400 3 500 4410 8
+release 5000 3
+released 5100 3 0
+end 9000000"""
 STORE = [(100, "r", 0), (100, "w", 1), (101, "r", 1), (101, "w", 2)]
 
 # name: (what the judge must say, changes to A, changes to B, the store)
@@ -120,6 +176,35 @@ WRONG_SHARING = {
 }
 
 
+# name: (what the judge must say, changes to the history of the kind)
+WRONG_SLOTS = {
+    "a slot that two have": ("two holders", "slot 2290 2 1", "slot 2290 2 0"),
+    "one more than there are slots": ("more inside than there are slots", "release 3000 1\nreleased 3100 1 0\n", ""),
+    "one more than there are slots, whose slot nobody knows":
+        ("more inside than there are slots", "release 3000 1\nreleased 3100 1 0\nslot 3190 3 0\n", ""),
+    "a slot beyond the last": ("a slot that there is not", "slot 2290 2 1", "slot 2290 2 2"),
+    "another number of slots": ("two holders", "slots 2100 2 2", "slots 2100 2 3"),
+    "one that has it alone beside slots": ("two holders", "slots 2100 2 2\n", ""),
+    "a fence of a slot that went back": ("fences went back", "2310 8", "2310 6"),
+    "a fence twice for a slot": ("one fence twice", "3210 9", "3210 7"),
+    "a fence that was handed out for another slot before the ask": ("fences went back", "2310 8", "2310 7"),
+}
+WRONG_SEVERAL = {
+    "the second of two names that another has before": ("two holders", "release 700 1\nreleased 800 1 0\n", ""),
+    "the second of two names that another gets": ("two holders", "release 3000 2\nreleased 3100 2 0\n", ""),
+    "a fence that is not above that of the second name": ("fences went back", "2010 7", "2010 4"),
+    "a fence after that of the second name": ("fences went back", "3310 8", "3310 6"),
+    "several names that were lost and are relied on": ("after it was lost", "look 2100 2 499 2110", "lost 2050 2\nlook 2100 2 499 2110"),
+}
+WRONG_ENTRIES = {
+    "two owners inside": ("two holders", "release 4000 2\nreleased 4100 2 0\n", ""),
+    "two owners of a process where one is": ("two holders", "reentrant 2100 2 3", "reentrant 2100 2 4"),
+    "an owner inside with two locks": ("an owner inside with two fences", "2310 7", "2310 8"),
+    "an entry of what was lost": ("after its owner had lost it", "release 2500 1\nreleased 2600 1 0\n", "lost 2600 1\n"),
+}
+KINDS = {"slots": (SLOTS, WRONG_SLOTS, 3), "several names": (SEVERAL, WRONG_SEVERAL, 1), "entries": (ENTRIES, WRONG_ENTRIES, 3)}
+
+
 def judge(a, b, store, cut="", outside=(), older=False):
     with tempfile.TemporaryDirectory(prefix="redlock-check-") as name:
         folder = pathlib.Path(name)
@@ -136,7 +221,7 @@ def cases():
     history = judge(GOOD_A, GOOD_B, STORE, "\n")
     yield "a history without fault is not complained about", not history.violations
     yield "everything is counted", dict(history.counts) == {
-        "operations": 6, "grants": 2, "shared": 0, "waits": 0, "hand-overs": 0, "cancels": 0, "too slow": 0, "adoptions": 0, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
+        "operations": 6, "grants": 2, "shared": 0, "slots": 0, "several names": 0, "entries": 0, "waits": 0, "hand-overs": 0, "cancels": 0, "too slow": 0, "adoptions": 0, "extensions": 2, "releases": 1, "losses": 1, "overlaps": 0, "overlaps outside": 0,
         "fences": 2, "writes": 2, "refused writes": 0, "lost updates": 0}
     for name, (words, a, a_now, b, b_now, store) in WRONG.items():
         found = judge(GOOD_A.replace(a, a_now) if a else GOOD_A, GOOD_B.replace(b, b_now) if b else GOOD_B, store,
@@ -154,6 +239,19 @@ def cases():
     for name, (words, before, after) in WRONG_SHARING.items():
         found = judge(GOOD_A, SHARING.replace(before, after), STORE[:2], "\n").violations
         yield name + " is found", any(words in violation for violation in found)
+    for word, (good, wrong, grants) in KINDS.items():
+        history = judge(GOOD_A, good, STORE[:2], "\n")
+        yield f"{word} are not complained about", not history.violations
+        yield f"{word} are counted", history.counts[word] == grants
+        for name, (words, before, after) in wrong.items():
+            found = judge(GOOD_A, good.replace(before, after), STORE[:2], "\n").violations
+            yield name + " is found", before in good and any(words in violation for violation in found)
+    yield "two that asked for different slots at the same time may have one fence", not judge(
+        GOOD_A, SLOTS.replace("ask 2200 2", "ask 1990 2").replace("2310 8", "2310 7"), STORE[:2], "\n").violations
+    both = SEVERAL.replace("look 2100", "try 2050 2 fenced 1\nwrote 2060 2 fenced 1\ntry 2070 2 fenced 1 n3\nwrote 2080 2 fenced 1 n3\nlook 2100")
+    lost = judge(GOOD_A, both, STORE[:2], "\n").violations
+    yield "a write for each of several names is looked for in its store", all(
+        any(f"{name}.fenced: (7, 1) was acknowledged and is there 0 times" in violation for violation in lost) for name in ("n2", "n3"))
     early = WAITING.replace("granted 104000 3", "renewed 104001 3 500 104011\ngranted 104000 3")
     yield "a renewal may be told before its grant", not judge(GOOD_A, early, STORE[:2], "\n").violations
     stopped = WAITING.replace("end 9000000", "ask 108500 5 n2\nwait 108501 5 -1\nrefused 408500 5 17\nend 9000000")

@@ -1,8 +1,8 @@
 /*
  * A process that takes locks, relies on them and writes down what it did: one thread asks at once, one waits
  * in the crowd of a few names, one asks by callbacks and changes its mind, one holds on for as long as it
- * may; some of what they want they share, and some of what they have they give to other processes. It uses
- * the public header alone, knows nothing of the faults, and judges nothing. SIGTERM ends it in good order.
+ * may. They want locks of every kind, and some of what they have they give to other processes. It uses the
+ * public header alone, knows nothing of the faults, and judges nothing. SIGTERM ends it in good order.
  * Usage: chaos-client NODES guarded|plain PROCESS FOLDER SEED NAMES MAX-TTL-MS
  */
 #include <inttypes.h>
@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "asking.h"
+#include "draw.h"
 #include "hold.h"
+#include "wish.h"
 
 enum { HOLDS_KEPT = 256, NODE_TIMEOUT_MS = 150, CROWDED_NAMES = 2, WAIT_MAX_MS = 3000 };
 
@@ -31,25 +33,20 @@ struct worker {
     struct hold holds[HOLDS_KEPT];
 };
 
-static int name_count;
+static unsigned name_count;
 static uint32_t max_ttl_ms;
 static bool fenced;
 static atomic_uint next_number;
 static atomic_bool ending;
 
-/* splitmix64 */
 static uint64_t between(struct worker *worker, uint64_t low, uint64_t high)
 {
-    uint64_t z = worker->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return low + (z ^ (z >> 31)) % (high - low + 1);
+    return draw_between(&worker->random, low, high);
 }
 
 static bool one_in(struct worker *worker, uint64_t count)
 {
-    return between(worker, 1, count) == 1;
+    return draw_one_in(&worker->random, count);
 }
 
 static void pause_us(uint64_t us)
@@ -59,26 +56,41 @@ static void pause_us(uint64_t us)
 
 /* ---- what is done with a lock -------------------------------------------------------------------------- */
 
-static void open_stores(struct hold *hold)
+static const char *name_of(const struct hold *hold, unsigned number)
 {
-    uint64_t fence = redlock_lock_fence(hold->lock);
-
-    for (enum store_kind kind = 0; kind < STORE_KINDS; kind++)
-        hold->open[kind] = fenced && !hold->shared && fence > 0 &&
-                           store_read(process.folder, kind, hold->name, fence, &hold->values[kind]);
+    return number == 0 ? hold->name : hold->also[number - 1];
 }
 
-static void write_store(struct hold *hold, enum store_kind kind)
+static void open_stores(struct hold *hold)
 {
-    uint64_t value = hold->values[kind] + 1;
-    const char *word = store_word(kind);
+    for (unsigned i = 0; i <= hold->also_count; i++) {
+        uint64_t fence = redlock_lock_fence_at(hold->lock, i);
 
-    journal_add(&process.journal, "try %" PRId64 " %u %s %" PRIu64, journal_now_us(), hold->number, word,
-                value);
-    hold->open[kind] = store_write(process.folder, kind, hold->name, redlock_lock_fence(hold->lock), value);
-    journal_add(&process.journal, "%s %" PRId64 " %u %s %" PRIu64, hold->open[kind] ? "wrote" : "barred",
-                journal_now_us(), hold->number, word, value);
-    hold->values[kind] = value;
+        for (enum store_kind kind = 0; kind < STORE_KINDS; kind++)
+            hold->open[i][kind] =
+                fenced && !hold->reads && fence > 0 &&
+                store_read(process.folder, kind, name_of(hold, i), fence, &hold->values[i][kind]);
+    }
+}
+
+/* A name is only said where it is not the first. */
+static void note_write(const struct hold *hold, const char *word, unsigned number, enum store_kind kind,
+                       uint64_t value)
+{
+    journal_add(&process.journal, "%s %" PRId64 " %u %s %" PRIu64 "%s%s", word, journal_now_us(),
+                hold->number, store_word(kind), value, number > 0 ? " " : "",
+                number > 0 ? name_of(hold, number) : "");
+}
+
+static void write_store(struct hold *hold, unsigned number, enum store_kind kind)
+{
+    uint64_t value = hold->values[number][kind] + 1;
+    uint64_t fence = redlock_lock_fence_at(hold->lock, number);
+
+    note_write(hold, "try", number, kind, value);
+    hold->open[number][kind] = store_write(process.folder, kind, name_of(hold, number), fence, value);
+    note_write(hold, hold->open[number][kind] ? "wrote" : "barred", number, kind, value);
+    hold->values[number][kind] = value;
 }
 
 /* Looks whether it is still ours, as one should, and then takes a while to write: whoever is stopped in
@@ -89,9 +101,10 @@ static bool work(struct hold *hold, uint64_t while_us)
         return false;
     if (while_us > 0)
         pause_us(while_us);
-    for (enum store_kind kind = 0; kind < STORE_KINDS; kind++)
-        if (hold->open[kind])
-            write_store(hold, kind);
+    for (unsigned i = 0; i <= hold->also_count; i++)
+        for (enum store_kind kind = 0; kind < STORE_KINDS; kind++)
+            if (hold->open[i][kind])
+                write_store(hold, i, kind);
     return true;
 }
 
@@ -123,7 +136,7 @@ static void hold_briefly(struct worker *worker, struct hold *hold)
 
     for (uint64_t more = between(worker, 0, 3) == 0 ? between(worker, 1, 4) : 0; more > 0 && ours; more--)
         ours = extend(hold) && work(hold, 0);
-    if (ours && !hold->shared && one_in(worker, 20))
+    if (ours && hold->gives && one_in(worker, 20))
         give_away(hold);
     else
         release(worker, hold);
@@ -161,7 +174,7 @@ static redlock_result ask_by_callback(struct worker *worker, struct hold *hold, 
 
 static redlock_result ask_somehow(struct worker *worker, struct hold *hold, const redlock_spec *spec)
 {
-    if (!hold->shared && one_in(worker, 2)) {
+    if (hold->gives && one_in(worker, 2)) {
         redlock_result result = ask_for_gift(hold, spec);
 
         if (result != REDLOCK_BUSY)
@@ -176,40 +189,61 @@ static redlock_result ask_somehow(struct worker *worker, struct hold *hold, cons
 }
 
 /* Those who wait gather at a few names. */
-static void draw_name(struct worker *worker, struct hold *hold)
+static void draw_wish(struct worker *worker, struct hold *hold, redlock_spec *spec)
 {
     bool crowded = worker->role == WAITER || (worker->role == ASYNCHRONOUS && one_in(worker, 2));
+    unsigned count = crowded ? CROWDED_NAMES : name_count;
 
-    snprintf(hold->name, sizeof hold->name, "n%d",
-             (int)between(worker, 1, (uint64_t)(crowded ? CROWDED_NAMES : name_count)));
+    if (fenced)
+        wish_draw(hold, spec, &worker->random, count, worker->role, worker->role == ASYNCHRONOUS);
+    else
+        wish_draw_plain(hold, spec, &worker->random, count);
+}
+
+static struct hold *next_hold(struct worker *worker)
+{
+    struct hold *hold = &worker->holds[worker->turns++ % HOLDS_KEPT];
+
+    *hold = (struct hold){.number = atomic_fetch_add(&next_number, 1)};
+    return hold;
+}
+
+/* The one that is inside enters once more, looks around and leaves. */
+static void enter_again(struct worker *worker, const struct hold *outer)
+{
+    struct hold *hold = next_hold(worker);
+    redlock_spec spec = REDLOCK_SPEC_INIT;
+
+    wish_again(hold, &spec, outer, worker->role);
+    if (ask(hold, &spec, 0) != REDLOCK_OK)
+        return;
+    (void)work(hold, between(worker, 0, 5000));
+    hold_note(hold, "release");
+    hold_note_number(hold, "released", redlock_release(hold->lock, NULL));
+    redlock_lock_free(hold->lock);
 }
 
 static void take_turn(struct worker *worker)
 {
-    struct hold *hold = &worker->holds[worker->turns++ % HOLDS_KEPT];
+    struct hold *hold = next_hold(worker);
     redlock_spec spec = REDLOCK_SPEC_INIT;
-    bool renews = worker->role == HOLDER && one_in(worker, 2);
 
-    *hold = (struct hold){.number = atomic_fetch_add(&next_number, 1)};
-    draw_name(worker, hold);
-    spec.name = hold->name;
     spec.ttl_ms = (uint32_t)between(worker, max_ttl_ms / 3, max_ttl_ms);
-    spec.auto_extend = renews;
+    spec.auto_extend = worker->role == HOLDER && one_in(worker, 2);
     spec.on_lost = hold_on_lost;
     spec.on_renewed = hold_on_renewed;
     spec.context = hold;
-    hold->shared = fenced && one_in(worker, 3);
-    spec.kind = hold->shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE;
-    if (hold->shared)
-        hold_note(hold, "shared");
+    draw_wish(worker, hold, &spec);
     redlock_result result = ask_somehow(worker, hold, &spec);
     if (result != REDLOCK_OK) {
         pause_us(between(worker, 200, result == REDLOCK_BUSY ? 5000 : 30000));
         return;
     }
     open_stores(hold);
+    if (hold->reenters)
+        enter_again(worker, hold);
     if (worker->role == HOLDER)
-        hold_on(worker, hold, renews, spec.ttl_ms);
+        hold_on(worker, hold, spec.auto_extend, spec.ttl_ms);
     else
         hold_briefly(worker, hold);
     redlock_lock_free(hold->lock);
@@ -277,7 +311,7 @@ int main(int argc, char **argv)
     process.name = argv[3];
     process.folder = argv[4];
     process.journal = journal_open(process.folder, process.name);
-    name_count = atoi(argv[6]);
+    name_count = (unsigned)atoi(argv[6]);
     max_ttl_ms = (uint32_t)atoi(argv[7]);
     open_client(argv[1], argv[2]);
     if (pthread_create(&waiter, NULL, await_end, &end) != 0)

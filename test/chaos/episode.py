@@ -40,7 +40,7 @@ KINDS = {
     "remembering": Kind(faults.ANY_TIME | faults.SLEWING, (1, 2, 3, 4, 5),
                         ("guarded",) * 4 + ("plain",) + ("foreign",) * 2),
     # Clocks jump and race, one at a time. Exclusion is not promised, but fences are, and what a fenced store makes of them.
-    "clocks": Kind(faults.ANY_TIME | faults.CLOCKS, (1, 2, 3, 4, 5), ("guarded",) * 5, outside=("n",),
+    "clocks": Kind(faults.ANY_TIME | faults.CLOCKS, (1, 2, 3, 4, 5), ("guarded",) * 5, outside=("n", "s"),
                    quarantine_s=QUARANTINE_S + 2.5),
     # Planted: the guard is off while nodes forget. There must be violations.
     "unguarded": Kind(faults.FORGETTING, (), ("plain",) * 5),

@@ -34,6 +34,9 @@ void hold_note_answer(struct hold *hold, redlock_result result, redlock_lock *lo
         hold_note_number(hold, "refused", result);
         return;
     }
+    if (redlock_lock_slot(lock) >= 0)
+        hold_note_number(hold, "slot", redlock_lock_slot(lock));
+
     int64_t before_us = journal_now_us();
     int64_t validity_ms = redlock_lock_validity_ms(lock);
 

@@ -20,14 +20,22 @@ struct process {
 
 extern struct process process;
 
+enum { ALSO_MAX = 3 };
+
 /* Places are used again long after the lock is freed: a callback may be late. */
 struct hold {
     unsigned number; /* within the process */
     char name[16];
     redlock_lock *lock;
-    uint64_t values[STORE_KINDS]; /* what the stores said, or were told last */
-    bool open[STORE_KINDS];       /* false: that store has barred us */
-    bool shared;                  /* with others that read; then it writes nothing */
+    char also[ALSO_MAX][16]; /* names that it has besides */
+    unsigned also_count;
+    redlock_name names[ALSO_MAX]; /* the same, for its spec */
+    /* What the stores of each name said, or were told last, and whether they let us; of its name first. */
+    uint64_t values[1 + ALSO_MAX][STORE_KINDS];
+    bool open[1 + ALSO_MAX][STORE_KINDS];
+    bool reads;    /* others may be inside with it: it writes nothing */
+    bool gives;    /* it may be given away, or gone on with when another gave it away */
+    bool reenters; /* its thread may enter it again */
 };
 
 void hold_note(const struct hold *hold, const char *word);

@@ -9,7 +9,7 @@ parties() { node "$1" HKEYS "redlock-mark:barrier:$2" | grep -cE '^[0-9a-f]{24}$
 through=$work/through
 : >"$through"
 party() {
-    "$REDLOCK" barrier meet --parties 3 --ttl 2s </dev/null >>"$work/out" 2>>"$work/party.err" && echo went >>"$through"
+    "$REDLOCK" barrier meet --parties 3 --ttl 30s </dev/null >>"$work/out" 2>>"$work/party.err" && echo went >>"$through"
 }
 party &
 first=$!
@@ -18,7 +18,7 @@ second=$!
 started_pids+=("$first" "$second")
 ok 'two of three wait' until_true grep -q '2 of 3 have come' "$work/party.err"
 is 'and do not go on' "$(wc -l <"$through")" 0
-exits 'the third goes on' 0 barrier meet --parties 3 --ttl 2s
+exits 'the third goes on' 0 barrier meet --parties 3 --ttl 30s
 went() { [ "$(wc -l <"$through")" = "$1" ]; }
 ok 'and the others with it' until_true went 2
 wait "$first" "$second"

@@ -25,6 +25,8 @@ script() {
     err=$(<"$work/err")
 }
 
+catalogue_line() { [ "$(node 1 ZCARD 'redlock-line:{catalogue}:waiters')" = "$1" ]; }
+
 # A lock need not be on all nodes.
 is_held() { [ "$(copies "$1")" -ge 3 ]; }
 
@@ -78,6 +80,25 @@ ok 'and enters a lock again' has "$out" 'moved (2 deep)'
 script transfer 3 7 printenv REDLOCK_HELD
 is 'transfer runs a command under both' "$out" 'account:3 account:7'
 
+# ---- reentrant
+example reentrant
+is 'reentrant enters again, in two threads, and anew' "$code:$out" $'0:texts stored, 2 deep\npictures stored, 2 deep\na correction stored, 1 deep'
+ok 'and gives the lock back' until_true copies_are catalogue 0
+occupy catalogue
+"$BUILD/examples/example-reentrant" >"$work/out" 2>&1 </dev/null &
+started=$!
+started_pids+=("$started")
+ok 'another owner waits' until_true catalogue_line 1
+vacate catalogue
+finish
+is 'and comes in' "$code:$(tail -n 1 "$work/out")" '0:a correction stored, 1 deep'
+script reentrant rebuild
+is 'reentrant.sh runs its parts under one lock' "$code:$out" $'0:texts rebuilt\npictures rebuilt'
+script reentrant part texts
+is 'and a part by itself' "$code:$out" '0:texts rebuilt'
+script reentrant
+is 'it wants to know which' "$code" 64
+
 # ---- fair
 example fair
 is 'fair takes a free lock' "$code" 0
@@ -113,7 +134,7 @@ is 'as a reader, then alone' "$out" $'read, together with other readers\nchanged
 # ---- renew
 example renew
 is 'renew outlives its TTL' "$code" 0
-ok 'in all its steps' has "$out" '30 steps, import: ok'
+ok 'in all its steps' has "$out" '50 steps, import: ok'
 ok 'by renewing' has "$err" 'extended it'
 "$BUILD/examples/example-renew" >"$work/out" 2>"$work/err" </dev/null &
 started=$!
@@ -124,12 +145,12 @@ finish
 vacate import
 is 'renew stops when the lock is lost' "$code" 1
 ok 'because it was told' has "$err" 'import: lost'
-ok 'before it was done' lacks "$out" '30 steps'
+ok 'before it was done' lacks "$out" '50 steps'
 
 # ---- C++, where it was compiled
 if [ -e "$BUILD/examples/example-raii" ]; then
     example raii
-    is 'raii outlives its TTL' "$code:$out" '0:30 steps'
+    is 'raii outlives its TTL' "$code:$out" '0:50 steps'
     ok 'and gives the lock back' until_true copies_are import 0
     "$BUILD/examples/example-raii" >"$work/out" 2>"$work/err" </dev/null &
     started=$!

@@ -66,7 +66,7 @@ REDLOCK_OWNER=$(sed -n 's/^owner //p' <<<"$out")
 export REDLOCK_OWNER
 exits 'extended' 0 extend --format redisson -s --ttl 40s book
 ok 'with its lease' test "$(node 1 PTTL "{book}:$REDLOCK_OWNER:rwlock_timeout:1")" -gt 20000
-exits 'and released' 0 release --format redisson book
+exits 'and released' 0 release --format redisson -s book
 unset REDLOCK_OWNER
 ok 'without a trace' equals "$(node 1 DBSIZE)" 0
 

@@ -124,11 +124,11 @@ TEST(a_lock_can_be_extended_inspected_and_released_by_its_owner_value)
     redlock::client client = open_client();
     redlock::spec spec{"extended"};
 
-    spec.ttl = 1s;
+    spec.ttl = 10s;
     spec.renew = false;
     redlock::lock lock = client.acquire(spec);
 
-    lock.extend(30s);
+    lock.extend(60s);
     CHECK(lock.validity() > 20s);
     client.release_owner("extended", lock.owner());
     THROWS(redlock::not_held, lock.extend());
@@ -412,7 +412,7 @@ TEST(a_broken_lock_is_told_so)
     std::atomic<int> broken{0};
     redlock::spec spec{"broken"};
 
-    spec.ttl = 1s;
+    spec.ttl = 3s;
     spec.on_lost = [&](const redlock::report_view &why) { broken += why.broken() ? 1 : 100; };
     redlock::lock lock = other.acquire(spec);
 

@@ -464,7 +464,7 @@ static void watch_of_a_name_tells_its_life(void **state)
     await(has_seen(&watched, "life", REDLOCK_CHANGE_EXTENDED));
     give_back(lock);
     await(has_seen(&watched, "life", REDLOCK_CHANGE_RELEASED));
-    redlock_lock_free(take_lock(client, "life", 1000));
+    redlock_lock_free(take_lock(client, "life", 3000));
     await(has_seen(&watched, "life", REDLOCK_CHANGE_EXPIRED));
     lock = await_lock(client, "life");
     memcpy(id, redlock_lock_owner(lock, NULL), 8);

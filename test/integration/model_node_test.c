@@ -92,7 +92,18 @@ static bool same_line(const struct pair *pair, const char *a, size_t a_length, c
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
-/* Of an error the first word: what follows names the script, and differs between servers. */
+/* Of an error the first word: what follows names the script, and differs between servers. Redis before 7.0
+ * names it in front, too. */
+static const char *start_of(const char *line)
+{
+    const char *word = strstr(line, ": WRONGTYPE");
+
+    if (strncmp(line, "ERR Error running script ", 25) != 0 || word == NULL ||
+        word > line + strcspn(line, "\n"))
+        return line;
+    return word + 2;
+}
+
 static size_t length_of(const char *line)
 {
     return strncmp(line, "WRONGTYPE", 9) == 0 ? 9 : strcspn(line, "\n");
@@ -101,6 +112,8 @@ static size_t length_of(const char *line)
 static bool same_text(const struct pair *pair, const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
+        a = start_of(a);
+        b = start_of(b);
         if (!same_line(pair, a, length_of(a), b, length_of(b)))
             return false;
         a += strcspn(a, "\n") + 1;
@@ -269,6 +282,8 @@ static void try_slots(struct pair *pair)
                              .channel = channels[draw(pair, 0, 3)]};
     enum rl_command_kind kind = kinds[draw(pair, 0, 6)];
     bool known = kind == RL_COMMAND_ACQUIRE || kind == RL_COMMAND_RAISE || draw(pair, 1, 3) > 1;
+    bool mistaken = (kind == RL_COMMAND_RELEASE || kind == RL_COMMAND_EXTEND) && draw(pair, 1, 20) == 1;
+    uint32_t slots = mistaken ? 2 : 3;
     struct rl_lock_command command = {.kind = kind,
                                       .lock_kind = &rl_kind_slots,
                                       .key = "lock-0",
@@ -281,8 +296,8 @@ static void try_slots(struct pair *pair)
                                                                              : INT64_C(9007199254740991),
                                       .holds = draw(pair, 0, 1) == 1,
                                       .repair = draw(pair, 1, 4) == 1,
-                                      .slots = 3,
-                                      .slot = known ? (uint32_t)draw(pair, 1, 3) : 0,
+                                      .slots = slots,
+                                      .slot = known ? (uint32_t)draw(pair, 1, slots) : 0,
                                       .only_slot = draw(pair, 1, 4) == 1,
                                       .kept_slot = draw(pair, 1, 6) == 1 ? (uint32_t)draw(pair, 1, 3) : 0,
                                       .place = draw(pair, 1, 8) == 1 ? NULL : &place};
@@ -348,6 +363,7 @@ static void remove_key(struct pair *pair, const char *key)
 {
     fleet_command(pair->fleet, 0, "DEL", key, NULL);
     sim_node_remove(&pair->model, key);
+    sim_slots_lose_name(&pair->model, key);
 }
 
 /* A new history, as when the first replica comes. */

@@ -350,9 +350,9 @@ static void a_lock_is_adopted_and_released_by_its_owner_value(void **state)
         redlock_lock_free(lock);
         assert_result(REDLOCK_OK, redlock_adopt(other, &specs[i], owner, 0, &adopted, &report), &report);
         redlock_lock_free(adopted);
-        assert_result(REDLOCK_OK, redlock_release_owner(other, WANTED, 0, owner, 0, &report), &report);
+        assert_result(REDLOCK_OK, redlock_release_spec(other, &specs[i], owner, 0, &report), &report);
         await(is_gone(fleet));
-        assert_result(REDLOCK_NOT_HELD, redlock_release_owner(other, WANTED, 0, owner, 0, &report), &report);
+        assert_result(REDLOCK_NOT_HELD, redlock_release_spec(other, &specs[i], owner, 0, &report), &report);
     }
     redlock_client_close(other);
     redlock_client_close(client);
@@ -557,16 +557,37 @@ static void a_repeated_request_counts_once(void **state)
     const struct rl_script *scripts[] = {&rl_script_redisson_acquire, &rl_script_redisson_share};
     const char *words[] = {WANTED, "me", "60000"};
     const char *release[] = {WANTED, "redisson_lock_queue:{" WANTED "}", "redisson_lock_timeout:{" WANTED "}",
-                             "me"};
+                             "me", ""};
 
     for (int i = 0; i < 2; i++) {
+        release[4] = i == 0 ? "" : "s";
         for (int times = 0; times < 3; times++)
             assert_string_equal(call_script(fleet, scripts[i], "1", words, 3), "OK");
         assert_field(fleet, "me", "1");
-        assert_string_equal(call_script(fleet, &rl_script_redisson_release, "3", release, 4), "1");
-        assert_string_equal(call_script(fleet, &rl_script_redisson_release, "3", release, 4), "-1");
+        assert_string_equal(call_script(fleet, &rl_script_redisson_release, "3", release, 5), "1");
+        assert_string_equal(call_script(fleet, &rl_script_redisson_release, "3", release, 5), "-1");
         assert_true(is_gone(fleet));
     }
+}
+
+static void a_lock_taken_for_another_kind_stays_as_it_is(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_redisson(fleet);
+    redlock_spec specs[2] = {spec_for(WANTED, LONG_TTL_MS), spec_for(WANTED, LONG_TTL_MS)};
+    redlock_lock *none = NULL;
+
+    specs[1].kind = REDLOCK_SHARED;
+    for (int is = 0; is < 2; is++) {
+        redlock_lock *lock = take_spec(client, &specs[is]);
+        const char *owner = redlock_lock_owner(lock, NULL);
+
+        assert_result(REDLOCK_NOT_HELD, redlock_adopt(client, &specs[!is], owner, 0, &none, NULL), NULL);
+        assert_result(REDLOCK_NOT_HELD, redlock_release_spec(client, &specs[!is], owner, 0, NULL), NULL);
+        assert_field(fleet, owner, "1");
+        give_back(lock);
+    }
+    redlock_client_close(client);
 }
 
 /* A name with a brace is its own tag, as in Redisson. */
@@ -574,11 +595,11 @@ static void a_name_with_a_brace_makes_redissons_keys(void **state)
 {
     struct fleet *fleet = *state;
     const char *words[] = {"a{b}c", "me", "60000"};
-    const char *release[] = {"a{b}c", "redisson_lock_queue:a{b}c", "redisson_lock_timeout:a{b}c", "me"};
+    const char *release[] = {"a{b}c", "redisson_lock_queue:a{b}c", "redisson_lock_timeout:a{b}c", "me", "s"};
 
     assert_string_equal(call_script(fleet, &rl_script_redisson_share, "1", words, 3), "OK");
     assert_in_range(ttl_of(fleet, "a{b}c:me:rwlock_timeout:1"), 1, 60000);
-    assert_string_equal(call_script(fleet, &rl_script_redisson_release, "3", release, 4), "1");
+    assert_string_equal(call_script(fleet, &rl_script_redisson_release, "3", release, 5), "1");
     assert_true(is_gone(fleet));
 }
 
@@ -637,6 +658,7 @@ int main(void)
         ON_NODES(redissons_holder_is_broken_at_once, start_one_node),
         ON_NODES(the_list_has_both_sides_locks_and_no_other_hashes, start_three_nodes),
         ON_NODES(a_repeated_request_counts_once, start_one_node),
+        ON_NODES(a_lock_taken_for_another_kind_stays_as_it_is, start_three_nodes),
         ON_NODES(a_name_with_a_brace_makes_redissons_keys, start_one_node),
         ON_NODES(what_the_format_cannot_do_is_refused, start_one_node),
     };

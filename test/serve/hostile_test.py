@@ -63,6 +63,20 @@ def malformed_requests_are_refused_and_the_connection_ends():
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50 + b"\n", 400),
         (b"\x00" * 100 + b"\r\n\r\n", 400),
     ]
+    post = b"POST /v1/locks/x HTTP/1.1\r\nHost: localhost\r\n"
+    # What two readers may read as different lengths, or as different lines.
+    table += [(post + fields + b"\r\n\r\n{}", status) for fields, status in (
+        (b"Content-Length: 2, 2", 400), (b"Content-Length: +2", 400), (b"Content-Length: -1", 400), (b"Content-Length: 2 2", 400),
+        (b"Content-Length: ", 400), (b"Content-Length: 18446744073709551618", 400), (b"Content-Length: 2\r\nContent-Length: 2", 400),
+        (b" Content-Length: 2", 400), (b"Content-Length\t: 2", 400), (b"Transfer-Encoding: identity", 411),
+        (b"Transfer-Encoding: xchunked", 411), (b"transfer-encoding:\tchunked", 411),
+        (b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", 411), (b"Transfer-Encoding:\x0bchunked", 400),
+        (b"X: a\rTransfer-Encoding: chunked", 400), (b"X: a\x00b", 400), (b": empty", 400), (b"X y: 1", 400))]
+    table += [(line + b"\r\nHost: localhost\r\n\r\n", status) for line, status in (
+        (b"GET  / HTTP/1.1", 400), (b"GET /\tHTTP/1.1", 400), (b"GET / HTTP/1.1 ", 400), (b"GET / HTTP/1.2", 505), (b"GET / http/1.1", 400),
+        (b"GET http://localhost/livez HTTP/1.1", 400), (b"GET * HTTP/1.1", 400), (b"CONNECT localhost:80 HTTP/1.1", 400),
+        (b"GET /livez#x HTTP/1.1", 400), (b"\r\nGET /livez HTTP/1.1", 400))]
+    table += [(b"GET / HTTP/1.1\r\nHost:\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nHost: localhost, evil\r\n\r\n", 400)]
     for bytes_, status in table:
         answer = send(bytes_ + GOOD)
         equal(statuses(answer), [status], bytes_[:60])
@@ -94,6 +108,8 @@ def a_slow_client_does_not_hold_up_others_and_is_ended():
     slow = [service.raw() for _ in range(200)]
     for connection in slow:
         connection.sendall(b"POST /v1/locks/slow HTTP/1.1\r\nHost: loc")
+    for connection in slow[::2]:  # others are slow with the body
+        connection.sendall(b"alhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{")
     lease = service.take("quick")
     equal(release(service, "quick", lease), 204)
     for connection in slow:
@@ -103,9 +119,9 @@ def a_slow_client_does_not_hold_up_others_and_is_ended():
 
 @test
 def a_waiter_that_hangs_up_leaves_the_line_at_once():
-    for kind in ("exclusive", "fair"):
-        lease = service.take("line", kind=kind)
-        body = json.dumps({"wait_ms": 600000, "kind": kind, "ttl_ms": 60000}).encode()
+    for wish in ({}, {"kind": "fair"}, {"kind": "shared"}, {"kind": "semaphore", "permits": 1}, {"also": ["line:b"]}):
+        lease = service.take("line", **(wish if "permits" in wish else {}))
+        body = json.dumps({"wait_ms": 600000, "ttl_ms": 60000, **wish}).encode()
         request = (b"POST /v1/locks/line HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                    b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         gone = [service.raw() for _ in range(20)]
@@ -120,7 +136,7 @@ def a_waiter_that_hangs_up_leaves_the_line_at_once():
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
             connection.close()
         until(lambda: service.ask("GET", "/v1/locks/line")[2]["waiting"] == 1, "one waiter left")
-        equal(release(service, "line", lease), 204)
+        equal(release(service, "line", lease), 204, wish)
         answer = last.recv(65536)
         assert b"201 Created" in answer, answer  # and not after the 60 s of a dead one
         token = json.loads(answer[answer.index(b"{"):])["token"]

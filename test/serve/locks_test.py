@@ -139,10 +139,10 @@ def waiting_ends():
 @test
 def an_answer_after_a_long_wait_wants_to_be_confirmed():
     service.take("confirmed", ttl_ms=2000)  # nobody gives it back: it ends
-    status, _, lease = service.ask("POST", "/v1/locks/confirmed", {"wait_ms": 60000, "ttl_ms": 1000})
+    status, _, lease = service.ask("POST", "/v1/locks/confirmed", {"wait_ms": 60000, "ttl_ms": 5000})
     equal(status, 201, lease)
     assert lease["waited_ms"] > 250 and lease["confirm"], lease
-    assert lease["validity_ms"] <= 1000, "a client that counts from its sending must not rely on it for longer"
+    assert lease["validity_ms"] <= 5000, "a client that counts from its sending must not rely on it for longer"
 
 
 @test
@@ -191,7 +191,7 @@ def names_may_be_anything_that_can_be_written():
 def what_cannot_be_used_is_refused_by_name():
     wrong = [
         ({"ttl_ms": 49}, "ttl_ms"), ({"ttl_ms": 60001}, "ttl_ms"), ({"ttl_ms": None}, "ttl_ms"), ({"ttl_ms": "15000"}, "ttl_ms"), ({"ttl_ms": 1.5}, "ttl_ms"),
-        ({"ttl_ms": 10**12}, "ttl_ms"), ({"wait_ms": -1}, "wait_ms"), ({"kind": "shared"}, "kind"),
+        ({"ttl_ms": 10**12}, "ttl_ms"), ({"wait_ms": -1}, "wait_ms"), ({"kind": "both"}, "kind"),
         ({"why": "x" * 200}, "why"), ({"why": "a\nb"}, "why"), ({"ttl": 15000}, "\"ttl\""), ([], "object"), ("{", "JSON"),
         ("{\"ttl_ms\": 100, \"ttl_ms\": 200}", "JSON"),
     ]

@@ -115,7 +115,7 @@ def an_unknown_session_takes_no_lock():
 
 @test
 def the_connection_is_the_lock():
-    stream = Stream(service, "/v1/locks/held/hold?max_hold_ms=600000&ttl_ms=1000&why=me")
+    stream = Stream(service, "/v1/locks/held/hold?max_hold_ms=600000&ttl_ms=3000&why=me")
     equal(stream.status, 200)
     first = stream.next()
     equal(first["type"], "acquired")
@@ -148,7 +148,7 @@ def a_hold_waits_and_is_refused_like_any_other():
 
 @test
 def a_hold_that_is_lost_says_so_and_ends():
-    stream = Stream(service, "/v1/locks/robbed/hold?max_hold_ms=600000&ttl_ms=1000")
+    stream = Stream(service, "/v1/locks/robbed/hold?max_hold_ms=600000&ttl_ms=3000")
     equal(stream.next()["type"], "acquired")
     for number in range(5):
         fleet.ask(number, "SET", "robbed", "thief", "PX", "60000")

@@ -270,6 +270,9 @@ bool sim_script_extends(const struct sim_call *call, const char *epoch, const ch
 /* The key of a slot of a semaphore, as the simulator names it: "lock-1#2". */
 void sim_slot_key(char key[SIM_KEY_SIZE], const char *name, uint32_t slot);
 
+/* The name's own key is gone, and all that was noted of slots with it. */
+void sim_slots_lose_name(struct sim_node *node, const char *name);
+
 /* Those who stand in the line whose keys begin as this one does: how many, and who. */
 void sim_show_standing(struct sim_call *call, const char *line_key);
 

@@ -593,6 +593,17 @@ void sim_script_ask_many(struct sim_call *call)
 
 /* ---- hand_on.lua ---- */
 
+/* Whether the owner has the lock, but in the other way. */
+static bool is_mistaken(struct sim_table *table, const char *owner, bool shared)
+{
+    const char *held = get(table->call, table->lock);
+
+    if (!shared)
+        return held == NULL && sim_holds_has(table->call, table->lock, owner);
+    return held != NULL &&
+           (strcmp(held, owner) == 0 || (strncmp(held, "broken|", 7) == 0 && strcmp(held + 7, owner) == 0));
+}
+
 /* What an owner has of a lock is taken from it; what the script answers. */
 static int64_t take_back(struct sim_table *table, const char *owner, bool shared, bool *ours)
 {
@@ -625,8 +636,13 @@ void sim_script_hand_on(struct sim_call *call)
     struct sim_table table = sim_line_lay(call, owner, keys);
     bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false, ours, shares, kept;
     bool shared = call->count > 6;
-    int64_t answer = take_back(&table, owner, shared, &ours);
+    int64_t answer;
 
+    if (is_mistaken(&table, owner, shared)) {
+        sim_reply_integer(call->reply, 0);
+        return;
+    }
+    answer = take_back(&table, owner, shared, &ours);
     if (call->node->released != NULL)
         call->node->released(call->node->context, call->node, owner);
     if (waited_for)

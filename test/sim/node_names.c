@@ -275,13 +275,27 @@ void sim_script_extend_names(struct sim_call *call)
     call->node->repairs += fit && taken == none && missing != none && argv[2][0] == '1';
 }
 
-/* KEYS epoch floor fences orders locks  ARGV owner */
+/* The first lock that is not the owner's; count: all of them are. */
+static uint32_t first_of_others(const struct names *names)
+{
+    uint32_t i = 0;
+
+    while (i < names->count && is_owners(names, i, names->argv[0]))
+        i++;
+    return i;
+}
+
+/* KEYS epoch floor fences orders locks  ARGV owner whole */
 void sim_script_hand_on_names(struct sim_call *call)
 {
     struct names names = names_of(call, 3);
-    uint32_t wrong = names.count;
+    uint32_t wrong = names.count, others = first_of_others(&names);
     int64_t code = 1;
 
+    if (names.argv[1][0] == '1' && others < names.count) {
+        answer_name(call, get(&names, lock_of(&names, others)) != NULL ? 0 : -1, others);
+        return;
+    }
     for (uint32_t i = 0; i < names.count; i++) {
         int64_t answer = give_back_one(&names, i, names.argv[0]);
 

@@ -10,7 +10,14 @@
 
 #include "sim/node_standing.h"
 
-enum { BRIEF_MS = 1000, FRESH_US = 250000, LIVING_US = 1400000, FENCE_LIFE_MS = 4200000, AHEAD_US = 5000000 };
+enum {
+    BRIEF_MS = 1000,
+    FRESH_US = 250000,
+    LIVING_US = 1400000,
+    FENCE_LIFE_MS = 4200000,
+    AHEAD_US = 5000000,
+    NOTES_MAX = 8
+};
 
 /* "fence ticket id given" of a slot. */
 struct note {
@@ -95,11 +102,12 @@ static void drop_note(struct sim_call *call, const char *name, uint32_t slot)
 static void keep_name(struct sim_call *call, const char *name, uint32_t count, int64_t ms)
 {
     char key[SIM_KEY_SIZE], value[16];
+    int64_t left;
 
     hash_key(key, name);
     snprintf(value, sizeof value, "%u", count);
-    if (get(call, key) == NULL || sim_node_pttl(call->node, call->now_us, key) < ms)
-        sim_node_set(call->node, key, value, ms_of(call) + ms);
+    left = sim_node_pttl(call->node, call->now_us, key);
+    sim_node_set(call->node, key, value, ms_of(call) + (left < ms ? ms : left));
 }
 
 static void write_note(struct sim_call *call, const char *name, uint32_t count, uint32_t slot,
@@ -338,6 +346,17 @@ static uint32_t hand_out(struct sim_table *table, uint32_t count, uint32_t wish,
     return got;
 }
 
+/* Whether the name is a semaphore of another number of slots. */
+static bool is_of_others(struct sim_call *call, const char *name, uint32_t count)
+{
+    char key[SIM_KEY_SIZE];
+    const char *kept;
+
+    hash_key(key, name);
+    kept = get(call, key);
+    return kept != NULL && number(kept) != count;
+}
+
 /* KEYS name fence epoch floor order  ARGV owner ttl proposal epoch not_after place slots wish only */
 void sim_script_slots_ask(struct sim_call *call)
 {
@@ -351,6 +370,10 @@ void sim_script_slots_ask(struct sim_call *call)
 
     if (!sim_script_fit(call, argv, &table.vote))
         return;
+    if (is_of_others(call, table.lock, count)) {
+        rl_write_raw(call->reply, SIM_WRONG_TYPE, strlen(SIM_WRONG_TYPE));
+        return;
+    }
     waits = sscanf(argv[5], "%" SCNd64 " %d %" SCNd64 " %63s", &ticket, &settled, &lease_ms, channel) >= 3;
     yields = settled >= 2;
     mine = find_slot(call, table.lock, count, argv[0]);
@@ -393,6 +416,27 @@ void sim_script_slots_ask(struct sim_call *call)
     grant(call, note.fence, free);
 }
 
+void sim_slots_lose_name(struct sim_node *node, const char *name)
+{
+    char key[SIM_KEY_SIZE];
+
+    for (uint32_t slot = 1; slot <= NOTES_MAX; slot++) {
+        note_key(key, name, slot);
+        sim_node_remove(node, key);
+    }
+    hash_key(key, name);
+    sim_node_remove(node, key);
+}
+
+/* The last slot is free: nothing is worth remembering. */
+static void drop_name_if_free(struct sim_call *call, const char *name, uint32_t count)
+{
+    for (uint32_t slot = 1; slot <= count; slot++)
+        if (holder_of(call, name, slot) != NULL)
+            return;
+    sim_slots_lose_name(call->node, name);
+}
+
 /* ---- slots_hand_on.lua ---- */
 
 /* KEYS name order epoch fence floor  ARGV owner slots slot kept */
@@ -413,6 +457,10 @@ void sim_script_slots_hand_on(struct sim_call *call)
         call->node->released(call->node->context, call->node, owner);
     if (waited_for && stander != NULL && stander->in_line)
         sim_line_forget(stander);
+    if (is_of_others(call, at[0], count)) {
+        sim_reply_integer(call->reply, 0);
+        return;
+    }
     if (waited_for && table.epoch != NULL && floor != NULL) {
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;
@@ -422,8 +470,10 @@ void sim_script_slots_hand_on(struct sim_call *call)
         else if (had == 0)
             hand_out(&table, count, 1, &own);
     }
-    if (had != 0 && had != kept && !given)
+    if (had != 0 && had != kept && !given) {
         remove_slot(call, at[0], had);
+        drop_name_if_free(call, at[0], count);
+    }
     sim_reply_integer(call->reply, answer);
 }
 
@@ -445,11 +495,17 @@ void sim_script_slots_extend(struct sim_call *call)
     uint32_t count = (uint32_t)number(rest[5]), asked = (uint32_t)number(rest[6]), slot = asked;
     bool fit = sim_script_extends(call, get(call, at[1]), rest[3]);
     int64_t ttl_ms = number(rest[1]);
+    bool others;
     const char *held;
     char key[SIM_KEY_SIZE];
 
     if (call->now_us > number(rest[4])) {
         sim_reply_integer(call->reply, -4);
+        return;
+    }
+    others = is_of_others(call, at[0], count);
+    if (rest[2][0] == '0' && others) {
+        sim_reply_integer(call->reply, 0);
         return;
     }
     if (slot == 0)
@@ -463,13 +519,14 @@ void sim_script_slots_extend(struct sim_call *call)
     if (held != NULL && strcmp(held, rest[0]) == 0) {
         if ((fit || strcmp(rest[2], "0") != 0) && sim_node_pttl(call->node, call->now_us, key) < ttl_ms)
             sim_node_set(call->node, key, rest[0], ms_of(call) + ttl_ms);
-        keep_name(call, at[0], count, ttl_ms);
+        if (!others)
+            keep_name(call, at[0], count, ttl_ms);
         answer_extended(call, fit, asked, slot);
     } else if (held != NULL) {
         sim_reply_integer(call->reply, 0);
     } else if (!fit) {
         sim_reply_integer(call->reply, -3);
-    } else if (strcmp(rest[2], "1") == 0) {
+    } else if (strcmp(rest[2], "1") == 0 && !others) {
         call->node->repairs++;
         sim_node_set(call->node, key, rest[0], ms_of(call) + ttl_ms);
         drop_note(call, at[0], slot);

@@ -3,6 +3,7 @@
  */
 #include "support/crowd.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -163,8 +164,10 @@ static void measure_wait(struct fleet *fleet, struct holder *holder, const pid_t
     long cpu_us = cpu_of(processes, count);
 
     count_calls(fleet, before);
-    while (atomic_load(&holder->renewals) < first + renewals)
+    for (int tries = 0; tries < 2000 && atomic_load(&holder->renewals) < first + renewals; tries++)
         sleep_ms(50);
+    /* A lock that was lost is not renewed any more. */
+    assert_in_range(atomic_load(&holder->renewals) - first, renewals, INT_MAX);
     sleep_ms(300); /* what the last renewal sets off belongs to it */
     cpu_us = cpu_of(processes, count) - cpu_us;
     result->cpu_share = (double)cpu_us / 1000 / (double)(now_ms() - since_ms);

@@ -140,7 +140,7 @@ static void redissons_format_has_scripts_and_names_of_its_own(void **state)
                         "redisson_lock_timeout:{lock} me");
     assert_string_equal(redisson_words(RL_COMMAND_RELEASE, shared, "a{b}"),
                         "EVALSHA <redisson_release> 3 a{b} redisson_lock_queue:a{b} "
-                        "redisson_lock_timeout:a{b} me");
+                        "redisson_lock_timeout:a{b} me s");
     assert_string_equal(redisson_words(RL_COMMAND_PEEK, alone, "lock"),
                         "EVAL <redisson_look> 1 lock 0 ; PTTL lock");
     assert_string_equal(redisson_words(RL_COMMAND_WATCH, shared, "lock"),

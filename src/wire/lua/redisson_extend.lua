@@ -5,6 +5,7 @@
 -- -5 an operator has broken it
 local call, lock, owner, ttl = redis.call, KEYS[1], ARGV[1], tonumber(ARGV[2])
 -- include parts/redisson_names.lua
+local shared = false
 -- include parts/redisson_extend.lua
 if call('EXISTS', lock) == 1 then
     return 0

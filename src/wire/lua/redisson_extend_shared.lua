@@ -3,6 +3,7 @@
 -- Answers as redisson_extend.lua
 local call, lock, owner, ttl = redis.call, KEYS[1], ARGV[1], tonumber(ARGV[2])
 -- include parts/redisson_names.lua
+local shared = true
 -- include parts/redisson_extend.lua
 local fresh = call('EXISTS', lock) == 0
 if not fresh and mode ~= 'read' then

@@ -1,5 +1,6 @@
 -- Gives back a lock in Redisson's format, held alone or with other readers, and wakes those who wait in Redisson.
 -- KEYS[1] lock  KEYS[2] queue of a fair lock  KEYS[3] until when those in it wait, in ms of their own clocks   ARGV[1] owner
+-- ARGV[2] 's': it is taken for a reader; what it is not stays as it is
 -- Answers 1 given back, 0 held by another owner, -1 nothing there, -5 an operator had broken it: others get in now
 local call, pcall, lock, owner, queue, timeouts = redis.call, redis.pcall, KEYS[1], ARGV[1], KEYS[2], KEYS[3]
 -- include parts/redisson_names.lua
@@ -7,8 +8,11 @@ local broken = pcall('HEXISTS', lock, 'broken|' .. owner) == 1
 if not broken and pcall('HEXISTS', lock, owner) ~= 1 and pcall('HEXISTS', lock, owner .. ':write') ~= 1 then
     return call('EXISTS', lock) == 1 and 0 or -1
 end
-local message = '1'
-if call('HGET', lock, 'mode') == 'read' then
+local message, read = '1', call('HGET', lock, 'mode') == 'read'
+if not broken and read ~= (ARGV[2] == 's') then
+    return 0
+end
+if read then
     message = '0'
     call('HDEL', lock, owner)
     call('DEL', lease)

@@ -13,6 +13,10 @@ local id, wait = string.match(call('GET', KEYS[2]) or '', '^1 %S+ (%S+) .-(%d+)$
 local fit = id and id == string.match(ARGV[4], '^1 %S+ (%S+)') and tonumber(wait) * 1000 <= now
 -- include parts/slots.lua
 -- include parts/slots_kind.lua
+-- A holder keeps what it has, whatever has become of the name; who would be one has to know what it is.
+if words and ARGV[3] == '0' then
+    return 0
+end
 local asked = slot
 if slot == 0 then
     read_slots()

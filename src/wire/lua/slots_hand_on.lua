@@ -10,6 +10,13 @@ local kept_order, epoch, last, floor = kept[1], kept[2], kept[3], tonumber(kept[
 local random = string.sub(owner, 1, 32)
 -- include parts/slots.lua
 -- include parts/slots_kind.lua
+if kept_order and call('ZREM', base .. 'waiters', random) == 1 then
+    call('DEL', base .. random)
+end
+if words and of_others then
+    -- A semaphore of another number of slots: what the owner has of it, if anything, is not what is given back.
+    return 0
+end
 local mark = 'broken|' .. owner
 local value = slot > 0 and slot <= count and call('GET', slot_key(slot))
 local mine = (value == owner or value == mark) and slot or nil
@@ -22,9 +29,6 @@ local answer = broken and -5 or mine and 1 or value and 0 or -1
 local had = mine
 if mine == kept_slot then
     mine = nil
-end
-if kept_order and call('ZREM', base .. 'waiters', random) == 1 then
-    call('DEL', base .. random)
 end
 local known = floor
 if last then

@@ -1,6 +1,7 @@
 """The part of every Python driver that does not depend on the library: it reads commands, one a line, and answers each with
 one line. README.md here lists them."""
 
+import functools
 import random
 import sys
 import time
@@ -27,15 +28,18 @@ def answer(peer, command, words):
         return "extended" if peer.extend(int(words[0])) else "lost"
     if command == "release":
         return "released" if peer.release() else "lost"
+    if command == "await":
+        peer.wait(int(words[0]), words[1])
+        return "held"
     if command == "add":
-        add(peer, int(words[0]), words[1], words[2])
+        (peer.add if hasattr(peer, "add") else functools.partial(add, peer))(int(words[0]), words[1], words[2])
         return "added"
     return f"failed: unknown command {command}"
 
 
 def serve(open_peer):
     """open_peer(kind, nodes) returns the library behind acquire(ttl_ms, names), extend(ttl_ms) and release(), which all
-    tell whether that worked; nodes are pairs of host and port."""
+    tell whether that worked; wait(ttl_ms, name) of one that waits by itself; nodes are pairs of host and port."""
     nodes = [(host, int(port)) for host, port in (node.split(":") for node in sys.argv[2:])]
     peer = open_peer(sys.argv[1], nodes)
     print("ready", flush=True)

@@ -9,6 +9,7 @@ import subprocess
 
 from suite.checks import Failed, until
 
+SOON_MS = 100
 PORTS = iter(range(25000 + os.getpid() % 2000, 29000))  # below the ports of outgoing connections and those of the benchmarks
 
 
@@ -76,7 +77,7 @@ class Heard:
     """What nodes did while somebody listened, with the time of each command by their own clocks."""
 
     def __init__(self, nodes):
-        self.links = []
+        self.links, self.seen = [], [[] for _ in nodes]
         for node in nodes:
             link = socket.socket(socket.AF_UNIX)
             link.settimeout(30)
@@ -94,27 +95,29 @@ class Heard:
             stream.close()
             link.close()
 
-    def lines(self, link, stream):
-        """All that there is; a node has written it before it answered anything that we know of."""
-        link.settimeout(0.2)
-        found = []
-        with contextlib.suppress(OSError):
-            while line := stream.readline():
-                found.append(line.decode(errors="replace"))
-        return found
+    def commands(self):
+        """Time and words of each command, by node. A node has written them before it answered anything that we know of."""
+        for place, (link, stream) in enumerate(self.links):
+            link.settimeout(0.2)
+            with contextlib.suppress(OSError):
+                while line := stream.readline():
+                    time, _, _, command, *words = line.decode(errors="replace")[1:].replace('"', "").split()
+                    self.seen[place].append((float(time), [command.lower(), *words]))
+        return self.seen
+
+    def channels_told(self):
+        return {words[1] for commands in self.commands() for _, words in commands if words[:1] == ["publish"]}
 
     def from_release_to_entry(self, key):
         """Milliseconds from the first DEL of a key to the first entry into it behind that; of several nodes the longest."""
         longest = 0.0
-        for link, stream in self.links:
+        for commands in self.commands():
             gone = entered = None
-            for line in self.lines(link, stream):
-                time, command = line[1:].split(" ", 1)
-                words = command.lower().replace('"', "").split()[2:]
-                if words[:2] == ["del", key.lower()]:
-                    gone = gone or float(time)
-                elif words[:2] in (["hset", key.lower()], ["hincrby", key.lower()]) and gone and not entered:
-                    entered = float(time)
+            for time, words in commands:
+                if words[:2] == ["del", key]:
+                    gone = gone or time
+                elif words[:2] in (["hset", key], ["hincrby", key]) and gone and not entered:
+                    entered = time
             if gone and entered:
                 longest = max(longest, 1000 * (entered - gone))
         return round(longest, 1)
@@ -147,9 +150,20 @@ class Fleet:
         """What every node has under a key."""
         return [node.value(key) for node in self.nodes]
 
-    def subscribers(self):
-        """How many subscriptions there are to channels of any node."""
-        return sum(len(node.ask("PUBSUB", "CHANNELS", "*")) for node in self.nodes)
+    def channels(self):
+        """Those of any node that somebody listens to."""
+        return {channel for node in self.nodes for channel in node.ask("PUBSUB", "CHANNELS", "*")}
+
+    def keys_about(self, name):
+        """Those of any node with a name in them."""
+        return {key for node in self.nodes for key in node.ask("KEYS", f"*{name}*")}
+
+    def hasten(self, keys, to_ms=SOON_MS):
+        """Leaves their leases no more than that, as if time had gone by; a key that never expires stays."""
+        for node in self.nodes:
+            for key in keys:
+                if node.ask("PTTL", key) > to_ms:
+                    node.ask("PEXPIRE", key, to_ms)
 
     def listen(self):
         return Heard(self.nodes)

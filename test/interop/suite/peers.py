@@ -71,7 +71,16 @@ PEERS = [
 ]
 PEERS += [dataclasses.replace(peer, title=f"{peer.title}, `--format redisson`", modes=("redisson",), waits=True)
           for peer in PEERS if peer.folder == "redisson"]
-RECIPE = Peer("recipe", "the recipe by hand", "-")  # without a library, for the test of this suite
+RECIPE = "recipe"
+
+
+def recipe(kind):
+    """The algorithm by hand, without a library, right or with a fault: for the test of this suite."""
+    if kind.startswith("hash"):
+        return Peer(RECIPE, f"the recipe by hand, {kind}", "-", kind, nodes=1, can_extend=False, modes=("redisson",), waits=True)
+    # A guarded waiter stands in line: when it has come back, it is handed the lock, which is being told, too.
+    modes = ("plain",) if kind == "deafening" else ("plain", "guarded")
+    return Peer(RECIPE, f"the recipe by hand, {kind}", "-", kind, has_several=True, modes=modes)
 
 
 def chosen(word):
@@ -83,7 +92,7 @@ def chosen(word):
 
 
 def install(peer, folder):
-    if peer.folder == RECIPE.folder:
+    if peer.folder == RECIPE:
         return
     place = folder / peer.folder
     log_path = place / "install.log"
@@ -103,7 +112,7 @@ class Driver:
 
     def __init__(self, peer, folder, addresses):
         start = [SCRIPT, "share", peer.folder, folder / peer.folder]
-        if peer.folder == RECIPE.folder:
+        if peer.folder == RECIPE:
             start = [shutil.which("python3"), SOURCE / "test" / "interop" / "drivers" / "recipe.py"]
         self.can_extend, self.renews = peer.can_extend, peer.renews
         self.log = open(folder / f"{peer.name}.log", "ab")

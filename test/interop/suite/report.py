@@ -1,9 +1,10 @@
 """The tables of a run, as aligned text and as Markdown, from the document that run keeps as JSON. In a Markdown document, rows that no run
 here has tried stay as they were, each with its own date."""
 
+import collections
 import re
 
-from suite import peers, servers, sharing
+from suite import peers, servers, serving, sharing
 
 BEGIN, END = "<!-- tables: written by make interop -->", "<!-- end of tables -->"
 LEGEND = {"yes": "yes", "no": "NO", "none": "n/a", "": "not run"}
@@ -53,7 +54,23 @@ def wakes(document):
     return found
 
 
+def times(document, took_s):
+    """Where the time of a run went: sums over rows that were made side by side, the longest first."""
+    sums = collections.Counter()
+    for row in document["peers"] + document["servers"]:
+        sums["installing"] += row.get("installing", 0)
+        sums["integration and cli tests"] += row.get("tests", {}).get("seconds", 0)
+        for cells in row.get("modes", {}).values():
+            for name, cell in cells.items():
+                sums[name.replace("_", " ")] += cell.get("seconds", 0)
+    processor = sum(row.get("processor", 0) for row in document["peers"] + document["servers"])
+    lines = [f"{took_s / 60:.1f} minutes; rows had {processor / 60:.1f} minutes of processor time. Summed over rows, in minutes:"]
+    return "\n".join(lines + [f"{seconds / 60:6.1f}  {name}" for name, seconds in sums.most_common() if seconds >= 1])
+
+
 def count(row, mode):
+    if mode not in row["modes"]:
+        return LEGEND[""]
     cells = row["modes"][mode].values()
     passed = sum(cell["outcome"] == "yes" for cell in cells)
     return f"{passed} of {len(cells)}"
@@ -65,6 +82,7 @@ def tests_cell(row):
         return "n/a" if row["name"] == "mixed" else "not run"
     notes = [] if tests["has_tls"] else ["built without TLS"]
     notes += ["a selection"] if tests.get("is_selection") else []
+    notes += [f"{len(tests['skipped'])} cases skipped"] if tests.get("skipped") else []
     return ", ".join([f"{tests['total'] - len(tests['failed'])} of {tests['total']}", *notes])
 
 
@@ -72,10 +90,10 @@ def server_table(document):
     rows = []
     for row in document["servers"]:
         cells = [words] if (words := without_cells(row)) else [
-            *(count(row, mode) for mode in ("plain", "guarded")), tests_cell(row)]
-        cells += [""] * (3 - len(cells))
+            *(count(row, mode) for mode in serving.MODES), tests_cell(row)]
+        cells += [""] * (len(serving.MODES) + 1 - len(cells))
         rows.append([row["name"], row["version"], *cells, row["date"]])
-    return ["server", "version", "plain", "guarded", "integration and cli tests", "tried"], rows
+    return ["server", "version", *serving.MODES, "integration and cli tests", "tried"], rows
 
 
 def problems(document):
@@ -97,6 +115,15 @@ def problems_of(row):
                 found.setdefault(cell["why"], {}).setdefault(name, []).append(mode)
     failed = row.get("tests", {}).get("failed")
     return found | ({"these tests fail with it": {test: [] for test in failed}} if failed else {})
+
+
+def skips(document):
+    """Cases that tests of ours skipped, and the servers with which they did."""
+    found = {}
+    for row in document["servers"]:
+        for case in row.get("tests", {}).get("skipped", []):
+            found.setdefault(case, []).append(row["name"])
+    return [f"skipped with {', '.join(names)}: {case}" for case, names in found.items()]
 
 
 def in_words(name, modes):
@@ -123,7 +150,7 @@ def document_text(document):
             parts += [heading, as_text(table), ""]
     if document["servers"]:
         parts += ["Servers", as_text(server_table(document)), ""]
-    return "\n".join(parts + wakes(document) + problems(document))
+    return "\n".join(parts + wakes(document) + problems(document) + skips(document))
 
 
 def served_by(document):

@@ -106,7 +106,7 @@ class Suite:
 
     def apt(self, command, *words, **more):
         places = {"Dir::Etc::sourcelist": "sources.list", "Dir::State::lists": "lists", "Dir::State::status": "status",
-                  "Dir::Cache": "cache"}
+                  "Dir::Cache": "cache", "Dir::Cache::pkgcache": "cache/packages.bin", "Dir::Cache::srcpkgcache": "cache/sources.bin"}
         options = [f"-o{key}={self.folder / place}" for key, place in places.items()]
         return run([command, "-q", *options, "-oDir::Etc::sourceparts=-", "-oAcquire::Languages=none", "-oAPT::Sandbox::User=",
                     *([] if "update" in words else [f"-oAPT::Default-Release={self.preferred}"]), *words], **more)
@@ -134,12 +134,13 @@ def fetch_from_apt(suite_name, package, place):
     starts the server by them."""
     if not shutil.which("apt-get"):
         raise Unavailable("it comes as a package of Debian, and there is no apt-get here")
-    suite = Suite(suite_name, place.parent)
-    packages = suite.libraries_of(package)
-    if as_numbers(suite.version("libc6")) <= as_numbers(platform.libc_ver()[1]):
-        packages = [name for name in packages if name != "libc6"]
     (place / "packages").mkdir(parents=True, exist_ok=True)
-    suite.apt("apt-get", "download", *packages, cwd=place / "packages")
+    with lanes.turn(place.parent / "turns" / suite_name):
+        suite = Suite(suite_name, place.parent)
+        packages = suite.libraries_of(package)
+        if as_numbers(suite.version("libc6")) <= as_numbers(platform.libc_ver()[1]):
+            packages = [name for name in packages if name != "libc6"]
+        suite.apt("apt-get", "download", *packages, cwd=place / "packages")
     for archive in sorted((place / "packages").glob("*.deb")):
         run(["dpkg", "-x", archive, place / "root"])
     return start_script(place, place / "root" / "usr" / "bin" / package)
@@ -204,7 +205,7 @@ def fetch(server, folder):
         pass
     place = pathlib.Path(os.path.abspath(folder)) / server.name
     program, reasons = place / "redis-server", []
-    with lanes.turn(place.parent):
+    with lanes.turn(place.parent / "turns" / server.name):
         for source in server.sources:
             if not program.exists():
                 try:

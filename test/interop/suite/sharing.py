@@ -36,6 +36,19 @@ class Stage:
         """What tells whose a lock is: the value on every node."""
         return self.fleet.values(self.key())
 
+    def expect_theirs(self):
+        """They have it: on a quorum of nodes there is one mark, with an expiry, under the name that we use. Returns the marks."""
+        marks = self.marks()
+        expect_true(f"what they hold is not on a quorum: {marks}", len(marks) - marks.count(None) >= self.fleet.quorum())
+        left = [node.ask("PTTL", self.key()) for node, mark in zip(self.fleet.nodes, marks) if mark is not None]
+        expect_true(f"what they hold has no expiry: {left}", -1 not in left)
+        return marks
+
+    def expect_let_go(self, before):
+        """They said so; a library that does not wait for all nodes has let go on a quorum."""
+        left = sum(new is not None and new == old for new, old in zip(self.marks(), before))
+        expect_true(f"they said that they let go, and have it on {left} nodes", left <= len(before) - self.fleet.quorum())
+
     def expect_untouched(self, before, in_line=False):
         """It is as it was; a library that does not wait for all nodes may have got to more of them meanwhile, and a waiter of ours that
         stands in line may have been granted nodes that they are not on."""
@@ -53,7 +66,7 @@ class Stage:
 
 def we_are_refused_while_they_hold_it(stage):
     expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
-    before = stage.marks()
+    before = stage.expect_theirs()
     code, _, err = stage.redlock.run("run", "-n", stage.name, "--", "true")
     expect(f"exit code of redlock run -n ({err})", code, 75)
     code, out, err = stage.redlock.run("status", stage.name)
@@ -74,14 +87,18 @@ def they_get_it_after_our_release(stage):
     expect("they ask", stage.peer.tell("acquire", LONG_MS, stage.name), "refused")
     holder.stop()
     until("they have it", lambda: stage.peer.tell("acquire", LONG_MS, stage.name) == "held")
+    before = stage.expect_theirs()
     expect("they let go", stage.peer.tell("release"), "released")
+    stage.expect_let_go(before)
 
 
 def their_release_wakes_our_waiter(stage):
     expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
+    before = stage.expect_theirs()
     waiter = stage.redlock.wait_for(stage.name)
     waiter.mark()
     expect("they let go", stage.peer.tell("release"), "released")
+    stage.expect_let_go(before)
     expect("our waiter", waiter.finish(), (0, "ran"))
     expect_true("no quorum told our waiter", waiter.was_told_by(stage.fleet.quorum()))
 
@@ -89,13 +106,13 @@ def their_release_wakes_our_waiter(stage):
 def their_extension_keeps_our_waiter_out(stage):
     """By a call, or by a renewal of its own."""
     expect("they take it", stage.peer.tell("acquire", 0 if stage.peer.renews else LONG_MS // 2, stage.name), "held")
-    before = stage.marks()
+    before = stage.expect_theirs()
     waiter = stage.redlock.wait_for(stage.name)
     waiter.mark()
     if not stage.peer.renews:
         expect("they extend it", stage.peer.tell("extend", LONG_MS), "extended")
-    until("a quorum tells our waiter", lambda: waiter.was_told_by(stage.fleet.quorum()))
-    until("our waiter knows that it is still held", lambda: stage.redlock.knows_it_is_held(waiter))
+    until("a quorum tells our waiter", lambda: waiter.was_told_by(stage.fleet.quorum()) or stage.redlock.given_up(waiter))
+    until("our waiter knows that it is still held", lambda: stage.redlock.knows_it_is_held(waiter) or stage.redlock.given_up(waiter))
     expect_true("our waiter got it", "acquired" not in waiter.events())
     stage.expect_untouched(before, in_line=True)
     expect("they let go", stage.peer.tell("release"), "released")
@@ -104,15 +121,20 @@ def their_extension_keeps_our_waiter_out(stage):
 
 def we_get_it_when_their_holder_died(stage):
     victim = stage.start_peer()
-    expect("they take it", victim.tell("acquire", SHORT_MS, stage.name), "held")
+    expect("they take it", victim.tell("acquire", LONG_MS, stage.name), "held")
+    stage.expect_theirs()
+    keys = stage.fleet.keys_about(stage.name)
     waiter = stage.redlock.wait_for(stage.name)
     victim.kill()
+    stage.fleet.hasten(keys)
     expect("our waiter", waiter.finish(), (0, "ran"))
 
 
 def they_get_it_when_our_holder_died(stage):
-    holder = stage.redlock.hold(stage.name, "--ttl", f"{SHORT_MS}ms")
+    holder = stage.redlock.hold(stage.name)
+    expect("they ask while it lives", stage.peer.tell("acquire", LONG_MS, stage.name), "refused")
     holder.kill()
+    stage.fleet.hasten([stage.key()])
     until("they have it", lambda: stage.peer.tell("acquire", LONG_MS, stage.name) == "held")
     expect("they let go", stage.peer.tell("release"), "released")
 
@@ -137,7 +159,7 @@ def our_late_release_leaves_theirs_alone(stage):
     owner = stage.redlock.acquire(stage.name, "1s")
     until("our lease has run out", stage.is_gone)
     expect("they take it", stage.peer.tell("acquire", LONG_MS, stage.name), "held")
-    before = stage.marks()
+    before = stage.expect_theirs()
     expect("exit code of our extend", stage.redlock.run("extend", stage.name, owner=owner)[0], 79)
     expect("exit code of our release", stage.redlock.run("release", stage.name, owner=owner)[0], 79)
     stage.expect_untouched(before)
@@ -190,9 +212,11 @@ def our_release_wakes_their_waiter(stage):
     with stage.fleet.listen() as heard:
         owner = stage.redlock.acquire(stage.name, "60s")
         stage.peer.begin("await", LONG_MS, stage.name)
-        until("they wait", lambda: stage.fleet.subscribers() > 0)
+        channels = until("they wait", stage.fleet.channels)
         expect("exit code of our release", stage.redlock.run("release", stage.name, owner=owner)[0], 0)
         expect("their waiter", stage.peer.answer(), "held")
+        told = heard.channels_told()
+        expect_true(f"they listen to {channels}, and we told {told}", channels & told)
         theirs = heard.from_release_to_entry(key)
     with stage.fleet.listen() as heard:
         waiter = stage.redlock.wait_for(stage.name)

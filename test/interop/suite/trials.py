@@ -2,16 +2,17 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 from suite import peers, servers, serving, sharing
 from suite.checks import Failed, Unavailable
 from suite.command import Redlock
 from suite.nodes import Fleet
 
-SERVED_MODES = ("plain", "guarded")
 TESTS_S = 1800
 NEED_TLS = {"integration/tls", "integration/tls_guarded", "integration/idle", "integration/idle_guarded",
             "integration/wrong_server", "cli/config"}
@@ -31,7 +32,13 @@ SELECTION = {
 
 
 def attempt(function, stage):
-    """One cell: what came of it, and why."""
+    """One cell: what came of it, why, and in how many seconds."""
+    began = time.monotonic()
+    cell = outcome_of(function, stage)
+    return cell | {"seconds": round(time.monotonic() - began, 1)}
+
+
+def outcome_of(function, stage):
     try:
         took = function(stage)
         return {"outcome": "yes", "why": "", **({"took": took} if took else {})}
@@ -73,31 +80,32 @@ class Place:
 # ---- a peer ---------------------------------------------------------------------------------------------------
 
 class Crew:
-    """The drivers of one peer."""
+    """The drivers of one peer. They are kept from one behaviour to the next, since starting them is most of the work; the first of them is
+    the one that a behaviour has to itself."""
 
     def __init__(self, peer, folder, addresses):
         self.peer, self.folder, self.addresses = peer, folder, addresses
-        self.drivers, self.kept = [], []
+        self.kept, self.extra = [], []
+
+    def new_driver(self):
+        return peers.Driver(self.peer, self.folder, self.addresses)
 
     def start(self):
-        self.drivers.append(peers.Driver(self.peer, self.folder, self.addresses))
-        return self.drivers[-1]
+        """One that a behaviour may kill."""
+        self.extra.append(self.new_driver())
+        return self.extra[-1]
 
     def crowd(self, count):
         while len(self.kept) < count:
-            self.kept.append(self.start())
-        return self.kept
+            self.kept.append(self.new_driver())
+        return self.kept[:count]
 
-    def dismiss(self, driver, keep_crowd):
-        """Ends the driver of a behaviour; and the crowd, when it may be in the middle of something."""
-        for each in [driver] if keep_crowd else [driver, *self.kept]:
-            each.kill()
-        if not keep_crowd:
-            self.kept = []
-
-    def stop(self):
-        for driver in self.drivers:
+    def tidy(self, keep):
+        """Ends what a behaviour started; and all, when they may be in the middle of something."""
+        for driver in self.extra + ([] if keep else self.kept):
             driver.kill()
+        self.extra = []
+        self.kept = self.kept if keep else []
 
 
 def fits(peer, function):
@@ -112,22 +120,21 @@ def fits(peer, function):
     return needs.get(function, True)
 
 
-def share_in_mode(peer, mode, place, program, crew, say, behaviours):
+def share_in_mode(peer, mode, place, program, crew, say, behaviours, has_all):
     cells = {}
     fleet = place.fleet.first(peer.nodes)
     for function in behaviours:
         name = function.__name__
-        if not fits(peer, function):
+        if not has_all and not fits(peer, function):
             cells[name] = {"outcome": "none", "why": "the library has no such thing"}
             continue
         label = f"{peer.name}.{mode}.{name}"
         folder = place.new_folder(label)
         redlock = Redlock(program, fleet, mode, folder, peer.prefix)
-        driver = crew.start()
-        stage = sharing.Stage(fleet, redlock, driver, crew.start, crew.crowd, folder, label, f"{label}.other")
+        stage = sharing.Stage(fleet, redlock, crew.crowd(1)[0], crew.start, crew.crowd, folder, label, f"{label}.other")
         cells[name] = attempt(function, stage)
         redlock.clean_up()
-        crew.dismiss(driver, cells[name]["outcome"] == "yes")
+        crew.tidy(keep=cells[name]["outcome"] == "yes")
         say(f"{peer.name} {mode}", name, cells[name])
     return cells
 
@@ -136,19 +143,22 @@ def peer_traits(peer):
     return {"name": peer.name, "title": peer.title, "version": peer.version(), "nodes": peer.nodes, "prefix": peer.prefix}
 
 
-def share(peer, server, program, folder, say, behaviours=None):
-    """The row of a peer."""
+def share(peer, server, program, folder, say, behaviours=None, has_all=False):
+    """The row of a peer; of all behaviours that fit it, or of these, whether they do or not."""
     row = {**peer_traits(peer), "server": server.version}
     behaviours = behaviours or [function for column in sharing.COLUMNS.values() for function in column]
+    began = time.monotonic()
     try:
         peers.install(peer, folder)
+        row["installing"] = round(time.monotonic() - began, 1)
         with Place([server]) as place:
             Redlock(program, place.fleet, "guarded", place.folder).admit_nodes()
             crew = Crew(peer, folder, place.fleet.first(peer.nodes).addresses())
             try:
-                row["modes"] = {mode: share_in_mode(peer, mode, place, program, crew, say, behaviours) for mode in peer.modes}
+                row["modes"] = {mode: share_in_mode(peer, mode, place, program, crew, say, behaviours, has_all)
+                                for mode in peer.modes}
             finally:
-                crew.stop()
+                crew.tidy(keep=False)
     except (Unavailable, Failed) as why:
         row["skipped"] = str(why)
         say(peer.name, "all of it", {"outcome": "skipped", "why": str(why)})
@@ -177,7 +187,7 @@ def serve(name, used, program, say):
     try:
         with Place(used) as place:
             Redlock(program, place.fleet, "guarded", place.folder).admit_nodes()
-            row["modes"] = {mode: serve_in_mode(name, mode, place, program, say) for mode in SERVED_MODES}
+            row["modes"] = {mode: serve_in_mode(name, mode, place, program, say) for mode in serving.MODES}
     except Failed as why:
         row["skipped"] = str(why)
         say(name, "all of it", {"outcome": "no", "why": str(why)})
@@ -200,10 +210,21 @@ def tests_for(server, build, want_all):
     return wanted if servers.has_tls(server) else [name for name in wanted if name not in NEED_TLS]
 
 
+def skipped_cases(tests):
+    """What the tests said that they could not try with it: test, case and reason."""
+    found = []
+    for test in tests:
+        for line in test.get("stdout", "").splitlines():
+            if skipped := re.match(r"ok \d+ (?:- )?(.*?) # SKIP ?(.*)", line):
+                found.append(f"{test['name'].split(' / ')[-1]}: {skipped[1]}" + (f" ({skipped[2]})" if skipped[2] else ""))
+    return found
+
+
 def run_tests(server, build, want_all, say):
     """The integration and cli tests of this project with a server, or a selection: how many programs passed, and which did not."""
     what, label = "the integration and cli tests", f"interop-{server.name}"
     say(server.name, what, {"outcome": "", "why": ""})
+    began = time.monotonic()
     log = build / "meson-logs" / f"{label}.json"
     log.unlink(missing_ok=True)
     names = tests_for(server, build, want_all)
@@ -213,4 +234,5 @@ def run_tests(server, build, want_all, say):
     tests = [json.loads(line) for line in log.read_text().splitlines()]
     failed = [test["name"].split(" / ")[-1] for test in tests if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")]
     say(server.name, what, {"outcome": "no" if failed else "yes", "why": ", ".join(failed)})
-    return {"total": len(tests), "failed": failed, "has_tls": servers.has_tls(server), "is_selection": not want_all}
+    return {"total": len(tests), "failed": failed, "skipped": skipped_cases(tests), "seconds": round(time.monotonic() - began, 1),
+            "has_tls": servers.has_tls(server), "is_selection": not want_all}

@@ -1,12 +1,19 @@
 -- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, now, lock, order_key, fence_key, epoch_key and
 -- floor_key; owner; shared: its hold is a shared one; held and kept_order as they are kept here; the functions of holds.lua; and free(key), which deletes a lock.
+-- What an owner has in the other way is not touched, nor is its place in line: whoever asks takes it for something that it is not.
 local broken = held == 'broken|' .. owner
 local ours = held == owner or broken
+if ours and shared then
+    return 0
+end
 local answer = broken and -5 or ours and 1 or held and 0 or -1
 -- What is no text may be shared.
 local shares = not held and count_holds(lock) or nil
 if shares then
     answer = 0
+    if not shared and (call('ZSCORE', lock, 'shared|' .. owner) or call('ZSCORE', lock, 'broken|' .. owner)) then
+        return 0
+    end
 end
 if shares and shared then
     answer = call('ZREM', lock, 'shared|' .. owner) == 1 and 1 or call('ZREM', lock, 'broken|' .. owner) == 1 and -5 or 0
