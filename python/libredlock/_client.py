@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import weakref
-from typing import Callable, Iterable, Optional, Union
+from typing import Callable, Iterable, List, Optional, Union
 
 from . import _beside, _operating
 from ._errors import Canceled, Result, error
@@ -168,7 +168,7 @@ class Client:
         """Who has the slots of a semaphore; takes nothing."""
         return _operating.inspect_slots(self.opened(), name)
 
-    def list(self, glob="", *, foreign: bool = False, partial: bool = False) -> "list[Listed]":
+    def list(self, glob="", *, foreign: bool = False, partial: bool = False) -> "List[Listed]":
         """Every lock that a quorum of nodes has, of the names that match; see redlock_list(3). It walks through the keys of the nodes."""
         return _operating.list_locks(self.opened(), _operating.list_spec(glob, "", foreign, partial, 0))
 

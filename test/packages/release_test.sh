@@ -21,6 +21,14 @@ soname_is_packaged() {
     grep -q "^Package: libredlock$soname$" "$SOURCE/debian/control" && head -n 1 "$SOURCE/debian/libredlock$soname.symbols" |
         grep -q "^libredlock.so.$soname libredlock$soname "
 }
+command_has() { is "$("$REDLOCK" version)" "redlock $version"; }
+# The Python package asks the library, and the wheel is given the version of the build.
+python_has() {
+    is "$(LIBREDLOCK=$BUILD/src/libredlock.so.$soname PYTHONPATH=$SOURCE/python PYTHONDONTWRITEBYTECODE=1 python3 -c \
+        'import libredlock; from libredlock import _library; print(libredlock.__version__, _library.SONAME)')" "$version libredlock.so.$soname"
+}
+wheel_has() { grep -q "^soname=libredlock.so.$soname$" "$SOURCE/tools/make-wheel" && grep -q '^REDLOCK_VERSION=.*--projectinfo' "$SOURCE/tools/make-wheel"; }
+policy_has() { grep -q "^| ${version%.*} | .libredlock.so.$soname. | .libredlock$soname. |" "$SOURCE/docs/releases.md"; }
 # A name cannot have come with a version that is not there yet.
 symbols_are_of_versions() {
     awk '$1 ~ /@/ { print $2 }' "$SOURCE/debian/libredlock$soname.symbols" | sort -u >"$work/versions"
@@ -29,8 +37,12 @@ symbols_are_of_versions() {
 }
 holds "redlock.h has the version" header_has
 holds "and its number" number_has
+holds "the command says it" command_has
+holds "the Python package says it, and loads the library of this soname" python_has
+holds "so does the wheel" wheel_has
 holds "CHANGELOG.md has the version on top" changelog_has
 holds "the upgrade notes say what to do from it and to it" notes_have
+holds "they name the soname of this version" policy_has
 if [ -d "$SOURCE/debian" ]; then
     holds "debian/changelog has the version on top" package_has
     holds "the package of the library is named after its soname" soname_is_packaged
