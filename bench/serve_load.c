@@ -7,11 +7,11 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,20 +157,23 @@ static void read_some(struct connection *connection)
 static void load_service(int port, int count, double seconds)
 {
     static struct connection connections[CONNECTIONS_MAX];
-    static struct pollfd polls[CONNECTIONS_MAX];
+    struct epoll_event events[64];
     int64_t begin = now_ns(), end = begin + (int64_t)(seconds * 1e9);
+    int poller = epoll_create1(0);
 
     for (int i = 0; i < count; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &connections[i]};
+
         connections[i].socket = connect_to(port);
         snprintf(connections[i].name, sizeof connections[i].name, "load:%d:%d", (int)getpid(), i);
-        polls[i] = (struct pollfd){connections[i].socket, POLLIN, 0};
+        if (epoll_ctl(poller, EPOLL_CTL_ADD, connections[i].socket, &event) != 0)
+            die("epoll", "no room");
         send_request(&connections[i]);
     }
     while (now_ns() < end) {
-        poll(polls, (nfds_t)count, 100);
-        for (int i = 0; i < count; i++)
-            if (polls[i].revents != 0)
-                read_some(&connections[i]);
+        int ready = epoll_wait(poller, events, sizeof events / sizeof events[0], 100);
+        for (int i = 0; i < ready; i++)
+            read_some(events[i].data.ptr);
     }
     print((double)(now_ns() - begin) / 1e9);
 }

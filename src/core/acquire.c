@@ -5,17 +5,25 @@
 #include "core/acquire.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "core/acquire_wait.h"
 #include "core/validity.h"
+
+/* No node has answered. */
+static void clear_answers(struct rl_acquire *acquire)
+{
+    for (uint32_t node = 0; node < acquire->config.node_count; node++)
+        acquire->last[node] = (struct rl_answer){.verdict = RL_SILENT, .ttl_left_ms = -2};
+}
 
 void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config *config, struct rl_prng *prng)
 {
     assert(config->node_count >= 1);
     assert(config->node_count <= RL_NODES_MAX);
     assert(config->ttl.us > 0);
-    memset(acquire, 0, sizeof *acquire);
+    memset(acquire, 0, offsetof(struct rl_acquire, last));
     acquire->config = *config;
     acquire->prng = prng;
     acquire->backoff = rl_backoff_between(config->retry_min, config->retry_max);
@@ -23,6 +31,7 @@ void rl_acquire_init(struct rl_acquire *acquire, const struct rl_acquire_config 
     acquire->outcome = RL_OUTCOME_BUSY;
     acquire->wake_at = RL_TIME_NEVER;
     acquire->tally = rl_tally_start(config->node_count);
+    clear_answers(acquire);
 }
 
 static rl_node_set all_nodes(const struct rl_acquire *acquire)
@@ -54,8 +63,7 @@ static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct r
     acquire->wake_at = within_wait(acquire, acquire->wake_at);
     acquire->round_question = ++acquire->question;
     acquire->tally = rl_tally_start(acquire->config.node_count);
-    for (uint32_t node = 0; node < acquire->config.node_count; node++)
-        acquire->last[node] = (struct rl_answer){.verdict = RL_SILENT, .ttl_left_ms = -2};
+    clear_answers(acquire);
     effects->acquire = all_nodes(acquire);
     effects->question = acquire->question;
 }

@@ -50,14 +50,13 @@ struct rl_acquire {
     struct rl_backoff backoff;
     enum rl_acquire_phase phase;
     struct rl_time started;
-    struct rl_time asked;                /* t0 of this round: read before its first byte was sent */
-    struct rl_time wake_at;              /* when it wants RL_EVENT_TIMER */
-    uint32_t question;                   /* number of the latest question */
-    uint32_t round_question;             /* number of the latest acquire question */
-    uint32_t round;                      /* rounds so far */
-    struct rl_tally tally;               /* of this round */
-    struct rl_tally second;              /* of its peek */
-    struct rl_answer last[RL_NODES_MAX]; /* each node's latest answer, for the report */
+    struct rl_time asked;    /* t0 of this round: read before its first byte was sent */
+    struct rl_time wake_at;  /* when it wants RL_EVENT_TIMER */
+    uint32_t question;       /* number of the latest question */
+    uint32_t round_question; /* number of the latest acquire question */
+    uint32_t round;          /* rounds so far */
+    struct rl_tally tally;   /* of this round */
+    struct rl_tally second;  /* of its peek */
     struct rl_wait wait;
     struct rl_time heard_by;    /* WAITING: nodes that have not said who holds it by then will not */
     struct rl_time look_at;     /* WAITING: when to look again although nobody told anything; mistrust */
@@ -66,6 +65,8 @@ struct rl_acquire {
     bool woken;                 /* this round was begun because the lock seemed to be free */
     enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
     struct rl_time valid_until; /* when outcome is OK */
+    /* each node's latest answer, for the report. The last: only as many as there are nodes are ever cleared */
+    struct rl_answer last[RL_NODES_MAX];
 };
 
 #endif

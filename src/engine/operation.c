@@ -4,6 +4,7 @@
 #include "engine/operation.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "engine/stats.h"
@@ -17,9 +18,12 @@ static size_t operation_size(const struct rl_engine *engine)
     return sizeof(struct rl_operation) + engine->node_count * sizeof(struct rl_node_record);
 }
 
-static void clear_operation(struct rl_engine *engine, struct rl_operation *operation)
+/* What is kept of nodes is cleared by whoever begins with it: there is room for more nodes than most clients
+ * have. */
+static void clear_operation(struct rl_operation *operation)
 {
-    memset(operation, 0, operation_size(engine));
+    memset(operation, 0, offsetof(struct rl_operation, acquire) + offsetof(struct rl_acquire, last));
+    memset(&operation->stand, 0, offsetof(struct rl_stand, nodes));
     operation->record.nodes = operation->node_records;
     rl_list_init(&operation->looks);
     operation->record.holder_ttl_left_ms = -2;
@@ -60,7 +64,7 @@ struct rl_operation *rl_operation_create(struct rl_engine *engine, enum rl_opera
         rl_state_unreserve_timer(engine);
         return NULL;
     }
-    clear_operation(engine, operation);
+    clear_operation(operation);
     operation->kind = kind;
     operation->lock = lock;
     operation->started = engine->now;

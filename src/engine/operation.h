@@ -60,10 +60,8 @@ struct rl_operation {
     uint32_t wanted;         /* and for how many of them */
     enum rl_operation_kind kind;
     redlock_lock *lock;
-    struct rl_acquire acquire; /* ACQUIRE; one that stands in line leaves here what came of it */
-    bool watches;              /* ACQUIRE, in line: nodes tell it of changes */
-    bool stands;               /* ACQUIRE: its state is this, and not the one above: */
-    struct rl_stand stand;
+    bool watches;          /* ACQUIRE, in line: nodes tell it of changes */
+    bool stands;           /* ACQUIRE: its state is `stand`, and not `acquire` */
     struct rl_tally tally; /* INSPECT */
     struct rl_timer timer; /* ACQUIRE, INSPECT: the lease has the lock's */
     struct rl_time started;
@@ -103,6 +101,10 @@ struct rl_operation {
     void *context;
 
     struct rl_record record;
+
+    /* From here on only what is used is ever cleared. */
+    struct rl_acquire acquire; /* ACQUIRE; one that stands in line leaves here what came of it */
+    struct rl_stand stand;
     struct rl_node_record node_records[]; /* where record.nodes points */
 };
 

@@ -172,14 +172,6 @@ static void write_together(struct rl_session *session, uint32_t count, struct rl
         pending->together = (uint8_t)count;
         pending->full = full;
         command = name_command(pending);
-        rl_many_write_fence(writer, &command);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        command = name_command(rl_exchange_recent(&session->exchange, count, i));
-        rl_many_write_order(writer, &command);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        command = name_command(rl_exchange_recent(&session->exchange, count, i));
         rl_many_write_key(writer, &command);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -218,7 +210,7 @@ static bool send_together(struct rl_session *session, const redlock_lock *lock,
                           const struct rl_pending *pending)
 {
     struct rl_exchange *exchange = &session->exchange;
-    size_t size = RL_MANY_EACH + lock->owner_length + 3 * (size_t)lock->key_length;
+    size_t size = RL_MANY_EACH + lock->owner_length + lock->key_length;
 
     assert(script_for_many(pending) != NULL);
     if (exchange->enlisted == RL_MANY_MAX ||

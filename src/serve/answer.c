@@ -114,15 +114,28 @@ void serve_answer_problem(struct serve_connection *connection, enum serve_proble
     serve_answer_problem_with(connection, problem, serve_problems[problem].status, detail, more, NULL);
 }
 
+/* Of a name that is in use for another kind of lock, nodes say for which. */
+static const char *describe_report(const redlock_report *report, redlock_node_report *node)
+{
+    static const char error[] = "WRONGTYPE ";
+
+    for (uint32_t i = 0; redlock_report_node(report, i, node); i++)
+        if (report->result == REDLOCK_FOREIGN_TYPE && node->cause == REDLOCK_CAUSE_FOREIGN_TYPE)
+            return strncmp(node->detail, error, sizeof error - 1) == 0 ? node->detail + sizeof error - 1
+                                                                       : node->detail;
+    return report->line;
+}
+
 void serve_answer_report(struct serve_connection *connection, enum serve_problem problem,
                          const redlock_report *report, json_t *more)
 {
+    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
     json_t *members = serve_json_report(report);
 
     if (members != NULL && more != NULL)
         json_object_update(members, more);
     json_decref(more);
-    serve_answer_problem(connection, problem, report->line, members);
+    serve_answer_problem(connection, problem, describe_report(report, &node), members);
 }
 
 void serve_answer_unheld(struct serve_connection *connection, enum serve_problem problem, const char *detail,

@@ -5,6 +5,7 @@
  */
 #include "serve/board.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "serve/json.h"
 #include "serve/line.h"
 #include "serve/lock_name.h"
+#include "serve/which.h"
 
 #define LOCKS_MAX 20000   /* more are not shown, which is said */
 #define CONTENDED_MAX 40  /* names whose waiters are looked up in one look */
@@ -102,10 +104,54 @@ static void take_nodes(struct serve_board *board, const redlock_report *report)
 
 /* ---- locks --------------------------------------------------------------------------------------------- */
 
+/* One hold of a lock: of the lock itself, of a slot. */
+static void describe_hold(json_t *object, const redlock_listed *lock)
+{
+    json_object_set_new(object, "holder", serve_json_holder(&lock->holder));
+    json_object_set_new(object, "votes", json_integer(lock->votes));
+    json_object_del(object, "ends_ms");
+    json_object_del(object, "broken");
+    if (lock->ttl_left_ms >= 0)
+        json_object_set_new(object, "ends_ms", json_integer(wall_ms() + lock->ttl_left_ms));
+    if (lock->holder.broken)
+        json_object_set_new(object, "broken", json_true());
+}
+
+static json_t *new_entry(const struct serve_board *board, const redlock_listed *lock)
+{
+    size_t behind = serve_line_behind(board->server, lock->name, lock->name_length);
+    json_t *entry = json_pack("{s:s, s:i, s:i}", "kind", serve_kind_word(lock->kind), "nodes",
+                              (int)lock->node_count, "waiting", (int)(lock->waiting + behind));
+
+    describe_hold(entry, lock);
+    if (lock->fence != 0)
+        json_object_set_new(entry, "fence", json_integer((json_int_t)lock->fence));
+    if (lock->kind != REDLOCK_SEMAPHORE)
+        return entry;
+    json_object_set_new(entry, "permits", json_integer(lock->holder.permits));
+    json_object_set_new(entry, "slots", json_object());
+    json_object_set_new(entry, "first", json_integer(lock->holder.slot));
+    return entry;
+}
+
+/* Slots come one by one, in any order; what is said of the semaphore itself is that of the first. */
+static void add_slot(json_t *entry, const redlock_listed *lock)
+{
+    json_t *slot = json_object();
+    char number[16];
+
+    snprintf(number, sizeof number, "%u", lock->holder.slot);
+    describe_hold(slot, lock);
+    json_object_set_new(json_object_get(entry, "slots"), number, slot);
+    if ((json_int_t)lock->holder.slot > json_integer_value(json_object_get(entry, "first")))
+        return;
+    json_object_set_new(entry, "first", json_integer(lock->holder.slot));
+    describe_hold(entry, lock);
+}
+
 static int on_listed(void *context, const redlock_listed *lock)
 {
     struct serve_board *board = context;
-    size_t behind = serve_line_behind(board->server, lock->name, lock->name_length);
 
     if (board->server->stopping)
         return 1;
@@ -115,18 +161,15 @@ static int on_listed(void *context, const redlock_listed *lock)
     }
     if (serve_name_is_record(lock->name, lock->name_length))
         return 0;
-    json_t *entry =
-        json_pack("{s:o, s:i, s:i, s:i}", "holder", serve_json_holder(&lock->holder), "votes",
-                  (int)lock->votes, "nodes", (int)lock->node_count, "waiting", (int)(lock->waiting + behind));
-    if (lock->ttl_left_ms >= 0)
-        json_object_set_new(entry, "ends_ms", json_integer(wall_ms() + lock->ttl_left_ms));
-    if (lock->fence != 0)
-        json_object_set_new(entry, "fence", json_integer((json_int_t)lock->fence));
-    if (lock->holder.broken)
-        json_object_set_new(entry, "broken", json_true());
     /* A name is any bytes; the board knows it by what can be shown. */
     json_t *name = serve_json_text(lock->name, lock->name_length);
-    json_object_set_new(board->seen, json_string_value(name), entry);
+    json_t *entry = json_object_get(board->seen, json_string_value(name));
+    if (entry == NULL || json_object_get(entry, "slots") == NULL) {
+        entry = new_entry(board, lock);
+        json_object_set_new(board->seen, json_string_value(name), entry);
+    }
+    if (lock->kind == REDLOCK_SEMAPHORE)
+        add_slot(entry, lock);
     json_decref(name);
     return 0;
 }
@@ -140,6 +183,20 @@ struct waiters_question {
     json_t *entry;
 };
 
+/* By id, since nodes name them in any order. */
+static void describe_sharers(json_t *entry, const redlock_report *report)
+{
+    json_t *sharing = json_object();
+    redlock_holder sharer;
+
+    for (uint32_t i = 0; redlock_report_sharer(report, i, &sharer); i++) {
+        json_t *holder = serve_json_holder(&sharer);
+        json_object_set_new(sharing, json_string_value(json_object_get(holder, "id")), holder);
+    }
+    json_object_set_new(entry, "sharers", json_integer(report->sharers));
+    json_object_set_new(entry, "sharing", sharing);
+}
+
 static void on_waiters(void *context, redlock_result result, const redlock_report *report)
 {
     struct waiters_question *question = context;
@@ -148,21 +205,24 @@ static void on_waiters(void *context, redlock_result result, const redlock_repor
     board->server->outstanding--;
     if (result == REDLOCK_OK && report->waiter_count > 0)
         json_object_set_new(question->entry, "waiters", serve_json_waiters(report));
+    if (result == REDLOCK_OK && report->sharers > 0)
+        describe_sharers(question->entry, report);
     json_decref(question->entry);
     free(question);
     ask_waiters(board);
 }
 
-/* The next name, in the order of the table, that somebody waits for and that was not asked about yet in this
- * look. */
+/* The next name, in the order of the table, that somebody waits for or several may share, and that was not
+ * asked about yet in this look. */
 static const char *next_contended(struct serve_board *board, json_t **entry)
 {
     const char *name;
 
     json_object_foreach(board->seen, name, *entry)
     {
-        if (json_integer_value(json_object_get(*entry, "waiting")) > 0 &&
-            json_object_get(*entry, "asked") == NULL)
+        bool waited = json_integer_value(json_object_get(*entry, "waiting")) > 0;
+        bool shared = strcmp(json_string_value(json_object_get(*entry, "kind")), "shared") == 0;
+        if ((waited || shared) && json_object_get(*entry, "asked") == NULL)
             return name;
     }
     return NULL;
@@ -242,15 +302,27 @@ static void tell(struct serve_board *board, struct watcher *watcher, json_t *cha
     watcher->told = true;
 }
 
-/* An expiry that only wobbled is the one that was told. True when nothing else is different either. */
-static bool is_same(json_t *old, json_t *new)
+/* An expiry that only wobbled is the one that was told. */
+static void keep_end(json_t *old, json_t *new)
 {
     json_t *before = json_object_get(old, "ends_ms"), *after = json_object_get(new, "ends_ms");
 
-    json_object_del(new, "asked");
     if (before != NULL && after != NULL &&
         llabs(json_integer_value(before) - json_integer_value(after)) <= SAME_END_MS)
         json_object_set(new, "ends_ms", before);
+}
+
+/* True when nothing else is different either. */
+static bool is_same(json_t *old, json_t *new)
+{
+    json_t *slots = json_object_get(new, "slots"), *slot;
+    const char *number;
+
+    json_object_del(new, "asked");
+    json_object_del(new, "first");
+    keep_end(old, new);
+    json_object_foreach(slots, number, slot)
+        keep_end(json_object_get(json_object_get(old, "slots"), number), slot);
     return old != NULL && json_equal(old, new);
 }
 

@@ -15,6 +15,7 @@
 
 #define EVENTS_KEPT 1024
 #define HEARTBEAT_S 15
+#define BUCKETS 256 /* thousands that listen for one lock cost the events of others nothing */
 
 struct kept {
     uint64_t number; /* 0: never used */
@@ -40,7 +41,7 @@ struct stream {
 struct serve_events {
     struct kept ring[EVENTS_KEPT];
     uint64_t last;
-    struct stream *streams;
+    struct stream *streams[BUCKETS + 1]; /* by the hash of their name; the last: of any name */
     unsigned seconds;
 };
 
@@ -113,6 +114,11 @@ static void write_kept(const struct stream *stream, const struct kept *kept)
     serve_events_write(stream->connection, id, kept->type, json_event(kept));
 }
 
+static struct stream **bucket_of(struct serve_events *events, const char *name, size_t length)
+{
+    return &events->streams[length == 0 ? BUCKETS : serve_hash(name, length) % BUCKETS];
+}
+
 /* ---- publishing ---------------------------------------------------------------------------------------- */
 
 static void copy_text(char *to, size_t size, const char *from)
@@ -122,6 +128,13 @@ static void copy_text(char *to, size_t size, const char *from)
     if (length > 0)
         memcpy(to, from, length);
     to[length] = '\0';
+}
+
+static void tell(const struct stream *stream, const struct kept *kept)
+{
+    for (; stream != NULL; stream = stream->next)
+        if (wants(stream, kept))
+            write_kept(stream, kept);
 }
 
 void serve_events_publish(struct serve_server *server, const struct serve_event *event)
@@ -147,9 +160,9 @@ void serve_events_publish(struct serve_server *server, const struct serve_event 
     copy_text(kept->session, sizeof kept->session, event->session);
     copy_text(kept->owner, sizeof kept->owner, event->owner);
     copy_text(kept->detail, sizeof kept->detail, event->detail);
-    for (const struct stream *stream = events->streams; stream != NULL; stream = stream->next)
-        if (wants(stream, kept))
-            write_kept(stream, kept);
+    tell(events->streams[BUCKETS], kept);
+    if (kept->name != NULL)
+        tell(*bucket_of(events, kept->name, kept->name_length), kept);
 }
 
 /* ---- listening ----------------------------------------------------------------------------------------- */
@@ -164,16 +177,18 @@ static void leave(void *attachment)
     if (stream->previous != NULL)
         stream->previous->next = stream->next;
     else
-        events->streams = stream->next;
+        *bucket_of(events, stream->name, stream->name_length) = stream->next;
     free(stream);
 }
 
 static void join(struct serve_events *events, struct stream *stream)
 {
-    stream->next = events->streams;
+    struct stream **bucket = bucket_of(events, stream->name, stream->name_length);
+
+    stream->next = *bucket;
     if (stream->next != NULL)
         stream->next->previous = stream;
-    events->streams = stream;
+    *bucket = stream;
     stream->connection->attachment = stream;
     stream->connection->detach = leave;
 }

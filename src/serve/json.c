@@ -118,6 +118,20 @@ json_t *serve_json_sharers(const redlock_report *report)
     return list;
 }
 
+void serve_json_add_slot(json_t *list, const redlock_slot *slot)
+{
+    size_t place = json_array_size(list);
+    json_t *object = json_pack("{s:i, s:o, s:i}", "slot", (int)slot->slot, "holder",
+                               serve_json_holder(&slot->holder), "votes", (int)slot->votes);
+
+    if (object != NULL && slot->ttl_left_ms >= 0)
+        json_object_set_new(object, "holder_ttl_left_ms", json_integer(slot->ttl_left_ms));
+    while (place > 0 && json_integer_value(json_object_get(json_array_get(list, place - 1), "slot")) >
+                            (json_int_t)slot->slot)
+        place--;
+    json_array_insert_new(list, place, object);
+}
+
 json_t *serve_json_report(const redlock_report *report)
 {
     json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:o}", "result", redlock_result_name(report->result),

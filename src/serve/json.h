@@ -18,6 +18,9 @@ json_t *serve_json_nodes(const redlock_report *report);
 json_t *serve_json_waiters(const redlock_report *report); /* in the order of the report */
 json_t *serve_json_sharers(const redlock_report *report); /* likewise */
 
+/* Adds a slot of a semaphore to a list of them, where its number belongs. */
+void serve_json_add_slot(json_t *list, const redlock_slot *slot);
+
 /* Members for a problem: holder, nodes, counts, and after how long to come again. */
 json_t *serve_json_report(const redlock_report *report);
 

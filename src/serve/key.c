@@ -2,8 +2,8 @@
  * Idempotency-Keys; see key.h.
  *
  * The owner values of a record and of the lease that it tells of are made by the same client for the same
- * request. So they differ only in what the record's tag has of the lease: its random part, since when, and its
- * TTL. The rest is read off the record's own owner value.
+ * request. So they differ only in what the record's tag has of the lease: its random part, since when, and
+ * its TTL. The rest is read off the record's own owner value.
  */
 #include "serve/key.h"
 

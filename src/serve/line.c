@@ -14,13 +14,10 @@ struct serve_line {
     char name[];
 };
 
+/* A client that floods a bucket slows down only its own names. */
 static size_t bucket_of(const char *name, size_t length)
 {
-    uint32_t hash = 2166136261U; /* FNV-1a; a client that floods a bucket slows down only its own names */
-
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 16777619U;
-    return hash % SERVE_LINES_MAX;
+    return serve_hash(name, length) % SERVE_LINES_MAX;
 }
 
 static struct serve_line *find(const struct serve_server *server, const char *name, size_t length)

@@ -211,6 +211,8 @@ void serve_locks_release(struct serve_exchange *exchange)
 struct looking {
     struct serve_call call;
     struct serve_wish wish;
+    json_t *body;  /* what was found so far, while the slots are being looked at */
+    json_t *slots; /* a part of it */
 };
 
 static json_t *json_detail(const struct looking *looking, const redlock_report *report)
@@ -237,19 +239,71 @@ static json_t *json_detail(const struct looking *looking, const redlock_report *
     return body;
 }
 
-static void on_shown(void *context, redlock_result result, const redlock_report *report)
+static void end_looking(struct looking *looking, redlock_result result, const redlock_report *report)
 {
-    struct looking *looking = context;
     struct serve_connection *connection = looking->call.connection;
 
     if (serve_call_end(&looking->call)) {
         if (result == REDLOCK_OK)
-            serve_answer_json(connection, 200, json_detail(looking, report), NULL);
+            serve_answer_json(connection, 200, json_incref(looking->body), NULL);
         else
             serve_answer_report(connection, serve_problem_of(result), report, NULL);
         serve_connection_go_on(connection);
     }
+    json_decref(looking->body);
     free(looking);
+}
+
+static int on_slot(void *context, const redlock_slot *slot)
+{
+    struct looking *looking = context;
+
+    serve_json_add_slot(looking->slots, slot);
+    json_object_set_new(looking->body, "permits", json_integer(slot->holder.permits));
+    return 0;
+}
+
+/* What is said of a semaphore itself is that of its first slot. */
+static void on_slots(void *context, redlock_result result, const redlock_report *report)
+{
+    struct looking *looking = context;
+    json_t *first = json_array_get(looking->slots, 0);
+    json_t *left_ms = json_object_get(first, "holder_ttl_left_ms");
+
+    if (first != NULL) {
+        json_object_set_new(looking->body, "state", json_string("held"));
+        json_object_set_new(looking->body, "kind", json_string("semaphore"));
+        json_object_set(looking->body, "holder", json_object_get(first, "holder"));
+        json_object_set(looking->body, "slots", looking->slots);
+        if (left_ms != NULL)
+            json_object_set(looking->body, "holder_ttl_left_ms", left_ms);
+    }
+    json_decref(looking->slots);
+    end_looking(looking, result, report);
+}
+
+/* Nodes have something there that is nobody's own hold: it may be a semaphore, whose slots several hold. */
+static bool may_have_slots(const redlock_report *report)
+{
+    return report->sharers == 0 && report->held > 0 &&
+           (report->holder.since_ms == 0 || report->holder.permits > 0);
+}
+
+static void on_shown(void *context, redlock_result result, const redlock_report *report)
+{
+    struct looking *looking = context;
+
+    looking->body = result == REDLOCK_OK ? json_detail(looking, report) : NULL;
+    if (result == REDLOCK_OK && looking->call.connection != NULL && may_have_slots(report)) {
+        looking->slots = json_array();
+        result = redlock_inspect_slots_async(looking->call.server->client, looking->wish.name,
+                                             looking->wish.name_length, on_slot, on_slots, looking,
+                                             &looking->call.request);
+        if (result == REDLOCK_OK)
+            return;
+        json_decref(looking->slots);
+    }
+    end_looking(looking, result, report);
 }
 
 void serve_locks_show(struct serve_exchange *exchange)

@@ -11,6 +11,7 @@
 #include "serve/events.h"
 #include "serve/json.h"
 #include "serve/lock_name.h"
+#include "serve/which.h"
 #include "serve/wish.h"
 
 #define LISTS_MAX 4 /* at once: each has the nodes walk through all their keys */
@@ -54,16 +55,30 @@ static json_t *json_listed(const redlock_listed *lock)
 {
     json_t *object = json_pack(
         "{s:o, s:s, s:s, s:o, s:i, s:i, s:i, s:i}", "name", serve_json_text(lock->name, lock->name_length),
-        "kind", lock->kind == REDLOCK_SHARED ? "shared" : "exclusive", "state",
-        lock->holder.broken ? "broken" : "held", "holder", serve_json_holder(&lock->holder), "votes",
-        (int)lock->votes, "nodes", (int)lock->node_count, "quorum", (int)lock->quorum, "waiting",
-        (int)lock->waiting);
+        "kind", serve_kind_word(lock->kind), "state", lock->holder.broken ? "broken" : "held", "holder",
+        serve_json_holder(&lock->holder), "votes", (int)lock->votes, "nodes", (int)lock->node_count, "quorum",
+        (int)lock->quorum, "waiting", (int)lock->waiting);
 
     if (object != NULL && lock->ttl_left_ms >= 0)
         json_object_set_new(object, "holder_ttl_left_ms", json_integer(lock->ttl_left_ms));
     if (object != NULL && lock->fence != 0)
         json_object_set_new(object, "fence", json_integer((json_int_t)lock->fence));
+    if (object != NULL && lock->kind == REDLOCK_SEMAPHORE) {
+        json_object_set_new(object, "permits", json_integer(lock->holder.permits));
+        json_object_set_new(object, "slots", json_array());
+    }
     return object;
+}
+
+static void add_slot(json_t *object, const redlock_listed *lock)
+{
+    redlock_slot slot = {.size = sizeof slot,
+                         .slot = lock->holder.slot,
+                         .votes = lock->votes,
+                         .ttl_left_ms = lock->ttl_left_ms,
+                         .holder = lock->holder};
+
+    serve_json_add_slot(json_object_get(object, "slots"), &slot);
 }
 
 static void drop(struct found *found)
@@ -84,6 +99,8 @@ static bool insert(struct list *list, const redlock_listed *lock)
         drop(&found);
         return false;
     }
+    if (lock->kind == REDLOCK_SEMAPHORE)
+        add_slot(found.lock, lock);
     memcpy(found.name, lock->name, lock->name_length);
     while (place > 0 &&
            compare(found.name, found.length, list->found[place - 1].name, list->found[place - 1].length) < 0)
@@ -110,11 +127,27 @@ static bool is_wanted(const struct list *list, const redlock_listed *lock)
     return list->count <= list->limit || compare(lock->name, lock->name_length, last->name, last->length) < 0;
 }
 
+/* The entry of a semaphore of which another slot was listed before; NULL none. Linear: a page has at most 1001
+ * entries. */
+static struct found *find_semaphore(struct list *list, const redlock_listed *lock)
+{
+    for (size_t i = 0; i < list->count && lock->kind == REDLOCK_SEMAPHORE; i++)
+        if (compare(list->found[i].name, list->found[i].length, lock->name, lock->name_length) == 0)
+            return &list->found[i];
+    return NULL;
+}
+
 static int on_listed(void *context, const redlock_listed *lock)
 {
     struct list *list = context;
+    struct found *semaphore;
 
-    if (is_wanted(list, lock) && !insert(list, lock))
+    if (!is_wanted(list, lock))
+        return 0;
+    semaphore = find_semaphore(list, lock);
+    if (semaphore != NULL)
+        add_slot(semaphore->lock, lock);
+    else if (!insert(list, lock))
         list->no_memory = true;
     return list->no_memory;
 }

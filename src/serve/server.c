@@ -31,3 +31,12 @@ bool serve_may_wait(const struct serve_server *server)
 {
     return server->waiting < server->settings->max_waiters;
 }
+
+uint32_t serve_hash(const char *bytes, size_t length)
+{
+    uint32_t hash = 2166136261U; /* FNV-1a */
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 16777619U;
+    return hash;
+}

@@ -107,6 +107,9 @@ void serve_say(const struct serve_server *server, enum serve_level level, const 
 /* The time now, which a sleeping machine counts on; keeps it in server->now_ms too. */
 int64_t serve_now(struct serve_server *server);
 
+/* Spreads names over buckets. */
+uint32_t serve_hash(const char *bytes, size_t length);
+
 /* True when another request may wait. */
 bool serve_may_wait(const struct serve_server *server);
 

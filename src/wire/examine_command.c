@@ -70,7 +70,7 @@ static const struct probe {
 enum { PROBES = sizeof probes / sizeof probes[0] };
 
 /* The keys that locks live by: each is asked to be read and to be written, and lets nobody write it. */
-enum { LOCK_KEY, EPOCH, FLOOR, TERMS, FENCE, TAGGED_FENCE, LINE, TAGGED_LINE, MARK, BARRIER, KEYS };
+enum { LOCK_KEY, EPOCH, FLOOR, TERMS, LINES, FENCE, TAGGED_FENCE, LINE, TAGGED_LINE, MARK, BARRIER, KEYS };
 enum { KEY_PROBES = 2, TAGGED_ROOM = 4 };
 
 struct key {
@@ -120,6 +120,8 @@ static struct key make_key(const struct rl_examine_command *command, int which)
         return fixed_key(RL_KEY_FLOOR);
     case TERMS:
         return fixed_key(RL_KEY_TERMS);
+    case LINES:
+        return fixed_key(RL_KEY_LINES);
     case FENCE:
         key.length = rl_key_fence(key.bytes, command->key, command->key_length);
         key.common = strlen(RL_KEY_FENCE) + !has_tag + command->prefix_length;
@@ -375,7 +377,7 @@ static void add_pattern(struct rl_node_facts *facts, const struct key *key, int 
 {
     bool beside = which == MARK || which == BARRIER;
     char pattern[sizeof key->bytes + 1] = "~";
-    size_t length = which == EPOCH || which == FLOOR || which == TERMS ? key->length : key->common;
+    size_t length = which >= EPOCH && which <= LINES ? key->length : key->common;
     size_t used = strlen(facts->missing);
 
     if (used >= 2 && memcmp(facts->missing + used - 2, "~*", 2) == 0)

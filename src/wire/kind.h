@@ -52,8 +52,12 @@ struct rl_kind {
     const struct rl_script *break_hold;   /* given the same keys as release */
     const struct rl_script *list;         /* all locks that look like it */
 
-    /* What its vote is given: keys behind the four that every kind has, arguments behind the five; NULL
-     * none. */
+    /* Its vote and its release are given the lock's key alone: the scripts make those beside it themselves.
+     * Then nodes' own commands will not do for the release. */
+    bool makes_keys;
+
+    /* What its vote is given: keys behind the four that kinds have which do not make them, arguments behind
+     * the five that every kind has; NULL none. */
     uint32_t extra_keys;
     uint32_t extra_arguments;
     void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
@@ -62,9 +66,6 @@ struct rl_kind {
     /* Writes acquire, raise, extend and release, whose keys are not those that other kinds have; NULL: it has
      * the same. */
     void (*write)(struct rl_writer *writer, const struct rl_lock_command *command, bool full);
-
-    /* The key of its line, for commands about several locks; NULL it has none. */
-    void (*write_order)(struct rl_writer *writer, const struct rl_lock_command *command);
 
     /* What its release is given beyond the lock: keys behind it; NULL none. Then nodes' own commands will not
      * do. */

@@ -55,8 +55,10 @@ static void write_guarded_acquire(struct rl_writer *writer, const struct rl_lock
 {
     const struct rl_kind *kind = command->lock_kind;
 
-    open_script(writer, command, full, 4 + kind->extra_keys, 5 + kind->extra_arguments);
-    write_fence_keys(writer, command);
+    open_script(writer, command, full, kind->makes_keys ? 1 : 4 + kind->extra_keys,
+                5 + kind->extra_arguments);
+    if (!kind->makes_keys)
+        write_fence_keys(writer, command);
     if (kind->write_keys != NULL)
         kind->write_keys(writer, command);
     rl_write_bytes(writer, command->owner, command->owner_length);
@@ -136,7 +138,9 @@ static void write_release(struct rl_writer *writer, const struct rl_lock_command
 {
     const struct rl_kind *kind = command->lock_kind;
 
-    if (kind->write_release_keys != NULL) {
+    if (kind->makes_keys) {
+        open_script(writer, command, full, 1, 1 + kind->release_arguments);
+    } else if (kind->write_release_keys != NULL) {
         open_script(writer, command, full, 1 + kind->release_keys, 1 + kind->release_arguments);
         kind->write_release_keys(writer, command);
     } else if ((features & RL_FEATURE_DELEX) != 0) {

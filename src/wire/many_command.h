@@ -12,7 +12,7 @@ enum {
     RL_MANY_MAX = 64, /* requests in one command: a node is not kept from others for long */
     /* bytes that a command takes at most beside its requests, be it for one or for many, */
     RL_MANY_HEAD = 12288,
-    RL_MANY_EACH = 320 /* and a request beside its owner and three times its key */
+    RL_MANY_EACH = 320 /* and a request beside its owner and its key */
 };
 
 /* The script for several of them; NULL: there is none for this command on locks of this kind. What goes
@@ -20,12 +20,10 @@ enum {
 const struct rl_script *rl_many_script(const struct rl_kind *lock_kind, enum rl_command_kind kind);
 
 /* Releases by script, and guarded acquires that are not followed by a proof. In this order: the head, the
- * fences, the orders and then the keys of each, what all have in common (epoch and not_after_us), the
- * arguments of each. full: with the whole script. */
+ * keys of all, what they have in common (epoch and not_after_us), the arguments of each. full: with the whole
+ * script. */
 void rl_many_write_head(struct rl_writer *writer, const struct rl_lock_command *command,
                         const struct rl_script *script, uint32_t count, bool full);
-void rl_many_write_fence(struct rl_writer *writer, const struct rl_lock_command *command);
-void rl_many_write_order(struct rl_writer *writer, const struct rl_lock_command *command);
 void rl_many_write_key(struct rl_writer *writer, const struct rl_lock_command *command);
 void rl_many_write_common(struct rl_writer *writer, const struct rl_lock_command *command);
 void rl_many_write_arguments(struct rl_writer *writer, const struct rl_lock_command *command);

@@ -58,18 +58,18 @@ script() {
 # lines_work LOCK: the line of a lock, with LOCK as it stands in the keys, and what can happen in it: one has the lock, another stands in line,
 # is seen there, asks again, is handed the lock, gives it back and leaves nothing.
 lines_work() {
-    local line=redlock-line:$1 fence=redlock-fence:${1#:} lock epoch first=0123456789abcdef0123456789abcdef second=fedcba9876543210fedcba9876543210
+    local line=redlock-line:$1 lock epoch first=0123456789abcdef0123456789abcdef second=fedcba9876543210fedcba9876543210
     lock=${1#[:\{]}
     lock=${lock%\}}
     epoch=$(node 1 GET redlock-guard:epoch)
     # ask RANDOM TICKET / give_back RANDOM
     ask() {
         argv=("$1|pid=1" 5000 1 "$epoch" 9007199254740991 "$2 0 3000 ")
-        script ask "$lock" "$fence" redlock-guard:epoch redlock-guard:floor "$line:order"
+        script ask "$lock"
     }
     give_back() {
         argv=("$1|pid=1")
-        script hand_on "$lock" "$line:order" redlock-guard:epoch "$fence" redlock-guard:floor
+        script hand_on "$lock"
     }
     ask "$first" 1 && ask "$second" 2 && ask "$second" 2 || return
     argv=(32)

@@ -190,6 +190,27 @@ test('where tokens are asked for, the page asks for one', async () => {
   await on.close();
 });
 
+test('readers, slots and names that were taken together are shown', async () => {
+  const take = (name, body) => ask(service, 'POST', '/v1/locks/' + name, {ttl_ms: 60000, ...body});
+  for (const why of ['one', 'two']) equal((await take('the-book', {kind: 'shared', why})).status, 201);
+  for (const why of ['first', 'second']) equal((await take('the-pool', {kind: 'semaphore', permits: 3, why})).status, 201);
+  equal((await take('left-hand', {also: ['right-hand']})).status, 201);
+  const on = await visit(service);
+  await live(on);
+  const words = async name => on.evaluate(wanted => { filter = wanted; arrange(); showRows(true); const tr = document.querySelector('tr.lock'); return tr ? tr.textContent : ''; }, name);
+  await until(async () => (await words('the-book')).includes('2 readers'), 'two readers');
+  await until(async () => (await words('the-pool')).includes('2 of 3 slots'), 'two slots');
+  await until(async () => (await words('left-hand')).includes('with right-hand'), 'names that were taken together');
+  for (const [name, title, holders] of [['the-book', 'Readers', ['one', 'two']], ['the-pool', 'Slots', ['first', 'second']]]) {
+    await detailOf(on, name);
+    const detail = await text(on, '#detail');
+    equal([title, ...holders].filter(word => !detail.includes(word)), [], name);
+    equal(await violations(on), '');
+  }
+  equal(on.complaints, []);
+  await on.close();
+});
+
 async function detailOf(on, name) {
   await live(on);
   await until(() => on.evaluate(wanted => locks.has(wanted), name), 'a lock');

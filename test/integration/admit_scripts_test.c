@@ -292,11 +292,9 @@ static void a_longer_term_costs_a_node_that_remembers_nothing(void **state)
 
 static const char *ask_for_vote(struct fleet *fleet, const char *epoch)
 {
-    const char *words[] = {
-        "lock", "redlock-fence:{lock}", EPOCH_KEY, FLOOR_KEY, "redlock-line:{lock}:order", "me", "5000", "7",
-        epoch,  "9007199254740991",     ""};
+    const char *words[] = {"lock", "me", "5000", "7", epoch, "9007199254740991", ""};
 
-    return call_script(fleet, &rl_script_ask, "5", words, 11);
+    return call_script(fleet, &rl_script_ask, "1", words, 7);
 }
 
 /* A vote is asked with what changes when memory is lost: others who announce longer locks do not get in

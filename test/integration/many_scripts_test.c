@@ -19,15 +19,13 @@ enum { WORDS_MAX = 128, TEXT_MAX = 16384, HOUR_S = 3600, LONG_NAME = 600 };
 struct request {
     const char *key;
     const char *fence_key;
-    const char *order_key;
     const char *holder; /* NULL: free; "hash": a key of another type */
     /* fence kept for it; NULL none; "hash": of another type; "+N": so many seconds from now */
     const char *stored;
     int64_t proposed_in_s; /* proposal, in seconds from now */
 };
 
-#define NAMED(name) \
-    .key = name, .fence_key = "redlock-fence:{" name "}", .order_key = "redlock-line:{" name "}:order"
+#define NAMED(name) .key = name, .fence_key = "redlock-fence:{" name "}"
 
 static char long_name[LONG_NAME + 1];
 
@@ -49,9 +47,13 @@ static const struct request acquires[] = {
     {NAMED("behind that one")},
     {NAMED("held behind that one"), .holder = "another"},
     {NAMED("last")},
+    /* Those that have a tag, and share their fence with others. */
+    {NAMED("shared")},
+    {.key = "{shared}", .fence_key = "redlock-fence:{shared}"},
+    {.key = "{last}", .fence_key = "redlock-fence:{last}"},
 };
 
-enum { ACQUIRES = sizeof acquires / sizeof acquires[0] };
+enum { ACQUIRES = sizeof acquires / sizeof acquires[0], UNTAGGED = ACQUIRES - 3 };
 
 /* ---- the node's memory --------------------------------------------------------------------------------- */
 
@@ -125,19 +127,22 @@ struct asking {
     const char *epoch;
     int64_t not_after_in_s;
     bool without_floor;
+    bool untagged;    /* only those */
+    bool with_a_line; /* somebody may be in line for some lock */
 };
+
+static int count_of(const struct asking *asking)
+{
+    return asking->untagged ? UNTAGGED : ACQUIRES;
+}
 
 static void ask_alone(struct fleet *fleet, const struct asking *asking, int64_t now, char *text)
 {
-    for (int i = 0; i < ACQUIRES; i++) {
+    for (int i = 0; i < count_of(asking); i++) {
         const char *words[] = {"EVAL",
                                rl_script_ask.text,
-                               "5",
+                               "1",
                                acquires[i].key,
-                               acquires[i].fence_key,
-                               EPOCH_KEY,
-                               FLOOR_KEY,
-                               acquires[i].order_key,
                                "me",
                                "5000",
                                decimal(now + acquires[i].proposed_in_s * SECOND_US - i),
@@ -145,27 +150,22 @@ static void ask_alone(struct fleet *fleet, const struct asking *asking, int64_t 
                                decimal(now + asking->not_after_in_s * SECOND_US),
                                ""};
 
-        add_lines(text, fleet_command_bytes(fleet, 0, 14, words, NULL), now);
+        add_lines(text, fleet_command_bytes(fleet, 0, 10, words, NULL), now);
     }
 }
 
 static void ask_together(struct fleet *fleet, const struct asking *asking, int64_t now, char *text)
 {
-    const char *words[WORDS_MAX] = {"EVAL", rl_script_ask_many.text, decimal(2 + 3 * ACQUIRES), EPOCH_KEY,
-                                    FLOOR_KEY};
+    const char *words[WORDS_MAX] = {"EVAL", rl_script_ask_many.text, decimal(count_of(asking))};
     char fences[ACQUIRES][24], key_count[24], not_after[24];
-    int count = 5;
+    int count = 3;
 
     words[2] = strcpy(key_count, words[2]);
-    for (int i = 0; i < ACQUIRES; i++)
-        words[count++] = acquires[i].fence_key;
-    for (int i = 0; i < ACQUIRES; i++)
-        words[count++] = acquires[i].order_key;
-    for (int i = 0; i < ACQUIRES; i++)
+    for (int i = 0; i < count_of(asking); i++)
         words[count++] = acquires[i].key;
     words[count++] = asking->epoch;
     words[count++] = strcpy(not_after, decimal(now + asking->not_after_in_s * SECOND_US));
-    for (int i = 0; i < ACQUIRES; i++) {
+    for (int i = 0; i < count_of(asking); i++) {
         words[count++] = "me";
         words[count++] = "5000";
         words[count++] = strcpy(fences[i], decimal(now + acquires[i].proposed_in_s * SECOND_US - i));
@@ -187,6 +187,8 @@ static const char *expect_no_difference(struct fleet *fleet, const struct asking
         plant_all(fleet, now);
         if (asking->without_floor)
             fleet_command(fleet, 0, "DEL", FLOOR_KEY, NULL);
+        if (asking->with_a_line)
+            plant(fleet, "redlock-guard:lines", "1");
         text[0] = '\0';
         (many ? ask_together : ask_alone)(fleet, asking, now, text);
         add_memory(fleet, text, now);
@@ -198,14 +200,18 @@ static const char *expect_no_difference(struct fleet *fleet, const struct asking
 
 static void votes_on_many_locks_are_those_on_each(void **state)
 {
-    const char *text =
-        expect_no_difference(*state, &(struct asking){.epoch = EPOCH, .not_after_in_s = HOUR_S});
+    for (int i = 0; i < 4; i++) {
+        const char *text = expect_no_difference(*state, &(struct asking){.epoch = EPOCH,
+                                                                         .not_after_in_s = HOUR_S,
+                                                                         .untagged = i % 2 == 0,
+                                                                         .with_a_line = i / 2 == 1});
 
-    /* All kinds of answers were among them. */
-    assert_non_null(strstr(text, "another"));
-    assert_non_null(strstr(text, "WRONGTYPE"));
-    assert_non_null(strstr(text, "out of range"));
-    assert_begins(text, "(time)\n");
+        /* All kinds of answers were among them. */
+        assert_non_null(strstr(text, "another"));
+        assert_non_null(strstr(text, "WRONGTYPE"));
+        assert_non_null(strstr(text, "out of range"));
+        assert_begins(text, "(time)\n");
+    }
 }
 
 static void what_refuses_one_of_them_refuses_all(void **state)
@@ -228,26 +234,10 @@ static void the_second_of_one_name_finds_it_held_by_the_first(void **state)
 
     plant_guard(fleet);
     fence = decimal(node_now(fleet));
-    const char *words[] = {EPOCH_KEY,
-                           FLOOR_KEY,
-                           "redlock-fence:{lock}",
-                           "redlock-fence:{lock}",
-                           "redlock-line:{lock}:order",
-                           "redlock-line:{lock}:order",
-                           "lock",
-                           "lock",
-                           EPOCH,
-                           NEVER_LATE,
-                           "first",
-                           "5000",
-                           fence,
-                           "",
-                           "second",
-                           "5000",
-                           fence,
-                           ""};
+    const char *words[] = {"lock", "lock", EPOCH,    NEVER_LATE, "first", "5000",
+                           fence,  "",     "second", "5000",     fence,   ""};
 
-    answer = call_script(fleet, &rl_script_ask_many, "8", words, 18);
+    answer = call_script(fleet, &rl_script_ask_many, "2", words, 12);
     assert_int_equal(count_lines(answer), 6);
     assert_int_equal(number_at(answer, 1), 0);
     assert_string_equal(strrchr(answer, '\n') + 1, "first");
@@ -279,28 +269,77 @@ static void add_releases_left(struct fleet *fleet, char *text)
     fleet_command(fleet, 0, "FLUSHALL", NULL);
 }
 
-static void releases_of_many_locks_are_those_of_each(void **state)
+static void expect_same_releases(struct fleet *fleet, const struct rl_script *one,
+                                 const struct rl_script *many)
 {
-    struct fleet *fleet = *state;
     char alone[TEXT_MAX] = "", together[TEXT_MAX] = "";
     const char *words[2 * RELEASES];
 
     plant_releases(fleet);
     for (int i = 0; i < RELEASES; i++)
-        add_lines(alone,
-                  call_script(fleet, &rl_script_release, "1", (const char *[]){releases[i].key, "me"}, 2),
-                  INT64_MAX);
+        add_lines(alone, call_script(fleet, one, "1", (const char *[]){releases[i].key, "me"}, 2), INT64_MAX);
     add_releases_left(fleet, alone);
     plant_releases(fleet);
     for (int i = 0; i < RELEASES; i++) {
         words[i] = releases[i].key;
         words[RELEASES + i] = "me";
     }
-    add_lines(together, call_script(fleet, &rl_script_release_many, decimal(RELEASES), words, 2 * RELEASES),
-              INT64_MAX);
+    add_lines(together, call_script(fleet, many, decimal(RELEASES), words, 2 * RELEASES), INT64_MAX);
     add_releases_left(fleet, together);
     assert_string_equal(together, alone);
     assert_begins(together, "1\n0\n-1\n1\n0\n");
+}
+
+static void releases_of_many_locks_are_those_of_each(void **state)
+{
+    expect_same_releases(*state, &rl_script_release, &rl_script_release_many);
+    expect_same_releases(*state, &rl_script_hand_on, &rl_script_hand_on_many);
+}
+
+static const char *ask_in_line(struct fleet *fleet, const char *lock, const char *owner)
+{
+    const char *words[] = {lock, owner, "5000", decimal(node_now(fleet)), EPOCH, NEVER_LATE, "1 0 60000 "};
+
+    return call_script(fleet, &rl_script_ask, "1", words, 7);
+}
+
+/* One in line for one of several locks is handed that one; a second time the others have nothing left. */
+static void releases_of_many_locks_hand_on_where_somebody_waits(void **state)
+{
+    const char *words[] = {"free", "waited for", "{tagged}", "me", "me", "me"};
+    struct fleet *fleet = *state;
+
+    plant_guard(fleet);
+    for (int i = 0; i < 3; i++)
+        plant(fleet, words[i], "me");
+    ask_in_line(fleet, "waited for", "11111111111111111111111111111111 one");
+    ask_in_line(fleet, "{tagged}", "22222222222222222222222222222222 two");
+    assert_string_equal(call_script(fleet, &rl_script_hand_on_many, "3", words, 6), "1\n1\n1");
+    assert_value(fleet, "free", "(nil)");
+    assert_value(fleet, "waited for", "11111111111111111111111111111111 one");
+    assert_value(fleet, "{tagged}", "22222222222222222222222222222222 two");
+    assert_string_equal(call_script(fleet, &rl_script_hand_on_many, "3", words, 6), "-1\n0\n0");
+    fleet_command(fleet, 0, "FLUSHALL", NULL);
+}
+
+/* A lock that is free, for its holder is gone, is not given to one that comes later. */
+static void votes_on_many_locks_pass_nobody_in_line(void **state)
+{
+    struct fleet *fleet = *state;
+    const char *fence;
+
+    plant_guard(fleet);
+    plant(fleet, "lock", "gone soon");
+    ask_in_line(fleet, "lock", "11111111111111111111111111111111 one");
+    fleet_command(fleet, 0, "DEL", "lock", NULL);
+    fence = decimal(node_now(fleet));
+    const char *words[] = {"other", "lock", EPOCH,    NEVER_LATE, "me",  "5000",
+                           fence,   "",     "second", "5000",     fence, ""};
+
+    call_script(fleet, &rl_script_ask_many, "2", words, 12);
+    assert_value(fleet, "other", "me");
+    assert_value(fleet, "lock", "11111111111111111111111111111111 one");
+    fleet_command(fleet, 0, "FLUSHALL", NULL);
 }
 
 /* Alone it would be an error; here it must not be one of the others'. */
@@ -343,6 +382,8 @@ int main(void)
         ON_A_FLUSHED_NODE(what_refuses_one_of_them_refuses_all),
         ON_A_FLUSHED_NODE(the_second_of_one_name_finds_it_held_by_the_first),
         ON_A_FLUSHED_NODE(releases_of_many_locks_are_those_of_each),
+        ON_A_FLUSHED_NODE(releases_of_many_locks_hand_on_where_somebody_waits),
+        ON_A_FLUSHED_NODE(votes_on_many_locks_pass_nobody_in_line),
         ON_A_FLUSHED_NODE(a_key_of_another_type_is_not_there_and_stays),
         ON_A_FLUSHED_NODE(nothing_is_deleted_when_none_is_ours),
     };

@@ -13,7 +13,6 @@
 #include "support/steps.h"
 
 #define FENCE_KEY "redlock-fence:{lock}"
-#define ORDER_KEY "redlock-line:{lock}:order"
 
 enum { ANSWER_MAX = 4096 };
 #define NEVER_LATE "9007199254740991"
@@ -23,10 +22,9 @@ enum { ANSWER_MAX = 4096 };
 static const char *acquire_as(struct fleet *fleet, const char *owner, int64_t fence, const char *epoch,
                               const char *not_after)
 {
-    const char *words[] = {"lock", FENCE_KEY,      EPOCH_KEY, FLOOR_KEY, ORDER_KEY, owner,
-                           "5000", decimal(fence), epoch,     not_after, ""};
+    const char *words[] = {"lock", owner, "5000", decimal(fence), epoch, not_after, ""};
 
-    return call_script(fleet, &rl_script_ask, "5", words, 11);
+    return call_script(fleet, &rl_script_ask, "1", words, 7);
 }
 
 static const char *acquire(struct fleet *fleet, int64_t fence)

@@ -123,6 +123,16 @@ def a_waiter_gets_the_slot_that_is_given_back():
 
 
 @test
+def a_name_in_use_for_another_kind_says_for_which():
+    permit = taken("used", {"kind": "semaphore", "permits": 3})
+    for body in ({}, {"kind": "shared"}, {"kind": "semaphore", "permits": 2}):
+        status, _, problem = take("used", body)
+        equal((status, problem["type"]), (409, "/v1/problems/foreign-type"), problem)
+        assert "in use for a semaphore of 3 slots" in problem["detail"], problem
+    give_back("used", permit)
+
+
+@test
 def names_are_taken_together_or_not_at_all():
     one = taken("bank:b", {})
     status, _, problem = take("bank:a", {"also": ["bank:b", "bank:c"]})
@@ -292,6 +302,47 @@ def readers_are_shown():
     _, _, problem = take("shown", {})
     assert problem["sharers"] >= 1 and problem["holder"]["why"].startswith("reader"), problem
     give_back("shown", *readers)
+
+
+@test
+def slots_are_shown_with_their_holders():
+    leases = [taken("pool", {"kind": "semaphore", "permits": 3, "why": f"job {number}"}) for number in range(2)]
+    expected = sorted((lease["slot"], f"job {number}") for number, lease in enumerate(leases))
+
+    def slots_of(lock):
+        return [(slot["slot"], slot["holder"]["why"]) for slot in lock.get("slots", [])]
+
+    until(lambda: slots_of(service.ask("GET", "/v1/locks/pool")[2]) == expected, "both slots in the detail")
+    _, _, shown = service.ask("GET", "/v1/locks/pool")
+    equal((shown["state"], shown["kind"], shown["permits"]), ("held", "semaphore", 3), shown)
+    assert all(0 < slot["holder_ttl_left_ms"] <= 60000 and slot["votes"] >= 3 for slot in shown["slots"]), shown
+    _, _, page = service.ask("GET", "/v1/locks?prefix=pool")
+    equal([(lock["name"], lock["kind"], lock["permits"], slots_of(lock)) for lock in page["locks"]], [("pool", "semaphore", 3, expected)])
+    give_back("pool", *leases)
+    until(lambda: service.ask("GET", "/v1/locks/pool")[2]["state"] == "free", "a semaphore that nobody has")
+    equal(service.ask("GET", "/v1/locks?prefix=pool")[2]["locks"], [])
+
+
+@test
+def a_break_ends_one_reader_or_one_slot():
+    breaker = Service(fleet, config="serve_break = yes\n")
+    for kind in ("shared", "semaphore"):
+        body, name = KINDS[kind][0], f"broken:{kind}"
+        stays, goes = taken(name, {**body, "why": "stays"}), taken(name, {**body, "why": "goes"})
+
+        def holders():
+            _, _, shown = service.ask("GET", f"/v1/locks/{name}")
+            return {holder["why"]: holder["id"] for holder in shown.get("sharing", []) + [slot["holder"] for slot in shown.get("slots", [])]}
+
+        until(lambda: len(holders()) == 2, "two holders")
+        status, _, broken = breaker.ask("POST", f"/v1/locks/{name}/break", {"id": holders()["goes"], "grace_ms": 0, "reason": "a test"})
+        equal((status, broken["holder"]["why"]), (200, "goes"), broken)
+        equal(extend(name, goes)[0], 410, kind)
+        equal(extend(name, stays)[0], 200, kind)
+        status, _, problem = breaker.ask("POST", f"/v1/locks/{name}/break", {"id": "00000000", "reason": "nobody"})
+        equal((status, problem["type"]), (409, "/v1/problems/not-holder"), problem)
+        give_back(name, stays)
+    equal(breaker.stop(), 0)
 
 
 @test

@@ -37,6 +37,32 @@ def the_state_comes_first_and_then_changes():
 
 
 @test
+def readers_slots_and_names_that_were_taken_together_are_told():
+    readers = [service.take("book", kind="shared", why=f"reader {number}", ttl_ms=60000) for number in range(2)]
+    permits = [service.take("pool", kind="semaphore", permits=3, why=f"job {number}", ttl_ms=60000) for number in range(2)]
+    both = service.take("left", also=["right"], ttl_ms=60000)
+    stream = Stream(service, "/v1/overview")
+    known = {}
+
+    def so_far(data):
+        known.update(data["locks"])
+        book, pool = known.get("book") or {}, known.get("pool") or {}
+        return book.get("sharers") == 2 and len(pool.get("slots", {})) == 2 and "right" in known
+
+    next_with(stream, so_far)
+    equal((known["book"]["kind"], {holder["why"] for holder in known["book"]["sharing"].values()}), ("shared", {"reader 0", "reader 1"}))
+    equal((known["pool"]["kind"], known["pool"]["permits"]), ("semaphore", 3))
+    equal({number: slot["holder"]["why"] for number, slot in known["pool"]["slots"].items()},
+          {str(lease["slot"]): f"job {number}" for number, lease in enumerate(permits)})
+    equal(known["left"]["holder"]["id"], known["right"]["holder"]["id"])
+    equal(release(service, "pool", permits[0]), 204)
+    next_with(stream, lambda data: list((data["locks"].get("pool") or {}).get("slots", {})) == [str(permits[1]["slot"])])
+    for name, lease in (("book", readers[0]), ("book", readers[1]), ("pool", permits[1]), ("left", both)):
+        equal(release(service, name, lease), 204)
+    stream.close()
+
+
+@test
 def nodes_that_come_and_go_are_told_of():
     stream = Stream(service, "/v1/overview")
     fleet.freeze(2)

@@ -90,6 +90,7 @@ struct sim_memory {
     struct sim_key keys[SIM_KEYS_MAX];
     struct sim_sharing sharing[SIM_NAMES_MAX];
     struct sim_standing standing[SIM_LINES_MAX];
+    int64_t lines_end_ms; /* until when there may be somebody in some line */
 };
 
 /* A clock that ran at `rate` from true time `since`, when it showed `base`. */
@@ -248,6 +249,11 @@ void sim_script_ask(struct sim_call *call);
 void sim_script_ask_many(struct sim_call *call);
 void sim_script_hand_on(struct sim_call *call);
 void sim_script_hand_on_many(struct sim_call *call);
+
+/* The same about one lock, given all keys: lock fence epoch floor order. */
+void sim_ask(struct sim_call *call);
+void sim_hand_on(struct sim_call *call);
+
 void sim_script_ask_names(struct sim_call *call);
 void sim_script_raise_names(struct sim_call *call);
 void sim_script_extend_names(struct sim_call *call);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/node_standing.h"
+#include "wire/guard_command.h"
 
 enum { CLOSE_US = 2000, LIFE_MS = 60000, BRIEF_MS = 1000, FRESH_US = 250000, LIVING_US = 1400000 };
 
@@ -297,6 +298,44 @@ static bool is_older(const struct sim_call *call)
 }
 
 /* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
+/* ---- parts/keys.lua ---- */
+
+struct keys {
+    char fence[SIM_KEY_SIZE], order[SIM_KEY_SIZE];
+    const char *all[5]; /* lock fence epoch floor order */
+};
+
+/* What is kept beside a lock is named by the scripts themselves. */
+static void make_keys(struct keys *keys, const char *lock)
+{
+    char fence[RL_KEY_FENCE_MAX], order[RL_KEY_LINE_MAX];
+
+    snprintf(keys->fence, sizeof keys->fence, "%.*s", (int)rl_key_fence(fence, lock, strlen(lock)), fence);
+    snprintf(keys->order, sizeof keys->order, "%.*s", (int)rl_key_line(order, lock, strlen(lock), "order"),
+             order);
+    memcpy(keys->all, ((const char *[]){lock, keys->fence, RL_KEY_EPOCH, RL_KEY_FLOOR, keys->order}),
+           sizeof keys->all);
+}
+
+/* The same call with all keys, as the parts of the scripts know it. */
+static struct sim_call spell_out(const struct sim_call *call, struct keys *keys, const char *lock,
+                                 const char *const *argv, uint32_t count)
+{
+    struct sim_call whole = {
+        .node = call->node, .now_us = call->now_us, .count = 5 + count, .reply = call->reply};
+
+    make_keys(keys, lock);
+    memcpy(whole.arguments, keys->all, sizeof keys->all);
+    memcpy(whole.arguments + 5, argv, count * sizeof *argv);
+    return whole;
+}
+
+/* Whether anybody may be in line for any lock. */
+static bool has_lines(const struct sim_call *call)
+{
+    return ms_of(call) <= call->node->memory.lines_end_ms;
+}
+
 struct sim_table sim_line_lay(struct sim_call *call, const char *owner, const char *const *keys)
 {
     struct sim_table table = {.call = call,
@@ -342,6 +381,7 @@ struct sim_stander *sim_line_take_in(struct sim_table *table, const char *const 
         line->high = ticket;
     line->order_end_ms = ms_of(table->call) + LIFE_MS;
     line->waiters_end_ms = ms_of(table->call) + LIFE_MS;
+    table->call->node->memory.lines_end_ms = ms_of(table->call) + LIFE_MS;
     stander->in_line = true;
     stander->ticket = ticket;
     stander->record_end_ms = ms_of(table->call) + lease_ms;
@@ -514,7 +554,7 @@ static void share_in_line(struct sim_table *table, const char *const *argv, cons
 }
 
 /* KEYS and ARGV as of ask */
-void sim_script_share(struct sim_call *call)
+static void share(struct sim_call *call)
 {
     const char *const *keys = call->arguments, *const *argv = keys + 5;
     struct sim_table table = sim_line_lay(call, argv[0], keys);
@@ -545,7 +585,16 @@ void sim_script_share(struct sim_call *call)
 
 /* ---- what is asked ---- */
 
-void sim_script_ask(struct sim_call *call)
+/* KEYS lock  ARGV as of ask.lua */
+void sim_script_share(struct sim_call *call)
+{
+    struct keys keys;
+    struct sim_call whole = spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+
+    share(&whole);
+}
+
+void sim_ask(struct sim_call *call)
 {
     const char *const *keys = call->arguments, *const *argv = keys + 5;
     struct sim_table table = sim_line_lay(call, argv[0], keys);
@@ -561,10 +610,34 @@ void sim_script_ask(struct sim_call *call)
     sim_script_vote(call, argv, &table.vote);
 }
 
-/* KEYS epoch floor fences orders locks  ARGV epoch not_after, then owner ttl proposal place of each */
+/* KEYS lock  ARGV as in ask.lua */
+void sim_script_ask(struct sim_call *call)
+{
+    struct keys keys;
+    struct sim_call whole = spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+
+    sim_ask(&whole);
+}
+
+/* One of several: lines are looked at only where there are any. */
+static void ask_among(struct sim_call *call)
+{
+    const char *const *argv = call->arguments + 5;
+    struct sim_vote vote;
+
+    if (has_lines(call) || strchr(call->arguments[0], '{') != NULL || is_there(call, call->arguments[0])) {
+        sim_ask(call);
+    } else if (sim_script_fit(call, argv, &vote)) {
+        if (argv[5][0] == '\0' && call->node->asked != NULL)
+            call->node->asked(call->node->context, call->node, argv[0]);
+        sim_script_vote(call, argv, &vote);
+    }
+}
+
+/* KEYS locks  ARGV epoch not_after, then owner ttl proposal place of each */
 void sim_script_ask_many(struct sim_call *call)
 {
-    uint32_t count = (call->key_count - 2) / 3, carried_out = call->node->half ? count / 2 : count;
+    uint32_t count = call->key_count, carried_out = call->node->half ? count / 2 : count;
     const char *const *keys = call->arguments, *const *argv = keys + call->key_count;
     static char bytes[32768];
     struct rl_writer answers = rl_writer_on(bytes, sizeof bytes);
@@ -572,13 +645,12 @@ void sim_script_ask_many(struct sim_call *call)
     call->node->batches++;
     for (uint32_t i = 0; i < carried_out; i++) {
         const char *const *own = argv + 2 + 4 * i;
-        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 11, .reply = &answers};
+        const char *const words[] = {own[0], own[1], own[2], argv[0], argv[1], own[3]};
+        struct keys beside;
+        struct sim_call one = spell_out(call, &beside, keys[i], words, 6);
 
-        memcpy(one.arguments,
-               ((const char *[]){keys[2 + 2 * count + i], keys[2 + i], keys[0], keys[1], keys[2 + count + i],
-                                 own[0], own[1], own[2], argv[0], argv[1], own[3]}),
-               11 * sizeof one.arguments[0]);
-        sim_script_ask(&one);
+        one.reply = &answers;
+        ask_among(&one);
     }
     if (answers.overflow)
         abort(); /* 64 refusals fit */
@@ -627,13 +699,11 @@ static void leave_line(struct sim_table *table)
         sim_line_forget(stander);
 }
 
-/* KEYS lock order epoch fence floor  ARGV owner */
-void sim_script_hand_on(struct sim_call *call)
+void sim_hand_on(struct sim_call *call)
 {
     const char *const *at = call->arguments;
-    const char *const keys[] = {at[0], at[3], at[2], at[4], at[1]};
-    const char *owner = at[5], *floor = get(call, at[4]), *last = get(call, at[3]);
-    struct sim_table table = sim_line_lay(call, owner, keys);
+    const char *owner = at[5], *floor = get(call, at[3]), *last = get(call, at[1]);
+    struct sim_table table = sim_line_lay(call, owner, at);
     bool waited_for = table.line->order_end_ms != 0 && !is_older(call), given = false, ours, shares, kept;
     bool shared = call->count > 6;
     int64_t answer;
@@ -666,22 +736,51 @@ void sim_script_hand_on(struct sim_call *call)
     sim_reply_integer(call->reply, answer);
 }
 
-/* KEYS epoch floor fences orders locks  ARGV owners */
+/* KEYS lock  ARGV owner, and 's' */
+void sim_script_hand_on(struct sim_call *call)
+{
+    struct keys keys;
+    struct sim_call whole = spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+
+    sim_hand_on(&whole);
+}
+
+/* Those that nobody waits for come first. */
+static bool is_freed_first(struct sim_call *call, uint32_t i)
+{
+    const char *held = get(call, call->arguments[i]);
+
+    return !has_lines(call) && held != NULL && strcmp(held, call->arguments[call->key_count + i]) == 0;
+}
+
+static void free_one(struct sim_call *call, uint32_t i)
+{
+    if (call->node->released != NULL)
+        call->node->released(call->node->context, call->node, call->arguments[call->key_count + i]);
+    sim_node_remove(call->node, call->arguments[i]);
+}
+
+/* KEYS locks  ARGV owners */
 void sim_script_hand_on_many(struct sim_call *call)
 {
-    uint32_t count = (call->key_count - 2) / 3;
-    const char *const *keys = call->arguments;
+    bool first[SIM_ARGUMENTS_MAX] = {false};
+    uint32_t count = call->key_count;
 
     call->node->batches++;
     sim_reply_array(call->reply, count);
+    for (uint32_t i = 0; i < count; i++)
+        first[i] = is_freed_first(call, i);
+    for (uint32_t i = 0; i < count; i++)
+        if (first[i])
+            free_one(call, i);
     for (uint32_t i = 0; i < count; i++) {
-        struct sim_call one = {.node = call->node, .now_us = call->now_us, .count = 6, .reply = call->reply};
+        struct keys keys;
+        struct sim_call one = spell_out(call, &keys, call->arguments[i], call->arguments + count + i, 1);
 
-        memcpy(one.arguments,
-               ((const char *[]){keys[2 + 2 * count + i], keys[2 + count + i], keys[0], keys[2 + i], keys[1],
-                                 keys[call->key_count + i]}),
-               6 * sizeof one.arguments[0]);
-        sim_script_hand_on(&one);
+        if (first[i])
+            sim_reply_integer(call->reply, 1);
+        else
+            sim_hand_on(&one);
     }
 }
 

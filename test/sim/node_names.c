@@ -79,7 +79,7 @@ static int64_t ask_one(const struct names *names, uint32_t i, struct rl_writer *
                              argv[0], argv[1], argv[2], argv[3], argv[4], names->place}),
            11 * sizeof one.arguments[0]);
     answer->length = 0;
-    sim_script_ask(&one);
+    sim_ask(&one);
     bytes = answer->bytes;
     if (bytes[0] == ':')
         return number_at(argv[2]);
@@ -97,10 +97,10 @@ static int64_t give_back_one(const struct names *names, uint32_t i, const char *
         .node = names->call->node, .now_us = names->call->now_us, .count = 6, .reply = &answer};
 
     memcpy(one.arguments,
-           ((const char *[]){lock_of(names, i), order_of(names, i), keys[0], fence_of(names, i), keys[1],
+           ((const char *[]){lock_of(names, i), fence_of(names, i), keys[0], keys[1], order_of(names, i),
                              owner}),
            6 * sizeof one.arguments[0]);
-    sim_script_hand_on(&one);
+    sim_hand_on(&one);
     return number_at(bytes + 1);
 }
 

@@ -84,7 +84,8 @@ uint32_t count_votes(redlock_client *client)
 bool is_side_key(const char *key)
 {
     return strstr(key, "redlock-guard:epoch") != NULL || strstr(key, "redlock-guard:floor") != NULL ||
-           strstr(key, "redlock-guard:terms") != NULL || strstr(key, "redlock-fence:") != NULL ||
+           strstr(key, "redlock-guard:terms") != NULL || strstr(key, "redlock-guard:lines") != NULL ||
+           strstr(key, "redlock-fence:") != NULL ||
            (strstr(key, "redlock-line:") != NULL &&
             (strstr(key, ":order") != NULL || strstr(key, ":state") != NULL));
 }

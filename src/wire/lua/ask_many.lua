@@ -1,35 +1,51 @@
 -- Votes of a guarded node on several locks at once, each as if ask.lua had been called for it, in this order: the node's own state is
--- looked at once for all of them.
--- KEYS[1] epoch  KEYS[2] floor  then the fences of all locks, then their orders, and then the locks
+-- looked at once for all of them, and whether anybody is in line for any lock.
+-- KEYS[i] lock
 -- ARGV[1] epoch record the client knows, up to its id  ARGV[2] not after, in node time (us)
 -- then for every lock: owner, ttl in ms, proposed fence, and its place as in ARGV[6] of ask.lua
 -- Answers a list of what ask.lua answers.
-local call, keys, args = redis.call, KEYS, ARGV
-local floor_key, record, not_after = keys[2], args[1], args[2]
+local call, locks, args = redis.call, KEYS, ARGV
+local record, not_after = args[1], args[2]
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local count = (#keys - 2) / 3
+local floor_key = 'redlock-guard:floor'
+local keys, tagged = {'redlock-guard:epoch', floor_key, 'redlock-guard:lines'}, false
+for i = 1, #locks do
+    local lock = locks[i]
+    if string.find(lock, '{', 1, true) then
+        tagged = true
+        keys[3 + i] = 'redlock-fence:' .. lock
+    else
+        keys[3 + i] = 'redlock-fence:{' .. lock .. '}'
+    end
+end
 local kept = call('MGET', unpack(keys))
-local epoch, floor = kept[1], kept[2]
+local epoch, floor, waited_for = kept[1], kept[2], kept[3]
 -- include parts/holds.lua
 local function refuse()
     -- include parts/fit.lua
 end
-local function ask(lock, fence_key, order_key, owner, ttl, text, place, last, kept_order, holder)
+-- As ask.lua, but that it reads everything.
+local function ask(lock, owner, ttl, text, place)
+    -- include parts/keys.lua
+    local again = call('MGET', fence_key, order_key, lock)
+    local last, kept_order, holder = again[1], again[2], again[3]
     -- include parts/stored.lua
     -- include parts/ask.lua
 end
+-- As ask.lua where nobody is in line, and the lock is free; answers nothing where it is not.
+local function take(lock, fence_key, owner, ttl, text, last)
+    local kept_order, holder
+    -- include parts/stored.lua
+    -- include parts/take.lua
+end
 local refusal = refuse()
-local answers, seen = {}, {}
-for i = 1, count do
-    local k, a = 2 + i, 4 * i - 1
-    local fence_key, order_key, lock = keys[k], keys[k + count], keys[k + 2 * count]
-    local last, kept_order, holder = kept[k], kept[k + count], kept[k + 2 * count]
-    if seen[lock] or seen[fence_key] then
-        local again = call('MGET', fence_key, order_key, lock)
-        last, kept_order, holder = again[1], again[2], again[3]
-    end
-    seen[lock], seen[fence_key] = true, true -- a and {a} share their fence
-    answers[i] = refusal or ask(lock, fence_key, order_key, args[a], args[a + 1], args[a + 2], args[a + 3], last, kept_order, holder)
+local answers = {}
+for i = 1, #locks do
+    local lock, a = locks[i], 4 * i - 1
+    local owner, ttl, text = args[a], args[a + 1], args[a + 2]
+    -- Of locks that have a tag two may share their fence, such as a and {a}, and what was read of it may be old.
+    answers[i] = refusal or not waited_for and not tagged and take(lock, keys[3 + i], owner, ttl, text, kept[3 + i])
+        or ask(lock, owner, ttl, text, args[a + 3])
 end
 return answers

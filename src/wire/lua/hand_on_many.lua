@@ -1,37 +1,38 @@
--- Gives back and hands on several locks at once, each as if hand_on.lua had been called for it, in this order.
--- KEYS[1] epoch  KEYS[2] floor  then the fences of all locks, then their orders, and then the locks
--- ARGV[i] owner
+-- Gives back and hands on several locks at once, each as if hand_on.lua had been called for it, those that nobody waits for first; but an owner that gives one lock back
+-- twice is told twice that it was its own.
+-- KEYS[i] lock   ARGV[i] owner
 -- Answers a list of what hand_on.lua answers.
-local call, keys, args = redis.call, KEYS, ARGV
-local epoch_key, floor_key, count = keys[1], keys[2], #args
+local call, locks, owners = redis.call, KEYS, ARGV
+local kept = call('MGET', 'redlock-guard:lines', unpack(locks))
+local freed, others, answers = {}, {}, {}
+for i = 1, #locks do
+    if kept[1 + i] == owners[i] and not kept[1] then
+        freed[#freed + 1] = locks[i]
+        answers[i] = 1
+    else
+        others[#others + 1] = i
+    end
+end
+if #freed > 0 then
+    call('DEL', unpack(freed))
+end
+if #others == 0 then
+    return answers
+end
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local kept = call('MGET', unpack(keys, 3 + count))
--- include parts/holds.lua
 local shared = false
-local freed, seen, answers = {}, {}, {}
 local function free(key)
-    freed[#freed + 1] = key
+    call('DEL', key)
 end
-local function delete_freed()
-    if #freed > 0 then
-        call('DEL', unpack(freed))
-        freed = {}
-    end
-end
-local function give_back(lock, order_key, fence_key, owner, held, kept_order)
+-- include parts/holds.lua
+local function give_back(lock, owner)
+    -- include parts/keys.lua
+    local again = call('MGET', lock, order_key)
+    local held, kept_order = again[1], again[2]
     -- include parts/give_back.lua
 end
-for i = 1, count do
-    local fence_key, order_key, lock = keys[2 + i], keys[2 + count + i], keys[2 + 2 * count + i]
-    local kept_order, held = kept[i], kept[count + i]
-    if seen[lock] then
-        delete_freed()
-        local again = call('MGET', lock, order_key)
-        held, kept_order = again[1], again[2]
-    end
-    seen[lock] = true
-    answers[i] = give_back(lock, order_key, fence_key, args[i], held, kept_order)
+for _, i in ipairs(others) do
+    answers[i] = give_back(locks[i], owners[i])
 end
-delete_freed()
 return answers

@@ -3,12 +3,12 @@
 -- as one that has it alone, and the others have the same number: it is above that of everybody who had it alone before, and below that of the next.
 -- KEYS and ARGV as of ask.lua
 -- Answers  {1, now, fence}   granted; and what else ask.lua answers
-local call, keys, args = redis.call, KEYS, ARGV
-local lock, fence_key, floor_key, order_key = keys[1], keys[2], keys[4], keys[5]
+local call, lock, args = redis.call, KEYS[1], ARGV
+-- include parts/keys.lua
 local owner, ttl, text, record, not_after, place = args[1], args[2], args[3], args[4], args[5], args[6]
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local kept = call('MGET', keys[3], fence_key, floor_key, order_key, lock)
+local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, lock)
 local epoch, last, floor, kept_order, holder = kept[1], kept[2], kept[3], kept[4], kept[5]
 -- include parts/fit.lua
 -- include parts/stored.lua

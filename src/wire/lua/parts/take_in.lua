@@ -22,5 +22,7 @@ do
         call('ZADD', base .. 'waiters', ticket, random)
     end
     call('PEXPIRE', base .. 'waiters', '60000')
+    -- Commands about several locks look at lines only where this says that there may be any.
+    call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
     call('SET', base .. random, string.format('%s%.0f %s %s %s\n', mark, now, text, ttl, channel) .. record .. '\n' .. owner, 'PX', lease)
 end
