@@ -136,6 +136,9 @@ struct holder {
     std::chrono::milliseconds ttl{}; /* it was taken with */
     std::chrono::system_clock::time_point since{};
     bool broken = false; /* by an operator, and it may not know that yet */
+    /* Of a semaphore, where a slot of it is reported: which one, from 0, and how many there are. */
+    std::optional<std::uint32_t> slot{};
+    std::uint32_t permits = 0;
 };
 
 /* One node in a report. The texts live in the report. */
@@ -192,7 +195,15 @@ inline holder to_holder(const redlock_holder &raw)
     made.ttl = std::chrono::milliseconds(raw.ttl_ms);
     made.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(raw.since_ms));
     made.broken = raw.broken != 0;
+    made.permits = raw.permits;
+    if (raw.permits != 0)
+        made.slot = raw.slot;
     return made;
+}
+
+inline slot to_slot(const redlock_slot &raw)
+{
+    return {raw.slot, raw.votes, std::chrono::milliseconds(raw.ttl_left_ms), to_holder(raw.holder)};
 }
 
 inline const redlock_report &empty_report() noexcept
@@ -570,9 +581,11 @@ inline redlock_list_spec to_raw(const list_spec &given)
 }
 
 inline redlock_break_spec to_break(std::string_view name, std::string_view id,
-                                   std::chrono::milliseconds grace)
+                                   std::chrono::milliseconds grace, std::uint32_t slot_number = 0)
 {
     redlock_break_spec raw = REDLOCK_BREAK_SPEC_INIT;
+
+    raw.slot_number = slot_number;
 
     raw.name = name.data();
     raw.name_length = name.size();
@@ -1896,10 +1909,7 @@ class client
     slots inspect_slots(std::string_view name, redlock::report &why)
     {
         slots made;
-        auto add = [&](const redlock_slot &raw) {
-            made.held.push_back({raw.slot, raw.votes, std::chrono::milliseconds(raw.ttl_left_ms),
-                                 detail::to_holder(raw.holder)});
-        };
+        auto add = [&](const redlock_slot &raw) { made.held.push_back(detail::to_slot(raw)); };
         detail::visit<redlock_slot, decltype(add)> visit{add};
 
         (void)redlock_inspect_slots(native_handle(), name.data(), name.size(), visit.one, &visit,
@@ -1952,6 +1962,19 @@ class client
                       redlock::report &why)
     {
         redlock_break_spec raw = detail::to_break(name, id, grace);
+
+        return static_cast<result>(redlock_break(native_handle(), &raw, why.prepare()));
+    }
+    /* The same of a holder of a semaphore, only if it has that slot. */
+    void break_slot(std::string_view name, std::uint32_t slot, std::string_view id,
+                    std::chrono::milliseconds grace = {})
+    {
+        detail::or_throw([&](redlock::report &why) { return break_slot(name, slot, id, grace, why); });
+    }
+    result break_slot(std::string_view name, std::uint32_t slot, std::string_view id,
+                      std::chrono::milliseconds grace, redlock::report &why)
+    {
+        redlock_break_spec raw = detail::to_break(name, id, grace, slot + 1);
 
         return static_cast<result>(redlock_break(native_handle(), &raw, why.prepare()));
     }
@@ -2147,6 +2170,28 @@ class client
                                          own->finished, own, number);
         });
     }
+    /* Tells each(const redlock::slot &) of every slot of a semaphore that is held, in any order; when it
+     * returns false, the result is canceled. */
+    template <class Each, class Done>
+    request inspect_slots_async(std::string_view name, Each each, Done done, result &began)
+    {
+        auto one = [each = std::move(each)](const redlock_slot &raw) mutable {
+            return each(detail::to_slot(raw));
+        };
+
+        return begin_list<redlock_slot>(
+            std::move(one), std::move(done), began,
+            [&](redlock_slot_fn tell, redlock_done_fn finished, void *own, redlock_request *id) {
+                return redlock_inspect_slots_async(native_handle(), name.data(), name.size(), tell, finished,
+                                                   own, id);
+            });
+    }
+    template <class Each, class Done> request inspect_slots_async(std::string_view name, Each each, Done done)
+    {
+        return detail::begin_or_throw([&](result &began) {
+            return inspect_slots_async(name, std::move(each), std::move(done), began);
+        });
+    }
     template <class Done> request release_owner_async(const wanted &what, std::string_view owner, Done done)
     {
         return detail::begin_or_throw(
@@ -2222,6 +2267,23 @@ class client
     {
         return detail::begin_or_throw(
             [&](result &began) { return break_lock_async(name, id, grace, std::move(done), began); });
+    }
+    template <class Done>
+    request break_slot_async(std::string_view name, std::uint32_t slot, std::string_view id,
+                             std::chrono::milliseconds grace, Done done, result &began)
+    {
+        redlock_break_spec raw = detail::to_break(name, id, grace, slot + 1);
+
+        return survey(std::move(done), began, [&](detail::pending<Done> *own, redlock_request *number) {
+            return redlock_break_async(native_handle(), &raw, own->finished, own, number);
+        });
+    }
+    template <class Done>
+    request break_slot_async(std::string_view name, std::uint32_t slot, std::string_view id,
+                             std::chrono::milliseconds grace, Done done)
+    {
+        return detail::begin_or_throw(
+            [&](result &began) { return break_slot_async(name, slot, id, grace, std::move(done), began); });
     }
     /* For waits without end. */
     static constexpr std::chrono::milliseconds forever() noexcept
@@ -2343,13 +2405,22 @@ class client
     template <class Item, class Each, class Done, class Begin>
     request walk(const list_spec &which, Each each, Done done, result &began, Begin start)
     {
+        redlock_list_spec raw = detail::to_raw(which);
+
+        return begin_list<Item>(std::move(each), std::move(done), began,
+                                [&](auto *one, redlock_done_fn finished, void *own, redlock_request *id) {
+                                    return start(native_handle(), &raw, one, finished, own, id);
+                                });
+    }
+    template <class Item, class Each, class Done, class Begin>
+    request begin_list(Each each, Done done, result &began, Begin start)
+    {
         using pending = detail::pending_list<Item, Each, Done>;
         auto core = core_;
         auto own = std::unique_ptr<pending>(new pending{core, std::move(each), std::move(done)});
-        redlock_list_spec raw = detail::to_raw(which);
         redlock_request id = 0;
 
-        began = static_cast<result>(start(native_handle(), &raw, own->one, own->finished, own.get(), &id));
+        began = static_cast<result>(start(own->one, own->finished, own.get(), &id));
         if (began == result::ok)
             (void)own.release(); /* the callback's, which may have run already */
         return request(core, id);

@@ -183,10 +183,11 @@ class Client:
         """Waits until a name is free, and takes nothing: somebody else may have it again. Busy or Timeout: it is held."""
         _operating.wait_until_free(self.opened(), name, wait)
 
-    def break_lock(self, name, holder: Union[str, bytes], *, grace: Optional[float] = None) -> Result:
+    def break_lock(self, name, holder: Union[str, bytes], *, grace: Optional[float] = None, slot: Optional[int] = None) -> Result:
         """Ends somebody else's hold: `holder` is the id of an inspection, or an owner value. Others are kept out until that one was told, for
-        `grace` seconds at most (None: the default, 0: not at all). See redlock_break(3)."""
-        return _operating.break_lock(self.opened(), name, holder, grace)
+        `grace` seconds at most (None: the default, 0: not at all). Of a semaphore, that of one holder; with `slot` only if it has that one. See
+        redlock_break(3)."""
+        return _operating.break_lock(self.opened(), name, holder, grace, slot)
 
     def stats(self) -> "dict[str, int]":
         """Counts since the client was opened, by the names in redlock_client_stats(3)."""

@@ -23,13 +23,15 @@ class Holder:
     ttl: float  # it was taken with; 0 not known
     tag: bytes
     broken: bool = False  # an operator has broken it, and it may not know that yet
+    slot: Optional[int] = None  # of a semaphore, where a slot of it is reported: which one, from 0
+    permits: int = 0  # and how many there are; 0: it is no semaphore
 
     @classmethod
     def read(cls, raw) -> "Optional[Holder]":
         if not raw.id and not raw.host and not raw.pid:
             return None
         return cls(text(raw.id), text(raw.host), text(raw.user), text(raw.why), raw.pid, raw.since_ms / 1000, raw.ttl_ms / 1000,
-                   bytes(raw.tag[:raw.tag_length]), bool(raw.broken))
+                   bytes(raw.tag[:raw.tag_length]), bool(raw.broken), raw.slot if raw.permits else None, raw.permits)
 
 
 @dataclass(frozen=True)

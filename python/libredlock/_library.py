@@ -113,7 +113,7 @@ class Event(Structure):
 class BreakSpec(Structure):
     _fields_ = [
         ("size", c_size_t), ("name", c_char_p), ("name_length", c_size_t), ("id", c_char_p), ("id_length", c_size_t),
-        ("grace_ms", c_int64),
+        ("grace_ms", c_int64), ("slot_number", c_uint32),
     ]
 
 
@@ -176,6 +176,7 @@ FUNCTIONS = {
     "redlock_adopt_async": (c_int, [c_void_p, POINTER(Spec), c_char_p, c_size_t, ACQUIRED, c_void_p, POINTER(c_uint64)]),
     "redlock_release_spec_async": (c_int, [c_void_p, POINTER(Spec), c_char_p, c_size_t, DONE, c_void_p, POINTER(c_uint64)]),
     "redlock_inspect_async": (c_int, [c_void_p, c_char_p, c_size_t, DONE, c_void_p, POINTER(c_uint64)]),
+    "redlock_inspect_slots_async": (c_int, [c_void_p, c_char_p, c_size_t, SLOT, DONE, c_void_p, POINTER(c_uint64)]),
     "redlock_watch_async": (c_int, [c_void_p, POINTER(ListSpec), EVENT, DONE, c_void_p, POINTER(c_uint64)]),
     "redlock_wait_async": (c_int, [c_void_p, c_char_p, c_size_t, c_int64, DONE, c_void_p, POINTER(c_uint64)]),
     "redlock_cancel": (c_int, [c_void_p, c_uint64]),

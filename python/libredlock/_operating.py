@@ -29,6 +29,10 @@ class Slot:
     ttl_left: Optional[float]  # seconds that a quorum will have it unless it is renewed
     holder: Optional[Holder]
 
+    @classmethod
+    def read(cls, raw) -> "Slot":
+        return cls(raw.slot, raw.votes, seconds(raw.ttl_left_ms), Holder.read(raw.holder))
+
 
 @dataclass(frozen=True)
 class Slots:
@@ -52,11 +56,14 @@ class Listed:
     ttl_left: Optional[float]  # seconds; None never expires, or not known
     fence: int
     holder: Optional[Holder]
+    slot: Optional[int] = None  # of a semaphore, each slot of which is reported by itself: which one, from 0
+    permits: int = 0  # and how many there are
 
     @classmethod
     def read(cls, raw) -> "Listed":
         return cls(ctypes.string_at(raw.name, raw.name_length) if raw.name else b"", KIND_NAMES.get(raw.kind, str(raw.kind)), bool(raw.foreign),
-                   raw.votes, raw.node_count, raw.quorum, raw.waiting, seconds(raw.ttl_left_ms), raw.fence, Holder.read(raw.holder))
+                   raw.votes, raw.node_count, raw.quorum, raw.waiting, seconds(raw.ttl_left_ms), raw.fence, Holder.read(raw.holder),
+                   raw.holder.slot if raw.holder.permits else None, raw.holder.permits)
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class Visitor:
 
 def inspect_slots(opened, name) -> Slots:
     name, report, permits, found = to_bytes(name), Reporter(), ctypes.c_uint32(), []
-    visitor = Visitor(found.append, RawSlot, lambda raw: Slot(raw.slot, raw.votes, seconds(raw.ttl_left_ms), Holder.read(raw.holder)))
+    visitor = Visitor(found.append, RawSlot, Slot.read)
     with opened as client:
         code = lib.redlock_inspect_slots(client, name, len(name), SLOT(visitor), None, ctypes.byref(permits), ctypes.byref(report.raw))
     visitor.end(code, report.raw)
@@ -178,10 +185,11 @@ def wait_until_free(opened, name, wait: Optional[float]) -> None:
         raise waiting.problem
 
 
-def break_lock(opened, name, holder, grace: Optional[float]) -> Result:
+def break_lock(opened, name, holder, grace: Optional[float], slot: Optional[int]) -> Result:
     name, holder, report, spec = to_bytes(name), to_bytes(holder), Reporter(), sized(BreakSpec)
     spec.name, spec.name_length = name, len(name)
     spec.id, spec.id_length = holder, len(holder)
+    spec.slot_number = 0 if slot is None else slot + 1
     spec.grace_ms = 0 if grace is None else milliseconds(grace, "grace") or BREAK_NOW
     with opened as client:
         code = lib.redlock_break(client, ctypes.byref(spec), ctypes.byref(report.raw))

@@ -16,8 +16,8 @@ from typing import Optional
 
 from . import _client
 from ._errors import Busy, Lost, NotHeld, Result, error
-from ._operating import Slots
-from ._library import ACQUIRED, DONE, Report, lib, sized
+from ._operating import RawSlot, Slot, Slots, Visitor
+from ._library import ACQUIRED, DONE, SLOT, Report, lib, sized
 from ._lock import OWN_IDENTITIES, BaseLock, Entries, Handle, check_which, milliseconds, to_bytes, which_spec
 
 _numbers = itertools.count(1)
@@ -96,8 +96,14 @@ class Client:
         return await self._ask(lambda pointer, *rest: lib.redlock_inspect_async(pointer, name, len(name or b""), *rest), cancel=True)
 
     async def inspect_slots(self, name) -> Slots:
-        """Who has the slots of a semaphore; takes nothing. On a thread: it has connections of its own."""
-        return await asyncio.get_running_loop().run_in_executor(None, self._client.inspect_slots, name)
+        """Who has the slots of a semaphore; takes nothing."""
+        name, found = to_bytes(name), []
+        visitor = Visitor(found.append, RawSlot, Slot.read)
+        tell = SLOT(visitor)
+        await self._ask(lambda pointer, *rest: lib.redlock_inspect_slots_async(pointer, name, len(name), tell, *rest), cancel=True)
+        visitor.end(0, None)
+        found.sort(key=lambda slot: slot.slot)
+        return Slots(found[0].holder.permits if found else 0, tuple(found))
 
     async def _ask(self, call, cancel: bool = False) -> Result:
         opened = self._attach()

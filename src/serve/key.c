@@ -151,7 +151,7 @@ static bool read_random(const char *owner, size_t length, unsigned char random[R
 size_t serve_key_record_tag(const struct serve_wish *wish, redlock_lock *lock,
                             unsigned char tag[REDLOCK_TAG_MAX])
 {
-    struct record_tag record;
+    struct record_tag record = {0};
     redlock_holder holder;
     size_t length;
     const char *owner = redlock_lock_owner(lock, &length);

@@ -151,6 +151,49 @@ TEST(a_slot_is_adopted_and_released_by_its_owner_value)
     CHECK(client.try_acquire_for(spec, 60s).slot() == 0U);
 }
 
+TEST(slots_are_listed_inspected_asynchronously_and_broken)
+{
+    redlock::client client = open_client();
+    redlock::spec spec = of_kind("operated", redlock::kind::semaphore, 3);
+    std::atomic<bool> broken{false};
+
+    spec.renew_every = 100ms;
+    redlock::lock one = client.acquire(spec);
+
+    spec.on_lost = [&](const redlock::report_view &report) { broken = report.broken(); };
+    redlock::lock other = client.acquire(spec);
+    std::set<std::uint32_t> both{one.slot().value(), other.slot().value()}, listed, seen;
+    redlock::list_spec which;
+    std::promise<redlock::result> ended;
+
+    which.glob = "operated";
+    AWAIT([&] {
+        listed.clear();
+        client.list(which, [&](const redlock::listed &lock) {
+            CHECK(lock.kind == REDLOCK_SEMAPHORE && lock.holder.permits == 3);
+            listed.insert(lock.holder.slot);
+        });
+        return listed == both;
+    }());
+    client.inspect_slots_async(
+        "operated",
+        [&](const redlock::slot &slot) {
+            if (slot.holder.slot == slot.number && slot.holder.permits == 3)
+                seen.insert(slot.number);
+        },
+        [&](const redlock::report_view &why) { ended.set_value(why.result()); });
+    CHECK(ended.get_future().get() == redlock::result::ok && seen == both);
+    std::string id;
+
+    for (const redlock::slot &slot : client.inspect_slots("operated").held)
+        if (slot.number == other.slot())
+            id = slot.holder.id;
+    THROWS(redlock::not_held, client.break_slot("operated", one.slot().value(), id));
+    client.break_slot("operated", other.slot().value(), id);
+    AWAIT(broken.load());
+    CHECK(other.lost() && one.held());
+}
+
 /* ---- shared locks -------------------------------------------------------------------------------------- */
 
 TEST(readers_share_a_name_and_a_writer_has_it_alone)

@@ -625,7 +625,7 @@ static const char *share(struct fleet *fleet, char name, enum rl_command_kind ki
 static void a_hand_over_shortens_nobody_that_shares_the_lock(void **state)
 {
     struct ear a = listen_as(*state, 'a');
-    char member[64];
+    char member[320];
 
     hold(*state, "holder");
     snprintf(member, sizeof member, "shared|%s", owner_of('a'));

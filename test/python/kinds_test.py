@@ -63,6 +63,22 @@ def a_slot_is_adopted_extended_and_released_by_its_owner_value():
     equal(client.lock("left", permits=1).acquire(wait=PATIENCE_S).slot, 0)
 
 
+@test
+def slots_are_listed_and_broken():
+    lost = []
+    with client.lock("operated", permits=3, ttl=TTL_S) as one:
+        other = client.lock("operated", permits=3, ttl=TTL_S, renew_every=0.1, on_lost=lost.append).acquire()
+        both = sorted((one.slot, other.slot))
+        until(lambda: sorted(listed.slot for listed in client.list("operated")) == both, "two slots in the list")
+        equal({(listed.kind, listed.permits) for listed in client.list("operated")}, {("semaphore", 3)})
+        held = {slot.slot: slot.holder for slot in client.inspect_slots("operated").held}
+        equal(held[other.slot].slot, other.slot)
+        raises(libredlock.NotHeld, client.break_lock, "operated", held[other.slot].id, slot=one.slot)
+        client.break_lock("operated", held[other.slot].id, slot=other.slot)
+        until(lambda: lost, "a holder that was told")
+        equal((lost[0].broken, other.lost, one.held), (True, True, True))
+
+
 # ---- shared locks ----------------------------------------------------------------------------------------------------
 
 @test
