@@ -43,7 +43,7 @@ ok 'for programs that have them so' matches "$out" '^[0-9]{10}$'
 exits 'the exit code is that of CMD' 7 run old --legacy -- sh -c 'exit 7'
 
 # ---- ours is respected by theirs, and theirs by ours
-start run old --legacy --ttl 1s -- sh -c "touch '$work/held'; until [ -e '$work/go' ]; do sleep 0.02; done"
+start run old --legacy --ttl 5s -- sh -c "touch '$work/held'; until [ -e '$work/go' ]; do sleep 0.02; done"
 until_true test -e "$work/held"
 other old 60000 touch "$work/theirs" &
 theirs=$!

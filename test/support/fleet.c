@@ -27,6 +27,7 @@ enum {
     READY_TRIES = 3000, /* of 10 ms: loaded machines are slow to start anything */
     START_TRIES = 10,   /* another program may take the port that we found free */
     LEFTOVER_PAUSE_MS = 20,
+    LEFTOVER_PATIENCE = 6,  /* times the pauses: listing many keys on a busy machine is slow itself */
     COMMAND_TIMEOUT_S = 10, /* a frozen node does not hang the test */
     WORDS_MAX = 32,
     PORT_FIRST = 12000, /* below the range from which the kernel takes ports of outgoing connections */
@@ -56,6 +57,14 @@ struct fleet {
 static void pause_ms(long ms)
 {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
+
+static int64_t clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
@@ -562,7 +571,9 @@ static size_t collect_leftovers(struct fleet *fleet)
 
 const char *fleet_leftovers(struct fleet *fleet, int wait_ms)
 {
-    while (collect_leftovers(fleet) > 0 && wait_ms > 0) {
+    int64_t give_up_ms = clock_ms() + (int64_t)LEFTOVER_PATIENCE * wait_ms;
+
+    while (collect_leftovers(fleet) > 0 && wait_ms > 0 && clock_ms() < give_up_ms) {
         pause_ms(LEFTOVER_PAUSE_MS);
         wait_ms -= LEFTOVER_PAUSE_MS;
     }

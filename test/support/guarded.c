@@ -8,7 +8,7 @@
 
 #include "support/steps.h"
 
-enum { LEFTOVER_PAUSE_MS = 20, DETAIL_SIZE = 160 };
+enum { LEFTOVER_PAUSE_MS = 20, LEFTOVER_PATIENCE = 6, DETAIL_SIZE = 160 };
 
 redlock_options guarded_options(const char *nodes, uint32_t max_ttl_ms)
 {
@@ -131,8 +131,10 @@ static int collect_all(struct fleet *fleet, char *text, size_t size)
 const char *lock_leftovers(struct fleet *fleet, int wait_ms)
 {
     static char text[4096];
+    int64_t give_up_ms =
+        now_ms() + (int64_t)LEFTOVER_PATIENCE * wait_ms; /* listing many keys is slow itself */
 
-    while (collect_all(fleet, text, sizeof text) > 0 && wait_ms > 0) {
+    while (collect_all(fleet, text, sizeof text) > 0 && wait_ms > 0 && now_ms() < give_up_ms) {
         sleep_ms(LEFTOVER_PAUSE_MS);
         wait_ms -= LEFTOVER_PAUSE_MS;
     }
