@@ -167,7 +167,11 @@ typedef struct redlock_holder {
     unsigned char tag[REDLOCK_TAG_MAX]; /* redlock_spec.tag, tag_length bytes */
     int64_t ttl_ms;                     /* the TTL it was taken with; renewals keep to it */
     uint64_t broken; /* 1: an operator has broken it, and it may not know that yet: see redlock_break() */
-    uint64_t reserved[6]; /* 0 */
+    /* Of a semaphore, where a slot of it is reported: how many slots there are, and which one it is, from 0;
+     * permits is 0 of other kinds. No part of the owner value. */
+    uint32_t permits;
+    uint32_t slot;
+    uint64_t reserved[5]; /* 0 */
 } redlock_holder;
 
 /* One node in a report. The texts live in the report's details, until those are used again or freed. */
@@ -551,6 +555,8 @@ typedef struct redlock_listed {
     /* how long a quorum will have it unless it is renewed; -1 never expires, -2 not known */
     int64_t ttl_left_ms;
     uint64_t fence; /* the highest that was seen for the name; 0 none */
+    /* Of REDLOCK_SEMAPHORE each slot that is held is reported by itself: holder.slot is which, also when
+     * nobody has it any more, and holder.permits how many there are. */
     redlock_holder holder;
 } redlock_listed;
 
@@ -638,11 +644,15 @@ typedef struct redlock_break_spec {
     const char *id;     /* of the holder: redlock_holder.id, or its whole owner value */
     size_t id_length;   /* default strlen(id) */
     int64_t grace_ms;   /* default 10000, or half the holder's TTL if that is more; REDLOCK_BREAK_NOW: none */
+    /* Of a semaphore: only if the holder has this slot, 1 for the slot that others call 0; default 0: it is
+     * found by the holder's id. */
+    uint32_t slot_number;
 } redlock_break_spec;
 
 #define REDLOCK_BREAK_SPEC_INIT REDLOCK_INIT_(redlock_break_spec)
 
-/* Ends somebody else's hold, on every node and of this holder only: a successor is never hit. For grace_ms,
+/* Ends somebody else's hold, on every node and of this holder only: a successor is never hit. Of a lock that
+ * is shared, or of a semaphore, that of one holder, however many there are. For grace_ms,
  * but no longer than its lease would have lasted, nobody else gets the lock: a holder that is alive finds out
  * when it renews (every third of its TTL by default) or asks for anything else, its on_lost runs with
  * report->broken, and then the lock is free at once. A holder that does not ask in that time is not told
@@ -780,6 +790,12 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_release_spec_async(
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_inspect_async(redlock_client *client, const char *name,
                                                                     size_t name_length, redlock_done_fn done,
                                                                     void *context, redlock_request *request);
+/* As redlock_inspect_slots(), on the client's own connections, and slots come in any order; how many there
+ * are is in holder.permits of each. `tell` may call anything but redlock_client_close(); anything but 0 ends the call
+ * with REDLOCK_CANCELED. */
+REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_inspect_slots_async(
+    redlock_client *client, const char *name, size_t name_length, redlock_slot_fn tell, redlock_done_fn done,
+    void *context, redlock_request *request);
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_init_nodes_async(redlock_client *client, int force,
                                                                        redlock_done_fn done, void *context,
                                                                        redlock_request *request);

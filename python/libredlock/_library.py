@@ -23,7 +23,9 @@ class Holder(Structure):
     _fields_ = [
         ("id", c_char * 9), ("host", c_char * 65), ("user", c_char * 33), ("why", c_char * 129), ("pid", c_uint32),
         ("tag_length", c_uint32), ("since_ms", c_int64), ("tag", c_ubyte * TAG_MAX), ("ttl_ms", c_int64), ("broken", c_uint64),
-        ("reserved", c_uint64 * 6),
+        ("permits", c_uint32),
+        ("slot", c_uint32),
+        ("reserved", c_uint64 * 5),
     ]
 
 

@@ -87,7 +87,8 @@ static int64_t quorum_left_ms(const struct reader *readers, uint32_t node_count,
 }
 
 /* The owner that a quorum of nodes has in a slot; false: there is none. */
-static bool find_holder(const struct reader *readers, uint32_t node_count, uint32_t slot, redlock_slot *found)
+static bool find_holder(const struct reader *readers, uint32_t node_count, uint32_t slot, uint32_t permits,
+                        redlock_slot *found)
 {
     for (uint32_t i = 0; i < node_count; i++) {
         uint32_t votes = 0;
@@ -99,6 +100,8 @@ static bool find_holder(const struct reader *readers, uint32_t node_count, uint3
         *found = (redlock_slot){.size = sizeof *found, .slot = slot - 1, .votes = votes};
         found->ttl_left_ms = quorum_left_ms(readers, node_count, &readers[i]);
         redlock_holder_parse(readers[i].owner, readers[i].owner_length, &found->holder);
+        found->holder.permits = permits;
+        found->holder.slot = slot - 1;
         return true;
     }
     return false;
@@ -120,7 +123,7 @@ static redlock_result look(const struct rl_ask_all *ask, const char *key, size_t
     for (uint32_t i = 0; i < node_count; i++)
         done += begin_reading(ask, i, &readers[i], permits);
     for (uint32_t slot = 1; slot <= *permits; slot++) {
-        if (find_holder(readers, node_count, slot, &found)) {
+        if (find_holder(readers, node_count, slot, *permits, &found)) {
             held++;
             wanted = wanted && tell(context, &found) == 0;
         }

@@ -66,6 +66,7 @@ struct listing_call {
     int64_t wait_ms;
     redlock_listed_fn listed;
     redlock_event_fn happened;
+    redlock_slot_fn told;
     redlock_done_fn done;
     void *context;
 };
@@ -75,6 +76,11 @@ static struct rl_operation *begin(redlock_client *client, const struct listing_c
 {
     struct rl_operation *operation;
 
+    if (call->kind == RL_OPERATION_LIST && call->spec.name != NULL && call->told == NULL) {
+        *result = REDLOCK_INVALID;
+        rl_report_error(report, *result, "name is for a watch: redlock_inspect() looks at one lock");
+        return NULL;
+    }
     if (!rl_begin_request(client, request, result, report))
         return NULL;
     rl_poll_refresh(client);
@@ -84,6 +90,7 @@ static struct rl_operation *begin(redlock_client *client, const struct listing_c
         return NULL;
     operation->listed = call->listed;
     operation->happened = call->happened;
+    operation->told = call->told;
     operation->finished = call->done;
     operation->context = call->context;
     client->async_count += request != 0;
@@ -220,6 +227,20 @@ redlock_result redlock_wait_async(redlock_client *client, const char *name, size
                                 .context = context};
 
     return list_later(client, &call, request);
+}
+
+redlock_result redlock_inspect_slots_async(redlock_client *client, const char *name, size_t name_length,
+                                           redlock_slot_fn told, redlock_done_fn done, void *context,
+                                           redlock_request *request)
+{
+    RL_NO_CANCELLATION;
+    struct listing_call call = {.kind = RL_OPERATION_LIST,
+                                .spec = name_spec(name, name_length),
+                                .told = told,
+                                .done = done,
+                                .context = context};
+
+    return told != NULL ? list_later(client, &call, request) : REDLOCK_INVALID;
 }
 
 /* ---- breaks ---- */

@@ -95,7 +95,9 @@ struct rl_answer {
     uint32_t name; /* of a lock with several names: which of them was in the way, from 1; 0 it did not tell */
     uint64_t holder_ticket; /* and the ticket of the one that has the lock there; 0 not known */
     int64_t node_us;        /* the node's time when it answered; 0 it did not tell */
-    uint32_t slot;          /* of a semaphore: the one that is granted; 0 it has none, or it was not told */
+    /* of a semaphore: the one that is granted, or held by whom was looked for; 0 none, or it was not told */
+    uint32_t slot;
+    uint32_t permits; /* a look: it is a semaphore of so many slots; 0 it is none */
 };
 
 /* As many slots as a semaphore may have: nodes look at all of them with each question. */

@@ -48,11 +48,18 @@ static const struct rl_node_detail *find(const struct rl_operation *operation, b
     return found;
 }
 
-static redlock_lock *make_target(const redlock_lock *wanted, const struct rl_node_detail *node)
+/* As what it is held: what nodes that are away now are told later is a release, which has to know. */
+static redlock_lock *make_target(const redlock_lock *wanted, const struct rl_node_detail *node,
+                                 const struct rl_answer *answer)
 {
     size_t prefix = wanted->engine->config.key_prefix_length;
-    redlock_spec spec = {
-        .size = sizeof spec, .name = wanted->text + prefix, .name_length = wanted->key_length - prefix};
+    redlock_spec spec = {.size = sizeof spec,
+                         .kind = answer->slot > 0 ? REDLOCK_SEMAPHORE
+                                 : answer->shared ? REDLOCK_SHARED
+                                                  : REDLOCK_EXCLUSIVE,
+                         .name = wanted->text + prefix,
+                         .name_length = wanted->key_length - prefix,
+                         .permits = answer->permits};
 
     return rl_lock_create(wanted->engine, &spec, spec.name_length, node->owner, node->owner_length);
 }
@@ -80,12 +87,18 @@ redlock_result rl_breaking_begin(struct rl_operation *operation)
     operation->breaks = false;
     if (node == NULL)
         return REDLOCK_NOT_HELD;
-    if (ambiguous)
+    if (ambiguous || operation->ambiguous)
         return REDLOCK_INVALID;
-    target = make_target(wanted, node);
+    target =
+        make_target(wanted, node, &operation->record.nodes[node - operation->record.details->nodes].answer);
     if (target == NULL)
         return REDLOCK_NOMEM;
     redlock_holder_parse(node->owner, node->owner_length, &operation->record.holder);
+    if (target->slots > 0) {
+        operation->record.holder.permits = target->slots;
+        operation->record.holder.slot =
+            operation->record.nodes[node - operation->record.details->nodes].answer.slot - 1;
+    }
     choose_grace(operation);
     target->ttl_ms = operation->grace_ms;
     target->asking = operation;

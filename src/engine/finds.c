@@ -17,7 +17,7 @@ void rl_finds_put_away(struct rl_listing *listing)
 {
     if (listing->telling == NULL)
         return;
-    if (listing->alone) {
+    if (listing->alone && listing->telling->lock->slot == 0) {
         rl_finds_drop(rl_listing_engine(listing), listing->latest);
         listing->latest = listing->telling;
     } else {
@@ -46,7 +46,9 @@ static void describe(const struct rl_listing *listing, const struct rl_operation
     *listed = (redlock_listed){.size = sizeof *listed,
                                .name = lock->text + prefix,
                                .name_length = lock->key_length - prefix,
-                               .kind = picture.shared ? REDLOCK_SHARED : REDLOCK_EXCLUSIVE,
+                               .kind = lock->slot > 0   ? REDLOCK_SEMAPHORE
+                                       : picture.shared ? REDLOCK_SHARED
+                                                        : REDLOCK_EXCLUSIVE,
                                .foreign = look->foreign,
                                .votes = picture.votes,
                                .node_count = engine->node_count,
@@ -56,6 +58,10 @@ static void describe(const struct rl_listing *listing, const struct rl_operation
                                .fence = picture.fence};
     if (picture.owner != 0 || listing->partial)
         listed->holder = picture.holder;
+    if (lock->slot > 0) {
+        listed->holder.permits = lock->slots;
+        listed->holder.slot = lock->slot - 1U;
+    }
 }
 
 static bool is_listed(const struct rl_listing *listing, const redlock_listed *listed)
@@ -104,6 +110,10 @@ bool rl_finds_next(struct rl_operation *operation, redlock_event *event)
         event->change = look->change;
         if (look->known != NULL)
             event->before = look->known->before;
+        if (look->known != NULL && event->lock.kind == REDLOCK_SEMAPHORE && event->before.id[0] != '\0') {
+            event->before.permits = event->lock.holder.permits;
+            event->before.slot = event->lock.holder.slot;
+        }
         return true;
     }
     return false;

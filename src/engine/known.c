@@ -13,13 +13,19 @@ enum { END_SLACK_MS = 20, PROLONGED_MIN_MS = 50, PROLONGED_MAX_MS = 500, PLACES_
 
 /* ---- the table ---- */
 
-struct rl_known *rl_knowns_find(const struct rl_knowns *knowns, const char *key, size_t key_length)
+static uint64_t hash_of(const struct rl_page_entry *entry)
 {
-    uint64_t hash = rl_hash_bytes(0, key, key_length);
+    return rl_hash_bytes(entry->slot, entry->key, entry->key_length);
+}
+
+struct rl_known *rl_knowns_find(const struct rl_knowns *knowns, const struct rl_page_entry *entry)
+{
+    uint64_t hash = hash_of(entry);
     struct rl_known *known = knowns->count > 0 ? knowns->places[hash % knowns->place_count] : NULL;
 
-    while (known != NULL && (known->hash != hash || known->key_length != key_length ||
-                             memcmp(known->key, key, key_length) != 0))
+    while (known != NULL &&
+           (known->hash != hash || known->slot != entry->slot || known->key_length != entry->key_length ||
+            memcmp(known->key, entry->key, entry->key_length) != 0))
         known = known->next;
     return known;
 }
@@ -49,24 +55,28 @@ static bool grow(struct rl_engine *engine, struct rl_knowns *knowns)
     return true;
 }
 
-struct rl_known *rl_knowns_make(struct rl_engine *engine, struct rl_knowns *knowns, const char *key,
-                                size_t key_length)
+struct rl_known *rl_knowns_make(struct rl_engine *engine, struct rl_knowns *knowns,
+                                const struct rl_page_entry *entry)
 {
-    struct rl_known *known = rl_knowns_find(knowns, key, key_length);
+    struct rl_known *known = rl_knowns_find(knowns, entry);
     struct rl_known **place;
 
-    if (known != NULL)
+    if (known != NULL) {
+        known->permits = (uint16_t)entry->permits;
         return known;
+    }
     if (knowns->count >= knowns->place_count && !grow(engine, knowns))
         return NULL;
-    known = rl_state_allocate(engine, sizeof *known + key_length);
+    known = rl_state_allocate(engine, sizeof *known + entry->key_length);
     if (known == NULL)
         return NULL;
     memset(known, 0, sizeof *known);
     known->fresh = true;
-    known->hash = rl_hash_bytes(0, key, key_length);
-    known->key_length = (uint16_t)key_length;
-    memcpy(known->key, key, key_length);
+    known->hash = hash_of(entry);
+    known->key_length = (uint16_t)entry->key_length;
+    known->slot = (uint16_t)entry->slot;
+    known->permits = (uint16_t)entry->permits;
+    memcpy(known->key, entry->key, entry->key_length);
     place = &knowns->places[known->hash % knowns->place_count];
     known->next = *place;
     *place = known;
@@ -81,6 +91,15 @@ struct rl_known *rl_knowns_unseen(const struct rl_knowns *knowns, uint32_t walk)
             if (known->walk != walk)
                 return known;
     return NULL;
+}
+
+bool rl_knowns_have_slots(const struct rl_knowns *knowns)
+{
+    for (uint32_t i = 0; i < knowns->place_count && knowns->count > 0; i++)
+        for (struct rl_known *known = knowns->places[i]; known != NULL; known = known->next)
+            if (known->slot > 0 && known->owner != 0)
+                return true;
+    return false;
 }
 
 static void sweep(struct rl_engine *engine, struct rl_knowns *knowns, bool all)

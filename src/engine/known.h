@@ -6,6 +6,7 @@
 #define RL_ENGINE_KNOWN_H
 
 #include "engine/operation.h"
+#include "wire/page_command.h"
 
 /* One lock, as it was last seen. */
 struct rl_known {
@@ -17,8 +18,9 @@ struct rl_known {
     bool fresh;          /* nothing was seen of it before */
     bool broken, lost, unknown;
     uint16_t key_length;
-    redlock_holder holder; /* the present one */
-    redlock_holder before; /* the one before the latest change */
+    uint16_t slot, permits; /* of a semaphore: which one, from 1, of how many; 0 it is none */
+    redlock_holder holder;  /* the present one */
+    redlock_holder before;  /* the one before the latest change */
     char key[];
 };
 
@@ -27,13 +29,17 @@ struct rl_knowns {
     uint32_t place_count, count;
 };
 
-/* What is known of a key; NULL: nothing, or no memory when it was to be made. */
-struct rl_known *rl_knowns_find(const struct rl_knowns *knowns, const char *key, size_t key_length);
-struct rl_known *rl_knowns_make(struct rl_engine *engine, struct rl_knowns *knowns, const char *key,
-                                size_t key_length);
+/* What is known of a lock, or of one slot of a semaphore; NULL: nothing, or no memory when it was to be
+ * made. */
+struct rl_known *rl_knowns_find(const struct rl_knowns *knowns, const struct rl_page_entry *entry);
+struct rl_known *rl_knowns_make(struct rl_engine *engine, struct rl_knowns *knowns,
+                                const struct rl_page_entry *entry);
 
 /* A lock that was not seen in this walk; NULL: there is none. */
 struct rl_known *rl_knowns_unseen(const struct rl_knowns *knowns, uint32_t walk);
+
+/* Whether any of them is a slot of a semaphore that somebody has. */
+bool rl_knowns_have_slots(const struct rl_knowns *knowns);
 
 /* Forgets locks that nobody has. */
 void rl_knowns_sweep(struct rl_engine *engine, struct rl_knowns *knowns);

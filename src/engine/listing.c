@@ -21,12 +21,17 @@ static size_t listing_size(const struct rl_listing *listing)
     return sizeof *listing + listing->pattern_length;
 }
 
-static size_t write_pattern(char *pattern, const struct rl_engine *engine, const redlock_list_spec *spec)
+static size_t write_pattern(char *pattern, const redlock_lock *lock, const redlock_list_spec *spec)
 {
+    const struct rl_engine *engine = lock->engine;
     size_t length = rl_page_literal(pattern, engine->config.key_prefix, engine->config.key_prefix_length);
     const char *glob = spec->glob != NULL ? spec->glob : "*";
     size_t glob_length = spec->glob != NULL ? spec->glob_length : 1;
 
+    if (spec->name != NULL) {
+        memcpy(pattern, lock->text, lock->key_length); /* it stands for itself */
+        return lock->key_length;
+    }
     memcpy(pattern + length, glob, glob_length);
     return length + glob_length;
 }
@@ -35,7 +40,7 @@ bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *
 {
     struct rl_engine *engine = operation->lock->engine;
     char pattern[RL_PAGE_PATTERN_MAX];
-    size_t length = write_pattern(pattern, engine, spec);
+    size_t length = write_pattern(pattern, operation->lock, spec);
     struct rl_listing *listing = rl_state_allocate(engine, sizeof *listing + length);
     uint32_t every_ms = spec->every_ms;
 
@@ -45,7 +50,8 @@ bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *
     memcpy(listing->pattern, pattern, length);
     listing->pattern_length = length;
     listing->operation = operation;
-    listing->alone = operation->kind == RL_OPERATION_WAIT || spec->name != NULL;
+    listing->one_name = spec->name != NULL;
+    listing->alone = operation->kind != RL_OPERATION_LIST && spec->name != NULL;
     listing->partial = spec->partial != 0;
     if (every_ms == 0)
         every_ms = listing->alone ? EVERY_ALONE_MS : EVERY_WALK_MS;
@@ -54,7 +60,7 @@ bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *
     listing->page = (struct rl_page){.count = RL_PAGE_COUNT,
                                      .pattern = listing->pattern,
                                      .pattern_length = length,
-                                     .foreign = spec->foreign != 0};
+                                     .foreign = spec->foreign != 0 && !listing->one_name};
     operation->page = &listing->page;
     operation->listing = listing;
     rl_list_append(&engine->listings, &listing->link);
@@ -118,12 +124,33 @@ static void rest(struct rl_listing *listing, struct rl_span pause)
                   rl_time_min(rl_time_add(engine->now, pause), listing->give_up_at));
 }
 
+/* Until the name is looked at again: when something was told of it, when it may end, or after a while. */
+static void rest_alone(struct rl_listing *listing)
+{
+    struct rl_span pause = listing->latest != NULL ? rl_looks_pause(listing, listing->latest) : rl_span_us(0);
+
+    listing->looked = listing->looked || (listing->latest != NULL && listing->latest->result == REDLOCK_OK);
+    if (listing->slot_left_ms >= 0 && rl_span_ms(listing->slot_left_ms + 1).us < pause.us)
+        pause = rl_span_ms(listing->slot_left_ms + 1);
+    rest(listing, pause);
+}
+
+static void end_slots(struct rl_listing *listing)
+{
+    listing->among_slots = listing->rechecking = false;
+    rest_alone(listing);
+}
+
 /* Too few nodes could be gone through. A watch goes on, and says so once, unless it will never see
  * anything. */
 static void fail_walk(struct rl_listing *listing)
 {
     redlock_result result;
 
+    if (listing->alone) { /* of a semaphore: the look at its name tells what is seen */
+        end_slots(listing);
+        return;
+    }
     listing->failed = true;
     result = rl_walk_why_failed(listing);
     if (listing->operation->kind != RL_OPERATION_WATCH || (is_hopeless(result) && !listing->seen_once)) {
@@ -144,6 +171,10 @@ static void end_walk(struct rl_listing *listing)
     struct rl_span took = rl_time_since(rl_listing_engine(listing)->now, listing->walk_began);
     struct rl_span pause = rl_span_us(3 * took.us);
 
+    if (listing->alone) {
+        end_slots(listing);
+        return;
+    }
     if (listing->operation->kind == RL_OPERATION_LIST) {
         end_listing(listing, REDLOCK_OK);
         return;
@@ -196,10 +227,42 @@ static void begin_walk(struct rl_listing *listing)
     go_on(listing, rl_listing_engine(listing)->duplicates == 0 ? rl_walk_begin(listing) : RL_WALK_FAILED);
 }
 
-/* What was found has been told of: the next page of this node, or the next node. */
+static struct rl_page_entry own_entry(const struct rl_listing *listing)
+{
+    const redlock_lock *lock = listing->operation->lock;
+
+    return (struct rl_page_entry){.key = lock->text, .key_length = lock->key_length};
+}
+
+/* A name that is watched alone is a semaphore: its slots are found as locks of a walk are, whose only page is
+ * this name. */
+static void begin_slots(struct rl_listing *listing)
+{
+    struct rl_page_entry entry = own_entry(listing);
+    enum rl_walk walk = rl_walk_begin(listing);
+    struct rl_known *known;
+
+    listing->slots_due = listing->rechecking = false;
+    listing->among_slots = true;
+    listing->slot_left_ms = -1;
+    rl_knowns_sweep(rl_listing_engine(listing), &listing->knowns);
+    known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, &entry);
+    if (known != NULL) {
+        known->fresh = false;
+        known->walk = listing->walk;
+    }
+    go_on(listing, known != NULL ? walk : RL_WALK_NO_MEMORY);
+}
+
+/* What was found has been told of: the next page of this node, or the next node; of a single name its slots,
+ * or the next look. */
 static void turn_page(struct rl_listing *listing)
 {
-    if (listing->rechecking)
+    if (listing->alone && !listing->among_slots && listing->slots_due)
+        begin_slots(listing);
+    else if (listing->alone && !listing->among_slots)
+        rest_alone(listing);
+    else if (listing->rechecking)
         end_walk(listing);
     else
         go_on(listing, rl_walk_on(listing));
@@ -219,9 +282,9 @@ void rl_listing_page(struct rl_operation *operation, uint32_t node, const struct
 
 static void look_again(struct rl_listing *listing)
 {
-    struct rl_page_entry entry = {.key = listing->operation->lock->text,
-                                  .key_length = listing->operation->lock->key_length};
+    struct rl_page_entry entry = own_entry(listing);
 
+    listing->slot_left_ms = -1;
     listing->stage = RL_LISTING_LOOKING;
     if (!rl_looks_begin_one(listing, &entry))
         end_listing(listing, REDLOCK_NOMEM);
@@ -254,6 +317,36 @@ static void take_wait(struct rl_listing *listing)
         rest(listing, rl_looks_pause(listing, look));
 }
 
+/* WATCH of a single name: whether it is a semaphore, or was one when it was looked at before. */
+static void note_slots(struct rl_listing *listing, struct rl_operation *look)
+{
+    for (uint32_t node = 0; node < rl_listing_engine(listing)->node_count; node++)
+        look->slotted = look->slotted || look->record.nodes[node].answer.permits > 0;
+    listing->slots_due = look->slotted || rl_knowns_have_slots(&listing->knowns);
+}
+
+/* WATCH: whether there is something to tell of a look. */
+static bool is_news(struct rl_listing *listing, struct rl_operation *look)
+{
+    const redlock_lock *lock = look->lock;
+    struct rl_page_entry entry = {
+        .key = lock->text, .key_length = lock->key_length, .slot = lock->slot, .permits = lock->slots};
+    int64_t left_ms = lock->slot > 0 ? rl_report_picture(look).ttl_left_ms : -1;
+
+    if (left_ms >= 0 && (listing->slot_left_ms < 0 || left_ms < listing->slot_left_ms))
+        listing->slot_left_ms = left_ms;
+    if (listing->alone && lock->slot == 0)
+        note_slots(listing, look);
+    look->known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, &entry);
+    if (look->known == NULL)
+        return false;
+    if (look->slotted && look->known->owner == 0) {
+        look->known->fresh = false; /* neither held nor free */
+        return false;
+    }
+    return rl_known_compare(look->known, look, listing->alone && lock->slot == 0, &look->change);
+}
+
 /* WATCH: keeps the looks that there is something to tell of. */
 static void compare_found(struct rl_listing *listing)
 {
@@ -261,12 +354,9 @@ static void compare_found(struct rl_listing *listing)
 
     while (link != NULL) {
         struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
-        struct rl_known *known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns,
-                                                look->lock->text, look->lock->key_length);
 
         link = rl_list_next(&listing->operation->looks, link);
-        look->known = known;
-        if (known != NULL && rl_known_compare(known, look, listing->alone, &look->change))
+        if (is_news(listing, look))
             continue;
         rl_list_remove(&look->link);
         listing->telling = look;
@@ -293,11 +383,6 @@ static bool sees_nothing_ever(struct rl_listing *listing)
     return true;
 }
 
-static void rest_alone(struct rl_listing *listing)
-{
-    rest(listing, listing->latest != NULL ? rl_looks_pause(listing, listing->latest) : rl_span_us(0));
-}
-
 /* Everything that was begun has ended. */
 static void take_found(struct rl_listing *listing)
 {
@@ -307,14 +392,12 @@ static void take_found(struct rl_listing *listing)
         take_wait(listing);
         return;
     }
-    if (listing->operation->kind == RL_OPERATION_WATCH && sees_nothing_ever(listing))
+    if (listing->operation->kind == RL_OPERATION_WATCH && !listing->among_slots && sees_nothing_ever(listing))
         return;
     if (listing->operation->kind == RL_OPERATION_WATCH)
         compare_found(listing);
     if (!rl_list_empty(&listing->operation->looks))
         tell(listing);
-    else if (listing->alone)
-        rest_alone(listing);
     else
         turn_page(listing);
 }
@@ -329,7 +412,7 @@ bool rl_listing_check(struct rl_engine *engine)
         link = rl_list_next(&engine->listings, link);
         if (listing->stage != RL_LISTING_LOOKING)
             continue;
-        if (!listing->alone && !rl_looks_begin(listing))
+        if ((!listing->alone || listing->among_slots) && !rl_looks_begin(listing))
             end_listing(listing, REDLOCK_NOMEM);
         if (listing->stage == RL_LISTING_LOOKING && listing->operation->looking == 0) {
             take_found(listing);
@@ -412,7 +495,7 @@ bool rl_listing_resume(struct rl_operation *operation)
     if (listing->stopped || engine->closing)
         end_listing(listing, REDLOCK_CANCELED);
     else if (listing->alone)
-        rest_alone(listing);
+        turn_page(listing);
     else if (listing->failed)
         rest(listing, listing->every);
     else if (listing->walk_over)

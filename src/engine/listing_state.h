@@ -23,9 +23,14 @@ struct rl_listing {
     struct rl_link link; /* in engine->listings */
     struct rl_operation *operation;
     enum rl_listing_stage stage;
-    bool alone;   /* one name, that of the operation's lock; no walk */
-    bool stopped; /* the caller wants no more */
-    bool again;   /* it changed while it was looked at */
+    bool alone; /* one name, that of the operation's lock; no walk, but for its slots if it is a semaphore */
+    bool one_name; /* one name, and of a list only its slots */
+    /* alone: it has been looked at once; its slots are gone through now */
+    bool looked, among_slots;
+    bool slots_due;       /* alone: it is a semaphore, and they have not been gone through yet */
+    int64_t slot_left_ms; /* alone: when the first of those that are held ends; -1 none is */
+    bool stopped;         /* the caller wants no more */
+    bool again;           /* it changed while it was looked at */
     bool partial;
     struct rl_span every;
     struct rl_time give_up_at; /* WAIT */

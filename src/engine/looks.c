@@ -21,8 +21,11 @@ bool rl_looks_begin_one(struct rl_listing *listing, const struct rl_page_entry *
 {
     struct rl_engine *engine = rl_listing_engine(listing);
     size_t prefix = engine->config.key_prefix_length;
-    redlock_spec spec = {
-        .size = sizeof spec, .name = entry->key + prefix, .name_length = entry->key_length - prefix};
+    redlock_spec spec = {.size = sizeof spec,
+                         .kind = entry->slot > 0 ? REDLOCK_SEMAPHORE : REDLOCK_EXCLUSIVE,
+                         .name = entry->key + prefix,
+                         .name_length = entry->key_length - prefix,
+                         .permits = entry->permits};
     redlock_lock *lock = rl_lock_create(engine, &spec, spec.name_length, "nobody", strlen("nobody"));
     struct rl_operation *look = lock != NULL ? rl_operation_create(engine, RL_OPERATION_INSPECT, lock) : NULL;
 
@@ -32,34 +35,35 @@ bool rl_looks_begin_one(struct rl_listing *listing, const struct rl_page_entry *
             rl_lock_unref(lock);
         return false;
     }
+    lock->slot = (uint16_t)entry->slot;
     look->parent = listing->operation;
     look->request = listing->operation->request;
     look->foreign = entry->foreign;
     listing->operation->looking++;
-    rl_survey_start(look, listing->alone ? RL_COMMAND_WATCH : RL_COMMAND_PEEK);
+    rl_survey_start(look, listing->alone && entry->slot == 0 ? RL_COMMAND_WATCH : RL_COMMAND_PEEK);
     return true;
 }
 
-static enum rl_news note_known(struct rl_listing *listing, const char *key, size_t key_length)
+static enum rl_news note_known(struct rl_listing *listing, const struct rl_page_entry *entry)
 {
-    struct rl_known *known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, key, key_length);
+    struct rl_known *known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, entry);
 
     if (known == NULL)
         return RL_NEWS_NO_MEMORY;
     if (known->walk == listing->walk)
         return RL_NEWS_OLD;
-    if (known->fresh)
-        known->fresh = listing->walk == 1; /* what was not there at first has come since */
+    if (known->fresh) /* what was not there at first has come since */
+        known->fresh = listing->alone ? !listing->looked : listing->walk == 1;
     known->walk = listing->walk;
     return RL_NEWS_NEW;
 }
 
 /* Nodes may name a key twice, and several name the same one. */
-static enum rl_news note_key(struct rl_listing *listing, const char *key, size_t key_length)
+static enum rl_news note_key(struct rl_listing *listing, const struct rl_page_entry *entry)
 {
     return listing->operation->kind == RL_OPERATION_WATCH
-               ? note_known(listing, key, key_length)
-               : rl_seen_note(rl_listing_engine(listing), &listing->seen, key, key_length);
+               ? note_known(listing, entry)
+               : rl_seen_note(rl_listing_engine(listing), &listing->seen, entry);
 }
 
 /* The next lock to look at: of the page, or of those that a walk did not meet. */
@@ -72,15 +76,26 @@ static bool next_key(struct rl_listing *listing, struct rl_page_entry *entry)
     unseen = rl_knowns_unseen(&listing->knowns, listing->walk);
     if (unseen == NULL)
         return false;
-    *entry = (struct rl_page_entry){.key = unseen->key, .key_length = unseen->key_length};
+    *entry = (struct rl_page_entry){.key = unseen->key,
+                                    .key_length = unseen->key_length,
+                                    .slot = unseen->slot,
+                                    .permits = unseen->permits};
     return true;
 }
 
-/* Nodes match patterns, and are not believed more than they have to be. */
-static bool is_ours(const struct rl_engine *engine, const char *key, size_t key_length)
+/* Nodes match patterns, and are not believed more than they have to be. Of one name only its slots are
+ * wanted. */
+static bool is_ours(const struct rl_listing *listing, const struct rl_page_entry *entry)
 {
-    size_t prefix = engine->config.key_prefix_length;
+    const struct rl_engine *engine = rl_listing_engine(listing);
+    size_t prefix = engine->config.key_prefix_length, key_length = entry->key_length;
+    const char *key = entry->key;
 
+    if (listing->one_name &&
+        (entry->slot == 0 || !rl_lock_has_key(listing->operation->lock, key, key_length)))
+        return false;
+    if (entry->slot > 0 && engine->config.format != REDLOCK_FORMAT_COMMON)
+        return false;
     return key_length > prefix && key_length <= REDLOCK_NAME_MAX &&
            memcmp(key, engine->config.key_prefix, prefix) == 0 && !rl_key_reserved(key, key_length);
 }
@@ -89,14 +104,14 @@ bool rl_looks_begin(struct rl_listing *listing)
 {
     struct rl_page_entry entry;
 
-    assert(!listing->alone);
+    assert(!listing->alone || listing->among_slots);
     assert(listing->stage == RL_LISTING_LOOKING);
     while (listing->operation->looking < LOOKS_AT_ONCE && next_key(listing, &entry)) {
         enum rl_news news;
 
-        if (!is_ours(rl_listing_engine(listing), entry.key, entry.key_length))
+        if (!is_ours(listing, &entry))
             continue;
-        news = note_key(listing, entry.key, entry.key_length);
+        news = note_key(listing, &entry);
         if (news == RL_NEWS_NO_MEMORY || (news == RL_NEWS_NEW && !rl_looks_begin_one(listing, &entry)))
             return false;
     }

@@ -71,6 +71,8 @@ struct rl_operation {
     uint64_t seen;               /* ACQUIRE: the highest fence any node told for this name */
     uint32_t awaits;             /* EXTEND: the lease's question that will settle it */
     bool breaks;                 /* INSPECT: to find the hold to break; the lock has the id for its owner */
+    bool ambiguous;              /* and at one node several have that id */
+    uint32_t breaks_slot;        /* of a semaphore: only if it has this slot, from 1; 0 any */
     bool any_grace;              /* nobody chose: */
     uint32_t grace_ms;           /* and how long others are kept out then */
     struct rl_listing *listing;  /* LIST, WATCH, WAIT: how far it has come; see listing.c */
@@ -81,6 +83,7 @@ struct rl_operation {
     struct rl_known *known;      /* INSPECT of a watch: what is known of the lock */
     redlock_change change;       /* and what has changed */
     bool foreign;                /* INSPECT of a list: another program made it */
+    bool slotted;                /* INSPECT of a watch: the name is a semaphore; its slots are looked at */
     bool searching, force;       /* INIT: looks for held locks first; goes on whatever that finds */
     /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is asked
      * */
@@ -96,6 +99,7 @@ struct rl_operation {
     redlock_done_fn finished;
     redlock_listed_fn listed;
     redlock_event_fn happened;
+    redlock_slot_fn told;
     void *context;
 
     struct rl_record record;

@@ -95,6 +95,7 @@ struct rl_operation *rl_call_break(struct rl_engine *engine, const redlock_break
     if (operation == NULL)
         return rl_call_refuse(result, report, REDLOCK_NOMEM, "out of memory");
     operation->breaks = true;
+    operation->breaks_slot = spec->slot_number;
     operation->any_grace = spec->grace_ms == 0;
     if (spec->grace_ms > 0)
         operation->grace_ms = (uint32_t)spec->grace_ms;

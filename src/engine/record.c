@@ -167,18 +167,31 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
         record_sharers(record, reply);
 }
 
+/* By the id that people are shown, or by the whole owner value. */
+static bool is_named(const redlock_lock *lock, const char *owner, size_t length)
+{
+    const char *wanted = rl_lock_owner(lock);
+    redlock_holder holder;
+
+    if (length == lock->owner_length && memcmp(owner, wanted, length) == 0)
+        return true;
+    redlock_holder_parse(owner, length, &holder);
+    return strlen(holder.id) == lock->owner_length && memcmp(holder.id, wanted, lock->owner_length) == 0;
+}
+
 /* Of those who share a lock an operator may have named any: that one counts as the node's owner. */
 static void prefer_named(const redlock_lock *lock, uint32_t node, const struct rl_lock_reply *reply)
 {
-    const char *owner, *wanted = rl_lock_owner(lock);
+    bool named = reply->owner != NULL && is_named(lock, reply->owner, reply->owner_length);
+    const char *owner;
     size_t length, offset = 0;
-    redlock_holder holder;
 
     while (rl_lock_reply_other(reply, &offset, &owner, &length)) {
-        redlock_holder_parse(owner, length, &holder);
-        if ((length == lock->owner_length && memcmp(owner, wanted, length) == 0) ||
-            (strlen(holder.id) == lock->owner_length && memcmp(holder.id, wanted, lock->owner_length) == 0))
-            rl_details_set_owner(lock->asking->record.details, node, owner, length);
+        if (!is_named(lock, owner, length))
+            continue;
+        lock->asking->ambiguous = lock->asking->ambiguous || named;
+        named = true;
+        rl_details_set_owner(lock->asking->record.details, node, owner, length);
     }
 }
 

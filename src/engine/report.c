@@ -369,7 +369,8 @@ struct rl_picture rl_report_picture(const struct rl_operation *look)
     }
     picture.free = free >= rl_quorum(engine->node_count);
     picture.fence = agreed_fence(look);
-    if (record->named == 0)
+    picture.free = picture.free || look->slotted; /* nobody has the name itself */
+    if (record->named == 0 || look->slotted)
         return picture;
     picture.votes = support.named;
     picture.holder = record->holder;

@@ -35,9 +35,10 @@ static bool grow(struct rl_engine *engine, struct rl_seen *seen)
     return true;
 }
 
-enum rl_news rl_seen_note(struct rl_engine *engine, struct rl_seen *seen, const char *key, size_t key_length)
+enum rl_news rl_seen_note(struct rl_engine *engine, struct rl_seen *seen, const struct rl_page_entry *entry)
 {
-    uint64_t hash = rl_hash_bytes(engine->queues.seed, key, key_length) | 1; /* never 0 */
+    uint64_t hash =
+        rl_hash_bytes(engine->queues.seed + entry->slot, entry->key, entry->key_length) | 1; /* never 0 */
     uint64_t *place;
 
     if (2 * seen->count >= seen->place_count && !grow(engine, seen))

@@ -6,6 +6,7 @@
 #define RL_ENGINE_SEEN_H
 
 #include "engine/state.h"
+#include "wire/page_command.h"
 
 struct rl_seen {
     uint64_t *places; /* 0: free */
@@ -14,8 +15,8 @@ struct rl_seen {
 
 enum rl_news { RL_NEWS_OLD, RL_NEWS_NEW, RL_NEWS_NO_MEMORY };
 
-/* Takes a key in. */
-enum rl_news rl_seen_note(struct rl_engine *engine, struct rl_seen *seen, const char *key, size_t key_length);
+/* Takes a key in, or one slot of a semaphore. */
+enum rl_news rl_seen_note(struct rl_engine *engine, struct rl_seen *seen, const struct rl_page_entry *entry);
 void rl_seen_free(struct rl_engine *engine, struct rl_seen *seen);
 
 #endif

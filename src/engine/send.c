@@ -91,6 +91,10 @@ static struct rl_lock_command make_command(const struct rl_pending *pending, uin
                                           pending->kind == RL_COMMAND_PEEK && rl_lock_is_nameless(lock),
                                       .ttl_ms = lock->ttl_ms};
 
+    if (lock->asking != NULL && lock->asking->breaks && pending->kind == RL_COMMAND_PEEK) {
+        command.finds = true;
+        command.slot = lock->asking->breaks_slot;
+    }
     if (pending->question == RL_QUESTION_MEND)
         command.ttl_ms = (int64_t)pending->number;
     if (lock->engine->config.guarded)

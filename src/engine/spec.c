@@ -187,6 +187,8 @@ const char *rl_spec_check_break(const struct rl_engine *engine, const redlock_br
         return "id is empty: name the holder, by its id from an inspection or by its owner value";
     if (spec->id_length > REDLOCK_OWNER_MAX)
         return "id is longer than 511 bytes";
+    if (spec->slot_number > REDLOCK_PERMITS_MAX)
+        return "slot_number is above 1000";
     if (spec->grace_ms < REDLOCK_BREAK_NOW || spec->grace_ms > REDLOCK_TTL_MAX_MS)
         return "grace_ms is neither REDLOCK_BREAK_NOW nor between 0 and 86400000 (one day)";
     return check_name(engine, &named);
@@ -199,7 +201,5 @@ const char *rl_spec_check_list(const struct rl_engine *engine, enum rl_operation
 
     if (spec->glob_length > REDLOCK_NAME_MAX)
         return "glob is too long: it may have 1024 bytes";
-    if (kind == RL_OPERATION_LIST && spec->name != NULL)
-        return "name is for a watch: redlock_inspect() looks at one lock";
     return spec->name != NULL || kind == RL_OPERATION_WAIT ? check_name(engine, &named) : NULL;
 }

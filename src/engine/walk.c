@@ -63,7 +63,7 @@ static enum rl_walk next_node(struct rl_listing *listing)
         listing->tries[listing->node]++;
         listing->disconnects = engine->sessions[listing->node].disconnects;
         listing->page.count = RL_PAGE_COUNT;
-        memcpy(listing->page.cursor, "0", sizeof "0");
+        memcpy(listing->page.cursor, listing->one_name ? "=" : "0", sizeof "0");
         if (ask_page(listing, false))
             return RL_WALK_ASKED;
     }

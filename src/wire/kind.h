@@ -43,6 +43,8 @@ struct rl_kind {
     const struct rl_script *acquire_many;
     /* who holds it, always sent whole; NULL: its key is a text that has the owner */
     const struct rl_script *look;
+    /* the same for one holder of many, as look; NULL: look will do */
+    const struct rl_script *find;
     const struct rl_script *raise;
     const struct rl_script *extend;
     const struct rl_script *release;

@@ -9,6 +9,7 @@ const struct rl_kind rl_kind_line = {
     .acquire = &rl_script_ask,
     .acquire_many = &rl_script_ask_many,
     .look = &rl_script_look,
+    .find = &rl_script_find,
     .raise = &rl_script_raise,
     .extend = &rl_script_extend,
     .release = &rl_script_hand_on,
@@ -37,6 +38,7 @@ static void write_shared(struct rl_writer *writer, const struct rl_lock_command 
 const struct rl_kind rl_kind_shared = {
     .acquire = &rl_script_share,
     .look = &rl_script_look,
+    .find = &rl_script_find,
     .raise = &rl_script_raise,
     .extend = &rl_script_extend_shared,
     .numbers_repairs = true,

@@ -39,6 +39,7 @@ const struct rl_kind rl_kind_slots = {
     .raise = &rl_script_slots_raise,
     .extend = &rl_script_slots_extend,
     .release = &rl_script_slots_hand_on,
+    .break_hold = &rl_script_break,
     .list = &rl_script_list,
     .extra_keys = 1,
     .extra_arguments = 4,

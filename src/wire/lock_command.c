@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "base/bytes.h"
 #include "wire/guard_command.h"
 #include "wire/handshake.h"
 #include "wire/owner.h"
@@ -180,11 +181,27 @@ static void write_attempt(struct rl_writer *writer, const struct rl_lock_command
 
 /* GETRANGE, not GET: what is there may be anybody's, and of any size. A script is sent whole each time: what
  * is said in one breath with other commands cannot be sent again alone. */
+/* One holder of many is looked for. */
+static void write_find(struct rl_writer *writer, const struct rl_lock_command *command)
+{
+    char order[RL_KEY_LINE_MAX];
+
+    rl_write_command(writer, 7);
+    rl_write_script(writer, command->lock_kind->find, true);
+    rl_write_text(writer, "2");
+    rl_write_bytes(writer, command->key, command->key_length);
+    rl_write_bytes(writer, order, rl_key_line(order, command->key, command->key_length, "order"));
+    rl_write_bytes(writer, command->owner, command->owner_length);
+    rl_write_integer(writer, command->slot);
+}
+
 static void write_look(struct rl_writer *writer, const struct rl_lock_command *command)
 {
     const struct rl_kind *kind = command->lock_kind;
 
-    if (kind->look != NULL) {
+    if (command->finds && kind->find != NULL) {
+        write_find(writer, command);
+    } else if (kind->look != NULL) {
         rl_write_command(writer, 5);
         rl_write_script(writer, kind->look, true);
         rl_write_text(writer, "1");
@@ -201,8 +218,29 @@ static void write_look(struct rl_writer *writer, const struct rl_lock_command *c
 
 /* What is tracked is the last thing asked: of a change between the two the node would tell before the answer
  * is whole, when it is not known to be watched yet. */
+/* A slot is a lock under a key of its own. */
+static struct rl_lock_command of_slot(const struct rl_lock_command *command, char key[RL_KEY_LINE_MAX])
+{
+    struct rl_lock_command own = *command;
+    char part[16];
+    struct rl_text text = rl_text_on(part, sizeof part);
+
+    rl_text_add(&text, "slot:");
+    rl_text_add_unsigned(&text, command->slot);
+    own.key_length = rl_key_line(key, command->key, command->key_length, part);
+    own.key = key;
+    return own;
+}
+
 static void write_peek(struct rl_writer *writer, const struct rl_lock_command *command)
 {
+    char key[RL_KEY_LINE_MAX];
+    struct rl_lock_command own;
+
+    if (command->lock_kind != NULL && command->lock_kind->has_slots && command->slot > 0) {
+        own = of_slot(command, key);
+        command = &own;
+    }
     if (command->nameless)
         write_attempt(writer, command);
     else

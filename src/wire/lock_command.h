@@ -48,6 +48,7 @@ struct rl_lock_command {
     bool repair;                  /* EXTEND: plant it again where it was lost; only a holder may */
     bool prove;                   /* ACQUIRE, EXTEND: ask behind it which master it was that answered */
     bool nameless;                /* PEEK: of no lock; asked is whether the node could store one */
+    bool finds;                   /* PEEK: for the holder that owner names, by its id perhaps, and its slot */
     uint32_t slots;               /* a kind with slots: how many there are, */
     uint32_t slot;                /* which one it is about, or which it would like best; 0 not known */
     bool whole;                   /* RELEASE of several names: of all of them, or of none */

@@ -237,8 +237,11 @@ static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, u
         answer_protocol(reply);
         return;
     }
-    if (value->type == RL_RESP_ERROR && ttl->integer >= 0 &&
-        rl_error_cause(value->text, value->text_length) == RL_CAUSE_FOREIGN_TYPE)
+    if (value->type == RL_RESP_INTEGER && value->integer > 0 && value->integer <= RL_SLOTS_MAX) {
+        answer_foreign(reply, ttl->integer);
+        reply->answer.permits = (uint32_t)value->integer;
+    } else if (value->type == RL_RESP_ERROR && ttl->integer >= 0 &&
+               rl_error_cause(value->text, value->text_length) == RL_CAUSE_FOREIGN_TYPE)
         answer_foreign(reply, ttl->integer);
     else if (value->type == RL_RESP_ERROR)
         answer_error(reply, value);
@@ -302,12 +305,30 @@ static struct rl_resp next_item(const char *bytes, size_t length, size_t *offset
     return item;
 }
 
+/* Which slot of how many the holder that was looked for has; see wire/lua/find.lua. */
+static void read_held_slot(const char *bytes, size_t length, size_t *offset, struct rl_lock_reply *reply)
+{
+    struct rl_resp slot = next_item(bytes, length, offset), permits = next_item(bytes, length, offset);
+
+    if (slot.type != RL_RESP_INTEGER || permits.type != RL_RESP_INTEGER || slot.integer < 1 ||
+        permits.integer < slot.integer || permits.integer > RL_SLOTS_MAX)
+        return;
+    reply->answer.slot = (uint32_t)slot.integer;
+    reply->answer.permits = (uint32_t)permits.integer;
+}
+
 /* Behind the first of those who share a lock: how many they are, and the others; see wire/lua/look.lua. */
 static uint32_t read_sharers(const char *bytes, size_t length, uint32_t left, size_t *offset,
                              struct rl_lock_reply *reply)
 {
     struct rl_resp count = next_item(bytes, length, offset);
-    size_t begin = *offset;
+    size_t begin;
+
+    if (left >= 3 && count.type == RL_RESP_INTEGER && count.integer == 0) {
+        read_held_slot(bytes, length, offset, reply);
+        left -= 2;
+    }
+    begin = *offset;
 
     while (--left > 0)
         if (rl_resp_skip(bytes, length, offset) != RL_RESP_OK)
@@ -385,7 +406,7 @@ enum rl_reading rl_lock_reply_read(const struct rl_lock_command *command, const 
             read_attempt(&first, &second, reply);
         else
             read_peek(command->lock_kind, &first, sharers, &second, reply);
-        reply->answer.shared = items > 0 && reply->answer.verdict == RL_DENIED;
+        reply->answer.shared = items > 0 && reply->answer.permits == 0 && reply->answer.verdict == RL_DENIED;
         return RL_READING_ANSWER;
     }
     if (first.type == RL_RESP_ERROR) {

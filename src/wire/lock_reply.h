@@ -27,9 +27,8 @@ struct rl_lock_reply {
     const char *owner; /* the owner value seen in possession, cut at RL_OWNER_MAX; NULL none */
     size_t owner_length;
     int64_t node_us; /* the node's time; 0 it did not tell */
-    const char *
-        /* a look: the owner values of others that share it, as rl_lock_reply_other() reads them; NULL none */
-        others;
+    /* a look: the owner values of others that share it, as rl_lock_reply_other() reads them; NULL none */
+    const char *others;
     size_t others_length;
 };
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/event.h"
 #include "wire/error_reply.h"
 #include "wire/resp_reader.h"
 
@@ -58,22 +59,94 @@ enum rl_page_reading rl_page_read(struct rl_page_answer *answer, const char *byt
     return RL_PAGE_WHOLE;
 }
 
-bool rl_page_next(struct rl_page_answer *answer, struct rl_page_entry *entry)
-{
-    struct rl_resp name, foreign;
+/* ---- semaphores: "4 1-2,4" ---- */
 
-    if (answer->left == 0)
+static bool read_slot_number(struct rl_page_answer *answer, uint32_t *number)
+{
+    uint32_t value = 0;
+
+    while (answer->slots_length > 0 && *answer->slots >= '0' && *answer->slots <= '9' &&
+           value <= RL_SLOTS_MAX) {
+        value = 10 * value + (uint32_t)(*answer->slots - '0');
+        answer->slots++;
+        answer->slots_length--;
+    }
+    *number = value;
+    return value >= 1 && value <= RL_SLOTS_MAX;
+}
+
+static bool read_mark(struct rl_page_answer *answer, char mark)
+{
+    if (answer->slots_length == 0 || *answer->slots != mark)
         return false;
-    answer->left--;
-    if (rl_resp_next(answer->bytes, answer->length, &answer->offset, &name) != RL_RESP_OK ||
-        name.type != RL_RESP_STRING ||
-        rl_resp_next(answer->bytes, answer->length, &answer->offset, &foreign) != RL_RESP_OK ||
-        foreign.type != RL_RESP_INTEGER) {
-        answer->left = 0;
+    answer->slots++;
+    answer->slots_length--;
+    return true;
+}
+
+/* The next range of slots, above those before it; false: there is none, or it makes no sense. */
+static bool read_range(struct rl_page_answer *answer)
+{
+    uint32_t before = answer->last_slot;
+
+    if (before > 0 && !read_mark(answer, ','))
+        return false;
+    if (!read_slot_number(answer, &answer->slot) || answer->slot <= before)
+        return false;
+    answer->last_slot = answer->slot;
+    if (read_mark(answer, '-') && !read_slot_number(answer, &answer->last_slot))
+        return false;
+    return answer->last_slot >= answer->slot && answer->last_slot <= answer->permits;
+}
+
+static bool begin_slots(struct rl_page_answer *answer, const struct rl_resp *name,
+                        const struct rl_resp *slots)
+{
+    answer->name = name->text;
+    answer->name_length = name->text_length;
+    answer->slots = slots->text;
+    answer->slots_length = slots->text_length;
+    answer->slot = answer->last_slot = 0;
+    return read_slot_number(answer, &answer->permits) && read_mark(answer, ' ') && read_range(answer);
+}
+
+/* One slot more of the semaphore under way; false: that was all of it. */
+static bool next_slot(struct rl_page_answer *answer, struct rl_page_entry *entry)
+{
+    if (answer->name == NULL || (answer->slot > answer->last_slot && !read_range(answer))) {
+        answer->name = NULL;
         return false;
     }
-    *entry = (struct rl_page_entry){
-        .key = name.text, .key_length = name.text_length, .foreign = foreign.integer != 0};
+    *entry = (struct rl_page_entry){.key = answer->name,
+                                    .key_length = answer->name_length,
+                                    .slot = answer->slot++,
+                                    .permits = answer->permits};
+    return true;
+}
+
+bool rl_page_next(struct rl_page_answer *answer, struct rl_page_entry *entry)
+{
+    struct rl_resp name, made_by;
+
+    while (!next_slot(answer, entry)) {
+        if (answer->left == 0)
+            return false;
+        answer->left--;
+        if (rl_resp_next(answer->bytes, answer->length, &answer->offset, &name) != RL_RESP_OK ||
+            name.type != RL_RESP_STRING ||
+            rl_resp_next(answer->bytes, answer->length, &answer->offset, &made_by) != RL_RESP_OK ||
+            (made_by.type != RL_RESP_INTEGER && made_by.type != RL_RESP_STRING)) {
+            answer->left = 0;
+            return false;
+        }
+        if (made_by.type == RL_RESP_INTEGER) {
+            *entry = (struct rl_page_entry){
+                .key = name.text, .key_length = name.text_length, .foreign = made_by.integer != 0};
+            return true;
+        }
+        if (!begin_slots(answer, &name, &made_by))
+            answer->name = NULL;
+    }
     return true;
 }
 

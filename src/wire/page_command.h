@@ -19,9 +19,9 @@ enum {
 
 /* Which page. */
 struct rl_page {
-    char cursor[RL_PAGE_CURSOR_MAX + 1];
-    uint32_t count;      /* of keys to look at */
-    const char *pattern; /* of keys, as the nodes' MATCH takes it */
+    char cursor[RL_PAGE_CURSOR_MAX + 1]; /* "=": there is one key only */
+    uint32_t count;                      /* of keys to look at */
+    const char *pattern;                 /* of keys, as the nodes' MATCH takes it; or that key, as it is */
     size_t pattern_length;
     bool foreign; /* also what other programs made */
 };
@@ -43,6 +43,10 @@ struct rl_page_answer {
     const char *bytes;
     size_t length, offset;
     uint32_t left; /* locks that have not been taken yet */
+    /* A semaphore under way: its name, how many slots it has, and what has not been read of those held. */
+    const char *name, *slots;
+    size_t name_length, slots_length;
+    uint32_t permits, slot, last_slot; /* the next one, and the last of its range; 0 none has been read */
     const char *error;
     size_t error_length;
 };
@@ -54,6 +58,8 @@ struct rl_page_entry {
     const char *key;
     size_t key_length;
     bool foreign; /* another program made it */
+    /* A semaphore: one slot of it that is held there, from 1, and how many there are; 0 it is none. */
+    uint32_t slot, permits;
 };
 
 /* The next one; false: there are no more. */

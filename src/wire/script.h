@@ -26,6 +26,7 @@ extern const struct rl_script rl_script_ask;
 extern const struct rl_script rl_script_ask_many;
 extern const struct rl_script rl_script_share;
 extern const struct rl_script rl_script_look;
+extern const struct rl_script rl_script_find;
 extern const struct rl_script rl_script_hand_on;
 extern const struct rl_script rl_script_hand_on_many;
 extern const struct rl_script rl_script_ask_names;
