@@ -144,30 +144,49 @@ static int confirm(const struct cli_session *session, const struct cli_options *
     return cli_output_fail(CLI_EXIT_WARNING, "nothing was changed");
 }
 
-/* Whether none of those that an inspection found has this id. */
-static bool has_let_go(const struct cli_session *session, const char *name, const redlock_report *report,
-                       const char *id)
+static redlock_break_spec spec_of(const struct cli_options *options)
 {
+    redlock_break_spec spec = REDLOCK_BREAK_SPEC_INIT;
+
+    spec.name = options->words[0];
+    spec.id = options->id;
+    spec.slot_number = options->slot == CLI_NOT_GIVEN ? 0 : (uint32_t)options->slot + 1;
+    spec.grace_ms = options->now                         ? REDLOCK_BREAK_NOW
+                    : options->grace_ms == CLI_NOT_GIVEN ? 0
+                                                         : options->grace_ms;
+    return spec;
+}
+
+/* Whether none of those that an inspection found has this id. Where they are too many to be named, it is broken
+ * once more: that changes nothing of what was broken, and finds it however many there are. */
+static bool has_let_go(const struct cli_session *session, const struct cli_options *options,
+                       const redlock_report *report, const char *id)
+{
+    redlock_break_spec spec = spec_of(options);
     struct cli_slots slots;
     bool held;
 
-    if (!cli_slots_find(session, name, report, &slots))
-        return !cli_sharers_have(report, id) && cli_sharers_are_named(report);
-    held = cli_slots_held_by(&slots, id) != NULL;
-    cli_slots_free(&slots);
-    return !held;
+    if (cli_slots_find(session, spec.name, report, &slots)) {
+        held = cli_slots_held_by(&slots, id) != NULL;
+        cli_slots_free(&slots);
+        return !held;
+    }
+    if (cli_sharers_have(report, id))
+        return false;
+    return cli_sharers_are_named(report) || redlock_break(session->client, &spec, NULL) == REDLOCK_NOT_HELD;
 }
 
 /* Until the holder has let go, or the time in which it might have is over. */
-static bool await_end(const struct cli_session *session, const char *name, const redlock_report *broken)
+static bool await_end(const struct cli_session *session, const struct cli_options *options,
+                      const redlock_report *broken)
 {
     redlock_report report = cli_session_second_report(session);
     int64_t until = cli_clock_now() + broken->holder_ttl_left_ms + SLACK_MS;
     struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * 1000000L};
 
     while (cli_clock_now() < until) {
-        if (redlock_inspect(session->client, name, 0, &report) == REDLOCK_OK &&
-            has_let_go(session, name, &report, broken->holder.id))
+        if (redlock_inspect(session->client, options->words[0], 0, &report) == REDLOCK_OK &&
+            has_let_go(session, options, &report, broken->holder.id))
             return true;
         nanosleep(&pause, NULL);
     }
@@ -184,7 +203,7 @@ static int say_done(const struct cli_session *session, const struct cli_options 
     if (grace)
         cli_output_note("%s is broken; waiting up to %s for its holder to hear of it", name,
                         cli_text_span(report->holder_ttl_left_ms).text);
-    ended = !grace || await_end(session, name, report);
+    ended = !grace || await_end(session, options, report);
     if (cli_output_is_json())
         cli_output_answer(json_pack("{s:o, s:o, s:b, s:b, s:i, s:i}", "name", cli_output_string(name),
                                     "holder", cli_output_holder(&report->holder), "broken", 1, "ended",
@@ -200,15 +219,9 @@ static int say_done(const struct cli_session *session, const struct cli_options 
 
 static int break_hold(const struct cli_session *session, const struct cli_options *options)
 {
-    redlock_break_spec spec = REDLOCK_BREAK_SPEC_INIT;
+    redlock_break_spec spec = spec_of(options);
     redlock_report report = cli_session_report(session);
 
-    spec.name = options->words[0];
-    spec.id = options->id;
-    spec.slot_number = options->slot == CLI_NOT_GIVEN ? 0 : (uint32_t)options->slot + 1;
-    spec.grace_ms = options->now                         ? REDLOCK_BREAK_NOW
-                    : options->grace_ms == CLI_NOT_GIVEN ? 0
-                                                         : options->grace_ms;
     report.result = redlock_break(session->client, &spec, &report);
     if (report.result == REDLOCK_NOT_HELD && report.holder.id[0] != '\0' &&
         !cli_holder_is_of_other_format(&report.holder) && options->slot == CLI_NOT_GIVEN)
