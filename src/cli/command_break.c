@@ -157,8 +157,8 @@ static redlock_break_spec spec_of(const struct cli_options *options)
     return spec;
 }
 
-/* Whether none of those that an inspection found has this id. Where they are too many to be named, it is broken
- * once more: that changes nothing of what was broken, and finds it however many there are. */
+/* Whether none of those that an inspection found has this id. Where they are too many to be named, it is
+ * broken once more: that changes nothing of what was broken, and finds it however many there are. */
 static bool has_let_go(const struct cli_session *session, const struct cli_options *options,
                        const redlock_report *report, const char *id)
 {

@@ -17,7 +17,8 @@ void cli_listed_name(const char *name, size_t length, char *text, size_t size);
 /* The same for JSON: "name", and "name_hex" where that does not say all of it. */
 void cli_listed_add_name(json_t *object, const char *name, size_t length);
 
-/* name, kind, holder, ttl_left_ms, fence, votes, nodes, quorum, waiting; of a semaphore slot and slots, too. */
+/* name, kind, holder, ttl_left_ms, fence, votes, nodes, quorum, waiting; of a semaphore slot and slots,
+ * too. */
 json_t *cli_listed_json(const redlock_listed *lock);
 
 /* ", shared", ", slot 1 of 4", or nothing. */
