@@ -11,8 +11,11 @@
 static int print_lock(void *context, const redlock_listed *lock)
 {
     (void)context;
-    printf("%s: held by %s on %s, id %s, on %u of %u nodes, %u waiting\n", lock->name, lock->holder.user,
+    printf("%s: held by %s on %s, id %s, on %u of %u nodes, %u waiting", lock->name, lock->holder.user,
            lock->holder.host, lock->holder.id, lock->votes, lock->node_count, lock->waiting);
+    if (lock->holder.permits > 0) /* a semaphore: one call for each slot that is held */
+        printf(", slot %u of %u", lock->holder.slot, lock->holder.permits);
+    printf("\n");
     return 0; /* go on */
 }
 

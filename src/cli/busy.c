@@ -177,17 +177,11 @@ static void say_slot(uint32_t slot, const char *words)
 static int say_slots(const char *name, struct cli_slots *slots, const redlock_report *report, json_t *more,
                      int code)
 {
-    struct cli_slots kept = *slots;
-
-    json_incref(kept.holders);
-    json_t *words = json_deep_copy(kept.holders);
     cli_slots_add_json(slots, more);
-    json_decref(kept.holders);
-    kept.holders = words;
-    cli_output_fail_with(more, code, "%s is busy: %u of %u slots held%s", name, kept.held, kept.permits,
+    cli_output_fail_with(more, code, "%s is busy: %u of %u slots held%s", name, slots->held, slots->permits,
                          cli_busy_waited(report).text);
-    cli_slots_each(&kept, say_slot);
-    json_decref(kept.holders);
+    cli_slots_each(slots, say_slot);
+    cli_slots_free(slots);
     cli_output_hint("see", "%s", cli_suggest("status", name, NULL, NULL).text);
     return code;
 }

@@ -50,7 +50,7 @@ static void print_line(const redlock_listed *lock)
         snprintf(fence, sizeof fence, "%llu", (unsigned long long)lock->fence);
     printf("%-*s %7s %6s  %u/%-2u %4u  %-16s  %s%s\n", NAME_COLUMNS, name, held_for(&lock->holder).text,
            time_left(lock).text, lock->votes, lock->node_count, lock->waiting, fence, holder,
-           lock->kind == REDLOCK_SHARED ? ", shared" : "");
+           cli_listed_kind(lock).text);
 }
 
 static int take_lock(void *context, const redlock_listed *lock)

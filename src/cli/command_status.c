@@ -17,6 +17,7 @@
 #include "cli/session.h"
 #include "cli/sharers.h"
 #include "cli/slots.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 #include "cli/waiters.h"
 
@@ -25,6 +26,7 @@ struct subject {
     const struct cli_session *session;
     const char *name; /* NULL: the nodes themselves */
     bool plain, verbose;
+    bool semaphore; /* what nodes have under the name names no holder */
 };
 
 /* What a node's verdict means when nothing was asked for but the state of things. */
@@ -88,7 +90,8 @@ static void print_node(uint32_t number, const redlock_node_report *node, const s
         printf("  %s left", cli_text_span(node->ttl_left_ms).text);
     else if (node->ttl_left_ms == -1 && node->verdict == REDLOCK_VERDICT_HELD)
         printf("  never expires");
-    print_owner_id(node);
+    if (!subject->semaphore)
+        print_owner_id(node);
     if (!about_name)
         print_server(subject, number - 1);
     if (subject->verbose)
@@ -179,17 +182,32 @@ static void print_slot(uint32_t slot, const char *words)
     printf("  slot %-2u %s\n", slot, words);
 }
 
+/* How the first of them is broken shows how any other is. */
+static void print_force(const char *name, const redlock_slot *slot)
+{
+    char quoted[4 * sizeof slot->holder.id + 8], option[sizeof quoted + 8];
+
+    cli_text_quote(slot->holder.id, quoted, sizeof quoted);
+    snprintf(option, sizeof option, "--id %s", quoted);
+    printf("  force   %s # the holder of slot %u\n", cli_suggest("break", name, option, NULL).text,
+           slot->slot);
+}
+
 /* A semaphore. */
-static void print_slots(const char *shown, const redlock_report *report, const struct cli_slots *slots)
+static void print_slots(const struct subject *subject, const char *shown, const redlock_report *report,
+                        const struct cli_slots *slots)
 {
     printf("%s: %u of %u slots held\n", shown, slots->held, slots->permits);
     cli_slots_each(slots, print_slot);
     if (report->fence != 0)
         printf("  fence   %llu\n", (unsigned long long)report->fence);
+    if (slots->count > 0)
+        print_force(subject->name, &slots->list[0]);
 }
 
-static void print_words(const struct subject *subject, const redlock_report *report)
+static void print_words(const struct subject *asked, const redlock_report *report)
 {
+    struct subject copy = *asked, *subject = &copy;
     char clean[REDLOCK_NAME_MAX + 1] = "", margin[120];
     struct cli_owners owners;
     struct cli_slots slots;
@@ -201,8 +219,9 @@ static void print_words(const struct subject *subject, const redlock_report *rep
         cli_text_clean(subject->name, clean, sizeof clean);
         cli_owners_read(&owners, report);
         if (cli_slots_find(subject->session, subject->name, report, &slots)) {
-            print_slots(clean, report, &slots);
-            json_decref(slots.holders);
+            subject->semaphore = true;
+            print_slots(subject, clean, report, &slots);
+            cli_slots_free(&slots);
         } else if (owners.possession == CLI_POSSESSION_HELD)
             print_holder(subject, clean, report, &owners);
         else if (report->result == REDLOCK_OK || owners.count > 0)
@@ -237,6 +256,15 @@ static json_t *nodes_json(const struct subject *subject, const redlock_report *r
     return nodes;
 }
 
+/* What nodes have under the name of a semaphore is nobody's. */
+static void remove_ids(json_t *nodes)
+{
+    size_t index;
+    json_t *node;
+
+    json_array_foreach(nodes, index, node) json_object_del(node, "id");
+}
+
 static void print_json(const struct subject *subject, const redlock_report *report)
 {
     json_t *object =
@@ -260,8 +288,11 @@ static void print_json(const struct subject *subject, const redlock_report *repo
         cli_owners_read(&owners, report);
         cli_owners_add_json(&owners, object);
         cli_sharers_add_json(report, object);
-        if (cli_slots_find(subject->session, subject->name, report, &slots))
+        if (cli_slots_find(subject->session, subject->name, report, &slots)) {
             cli_slots_add_json(&slots, object);
+            cli_slots_free(&slots);
+            remove_ids(json_object_get(object, "nodes"));
+        }
         json_object_set_new(object, "waiting", json_integer(report->waiting));
         json_object_set_new(object, "waiters", cli_waiters_json(report));
     }
@@ -313,8 +344,8 @@ int cli_command_status(const struct cli_options *options)
     if (code == 0 && options->check)
         code = check(&session);
     else if (code == 0 && (name == NULL || (code = cli_session_check_name(&session, name)) == 0))
-        code = ask_and_print(&session,
-                             &(struct subject){&session, name, session.config.plain, options->verbose});
+        code = ask_and_print(
+            &session, &(struct subject){&session, name, session.config.plain, options->verbose, false});
     cli_session_close(&session);
     return code;
 }

@@ -31,7 +31,7 @@ static json_t *event_json(const redlock_event *event)
     return object;
 }
 
-/* "10:02:11  acquired   nightly  deploy@web-3 pid 4242, id 7f3a91d0, 15s left" */
+/* "10:02:11  acquired   nightly  deploy@web-3 pid 4242, id 7f3a91d0, slot 1 of 4, 15s left" */
 static void print_event(const redlock_event *event)
 {
     const redlock_listed *lock = &event->lock;
@@ -48,7 +48,7 @@ static void print_event(const redlock_event *event)
         : event->change == REDLOCK_CHANGE_SEEN ? "enough nodes answer again: changes are seen"
                                                : "too few nodes answer: changes are not seen at the moment");
     if (holder[0] != '\0')
-        printf("  %s", holder);
+        printf("  %s%s", holder, cli_listed_kind(lock).text);
     if (lock->holder.id[0] != '\0' && lock->ttl_left_ms >= 0)
         printf(", %s left", cli_text_span(lock->ttl_left_ms).text);
     printf("\n");

@@ -48,15 +48,25 @@ void cli_listed_add_name(json_t *object, const char *name, size_t length)
         json_object_set_new(object, "name_hex", hex_string(name, length));
 }
 
+static const char *kind_word(const redlock_listed *lock)
+{
+    if (lock->foreign)
+        return "foreign";
+    return lock->kind == REDLOCK_SHARED      ? "shared"
+           : lock->kind == REDLOCK_SEMAPHORE ? "semaphore"
+                                             : "exclusive";
+}
+
 json_t *cli_listed_json(const redlock_listed *lock)
 {
     json_t *object = json_object();
 
     cli_listed_add_name(object, lock->name, lock->name_length);
-    json_object_set_new(object, "kind",
-                        json_string(lock->foreign                  ? "foreign"
-                                    : lock->kind == REDLOCK_SHARED ? "shared"
-                                                                   : "exclusive"));
+    json_object_set_new(object, "kind", json_string(kind_word(lock)));
+    if (lock->holder.permits > 0) {
+        json_object_set_new(object, "slot", json_integer(lock->holder.slot));
+        json_object_set_new(object, "slots", json_integer(lock->holder.permits));
+    }
     json_object_set_new(object, "holder", cli_output_holder(&lock->holder));
     json_object_set_new(object, "ttl_left_ms",
                         lock->ttl_left_ms < 0 ? json_null() : json_integer(lock->ttl_left_ms));
@@ -67,6 +77,17 @@ json_t *cli_listed_json(const redlock_listed *lock)
     json_object_set_new(object, "quorum", json_integer(lock->quorum));
     json_object_set_new(object, "waiting", json_integer(lock->waiting));
     return object;
+}
+
+struct cli_span cli_listed_kind(const redlock_listed *lock)
+{
+    struct cli_span words = {""};
+
+    if (lock->kind == REDLOCK_SHARED)
+        snprintf(words.text, sizeof words.text, ", shared");
+    else if (lock->holder.permits > 0)
+        snprintf(words.text, sizeof words.text, ", slot %u of %u", lock->holder.slot, lock->holder.permits);
+    return words;
 }
 
 void cli_listed_holder(const redlock_holder *holder, char *text, size_t size)

@@ -67,7 +67,7 @@ static const struct cli_option table[] = {
      "CMD stays in the caller's process group"},
     {"pass-credentials", '\0', CLI_VALUE_NONE, AT(pass_credentials), RUNNING, NULL,
      "CMD sees REDLOCK_PASSWORD and the passwords in REDLOCK_NODES"},
-    {"status-fd", '\0', CLI_VALUE_FD, AT(status_fd), RUNNING, "N",
+    {"status-fd", '\0', CLI_VALUE_NUMBER, AT(status_fd), RUNNING, "N",
      "write what happens to descriptor N, as JSON lines"},
     {"metrics-file", '\0', CLI_VALUE_TEXT, AT(metrics_file), RUNNING, "FILE",
      "write statistics there, for the textfile collector of Prometheus"},
@@ -77,6 +77,8 @@ static const struct cli_option table[] = {
      "as printed by acquire (default: REDLOCK_OWNER)"},
     {"id", '\0', CLI_VALUE_TEXT, AT(id), CLI_BREAK, "ID",
      "the holder: its id from redlock status or list, or its whole owner value"},
+    {"slot", '\0', CLI_VALUE_NUMBER, AT(slot), CLI_BREAK, "N",
+     "of a semaphore: only if the holder has this slot, from 0"},
     {"now", '\0', CLI_VALUE_NONE, AT(now), CLI_BREAK, NULL,
      "others get the lock at once: for a holder that is known to be gone"},
     {"foreign", '\0', CLI_VALUE_NONE, AT(foreign), CLI_LIST | CLI_WATCH, NULL,
@@ -211,7 +213,7 @@ static const char *store_value(const struct cli_option *option, const char *valu
             *number = small;
         return problem != NULL || small == 0 ? "is not a whole number from 1 on" : NULL;
     case CLI_VALUE_CODE:
-    case CLI_VALUE_FD:
+    case CLI_VALUE_NUMBER:
         problem = cli_text_read_number(value, option->value == CLI_VALUE_CODE ? 255 : INT_MAX, &small);
         if (problem == NULL)
             *number = small;
@@ -389,6 +391,7 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv, 
                                     .parties = CLI_NOT_GIVEN,
                                     .conflict_exit_code = CLI_NOT_GIVEN,
                                     .status_fd = CLI_NOT_GIVEN,
+                                    .slot = CLI_NOT_GIVEN,
                                     .on_lost = CLI_NOT_GIVEN,
                                     .kind = CLI_NOT_GIVEN,
                                     .format = CLI_NOT_GIVEN,

@@ -59,6 +59,7 @@ struct cli_options {
     int64_t wait_ms, ttl_ms, renew_ms, grace_ms, min_hold_ms, max_time_ms, bench_ms, every_ms;
     int64_t conflict_exit_code, status_fd, on_lost, kind; /* kind: a redlock_kind */
     int64_t slots;                                        /* of a semaphore; 0 it is none */
+    int64_t slot;                                         /* which of them, from 0 */
     int64_t format, tries, node, parties;                 /* format: a redlock_format */
     bool nonblock, skip_ok, foreground, pass_credentials, shared, exclusive, quiet, verbose, json, no_color,
         help;
@@ -75,8 +76,8 @@ enum cli_value {
     CLI_VALUE_LIST, /* a text each time it is given */
     CLI_VALUE_DURATION,
     CLI_VALUE_CODE,
-    CLI_VALUE_FD,
-    CLI_VALUE_COUNT, /* from 1 on */
+    CLI_VALUE_NUMBER, /* from 0 on */
+    CLI_VALUE_COUNT,  /* from 1 on */
     CLI_VALUE_CHOICE
 };
 

@@ -3,29 +3,24 @@
  */
 #include "cli/slots.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/clock.h"
 #include "cli/holder.h"
 #include "cli/output.h"
 #include "cli/text.h"
 
+/* 0: there was memory for it. */
 static int note_slot(void *context, const redlock_slot *slot)
 {
     struct cli_slots *slots = context;
-    json_t *object = cli_output_holder(&slot->holder);
+    redlock_slot *more = realloc(slots->list, (slots->count + 1) * sizeof *more);
 
-    if (!json_is_object(object)) {
-        json_decref(object);
-        object = json_object();
-    }
-    json_object_set_new(object, "slot", json_integer(slot->slot));
-    json_object_set_new(object, "ttl_left_ms", json_integer(slot->ttl_left_ms));
-    json_object_set_new(object, "granted_by", json_integer(slot->votes));
-    char words[512], clean[512];
-    cli_holder_describe(&slot->holder, words, sizeof words);
-    cli_text_clean(words, clean, sizeof clean);
-    json_object_set_new(object, "words", json_string(clean));
-    json_array_append_new(slots->holders, object);
+    if (more == NULL)
+        return 1;
+    more[slots->count++] = *slot;
+    slots->list = more;
     return 0;
 }
 
@@ -38,46 +33,82 @@ bool cli_slots_find(const struct cli_session *session, const char *name, const r
     *slots = (struct cli_slots){.node_count = report->node_count};
     if (name == NULL || session->config.plain || !cli_holder_is_of_other_format(&report->holder))
         return false;
-    slots->holders = json_array();
-    if (slots->holders != NULL &&
-        redlock_inspect_slots(session->client, name, 0, note_slot, slots, &slots->permits, &answer) ==
+    if (redlock_inspect_slots(session->client, name, 0, note_slot, slots, &slots->permits, &answer) ==
             REDLOCK_OK &&
         slots->permits > 0) {
         slots->held = answer.held;
         return true;
     }
-    json_decref(slots->holders);
+    cli_slots_free(slots);
     return false;
+}
+
+void cli_slots_free(struct cli_slots *slots)
+{
+    free(slots->list);
+    slots->list = NULL;
+    slots->count = 0;
+}
+
+const redlock_slot *cli_slots_held_by(const struct cli_slots *slots, const char *id)
+{
+    for (uint32_t i = 0; i < slots->count; i++)
+        if (strncmp(slots->list[i].holder.id, id, strlen(slots->list[i].holder.id)) == 0)
+            return &slots->list[i];
+    return NULL;
+}
+
+/* ", for 12m04s", as far as its holder says when it came. */
+static struct cli_span held_for(const redlock_holder *holder)
+{
+    struct cli_span words = {""};
+    int64_t ms = cli_clock_wall() - holder->since_ms;
+
+    if (holder->since_ms > 0)
+        snprintf(words.text, sizeof words.text, ", for %.20s", cli_text_span(ms > 0 ? ms : 0).text);
+    return words;
 }
 
 void cli_slots_each(const struct cli_slots *slots, void (*say)(uint32_t slot, const char *words))
 {
-    size_t index;
-    json_t *holder;
-    char line[800];
+    char holder[512], line[800], clean[800];
 
-    json_array_foreach(slots->holders, index, holder)
-    {
-        snprintf(line, sizeof line, "%s, id %s, %s left, granted by %d of %u",
-                 json_string_value(json_object_get(holder, "words")),
-                 json_string_value(json_object_get(holder, "id")),
-                 cli_text_span(json_integer_value(json_object_get(holder, "ttl_left_ms"))).text,
-                 (int)json_integer_value(json_object_get(holder, "granted_by")), slots->node_count);
-        say((uint32_t)json_integer_value(json_object_get(holder, "slot")), line);
+    for (uint32_t i = 0; i < slots->count; i++) {
+        const redlock_slot *slot = &slots->list[i];
+
+        cli_holder_describe(&slot->holder, holder, sizeof holder);
+        snprintf(line, sizeof line, "%s%s, id %s, %s left, granted by %u of %u%s", holder,
+                 held_for(&slot->holder).text, slot->holder.id, cli_text_span(slot->ttl_left_ms).text,
+                 slot->votes, slots->node_count, slot->holder.broken ? ", broken by an operator" : "");
+        cli_text_clean(line, clean, sizeof clean);
+        say(slot->slot, clean);
     }
 }
 
-void cli_slots_add_json(struct cli_slots *slots, json_t *object)
+static json_t *slot_json(const redlock_slot *slot)
 {
-    size_t index;
-    json_t *holder;
+    json_t *object = cli_output_holder(&slot->holder);
 
-    json_array_foreach(slots->holders, index, holder) json_object_del(holder, "words");
+    if (!json_is_object(object)) {
+        json_decref(object);
+        object = json_object();
+    }
+    json_object_set_new(object, "slot", json_integer(slot->slot));
+    json_object_set_new(object, "ttl_left_ms", json_integer(slot->ttl_left_ms));
+    json_object_set_new(object, "granted_by", json_integer(slot->votes));
+    return object;
+}
+
+void cli_slots_add_json(const struct cli_slots *slots, json_t *object)
+{
+    json_t *holders = json_array();
+
+    for (uint32_t i = 0; i < slots->count; i++)
+        json_array_append_new(holders, slot_json(&slots->list[i]));
     json_object_set_new(object, "state", json_string(slots->held == slots->permits ? "held" : "free"));
     json_object_set_new(object, "slots", json_integer(slots->permits));
     json_object_set_new(object, "slots_held", json_integer(slots->held));
     json_object_set_new(object, "holder", json_null());
     json_object_set_new(object, "ttl_left_ms", json_null());
-    json_object_set_new(object, "holders", slots->holders);
-    slots->holders = NULL;
+    json_object_set_new(object, "holders", holders);
 }

@@ -137,6 +137,12 @@ static void describe_unheld(const struct cli_waiting *waiting, const struct cli_
     add_place(waiting, dot, text, size);
 }
 
+/* Whether slots are waited for, and nodes have some: their common key is none that names a holder. */
+static bool awaits_slot(const struct cli_waiting *waiting)
+{
+    return waiting->spec->kind == REDLOCK_SEMAPHORE && cli_holder_is_of_other_format(&waiting->report.holder);
+}
+
 /* "nightly-backup is held by web-3 (…) for 12m04s · 11s left, renewing · 3rd in line", or why nobody can
  * tell. */
 static void describe(const struct cli_waiting *waiting, const char *dot, char *text, size_t size)
@@ -154,6 +160,11 @@ static void describe(const struct cli_waiting *waiting, const char *dot, char *t
     cli_owners_read(&owners, report);
     if (owners.possession != CLI_POSSESSION_HELD) {
         describe_unheld(waiting, &owners, dot, text, size);
+        return;
+    }
+    if (awaits_slot(waiting)) {
+        snprintf(text, size, "%s: all %u slots are held", waiting->name, waiting->spec->permits);
+        add_place(waiting, dot, text, size);
         return;
     }
     cli_sharers_describe(report, holder, sizeof holder);
@@ -248,10 +259,13 @@ static void tell_program(struct cli_waiting *waiting)
 
     if (waiting->events == NULL || (waiting->shown && place == waiting->place))
         return;
-    more = json_pack("{s:o, s:s, s:I, s:o}", "holder", cli_output_holder(&waiting->report.holder), "result",
-                     redlock_result_name(waiting->report.result), "others",
+    more = json_pack("{s:o, s:s, s:I, s:o}", "holder",
+                     awaits_slot(waiting) ? json_null() : cli_output_holder(&waiting->report.holder),
+                     "result", redlock_result_name(waiting->report.result), "others",
                      (json_int_t)cli_waiters_count_others(&waiting->report), "place",
                      place > 0 ? json_integer(place) : json_null());
+    if (waiting->spec->kind == REDLOCK_SEMAPHORE)
+        json_object_set_new(more, "slots", json_integer(waiting->spec->permits));
     cli_events_emit(waiting->events, waiting->shown ? "moved" : "waiting", more);
     waiting->place = place;
 }

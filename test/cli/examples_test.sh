@@ -301,6 +301,13 @@ done
 example operate list "$REDLOCK_NODES"
 is 'operate lists' "$code" 0
 ok 'what is held' has "$out" 'operated: held by deploy on web-3, id 01234567, on 5 of 5 nodes, 0 waiting'
+try acquire gpus --slots 4 --ttl 60s
+slot=$(sed -n 's/^slot //p' <<<"$out")
+owner=$(sed -n 's/^owner //p' <<<"$out")
+example operate list "$REDLOCK_NODES"
+ok 'slots, too' matches "$out" "gpus: held by .*, id ${owner:0:8}, on [345] of 5 nodes, 0 waiting, slot $slot of 4"
+example operate break "$REDLOCK_NODES" gpus "${owner:0:8}"
+is 'and breaks them' "$code" 0
 example operate break "$REDLOCK_NODES" operated fedcba98
 is 'it breaks nobody else' "$code" 1
 ok 'and says so' has "$err" 'not held'
