@@ -791,8 +791,8 @@ REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_inspect_async(redlock_clie
                                                                     size_t name_length, redlock_done_fn done,
                                                                     void *context, redlock_request *request);
 /* As redlock_inspect_slots(), on the client's own connections, and slots come in any order; how many there
- * are is in holder.permits of each. `tell` may call anything but redlock_client_close(); anything but 0 ends the call
- * with REDLOCK_CANCELED. */
+ * are is in holder.permits of each. `tell` may call anything but redlock_client_close(); anything but 0 ends
+ * the call with REDLOCK_CANCELED. */
 REDLOCK_API REDLOCK_MUST_CHECK redlock_result redlock_inspect_slots_async(
     redlock_client *client, const char *name, size_t name_length, redlock_slot_fn tell, redlock_done_fn done,
     void *context, redlock_request *request);

@@ -3,6 +3,8 @@
  */
 #include "core/stand_state.h"
 
+enum { PLANTED_QUESTIONS = 10000 };
+
 rl_node_set rl_stand_nodes(const struct rl_stand *stand, enum rl_stand_state state)
 {
     rl_node_set set = 0;
@@ -18,7 +20,8 @@ rl_node_set rl_stand_votes(const struct rl_stand *stand)
 {
     rl_node_set set = 0;
 
-    if (RL_PLANTED(&stand->config, RL_PLANTED_SLOTS_COUNTED))
+    /* Not for ever: a second fence round that no node can be asked for would begin again and again. */
+    if (RL_PLANTED(&stand->config, RL_PLANTED_SLOTS_COUNTED) && stand->question < PLANTED_QUESTIONS)
         return rl_stand_nodes(stand, RL_STAND_HAS);
     for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_HAS); left != 0; left &= left - 1)
         if (stand->nodes[rl_node_set_first(left)].slot == stand->slot)

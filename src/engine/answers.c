@@ -60,12 +60,14 @@ static bool is_open(const redlock_lock *lock, const struct rl_pending *pending)
  * wanted. */
 static void send_again(redlock_lock *lock, uint32_t node, const struct rl_pending *pending, bool full)
 {
-    bool wanted = pending->kind == RL_COMMAND_RELEASE || is_open(lock, pending);
+    bool returns = rl_send_is_return(lock, pending);
+    bool wanted = returns ? rl_lease_held(&lock->lease, lock->engine->now)
+                          : pending->kind == RL_COMMAND_RELEASE || is_open(lock, pending);
 
     if (wanted && rl_send_command(lock, node, (enum rl_command_kind)pending->kind, pending->question,
                                   pending->random, full))
         return;
-    if (pending->kind == RL_COMMAND_RELEASE)
+    if (pending->kind == RL_COMMAND_RELEASE && !returns)
         rl_debts_add(lock, node, pending->random, rl_span_us(0));
 }
 
@@ -191,16 +193,16 @@ static void take_late_vote(redlock_lock *lock, uint32_t node, const struct rl_pe
         rl_dispatch_return(lock, rl_node_set_one(node));
 }
 
-/* Whoever goes on with a slot of a semaphore by its owner value learns which one it is; votes for others do
- * not count. */
-static void learn_slot(redlock_lock *lock, const struct rl_pending *pending, struct rl_answer *answer)
+/* A vote for another slot than the one that it goes on with does not count, and what it is for goes back. */
+static void check_slot(redlock_lock *lock, uint32_t node, const struct rl_pending *pending,
+                       struct rl_answer *answer)
 {
-    if (pending->kind != RL_COMMAND_EXTEND || answer->verdict != RL_GRANTED || answer->slot == 0)
+    if (pending->kind != RL_COMMAND_EXTEND || answer->verdict != RL_GRANTED || lock->slot == 0 ||
+        answer->slot == 0 || answer->slot == lock->slot)
         return;
-    if (lock->slot == 0 && answer->slot <= lock->slots)
-        lock->slot = (uint16_t)answer->slot;
-    if (answer->slot != lock->slot)
-        answer->verdict = RL_DENIED;
+    answer->verdict = RL_DENIED;
+    if (lock->stage == RL_LOCK_HELD && rl_lease_held(&lock->lease, lock->engine->now))
+        rl_dispatch_return(lock, rl_node_set_one(node));
 }
 
 /* Whether somebody waits for what is said: a node that is brought up to date says it to nobody. */
@@ -277,12 +279,13 @@ static void take_answer(redlock_lock *lock, uint32_t node, const struct rl_pendi
     assert(node < lock->engine->node_count);
     learn(lock, node, pending, reply);
     note_name(lock, &reply->answer);
-    learn_slot(lock, pending, &reply->answer);
+    check_slot(lock, node, pending, &reply->answer);
     if (reply->answer.cause == RL_CAUSE_BROKEN && lock->stage == RL_LOCK_HELD)
         lock->broken_on |= rl_node_set_one(node);
     if (pending->kind == RL_COMMAND_ACQUIRE)
         tell_more(lock->engine, node, reply);
-    if (pending->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_FAILED)
+    if (pending->kind == RL_COMMAND_RELEASE && reply->answer.verdict == RL_FAILED &&
+        !rl_send_is_return(lock, pending))
         rl_debts_add(lock, node, pending->random, rl_span_ms(REFUSED_PAUSE_MS)); /* it was not executed */
     rl_record_count(lock->engine, node, (enum rl_command_kind)pending->kind, reply->answer);
     if (pending->kind == RL_COMMAND_ACQUIRE ||
@@ -377,7 +380,7 @@ static void on_dropped(void *context, struct rl_session *session, const struct r
         rl_guard_dropped(engine, session->node);
     if (lock == NULL)
         return;
-    if (!looked_after(lock, pending))
+    if (!looked_after(lock, pending) && !rl_send_is_return(lock, pending))
         rl_debts_add(lock, session->node, pending->random, rl_span_us(0));
     else if (pending->kind == RL_COMMAND_ACQUIRE || pending->kind == RL_COMMAND_EXTEND)
         lock->stray |= rl_node_set_one(session->node);

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "core/trace.h"
+#include "engine/adopting.h"
 #include "engine/dispatch.h"
 #include "engine/lagging.h"
 #include "engine/operation.h"
@@ -303,6 +304,50 @@ static bool orphaned(const redlock_lock *lock)
     return lock->thread != NULL && !host->thread_lives(host->context, lock->thread);
 }
 
+/* The slot that a quorum has is what is adopted: its votes count, those for others do not, and what they are
+ * for goes back. */
+static void settle_slot(redlock_lock *lock, bool over)
+{
+    struct rl_slot_choice choice = rl_adopting_choose(lock, over);
+    rl_node_set votes = choice.votes | choice.strays;
+
+    if (choice.slot == 0)
+        return;
+    lock->slot = (uint16_t)choice.slot;
+    for (rl_node_set left = choice.votes; left != 0; left &= left - 1)
+        step(lock, &(struct rl_event){.kind = RL_EVENT_ANSWER,
+                                      .now = lock->engine->now,
+                                      .question = choice.question,
+                                      .node = rl_node_set_first(left),
+                                      .answer = {.verdict = RL_GRANTED, .ttl_left_ms = -2}});
+    for (rl_node_set left = votes & ~choice.votes; left != 0; left &= left - 1)
+        step(lock, &(struct rl_event){.kind = RL_EVENT_ANSWER,
+                                      .now = lock->engine->now,
+                                      .question = choice.question,
+                                      .node = rl_node_set_first(left),
+                                      .answer = {.verdict = RL_DENIED, .ttl_left_ms = -2}});
+    if (lock->stage == RL_LOCK_HELD && rl_lease_held(&lock->lease, lock->engine->now))
+        rl_dispatch_return(lock, choice.strays);
+}
+
+/* Which slot it has is not known yet: votes are kept until it is. */
+static void take_slot_vote(redlock_lock *lock, const struct rl_event *event)
+{
+    struct rl_event counted = *event;
+
+    if (event->kind == RL_EVENT_ANSWER && event->answer.verdict == RL_GRANTED &&
+        event->question == lock->lease.question) {
+        if (rl_adopting_keep(lock, event))
+            return;
+        /* It names none: that is no vote. */
+        counted.answer =
+            (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_PROTOCOL, .ttl_left_ms = -2};
+    }
+    if (event->kind == RL_EVENT_TIMER && !rl_time_before(event->now, lock->lease.wake_at))
+        settle_slot(lock, true);
+    step(lock, &counted);
+}
+
 void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
 {
     struct rl_event refusal;
@@ -316,10 +361,15 @@ void rl_holding_event(redlock_lock *lock, const struct rl_event *event)
         rl_lock_unbind(lock);
         step(lock, &(struct rl_event){.kind = RL_EVENT_ABANDON, .now = event->now});
     }
-    step(lock, event);
+    if (rl_adopting_is_open(lock))
+        take_slot_vote(lock, event);
+    else
+        step(lock, event);
     while (lock->stage == RL_LOCK_HELD && rl_dispatch_take_refused(lock, &refusal))
         step(lock, &refusal);
     lock->refused_locally = 0;
+    if (rl_adopting_is_open(lock))
+        settle_slot(lock, false);
     rl_lock_unref(lock);
 }
 

@@ -67,9 +67,11 @@ struct rl_operation {
     struct rl_tally tally; /* INSPECT */
     struct rl_timer timer; /* ACQUIRE, INSPECT: the lease has the lock's */
     struct rl_time started;
-    struct rl_place place;       /* ACQUIRE, in line: what nodes are told of it */
-    uint64_t seen;               /* ACQUIRE: the highest fence any node told for this name */
-    uint32_t awaits;             /* EXTEND: the lease's question that will settle it */
+    struct rl_place place;   /* ACQUIRE, in line: what nodes are told of it */
+    uint64_t seen;           /* ACQUIRE: the highest fence any node told for this name */
+    uint32_t awaits;         /* EXTEND: the lease's question that will settle it */
+    rl_node_set slot_voters; /* ADOPT of a semaphore: nodes that have said which slot it has there, and */
+    uint16_t slot_votes[RL_NODES_MAX]; /* which; see adopting.c */
     bool breaks;                 /* INSPECT: to find the hold to break; the lock has the id for its owner */
     bool ambiguous;              /* and at one node several have that id */
     uint32_t breaks_slot;        /* of a semaphore: only if it has this slot, from 1; 0 any */

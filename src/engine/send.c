@@ -54,8 +54,6 @@ static bool may_plant(const redlock_lock *lock)
 static void add_slot(struct rl_lock_command *command, const redlock_lock *lock, const struct rl_stand *stand,
                      const struct rl_pending *pending)
 {
-    uint8_t present[RL_OWNER_RANDOM];
-
     command->slots = lock->slots;
     command->slot = lock->slot;
     if (stand != NULL) {
@@ -64,11 +62,25 @@ static void add_slot(struct rl_lock_command *command, const redlock_lock *lock, 
                                                               : 0;
         command->only_slot = stand->only;
     }
+    if (command->kind == RL_COMMAND_RELEASE)
+        command->kept_slot = (uint32_t)pending->number;
+}
+
+/* The slot that a holder keeps when it gives back others; 0: it is no holder, and everything goes. */
+static uint32_t slot_to_keep(const redlock_lock *lock, const uint8_t *random)
+{
+    uint8_t present[RL_OWNER_RANDOM];
+
     rl_lock_random(lock, present);
-    if (command->kind == RL_COMMAND_RELEASE && lock->stage == RL_LOCK_HELD &&
-        rl_lease_held(&lock->lease, lock->engine->now) &&
-        memcmp(present, pending->random, sizeof present) == 0)
-        command->kept_slot = lock->slot;
+    return lock->stage == RL_LOCK_HELD && rl_lease_held(&lock->lease, lock->engine->now) &&
+                   memcmp(present, random, sizeof present) == 0
+               ? lock->slot
+               : 0;
+}
+
+bool rl_send_is_return(const redlock_lock *lock, const struct rl_pending *pending)
+{
+    return lock->slots > 0 && pending->kind == RL_COMMAND_RELEASE && pending->number > 0;
 }
 
 /* The command of a pending request; its owner value goes into `owner`. */
@@ -337,6 +349,8 @@ bool rl_send_command(redlock_lock *lock, uint32_t node, enum rl_command_kind kin
         memcpy(pending.random, random, sizeof pending.random);
     else
         rl_lock_random(lock, pending.random);
+    if (kind == RL_COMMAND_RELEASE && lock->slots > 0)
+        pending.number = slot_to_keep(lock, pending.random);
     if (!full && can_go_together(lock, session, kind))
         sent = send_together(session, lock, &pending);
     else

@@ -18,4 +18,8 @@ struct rl_examine_command rl_send_examine_command(const redlock_lock *lock);
 /* Writes the last requests of an exchange, which were sent together. */
 void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_writer *writer);
 
+/* Whether it gives back what a holder was given beside the slot that it has. Nobody owes such a release: what
+ * it could not do is undone by the end of the key, and later its owner may have but the slot that it kept. */
+bool rl_send_is_return(const redlock_lock *lock, const struct rl_pending *pending);
+
 #endif

@@ -237,7 +237,8 @@ static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, u
         answer_protocol(reply);
         return;
     }
-    if (value->type == RL_RESP_INTEGER && value->integer > 0 && value->integer <= RL_SLOTS_MAX) {
+    if (kind->find != NULL && value->type == RL_RESP_INTEGER && value->integer > 0 &&
+        value->integer <= RL_SLOTS_MAX) {
         answer_foreign(reply, ttl->integer);
         reply->answer.permits = (uint32_t)value->integer;
     } else if (value->type == RL_RESP_ERROR && ttl->integer >= 0 &&

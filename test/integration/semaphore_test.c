@@ -183,6 +183,63 @@ static void a_slot_is_gone_on_with_and_given_back_by_its_owner_value(void **stat
     redlock_client_close(client);
 }
 
+#define SLOT_KEY(slot) "redlock-line:{" WANTED "}:slot:" slot
+
+/* A node that has the owner in another slot than the others is outvoted, whichever answers first; what it has
+ * goes back, and the slot that a quorum has does not. */
+static void the_slot_that_a_quorum_has_is_adopted(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_spec spec = slots_of(SLOTS);
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    for (int odd = 0; odd < fleet_size(fleet); odd++) {
+        redlock_lock *lock = take_slot(client, SLOTS), *adopted = NULL;
+        const char *own_key = redlock_lock_slot(lock) == 2 ? SLOT_KEY("3") : SLOT_KEY("1");
+        const char *other_key = redlock_lock_slot(lock) == 2 ? SLOT_KEY("1") : SLOT_KEY("3");
+        int32_t slot = redlock_lock_slot(lock);
+        char owner[REDLOCK_OWNER_MAX + 1];
+
+        if (slot == 1)
+            own_key = SLOT_KEY("2");
+        snprintf(owner, sizeof owner, "%s", redlock_lock_owner(lock, NULL));
+        await_all_nodes(client);
+        redlock_lock_free(lock);
+        fleet_command(fleet, odd, "RENAME", own_key, other_key, NULL);
+        assert_result(REDLOCK_OK, redlock_adopt(client, &spec, owner, 0, &adopted, &report), &report);
+        assert_int_equal(redlock_lock_slot(adopted), slot);
+        await(strcmp(fleet_command(fleet, odd, "GET", other_key, NULL), "(nil)") == 0);
+        for (int node = 0; node < fleet_size(fleet); node++)
+            if (node != odd)
+                assert_string_equal(fleet_command(fleet, node, "GET", own_key, NULL), owner);
+        give_back(adopted);
+    }
+    redlock_client_close(client);
+}
+
+/* No slot is on a quorum: there is nothing to go on with. */
+static void slots_that_differ_from_node_to_node_are_not_adopted(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_spec spec = slots_of(SLOTS);
+    redlock_lock *lock = take_slot(client, SLOTS), *adopted = NULL;
+    const char *keys[] = {SLOT_KEY("1"), SLOT_KEY("2"), SLOT_KEY("3")};
+    const char *own_key = keys[redlock_lock_slot(lock)];
+    char owner[REDLOCK_OWNER_MAX + 1];
+
+    snprintf(owner, sizeof owner, "%s", redlock_lock_owner(lock, NULL));
+    await_all_nodes(client);
+    redlock_lock_free(lock);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        if (strcmp(own_key, keys[node]) != 0)
+            fleet_command(fleet, node, "RENAME", own_key, keys[node], NULL);
+    assert_result(REDLOCK_NOT_HELD, redlock_adopt(client, &spec, owner, 0, &adopted, NULL), NULL);
+    assert_null(adopted);
+    redlock_client_close(client);
+}
+
 static void another_number_of_slots_or_another_kind_is_refused_by_name(void **state)
 {
     struct fleet *fleet = *state;
@@ -255,6 +312,8 @@ int main(void)
         ON_GUARDED(the_slot_of_a_holder_that_died_goes_to_the_first_in_line, start_three_guarded),
         ON_GUARDED(a_slot_that_was_lost_is_given_back_at_once, start_three_guarded),
         ON_GUARDED(a_slot_is_gone_on_with_and_given_back_by_its_owner_value, start_five_guarded),
+        ON_GUARDED(the_slot_that_a_quorum_has_is_adopted, start_three_guarded),
+        ON_GUARDED(slots_that_differ_from_node_to_node_are_not_adopted, start_three_guarded),
         ON_GUARDED(another_number_of_slots_or_another_kind_is_refused_by_name, start_three_guarded),
         ON_GUARDED(another_kind_is_refused_where_a_line_is_as_well, start_three_guarded),
         ON_GUARDED(numbers_of_slots_that_make_no_sense_are_refused, start_one_guarded),

@@ -439,6 +439,22 @@ static void drop_name_if_free(struct sim_call *call, const char *name, uint32_t 
 
 /* ---- slots_hand_on.lua ---- */
 
+/* The slot that is given back: any but the one that is kept, if there is another. */
+static uint32_t find_given_back(struct sim_call *call, const char *name, uint32_t count, const char *owner,
+                                uint32_t slot, uint32_t kept)
+{
+    const char *value = slot > 0 ? holder_of(call, name, slot) : NULL;
+    uint32_t had = value != NULL && strcmp(value, owner) == 0 ? slot : 0;
+
+    for (uint32_t other = 1; other <= count && (had == 0 || had == kept); other++) {
+        const char *holder = holder_of(call, name, other);
+
+        if (other != kept && holder != NULL && strcmp(holder, owner) == 0)
+            return other;
+    }
+    return had;
+}
+
 /* KEYS name order epoch fence floor  ARGV owner slots slot kept */
 void sim_script_slots_hand_on(struct sim_call *call)
 {
@@ -450,7 +466,7 @@ void sim_script_slots_hand_on(struct sim_call *call)
     bool waited_for = table.line->order_end_ms != 0, given = false;
     struct sim_stander *stander = sim_line_stander(table.line, table.random);
     const char *value = slot > 0 ? holder_of(call, at[0], slot) : NULL;
-    uint32_t had = value != NULL && strcmp(value, owner) == 0 ? slot : find_slot(call, at[0], count, owner);
+    uint32_t had = find_given_back(call, at[0], count, owner, slot, kept);
     int64_t answer = had != 0 ? 1 : value != NULL ? 0 : -1, own = 0;
 
     if (call->node->released != NULL && kept == 0)

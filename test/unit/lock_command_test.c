@@ -371,7 +371,10 @@ static const struct expected replies[] = {
     {PEEK, "-NOPERM no\r\n-NOPERM no\r\n", ANSWER, RL_FAILED, RL_CAUSE_RIGHTS, 0, -2, 0, NULL},
     {PEEK, "$3\r\nyou\r\n:-3\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
     {PEEK, "$3\r\nyou\r\n+x\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
-    {PEEK, ":1\r\n:5\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {PEEK, ":0\r\n:5\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    {PEEK, ":1001\r\n:5\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 0, NULL},
+    /* a semaphore of four slots */
+    {PEEK, ":4\r\n:5\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, 5, 0, "foreign"},
     /* whether it could store a lock */
     {NOBODY, "-ERR syntax error\r\n:-2\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},
     {NOBODY, "-ERR syntax error\r\n:4200\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, 0, -2, 0, NULL},

@@ -1,6 +1,7 @@
 /*
  * The question for a page of locks, and its answer: what a node may say, and what it must not be believed.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,54 @@ static void what_another_program_made_is_marked(void **state)
     assert_memory_equal(entry.key, "b\0c", 3);
     assert_true(entry.foreign);
     assert_false(rl_page_next(&answer, &entry));
+}
+
+static void held_slots_of_a_semaphore_come_one_by_one(void **state)
+{
+    static const uint32_t expected[] = {1, 2, 4};
+    struct rl_page_answer answer;
+    struct rl_page_entry entry;
+
+    (void)state;
+    assert_int_equal(
+        read_text(&answer, "*6\r\n:1\r\n$1\r\n0\r\n$1\r\na\r\n$7\r\n4 1-2,4\r\n$1\r\nb\r\n:0\r\n"),
+        RL_PAGE_WHOLE);
+    for (int i = 0; i < 3; i++) {
+        assert_true(rl_page_next(&answer, &entry));
+        assert_memory_equal(entry.key, "a", 1);
+        assert_int_equal(entry.slot, expected[i]);
+        assert_int_equal(entry.permits, 4);
+    }
+    assert_true(rl_page_next(&answer, &entry));
+    assert_memory_equal(entry.key, "b", 1);
+    assert_int_equal(entry.slot, 0);
+    assert_false(rl_page_next(&answer, &entry));
+}
+
+/* What makes no sense is left out, and what comes behind it is not. */
+static void slots_that_make_no_sense_are_left_out(void **state)
+{
+    static const char *const texts[] = {
+        "",    "4",    "4 ",    "0 1",   "4 0",   "4 5",           "4 2-1", "4 1-5", "1001 1",
+        "4 x", "4 -1", "4 3,9", "4 2,2", "4 3,1", "99999999999 1", "4 1-",  "4 1,"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct rl_page_answer answer;
+        struct rl_page_entry entry;
+        char reply[96];
+        int count = 0;
+
+        snprintf(reply, sizeof reply, "*6\r\n:1\r\n$1\r\n0\r\n$1\r\na\r\n$%zu\r\n%s\r\n$1\r\nb\r\n:0\r\n",
+                 strlen(texts[i]), texts[i]);
+        assert_int_equal(read_text(&answer, reply), RL_PAGE_WHOLE);
+        while (rl_page_next(&answer, &entry)) {
+            assert_true(entry.slot <= 4);
+            count++;
+        }
+        assert_memory_equal(entry.key, "b", 1);
+        assert_in_range(count, 1, 3);
+    }
 }
 
 static void every_answer_has_its_meaning(void **state)
@@ -106,6 +155,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locks_of_a_page_come_one_by_one),
         cmocka_unit_test(what_another_program_made_is_marked),
+        cmocka_unit_test(held_slots_of_a_semaphore_come_one_by_one),
+        cmocka_unit_test(slots_that_make_no_sense_are_left_out),
         cmocka_unit_test(every_answer_has_its_meaning),
         cmocka_unit_test(patterns_stand_for_themselves_alone),
         cmocka_unit_test(changed_answers_are_read_without_harm),

@@ -20,9 +20,9 @@ end
 local mark = 'broken|' .. owner
 local value = slot > 0 and slot <= count and call('GET', slot_key(slot))
 local mine = (value == owner or value == mark) and slot or nil
-if not mine then
+if not mine or mine == kept_slot then
     read_slots()
-    mine = find_slot(owner) or find_slot(mark)
+    mine = find_slot(owner, kept_slot) or find_slot(mark, kept_slot) or mine
 end
 local broken = mine and (value == mark or held[mine] == mark)
 local answer = broken and -5 or mine and 1 or value and 0 or -1

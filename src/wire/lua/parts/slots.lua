@@ -18,9 +18,9 @@ local held = {}
 local function read_slots()
     held = call('MGET', all_slots())
 end
-local function find_slot(value)
+local function find_slot(value, but)
     for i = 1, count do
-        if held[i] == value then
+        if held[i] == value and i ~= but then
             return i
         end
     end
