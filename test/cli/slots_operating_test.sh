@@ -111,7 +111,7 @@ exits 'its slot is free' 0 status pool
 ok 'and nobody has any' matches "$out" '^pool(: 0 of 2 slots held| is free)'
 exits 'so that others come in' 0 run pool --slots 2 -n -- true
 exits 'a reader' 0 acquire --shared --ttl 60s book
-reader=$("$REDLOCK" status book --json | jq -r .holder.id)
+reader=$("$REDLOCK" status book --json | json 'this["holder"]["id"]')
 exits 'has no slot' 79 break book --id "$reader" --slot 0 --yes
 says 'and is not hit' "slot 0 of book is not held by $reader: nothing was changed"
 exits 'but can be broken' 0 break book --id "$reader" --now --yes
