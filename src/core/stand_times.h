@@ -1,7 +1,7 @@
 /*
- * The times of a caller at guarded nodes: from when what it was handed counts, and whether that is for long enough;
- * when it asks to keep its places, looks at a lock that is about to expire, has it watched, and gives up. It asks
- * nobody; stand.c does.
+ * The times of a caller at guarded nodes: from when what it was handed counts, and whether that is for long
+ * enough; when it asks to keep its places, looks at a lock that is about to expire, has it watched, and gives
+ * up. It asks nobody; stand.c does.
  */
 #ifndef RL_CORE_STAND_TIMES_H
 #define RL_CORE_STAND_TIMES_H
@@ -22,9 +22,9 @@ struct rl_time rl_stand_handed_at(const struct rl_stand *stand, const struct rl_
 bool rl_stand_lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_time given,
                     struct rl_time now);
 
-/* The nodes that are to tell when the lock's key changes, and do not yet; and when to have them do so. Expiry, and
- * releases by other programs and older versions, run no script that would hand the lock on: those near the front see
- * to it. */
+/* The nodes that are to tell when the lock's key changes, and do not yet; and when to have them do so. Expiry,
+ * and releases by other programs and older versions, run no script that would hand the lock on: those near
+ * the front see to it. */
 rl_node_set rl_stand_nodes_to_watch(const struct rl_stand *stand);
 void rl_stand_plan_watch(struct rl_stand *stand, struct rl_time now);
 
