@@ -23,8 +23,8 @@ bool rl_stand_lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_
                     struct rl_time now);
 
 /* The nodes that are to tell when the lock's key changes, and do not yet; and when to have them do so.
- * Expiry, and releases by other programs and older versions, run no script that would hand the lock on: those near
- * the front see to it. */
+ * Expiry, and releases by other programs and older versions, run no script that would hand the lock on: those
+ * near the front see to it. */
 rl_node_set rl_stand_nodes_to_watch(const struct rl_stand *stand);
 void rl_stand_plan_watch(struct rl_stand *stand, struct rl_time now);
 
