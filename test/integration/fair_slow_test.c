@@ -200,8 +200,8 @@ static void stopped_and_killed_contenders_harm_nobody_else(void **state)
     }
     end(victim);
     end_contest(pids, STOPPED, 5); /* a busy machine may stop others as well, for as long */
-    vacate(fleet);     /* one that was killed may have had it, */
-    line_clear(fleet); /* or stand in line yet */
+    vacate(fleet);                 /* one that was killed may have had it, */
+    line_clear(fleet);             /* or stand in line yet */
 }
 
 static int start_admitted(void **state)
