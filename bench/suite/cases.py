@@ -46,7 +46,7 @@ COUNTS = (1, 3, 5, 7, 9)
 WAITING = Run("redlock_bench", "wait", 100, seconds=10)
 HELD = Run("held_bench", "held", seconds=5)  # a third of the TTL: every lock is renewed once
 SLOTS, CALLERS_FOR_SLOTS, READERS = 4, 32, 16
-SLOTS_TARGET = 0.8
+SLOTS_TARGET = 0.7
 EVERY = 5  # turns, for what has a target
 FAULT_LENGTH = 3  # goes on well after a frozen node has become a silent one
 CONTENTION_LENGTH = 2.5

@@ -66,7 +66,8 @@ struct rl_acquire {
     bool woken;                 /* this round was begun because the lock seemed to be free */
     enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
     struct rl_time valid_until; /* when outcome is OK */
-    /* each node's latest answer, for the report. The last: only as many as there are nodes are ever cleared */
+    /* each node's latest answer, for the report. The last: only as many as there are nodes are ever
+     * cleared */
     struct rl_answer last[RL_NODES_MAX];
 };
 

@@ -9,16 +9,10 @@
 #include <string.h>
 
 #include "core/split.h"
+#include "core/stand_times.h"
 #include "core/validity.h"
 
-/* A waiter is believed to be there for three seconds; asking again every second or so keeps its place, and
- * finds out about expired locks that nobody else noticed. Only those near the front ask when a lock is about
- * to expire. */
 enum {
-    KEEP_MS = 1000,
-    KEEP_SPREAD_MS = 300,
-    NEAR_FRONT = 2,
-    WATCH_AFTER_MS = 100, /* a lock that changes hands sooner is not worth watching */
     EXPIRY_MARGIN_MS = 1,
     /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
     UNTOLD_MS = 200
@@ -65,15 +59,6 @@ static void ask(struct rl_stand *stand, rl_node_set nodes, struct rl_time now, s
         stand->asked_by = rl_time_add(stand->asked_by, stand->config.first_wait);
 }
 
-static struct rl_time next_keep(struct rl_stand *stand, struct rl_time now)
-{
-    int64_t spread_us = rl_prng_between(stand->prng, 0, KEEP_SPREAD_MS * 1000);
-
-    if (!rl_stand_waits(stand) || RL_PLANTED(&stand->config, RL_PLANTED_PLACE_NOT_KEPT))
-        return RL_TIME_NEVER;
-    return rl_time_add(now, rl_span_us(KEEP_MS * 1000 + spread_us));
-}
-
 /* Rule: each attempt has a fresh owner. What an earlier one was given, or is still given, counts for
  * nothing. */
 static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
@@ -92,7 +77,7 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
     stand->attempts++;
     rl_split_end(stand);
     stand->watch_at = RL_TIME_NEVER;
-    stand->keep_at = next_keep(stand, now);
+    stand->keep_at = rl_stand_next_keep(stand, now);
     effects->fresh = true;
     ask(stand, rl_node_set_all(stand->config.node_count), now, effects);
     stand->attempt = stand->question;
@@ -276,7 +261,7 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
     node->state = RL_STAND_LINED;
     node->yields = node->yields && answer->holder == 0;
     take_place(stand, event->node, answer, effects);
-    if (answer->rank <= NEAR_FRONT && answer->ttl_left_ms >= 0 &&
+    if (answer->rank <= RL_STAND_NEAR_FRONT && answer->ttl_left_ms >= 0 &&
         !RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
         node->look_at = rl_time_add(event->now, rl_span_ms(answer->ttl_left_ms + EXPIRY_MARGIN_MS));
     if (!answer->armed) {
@@ -336,31 +321,6 @@ static void take_answer(struct rl_stand *stand, const struct rl_event *event, st
     }
 }
 
-/* Rule: a grant that was handed over counts from when the node gave it. By the node's clock that was so long
- * after the last exchange; by ours it was no less than that, but for the drift. */
-static struct rl_time handed_at(const struct rl_stand *stand, const struct rl_stand_node *node,
-                                const struct rl_event *event)
-{
-    int64_t passed_us = event->answer.node_us - node->node_us;
-    int64_t drift_us = rl_validity_drift(rl_span_us(passed_us), stand->config.drift_ppm).us;
-    int64_t least_us = passed_us > drift_us ? passed_us - drift_us : 0;
-
-    if (RL_PLANTED(&stand->config, RL_PLANTED_HANDED_ON_ARRIVAL))
-        return event->now;
-    /* Whatever its clock says, it was before we heard of it. */
-    return rl_time_min(rl_time_add(node->sent, rl_span_us(least_us)), event->now);
-}
-
-/* Whether a lock that was handed over lasts for as long as its caller needs. Nodes hand a long one over for a
- * second, for its new owner may have been stopped; a lease that renews itself has that second to do so,
- * unless too much of it is over. */
-static bool lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_time given, struct rl_time now)
-{
-    if (ttl.us >= stand->config.ttl.us)
-        return true;
-    return stand->config.renews && rl_time_since(now, given).us < ttl.us / 2;
-}
-
 /* While a question is under way there its answer will say the same, or it is asked once more. Where it cannot
  * be known that the node may vote, or for when the grant is, or that is not for long enough, the lock is
  * asked for: to its owner it is granted again, for the whole of its ttl. So it is where the node was not
@@ -369,7 +329,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
     bool dated = node->node_us != 0 && event->answer.node_us >= node->node_us;
-    struct rl_time given = dated ? handed_at(stand, node, event) : event->now;
+    struct rl_time given = dated ? rl_stand_handed_at(stand, node, event) : event->now;
 
     node->heard = node->state == RL_STAND_ASKED;
     if (stand->phase == RL_STAND_RAISING && node->state == RL_STAND_LINED &&
@@ -383,7 +343,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     stand->handed = true;
     rl_split_stop_yielding(stand, event->now);
     if (node->state == RL_STAND_LINED && event->eligible && dated &&
-        lasts(stand, event->ttl, given, event->now)) {
+        rl_stand_lasts(stand, event->ttl, given, event->now)) {
         node->state = RL_STAND_HAS;
         node->fence = event->answer.fence;
         node->slot = event->answer.slot;
@@ -396,34 +356,7 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
     decide(stand, event->now, effects);
 }
 
-/* ---- watching ---- Expiry, and releases by other programs and older versions, run no script that would hand
- * the lock on: those near the front see to it. */
-
-static bool is_near(const struct rl_stand_node *node)
-{
-    return node->state == RL_STAND_LINED && node->last.rank <= NEAR_FRONT;
-}
-
-static rl_node_set nodes_to_watch(const struct rl_stand *stand)
-{
-    rl_node_set set = 0;
-
-    /* Of the slots of a semaphore it is the nodes that say when the first of them ends. */
-    if (stand->config.slots > 0 || RL_PLANTED(&stand->config, RL_PLANTED_EXPIRY_UNSEEN))
-        return 0;
-    for (uint32_t number = 0; number < stand->config.node_count; number++)
-        if (is_near(&stand->nodes[number]) && !stand->nodes[number].watched)
-            set |= rl_node_set_one(number);
-    return set;
-}
-
-static void plan_watch(struct rl_stand *stand, struct rl_time now)
-{
-    if (stand->phase != RL_STAND_WAITING || nodes_to_watch(stand) == 0)
-        stand->watch_at = RL_TIME_NEVER;
-    else if (stand->watch_at.us == RL_TIME_NEVER.us)
-        stand->watch_at = rl_time_add(now, rl_span_ms(WATCH_AFTER_MS));
-}
+/* ---- watching ---- */
 
 static void take_watched(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
@@ -454,23 +387,6 @@ static void take_changed(struct rl_stand *stand, const struct rl_event *event, s
 
 /* ---- time and nodes ---- */
 
-/* Nodes where somebody's lock has expired. If it was its own, it may not be any more. */
-static rl_node_set take_expired(struct rl_stand *stand, struct rl_time now)
-{
-    rl_node_set set = 0;
-
-    for (uint32_t number = 0; number < stand->config.node_count; number++) {
-        struct rl_stand_node *node = &stand->nodes[number];
-        bool ended = node->state == RL_STAND_HAS && !rl_time_before(now, node->ends);
-
-        if (ended)
-            node->state = RL_STAND_OUT;
-        if (ended || !rl_time_before(now, node->look_at))
-            set |= rl_node_set_one(number);
-    }
-    return set;
-}
-
 static void drop_silent(struct rl_stand *stand, rl_node_set silent)
 {
     for (rl_node_set left = silent; left != 0; left &= left - 1)
@@ -479,7 +395,7 @@ static void drop_silent(struct rl_stand *stand, rl_node_set silent)
 
 static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    rl_node_set wanted = take_expired(stand, now);
+    rl_node_set wanted = rl_stand_take_expired(stand, now);
 
     if (!rl_time_before(now, stand->asked_by)) {
         drop_silent(stand, rl_stand_nodes(stand, RL_STAND_ASKED));
@@ -487,12 +403,12 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
     }
     wanted |= rl_split_look(stand, now);
     if (!rl_time_before(now, stand->keep_at)) {
-        stand->keep_at = next_keep(stand, now);
+        stand->keep_at = rl_stand_next_keep(stand, now);
         wanted = rl_node_set_all(stand->config.node_count);
     }
     if (!rl_time_before(now, stand->watch_at)) {
         stand->watch_at = RL_TIME_NEVER;
-        effects->watch = nodes_to_watch(stand) & ~wanted;
+        effects->watch = rl_stand_nodes_to_watch(stand) & ~wanted;
         for (rl_node_set left = effects->watch; left != 0; left &= left - 1)
             stand->nodes[rl_node_set_first(left)].watched = true;
     }
@@ -501,33 +417,9 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
     decide(stand, now, effects);
 }
 
-/* The caller's wait bounds every question, too. One that wants to wait for less than a single question takes
- * gets that one. */
-static struct rl_time deadline(const struct rl_stand *stand)
-{
-    struct rl_time once = rl_time_add(stand->started, stand->config.node_timeout);
-    bool first = stand->question == 1 && stand->asked_by.us != RL_TIME_NEVER.us;
-
-    if (!rl_stand_waits(stand)) /* it ends with its one question */
-        return RL_TIME_NEVER;
-    return first ? rl_time_max(stand->config.give_up_at, once) : stand->config.give_up_at;
-}
-
-/* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue
- * behind others of its client. */
-static enum rl_outcome reason(const struct rl_stand *stand)
-{
-    struct rl_tally tally = rl_stand_tally(stand);
-    bool waited = stand->attempts > 1 || stand->config.queued;
-
-    if (stand->phase == RL_STAND_RESTING || (waited && rl_stand_reason_open(stand)))
-        return stand->outcome;
-    return rl_tally_reason(&tally);
-}
-
 static void give_up(struct rl_stand *stand, struct rl_effects *effects)
 {
-    enum rl_outcome outcome = reason(stand);
+    enum rl_outcome outcome = rl_stand_reason(stand);
 
     give_back(stand, effects);
     end(stand, outcome == RL_OUTCOME_BUSY && !stand->config.once ? RL_OUTCOME_TIMEOUT : outcome, effects);
@@ -535,7 +427,7 @@ static void give_up(struct rl_stand *stand, struct rl_effects *effects)
 
 static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    if (!rl_time_before(now, deadline(stand))) {
+    if (!rl_time_before(now, rl_stand_deadline(stand))) {
         give_up(stand, effects);
         return;
     }
@@ -563,27 +455,6 @@ static void take_node(struct rl_stand *stand, const struct rl_event *event, stru
     else if (node->state != RL_STAND_HAS)
         *node = (struct rl_stand_node){.state = RL_STAND_OUT, .look_at = RL_TIME_NEVER, .last = node->last};
     decide(stand, event->now, effects);
-}
-
-/* Each phase minds its own times. */
-static void set_wake(struct rl_stand *stand)
-{
-    struct rl_time at = deadline(stand);
-
-    if (stand->phase == RL_STAND_ENDED)
-        return;
-    if (stand->phase != RL_STAND_RAISING)
-        at = rl_time_min(at, stand->keep_at);
-    if (stand->phase != RL_STAND_RESTING)
-        at = rl_time_min(at, stand->asked_by);
-    if (stand->phase == RL_STAND_WAITING)
-        at = rl_time_min(at, rl_time_min(stand->watch_at, stand->split_at));
-    for (uint32_t node = 0; node < stand->config.node_count && stand->phase == RL_STAND_WAITING; node++) {
-        at = rl_time_min(at, stand->nodes[node].look_at);
-        if (stand->nodes[node].state == RL_STAND_HAS)
-            at = rl_time_min(at, stand->nodes[node].ends);
-    }
-    stand->wake_at = at;
 }
 
 void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
@@ -626,6 +497,6 @@ void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct 
     case RL_EVENT_ABANDON:
         assert(!"a caller in line is neither queued nor a lease");
     }
-    plan_watch(stand, event->now);
-    set_wake(stand);
+    rl_stand_plan_watch(stand, event->now);
+    rl_stand_set_wake(stand);
 }

@@ -106,6 +106,18 @@ bool rl_stand_reason_open(const struct rl_stand *stand)
     return rl_tally_reason(&other) != rl_tally_reason(&tally);
 }
 
+/* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue
+ * behind others of its client. */
+enum rl_outcome rl_stand_reason(const struct rl_stand *stand)
+{
+    struct rl_tally tally = rl_stand_tally(stand);
+    bool waited = stand->attempts > 1 || stand->config.queued;
+
+    if (stand->phase == RL_STAND_RESTING || (waited && rl_stand_reason_open(stand)))
+        return stand->outcome;
+    return rl_tally_reason(&tally);
+}
+
 /* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their
  * ends. */
 struct rl_time rl_stand_valid_until(const struct rl_stand *stand)

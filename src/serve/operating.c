@@ -127,8 +127,8 @@ static bool is_wanted(const struct list *list, const redlock_listed *lock)
     return list->count <= list->limit || compare(lock->name, lock->name_length, last->name, last->length) < 0;
 }
 
-/* The entry of a semaphore of which another slot was listed before; NULL none. Linear: a page has at most 1001
- * entries. */
+/* The entry of a semaphore of which another slot was listed before; NULL none. Linear: a page has at most
+ * 1001 entries. */
 static struct found *find_semaphore(struct list *list, const redlock_listed *lock)
 {
     for (size_t i = 0; i < list->count && lock->kind == REDLOCK_SEMAPHORE; i++)

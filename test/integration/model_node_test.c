@@ -178,7 +178,7 @@ static void try_lock_command(struct pair *pair)
                                                  RL_COMMAND_EXTEND,  RL_COMMAND_RELEASE, RL_COMMAND_PEEK};
     static const char *const owners[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|pid=1",
                                          "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb|pid=2"};
-    char bytes[16384], real[TEXT_MAX];
+    char bytes[20480], real[TEXT_MAX];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     bool brief = draw(pair, 1, 20) == 1;
     int64_t now_us = node_now(pair->fleet);
@@ -232,7 +232,7 @@ static void try_waiting(struct pair *pair)
 static void try_standing(struct pair *pair)
 {
     static const char *const channels[] = {"", "redlock:deaf", "redlock:ear", "redlock:ear"};
-    char bytes[16384], real[TEXT_MAX], owner[48];
+    char bytes[20480], real[TEXT_MAX], owner[48];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     int64_t name = draw(pair, 'a', 'f'), now_us = node_now(pair->fleet);
     struct rl_place place = {.ticket = (uint64_t)(now_us + draw(pair, -9, 9) * draw(pair, 0, 1000)),
@@ -272,7 +272,7 @@ static void try_slots(struct pair *pair)
                                                  RL_COMMAND_RELEASE, RL_COMMAND_RELEASE, RL_COMMAND_EXTEND,
                                                  RL_COMMAND_RAISE};
     static const char *const channels[] = {"", "redlock:deaf", "redlock:ear", "redlock:ear"};
-    char bytes[16384], real[TEXT_MAX], owner[48];
+    char bytes[20480], real[TEXT_MAX], owner[48];
     struct rl_writer writer = rl_writer_on(bytes, sizeof bytes);
     int64_t name = draw(pair, 'a', 'f'), now_us = node_now(pair->fleet);
     struct rl_place place = {.ticket = (uint64_t)(now_us + draw(pair, -9, 9) * draw(pair, 0, 1000)),

@@ -113,7 +113,7 @@ static void acquires_share_the_epoch_and_the_not_after_of_the_first(void **state
 /* What the client sets aside for so many of them; see engine/send.c. */
 static size_t room_for(uint32_t count)
 {
-    return RL_MANY_HEAD + count * (size_t)(RL_MANY_EACH + RL_OWNER_MAX + 3 * KEY_MAX);
+    return RL_MANY_HEAD + count * (size_t)(RL_MANY_EACH + RL_OWNER_MAX + KEY_MAX);
 }
 
 static struct rl_lock_command largest(enum rl_command_kind kind)

@@ -9,15 +9,15 @@ local tagged = string.find(lock, '{', 1, true)
 local order_key = tagged and 'redlock-line::' .. lock .. ':order' or 'redlock-line:{' .. lock .. '}:order'
 local kept = call('MGET', lock, order_key)
 local held, kept_order = kept[1], kept[2]
+local shared = ARGV[2] == 's'
 -- Most locks are given back by their owner while nobody is in line.
-if held == owner and not kept_order then
+if held == owner and not kept_order and not shared then
     return call('DEL', lock)
 end
 local epoch_key, floor_key = 'redlock-guard:epoch', 'redlock-guard:floor'
 local fence_key = tagged and 'redlock-fence:' .. lock or 'redlock-fence:{' .. lock .. '}'
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local shared = ARGV[2] == 's'
 local function free(key)
     call('DEL', key)
 end

@@ -1,5 +1,5 @@
 -- Hands the lock on to the first in line that hears of it; if that one would share it, to all those behind it, too, up to the next that would not. Wants
--- call, now, epoch, lock, what number.lua and store.lua want, base (what the keys of the line begin with), order (what order.lua has read), the functions of
+-- call, time, now, epoch, lock, what number.lua and store.lua want, base (what the keys of the line begin with), order (what order.lua has read), the functions of
 -- holds.lua, and owner (of the caller; its random part is `random`). shares: how many share it already; nothing: nobody has it.
 -- A waiter whose record ended is gone, and so is one that PUBLISH does not reach: it is passed over at once. A waiter that knows another
 -- epoch of this node must not be given anything by it. Any waiter may have been stopped: it gets the lock for a second, and has to ask for the
@@ -11,6 +11,7 @@
 local function hand_on(shares)
     local waiters = base .. 'waiters'
     local since, master = 0, nil
+    order.texts[now] = time[1] .. string.format('%06d', time[2])
     local given, own
     if order.given > 0 and order.given <= now then
         since = math.min(order.given, now - 1400000)
@@ -37,7 +38,7 @@ local function hand_on(shares)
             -- Those who share it have one number, that of the first of them.
             local drawn = not (shares and last and known >= floor)
             if not drawn then
-                fence = known
+                fence, text = known, last
             end
             local brief = id ~= random and (ttl + 0 > 1000 or now - asked > 250000 or channel == '')
             local ms = brief and ttl + 0 > 1000 and '1000' or ttl
@@ -46,9 +47,10 @@ local function hand_on(shares)
                 if not master then
                     -- The message is its own proof that this is still the master that the waiter knows.
                     local info = redis.pcall('INFO', 'replication')
-                    master = type(info) == 'string' and string.match(info, 'master_replid:(%x+)') or '-'
+                    local at = type(info) == 'string' and string.find(info, 'master_replid:', 1, true)
+                    master = at and string.match(info, '^%x+', at + 14) or '-'
                 end
-                local head = string.format('%.0f %.0f %s %s %d %d ', now, fence, ms, master, #waiter, #known_epoch)
+                local head = table.concat({order.text(now), text, ms, master, #waiter, #known_epoch, ''}, ' ')
                 heard = redis.pcall('PUBLISH', channel, head .. waiter .. known_epoch .. lock)
                 if type(heard) == 'table' then
                     -- This user may not publish: it stays in line, and finds out by itself.

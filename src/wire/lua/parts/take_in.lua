@@ -1,4 +1,4 @@
--- Puts a caller that waits in line. Wants call, now, base, order, random, owner, ttl, text and record; ticket, settled, lease and channel as its place says; and
+-- Puts a caller that waits in line. Wants call, time, now, base, order, random, owner, ttl, text and record; ticket, settled, lease and channel as its place says; and
 -- mark: 's' for one that would share the lock, else ''. Leaves the ticket that counts here.
 -- A caller goes behind all who came before, whatever its clock says; but for two milliseconds, in which several may reach
 -- the nodes in different orders and had better be sorted by their tickets. Once a quorum has taken it in, its ticket is the one
@@ -6,6 +6,8 @@
 do
     local before = call('ZSCORE', base .. 'waiters', random)
     local number = ticket + 0
+    order.texts[number] = ticket
+    order.texts[now] = time[1] .. string.format('%06d', time[2])
     if settled == '0' or settled == '2' then
         if before then
             number = math.max(number, before + 0)
@@ -13,7 +15,8 @@ do
             number = order.high + 1
         end
     end
-    ticket = string.format('%.0f', number)
+    ticket = order.text(number)
+    order.texts[number] = ticket
     if number > order.high then
         order.high = number
     end
@@ -21,8 +24,11 @@ do
     if before ~= ticket then
         call('ZADD', base .. 'waiters', ticket, random)
     end
-    call('PEXPIRE', base .. 'waiters', '60000')
-    -- Commands about several locks look at lines only where this says that there may be any.
-    call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
-    call('SET', base .. random, string.format('%s%.0f %s %s %s\n', mark, now, text, ttl, channel) .. record .. '\n' .. owner, 'PX', lease)
+    if call('PTTL', base .. 'waiters') < 30000 then
+        call('PEXPIRE', base .. 'waiters', '60000')
+        -- Commands about several locks look for lines only where this says that there may be any.
+        call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
+    end
+    local head = mark .. order.text(now) .. ' ' .. text .. ' ' .. ttl .. ' ' .. channel
+    call('SET', base .. random, head .. '\n' .. record .. '\n' .. owner, 'PX', lease)
 end
