@@ -645,7 +645,7 @@ typedef struct redlock_break_spec {
     size_t id_length;   /* default strlen(id) */
     int64_t grace_ms;   /* default 10000, or half the holder's TTL if that is more; REDLOCK_BREAK_NOW: none */
     /* Of a semaphore: only if the holder has this slot, 1 for the slot that others call 0; default 0: it is
-     * found by the holder's id. */
+     * found by the holder's id. Of any other kind of lock nobody has a slot: REDLOCK_NOT_HELD. */
     uint32_t slot_number;
 } redlock_break_spec;
 

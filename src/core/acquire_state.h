@@ -28,6 +28,7 @@ struct rl_acquire_config {
     /* Guarded nodes only. */
     uint64_t ticket; /* when the caller came, by its wall clock (us) */
     uint32_t slots;  /* of a semaphore; 0 it is none */
+    uint32_t wish;   /* and the one to ask for first; 0 any */
     /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be
      * had */
     bool once;

@@ -70,7 +70,9 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
     stand->fence = 0;
     stand->handed = stand->only = false;
     stand->slot = 0;
-    if (stand->config.slots > 0) /* those who come together are to spread */
+    if (stand->attempts == 0 && stand->config.wish > 0)
+        stand->wish = stand->config.wish;
+    else if (stand->config.slots > 0) /* those who come together are to spread */
         stand->wish = (uint32_t)rl_prng_between(stand->prng, 1, stand->config.slots);
     stand->attempts++;
     rl_split_end(stand);

@@ -29,6 +29,12 @@ static bool is_same(const struct rl_node_detail *one, const struct rl_node_detai
            memcmp(one->owner, other->owner, one->owner_length) == 0;
 }
 
+/* When a slot was named, a holder that has it there, and of no other kind of lock. */
+static bool has_slot(const struct rl_operation *operation, uint32_t node)
+{
+    return operation->breaks_slot == 0 || operation->record.nodes[node].answer.slot == operation->breaks_slot;
+}
+
 /* The first node that has it; NULL: none does. */
 static const struct rl_node_detail *find(const struct rl_operation *operation, bool *ambiguous)
 {
@@ -39,7 +45,7 @@ static const struct rl_node_detail *find(const struct rl_operation *operation, b
     for (uint32_t i = 0; i < lock->engine->node_count; i++) {
         const struct rl_node_detail *node = &operation->record.details->nodes[i];
 
-        if (!node->has_owner || !is_named(lock, node))
+        if (!node->has_owner || !is_named(lock, node) || !has_slot(operation, i))
             continue;
         if (found != NULL && !is_same(found, node))
             *ambiguous = true;

@@ -74,11 +74,12 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
 static void start_asking(struct rl_operation *operation, struct rl_acquire_config config)
 {
     const struct rl_kind *kind = operation->lock->kind;
-    bool waits = rl_time_before(config.began, config.give_up_at);
+    bool waits = !config.once && rl_time_before(config.began, config.give_up_at);
 
     config.watch = config.queued = false;
+    config.wish = 0;
     operation->acquire.config = config; /* should it have to ask again */
-    if (kind->is_shared)
+    if (kind->is_shared && !kind->has_slots)
         config.watch = true;
     else if (operation->lock->names == NULL) /* one with several names stands in line for itself */
         rl_queue_join(operation, waits, &config);

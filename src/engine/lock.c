@@ -279,6 +279,7 @@ static redlock_lock *make(struct rl_engine *engine, const struct rl_kind *kind, 
     lock->timer.of_lock = true;
     rl_list_init(&lock->waiting);
     rl_list_init(&lock->queue);
+    rl_list_init(&lock->fellows);
     return lock;
 }
 

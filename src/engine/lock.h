@@ -66,6 +66,8 @@ struct redlock_lock {
     redlock_lock *next_leader;  /* in the table of leaders; see queue.c */
     redlock_lock *next_owned;   /* in the table of owners; see owned.c */
     struct rl_list queue;       /* operations that want the same name after it */
+    struct rl_list fellows;     /* of a semaphore, of its leader in the table: the others that lead, */
+    struct rl_link fellow;      /* which are in there */
     struct rl_time queue_since; /* since when the name is handed on inside this process */
     struct rl_time kept_until;  /* every key that was sent for it has ended by itself by then */
     uint32_t refs;              /* handle, operations, pending requests, reaper */
@@ -84,6 +86,7 @@ struct redlock_lock {
     uint16_t owner_length;
     uint16_t slots; /* of a semaphore; 0 it is none */
     uint16_t slot;  /* the one that it has, from 1; 0 it has none, or it is not known which */
+    uint16_t fellow_count;
     enum rl_command_kind owed_kind : 8;
     enum rl_lock_stage stage : 8;
     bool handle;                /* the caller has it and has not freed it */
@@ -92,7 +95,7 @@ struct redlock_lock {
     bool calling;               /* the client's: a callback of it runs now */
     bool kept_on_nodes;         /* left at the nodes on purpose: nobody cleans up after it */
     bool timed_out;             /* its latest round ended because time did */
-    bool leads;                 /* it is the one of its name in the table */
+    bool leads;                 /* others of its name queue until it has left; see queue.c */
     bool owned;                 /* it is in the table of owners */
     char text[];                /* key, NUL, owner, NUL */
 };

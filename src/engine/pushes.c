@@ -78,7 +78,7 @@ void rl_pushes_take(struct rl_engine *engine, uint32_t node, const char *bytes, 
         rl_listing_changed(engine, NULL, 0);
     }
     while (rl_push_next_key(&push, &key, &key_length)) {
-        const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
+        const redlock_lock *leader = rl_queue_leader(engine, key, key_length, 0);
 
         if (leader != NULL && rl_operation_acquiring(leader) != NULL && !leader->asking->stands)
             rl_acquisition_event(

@@ -1,7 +1,8 @@
 /*
  * The queue of callers inside this process that want one name. Only its leader, which asks for the lock or
  * has it, deals with the nodes; the others queue behind it in order, and the next one's question rides right
- * behind the leader's release.
+ * behind the leader's release. A semaphore has as many leaders as slots: one of them is in the table and has
+ * the queue, and the others are its fellows.
  */
 #include "engine/queue.h"
 
@@ -21,13 +22,19 @@ static redlock_lock **place_of(struct rl_engine *engine, const char *key, size_t
     return &queues->leaders[rl_hash_bytes(queues->seed, key, key_length) & (queues->places - 1)];
 }
 
-redlock_lock *rl_queue_leader(struct rl_engine *engine, const char *key, size_t key_length)
+redlock_lock *rl_queue_leader(struct rl_engine *engine, const char *key, size_t key_length, uint16_t slots)
 {
     redlock_lock *lock = engine->queues.places > 0 ? *place_of(engine, key, key_length) : NULL;
 
-    while (lock != NULL && (lock->key_length != key_length || memcmp(lock->text, key, key_length) != 0))
+    while (lock != NULL && (lock->slots != slots || lock->key_length != key_length ||
+                            memcmp(lock->text, key, key_length) != 0))
         lock = lock->next_leader;
     return lock;
+}
+
+static redlock_lock *leader_for(const redlock_lock *lock)
+{
+    return rl_queue_leader(lock->engine, lock->text, lock->key_length, lock->slots);
 }
 
 static void insert(struct rl_engine *engine, redlock_lock *lock)
@@ -58,7 +65,7 @@ static void grow(struct rl_engine *engine)
         rl_state_release(engine, old, before * sizeof *old);
 }
 
-static void lead(redlock_lock *lock)
+static void enter_table(redlock_lock *lock)
 {
     struct rl_engine *engine = lock->engine;
 
@@ -71,17 +78,63 @@ static void lead(redlock_lock *lock)
     lock->leads = true;
 }
 
-static void step_down(redlock_lock *lock)
+static void leave_table(redlock_lock *lock)
 {
     redlock_lock **place = place_of(lock->engine, lock->text, lock->key_length);
 
-    assert(lock->leads);
     while (*place != lock)
         place = &(*place)->next_leader;
     *place = lock->next_leader;
     lock->next_leader = NULL;
     lock->engine->queues.count--;
+}
+
+/* Of a semaphore beside others that do, perhaps. */
+static void lead(redlock_lock *lock)
+{
+    redlock_lock *leader = leader_for(lock);
+
+    assert(!lock->leads);
+    if (leader == NULL) {
+        enter_table(lock);
+        return;
+    }
+    assert(leader->fellow_count + 1 < leader->slots);
+    rl_list_append(&leader->fellows, &lock->fellow);
+    leader->fellow_count++;
+    lock->leads = true;
+}
+
+/* The first of its fellows takes its place in the table, and with it the others and the queue. */
+static redlock_lock *pass_lead(redlock_lock *lock)
+{
+    struct rl_link *link = rl_list_first(&lock->fellows);
+    redlock_lock *heir = RL_CONTAINER(link, redlock_lock, fellow);
+
+    rl_list_remove(link);
+    rl_list_move_all(&heir->fellows, &lock->fellows);
+    rl_list_move_all(&heir->queue, &lock->queue);
+    heir->fellow_count = lock->fellow_count - 1;
+    heir->queue_since = lock->queue_since;
+    lock->fellow_count = 0;
+    enter_table(heir);
+    return heir;
+}
+
+/* Answers the lock that has the queue of its name from then on: itself, if no other one leads. */
+static redlock_lock *step_down(redlock_lock *lock)
+{
+    redlock_lock *leader = leader_for(lock);
+
+    assert(lock->leads);
     lock->leads = false;
+    if (leader != lock) {
+        rl_list_remove(&lock->fellow);
+        leader->fellow_count--;
+        return leader;
+    }
+    leave_table(lock);
+    return lock->fellow_count > 0 ? pass_lead(lock) : lock;
 }
 
 void rl_queue_init(struct rl_engine *engine)
@@ -115,9 +168,9 @@ void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire
 {
     redlock_lock *lock = operation->lock;
     struct rl_engine *engine = lock->engine;
-    redlock_lock *leader = rl_queue_leader(engine, lock->text, lock->key_length);
+    redlock_lock *leader = leader_for(lock);
 
-    if (leader == NULL) {
+    if (leader == NULL || leader->fellow_count + 1 < leader->slots) {
         lead(lock);
         lock->queue_since = engine->now;
         config->watch = lock->leads;
@@ -157,32 +210,39 @@ struct rl_operation *rl_queue_next(struct rl_engine *engine, bool *others_first)
     return operation;
 }
 
-static void hand_on(redlock_lock *from)
+/* The first of the queue asks; what is left of it goes along, unless there are other leaders. Of a semaphore
+ * it would like the slot that has just come free. */
+static void hand_on(redlock_lock *keeper, const redlock_lock *from)
 {
-    struct rl_engine *engine = from->engine;
-    struct rl_link *link = rl_list_first(&from->queue);
+    struct rl_engine *engine = keeper->engine;
+    struct rl_link *link = rl_list_first(&keeper->queue);
     struct rl_operation *next = RL_CONTAINER(link, struct rl_operation, in_queue);
     redlock_lock *lock = next->lock;
 
     rl_list_remove(link);
-    rl_list_move_all(&lock->queue, &from->queue);
+    if (!keeper->leads)
+        rl_list_move_all(&lock->queue, &keeper->queue);
     lead(lock);
-    lock->queue_since = from->queue_since;
+    lock->queue_since = keeper->queue_since;
+    next->acquire.config.wish = from->slot;
     rl_list_append(&engine->queues.turns, &next->in_queue);
 }
 
 void rl_queue_leave(redlock_lock *lock)
 {
     struct rl_engine *engine = lock->engine;
+    redlock_lock *keeper;
     struct rl_link *link;
 
     if (!lock->leads || engine->queues.places == 0)
         return;
-    step_down(lock);
-    if (!rl_list_empty(&lock->queue) && !engine->closing &&
-        !(RL_PLANTED(engine, RL_PLANTED_QUEUE_FORGOTTEN) && lock->fence == 0))
-        hand_on(lock);
-    while ((link = rl_list_first(&lock->queue)) != NULL) /* the client closes: they are all being cancelled */
+    keeper = step_down(lock);
+    if (!rl_list_empty(&keeper->queue) && !engine->closing &&
+        !(RL_PLANTED(engine, RL_PLANTED_QUEUE_FORGOTTEN) && lock->fence == 0)) {
+        hand_on(keeper, lock);
+        return;
+    }
+    while ((link = rl_list_first(&keeper->queue)) != NULL) /* the client closes: all are being cancelled */
         rl_queue_quit(RL_CONTAINER(link, struct rl_operation, in_queue));
 }
 
@@ -215,7 +275,7 @@ static void describe_leader(struct rl_operation *operation, const redlock_lock *
 void rl_queue_explain(struct rl_operation *operation)
 {
     const redlock_lock *lock = operation->lock;
-    const redlock_lock *leader = rl_queue_leader(lock->engine, lock->text, lock->key_length);
+    const redlock_lock *leader = leader_for(lock);
 
     if (leader == NULL || leader == lock)
         return;

@@ -10,10 +10,11 @@
 void rl_queue_init(struct rl_engine *engine);
 void rl_queue_free(struct rl_engine *engine);
 
-/* The lock of a name that others of this process queue behind; NULL none. */
-redlock_lock *rl_queue_leader(struct rl_engine *engine, const char *key, size_t key_length);
+/* The lock of a name that others of this process queue behind; NULL none. Of a semaphore of so many slots one
+ * of its leaders; 0: the name's exclusive lock. */
+redlock_lock *rl_queue_leader(struct rl_engine *engine, const char *key, size_t key_length, uint16_t slots);
 
-/* Becomes the leader of its name, or queues behind it; says so in the acquisition's configuration. */
+/* Becomes a leader of its name, or queues behind; says so in the acquisition's configuration. */
 void rl_queue_join(struct rl_operation *operation, bool waits, struct rl_acquire_config *config);
 
 /* Whether it waits for others of this process: then no node has anything to tell it. */

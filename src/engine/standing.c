@@ -331,7 +331,7 @@ static void take_held(redlock_lock *lock, uint32_t node, const struct rl_hand_ov
 void rl_standing_changed(struct rl_engine *engine, uint32_t node, const char *key, size_t key_length)
 {
     struct rl_event event = {.kind = RL_EVENT_CHANGED, .now = engine->now, .node = node};
-    const redlock_lock *leader = rl_queue_leader(engine, key, key_length);
+    const redlock_lock *leader = rl_queue_leader(engine, key, key_length, 0);
 
     /* All others of its name queue behind it, but those who would share it, which stand in line each for
      * itself. */

@@ -91,7 +91,7 @@ struct rl_kind {
 
     /* Its properties. */
     bool stands_in_line; /* nodes keep its waiters in a line, and asking is what keeps the place */
-    bool is_shared;      /* several may have it: callers of one client do not queue behind each other */
+    bool is_shared;      /* several may have it: unless it has slots, callers of one client do not queue */
     bool has_slots;      /* a vote is for one of several slots, and names it */
     /* why plain nodes cannot keep such a lock, in words for the caller; NULL they can */
     const char *not_plain;

@@ -4,6 +4,7 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/guarded.h"
@@ -362,6 +363,82 @@ static void a_break_ends_the_hold_of_one_slot(void **state)
     redlock_client_close(client);
 }
 
+/* Nobody is inside any more, so other numbers of slots and other kinds are as welcome as before. */
+static void a_semaphore_whose_last_hold_was_broken_is_forgotten(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_lock *first = take_slot(client, WANTED, 3), *second = take_slot(client, WANTED, 3), *next;
+    redlock_spec other = slots_of(WANTED, 2);
+    redlock_report report = detailed_report();
+
+    await_all_nodes(client);
+    assert_result(REDLOCK_OK, break_it(client, WANTED, redlock_lock_owner(first, NULL), 0, &report), &report);
+    assert_result(REDLOCK_FOREIGN_TYPE, redlock_acquire(client, &other, 0, &next, &report), &report);
+    assert_result(REDLOCK_OK, break_it(client, WANTED, redlock_lock_owner(second, NULL), 0, &report),
+                  &report);
+    next = take_slot(client, WANTED, 2);
+    await_all_nodes(client);
+    assert_result(REDLOCK_OK, break_it(client, WANTED, redlock_lock_owner(next, NULL), 0, &report), &report);
+    redlock_lock_free(next);
+    give_back(take_lock(client, WANTED, LONG_TTL_MS));
+    redlock_lock_free(first);
+    redlock_lock_free(second);
+    redlock_client_close(client);
+}
+
+static long name_left_ms(struct fleet *fleet, int node)
+{
+    return strtol(fleet_command(fleet, node, "PTTL", WANTED, NULL), NULL, 10);
+}
+
+/* With a grace it ends with the mark, unless others are inside. */
+static void a_semaphore_ends_with_the_last_mark(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_lock *first = take_slot(client, WANTED, 2), *second = take_slot(client, WANTED, 2);
+    redlock_break_spec order = REDLOCK_BREAK_SPEC_INIT;
+    redlock_report report = detailed_report();
+
+    await_all_nodes(client);
+    order.name = WANTED;
+    order.grace_ms = 1;
+    order.id = redlock_lock_owner(first, NULL);
+    assert_result(REDLOCK_OK, redlock_break(client, &order, &report), &report);
+    await_all_nodes(client);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        assert_true(name_left_ms(fleet, node) > 0);
+    order.id = redlock_lock_owner(second, NULL);
+    assert_result(REDLOCK_OK, redlock_break(client, &order, &report), &report);
+    for (int node = 0; node < fleet_size(fleet); node++)
+        await(name_left_ms(fleet, node) == -2);
+    redlock_lock_free(first);
+    redlock_lock_free(second);
+    redlock_client_close(client);
+}
+
+/* A slot was named, and neither a reader nor the one that has a lock alone has any. */
+static void no_other_kind_of_lock_is_broken_by_a_slot(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_spec shares = spec_for(WANTED, LONG_TTL_MS);
+    redlock_report report = detailed_report();
+    redlock_lock *reader, *alone = take_lock(client, "alone", LONG_TTL_MS);
+
+    shares.kind = REDLOCK_SHARED;
+    reader = take_spec(client, &shares);
+    await_all_nodes(client);
+    assert_result(REDLOCK_NOT_HELD, break_it(client, WANTED, redlock_lock_owner(reader, NULL), 1, &report),
+                  &report);
+    assert_result(REDLOCK_NOT_HELD, break_it(client, "alone", redlock_lock_owner(alone, NULL), 1, &report),
+                  &report);
+    give_back(reader);
+    give_back(alone);
+    redlock_client_close(client);
+}
+
 /* Others are kept out of the slot until its holder has been told. */
 static void the_holder_of_a_broken_slot_is_told_first(void **state)
 {
@@ -430,6 +507,9 @@ int main(void)
         ON_GUARDED(slots_are_watched_among_all_locks, start_three_guarded),
         ON_GUARDED(slots_of_one_name_are_watched, start_three_guarded),
         ON_GUARDED(a_break_ends_the_hold_of_one_slot, start_three_guarded),
+        ON_GUARDED(a_semaphore_whose_last_hold_was_broken_is_forgotten, start_three_guarded),
+        ON_GUARDED(a_semaphore_ends_with_the_last_mark, start_three_guarded),
+        ON_GUARDED(no_other_kind_of_lock_is_broken_by_a_slot, start_three_guarded),
         ON_GUARDED(the_holder_of_a_broken_slot_is_told_first, start_three_guarded),
         ON_GUARDED(one_of_many_readers_is_broken, start_three_guarded),
     };

@@ -125,6 +125,56 @@ static void a_release_lets_in_the_first_of_one_line(void **state)
     redlock_client_close(holder);
 }
 
+/* Of one client only as many as there are slots deal with the nodes; the others come in the order of asking. */
+static void callers_of_one_client_queue_for_slots(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = line_open(fleet_urls(fleet)), *other = line_open(fleet_urls(fleet));
+    redlock_spec spec = slots_of(SLOTS);
+    redlock_lock *elsewhere, *locks[SLOTS - 1];
+    struct waiter waiters[2 * SLOTS];
+
+    admit_all_nodes(client);
+    elsewhere = take_slot(other, SLOTS);
+    for (int i = 0; i < SLOTS - 1; i++)
+        locks[i] = take_slot(client, SLOTS);
+    for (int i = 0; i < 2 * SLOTS; i++)
+        start_waiting_for(&waiters[i], client, &spec);
+    await(line_is(fleet, 1)); /* the slot that the other client has might be theirs */
+    cancel_wait(&waiters[3]);
+    for (int i = 0; i < SLOTS; i++) {
+        give_back(i < SLOTS - 1 ? locks[i] : elsewhere);
+        await_end(&waiters[i], REDLOCK_OK);
+    }
+    for (int i = 4; i < 2 * SLOTS; i++) {
+        assert_int_equal(atomic_load(&waiters[i].done), 0);
+        await(line_is(fleet, 0));
+        give_back(waiters[i - 4].lock);
+        await_end(&waiters[i], REDLOCK_OK);
+    }
+    give_back(waiters[2].lock);
+    for (int i = 4; i < 2 * SLOTS; i++)
+        give_back(waiters[i].lock);
+    redlock_client_close(other);
+    redlock_client_close(client);
+}
+
+static void a_caller_that_times_out_in_the_queue_is_told_who_has_a_slot(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), TTL_MS);
+    redlock_spec spec = slots_of(1), more = slots_of(2);
+    redlock_lock *lock = take_slot(client, 1), *next = NULL;
+    redlock_report report = REDLOCK_REPORT_INIT;
+
+    assert_result(REDLOCK_TIMEOUT, redlock_acquire(client, &spec, 100, &next, &report), &report);
+    assert_memory_equal(report.holder.id, redlock_lock_owner(lock, NULL), 8);
+    /* They do not queue behind each other: it is the nodes that refuse it. */
+    assert_result(REDLOCK_FOREIGN_TYPE, redlock_acquire(client, &more, TTL_MS, &next, &report), &report);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
 static void the_slot_of_a_holder_that_died_goes_to_the_first_in_line(void **state)
 {
     struct fleet *fleet = *state;
@@ -309,6 +359,8 @@ int main(void)
         ON_GUARDED(as_many_as_there_are_slots_come_in, start_five_guarded),
         ON_GUARDED(fences_rise_from_slot_to_slot, start_three_guarded),
         ON_GUARDED(a_release_lets_in_the_first_of_one_line, start_five_guarded),
+        ON_GUARDED(callers_of_one_client_queue_for_slots, start_three_guarded),
+        ON_GUARDED(a_caller_that_times_out_in_the_queue_is_told_who_has_a_slot, start_three_guarded),
         ON_GUARDED(the_slot_of_a_holder_that_died_goes_to_the_first_in_line, start_three_guarded),
         ON_GUARDED(a_slot_that_was_lost_is_given_back_at_once, start_three_guarded),
         ON_GUARDED(a_slot_is_gone_on_with_and_given_back_by_its_owner_value, start_five_guarded),

@@ -270,15 +270,16 @@ static void note_split(struct sim_world *world, struct sim_worker *worker, const
     worker->attempts = stand->attempts;
 }
 
-/* Rule: whoever waits behind others of its client has somebody to follow. */
+/* Rule: whoever waits behind others of its client has somebody to follow, and of a semaphore as many as it has
+ * slots. */
 static void check_queued(struct sim_world *world, struct sim_client *client, const struct sim_worker *worker)
 {
     const redlock_lock *lock = worker->operation->lock;
+    const redlock_lock *leader = rl_queue_leader(&client->engine, lock->text, lock->key_length, lock->slots);
 
-    if (rl_queue_holds(worker->operation) &&
-        rl_queue_leader(&client->engine, lock->text, lock->key_length) == NULL)
-        sim_fail(world, "forgotten: client %u.%u waits for %c behind nobody", client->index + 1,
-                 worker->index + 1, 'a' + (int)worker->name);
+    if (rl_queue_holds(worker->operation) && (leader == NULL || leader->fellow_count + 1 < leader->slots))
+        sim_fail(world, "forgotten: client %u.%u waits for %c behind %s", client->index + 1,
+                 worker->index + 1, 'a' + (int)worker->name, leader == NULL ? "nobody" : "too few");
 }
 
 void sim_stands_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)

@@ -34,6 +34,17 @@ if type(held) == 'table' then
         if tonumber(ARGV[2]) <= 0 then
             call('HDEL', name, slot)
         end
+        -- The name ends with the last of its slots, and is free for other kinds of locks and numbers of slots then.
+        local left = -1
+        for i = 1, count do
+            local ms = held[i] and call('PTTL', slot_key(i)) or -2
+            left = ms == -1 and math.huge or math.max(left, ms)
+        end
+        if left < 0 then
+            call('DEL', name)
+        elseif left < call('PTTL', name) then
+            call('PEXPIRE', name, string.format('%.0f', math.max(left, 1)))
+        end
         return 1
     end
     -- Of another type: one of those who share it has the mark in place of its own hold.
