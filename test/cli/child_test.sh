@@ -201,12 +201,12 @@ ok 'nothing of CMD is left' is_dead "$orphan"
 is 'and the lock is given back' "$(copies a)" 0
 
 # ---- times
-start run --status-fd 3 --min-hold 1500ms a -- true
+start run --status-fd 3 --min-hold 6s a -- true
 until_true has_event child_exit
 ok '--min-hold keeps the lock after CMD' is_held a
 finish
 is 'and then passes its exit code on' "$code" 0
-ok 'not earlier' below 1500 "$(event released held_ms)"
+ok 'not earlier' below 6000 "$(event released held_ms)"
 start run --status-fd 3 --min-hold 1h a -- sh -c 'exit 6'
 until_true has_event child_exit
 kill -TERM "$started"
