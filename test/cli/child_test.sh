@@ -213,7 +213,7 @@ kill -TERM "$started"
 finish
 is 'a signal ends --min-hold early' "$code" 6
 is 'with the lock given back' "$(copies a)" 0
-exits '--max-time ends what CMD started as well' 124 run --max-time 2s --grace 300ms a -- \
+exits '--max-time ends what CMD started as well' 124 run --max-time 5s --grace 300ms a -- \
     sh -c 'setsid sleep 66 & echo $! >"$0"; sleep 67' "$work/pid"
 ok 'also in a session of its own' is_dead "$(<"$work/pid")"
 
