@@ -125,7 +125,8 @@ static void a_release_lets_in_the_first_of_one_line(void **state)
     redlock_client_close(holder);
 }
 
-/* Of one client only as many as there are slots deal with the nodes; the others come in the order of asking. */
+/* Of one client only as many as there are slots deal with the nodes; the others come in the order of
+ * asking. */
 static void callers_of_one_client_queue_for_slots(void **state)
 {
     struct fleet *fleet = *state;
