@@ -173,7 +173,7 @@ static double one_of_bare(const struct figures *one, const struct figures *bare)
 
 static void print_row(const char *what, const struct figures *figures, const char *unit)
 {
-    printf("  %-10s p50 %6s p99 %6s %7.0f %s", what, cli_text_latency(figures->median_us).text,
+    printf("  %-10s p50 %5s p99 %5s %6.0f %s", what, cli_text_latency(figures->median_us).text,
            cli_text_latency(figures->slow_us).text, figures->per_second, unit);
 }
 
@@ -189,7 +189,7 @@ static void print_words(const redlock_report *report, const struct figures *bare
     print_row("one caller", one, "pairs a second");
     printf(", %.2f of a bare loop\n", one_of_bare(one, bare));
     print_row(callers, many, "pairs a second");
-    printf(", %.1f times a bare loop\n", of_bare(many->per_second, bare));
+    printf(", %.3g times a bare loop\n", of_bare(many->per_second, bare));
     printf("A round asks every node and ends when a quorum has answered. A pair takes and\n"
            "releases a lock: two rounds. A bare loop does one round after the other, alone.\n");
 }

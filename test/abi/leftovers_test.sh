@@ -24,13 +24,13 @@ holds() {
 # runs SCRIPT: as a test; $status and $output are what it came to, $work/seen is for the script.
 runs() {
     : >"$work/seen"
-    output=$(REDLOCK_NODES=elsewhere XDG_RUNTIME_DIR=/run/user/0 seen=$work/seen TMPDIR=$work \
+    output=$(REDLOCK_NODES=elsewhere REDLOCK_LOCAL_DIR=elsewhere XDG_RUNTIME_DIR=/run/user/0 seen=$work/seen TMPDIR=$work \
         "$SOURCE/test/run-test" sh -c "$1" 2>&1)
     status=$?
 }
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
-echo 1..13
+echo 1..14
 runs 'echo "ok 1"; mkdir "$TMPDIR/a"; rmdir "$TMPDIR/a"; echo "$TMPDIR" >"$seen"; exit 0'
 holds 'a test that cleans up passes' [ "$status" -eq 0 ]
 holds 'its output is handed on' [ "${output%%$'\n'*}" = 'ok 1' ]
@@ -40,6 +40,8 @@ runs 'exit 7'
 holds 'the status is that of the test' [ "$status" -eq 7 ]
 runs 'echo "${REDLOCK_NODES-unset} ${XDG_RUNTIME_DIR-unset}"'
 holds 'nothing of the user steers it' [ "${output%%$'\n'*}" = 'unset unset' ]
+runs 'echo "$TMPDIR $REDLOCK_LOCAL_DIR"'
+holds 'local nodes are its own' [ "${output%% *}/local" = "$(sed -n '1s/.* //p' <<<"$output")" ]
 runs 'mkdir "$TMPDIR/forgotten"; echo "$TMPDIR" >"$seen"'
 holds 'a forgotten folder fails the test' [ "$status" -eq 1 ]
 holds 'and is named' grep -q 'left behind: forgotten' <<<"$output"

@@ -41,7 +41,7 @@ class Shell:
         (here / "examples").symlink_to(SOURCE / "examples")
         (here / "contrib").symlink_to(SOURCE / "contrib")
         environment = {**os.environ, "PATH": f"{REDLOCK.parent}:{os.environ['PATH']}", "HOME": str(home), "SHELL": "/bin/sh",
-                       "XDG_RUNTIME_DIR": str(runtime), "PYTHONPATH": str(SOURCE / "python"), "PYTHONDONTWRITEBYTECODE": "1",
+                       "XDG_RUNTIME_DIR": str(runtime), "REDLOCK_LOCAL_DIR": str(runtime / "redlock"), "PYTHONPATH": str(SOURCE / "python"), "PYTHONDONTWRITEBYTECODE": "1",
                        "LIBREDLOCK": str(BUILD / "src" / "libredlock.so.1"), "LC_ALL": "C.UTF-8"}
         for name in ("SOURCE", "BUILD", "REDLOCK", "REDLOCK_NODES", "XDG_CONFIG_HOME"):
             environment.pop(name, None)

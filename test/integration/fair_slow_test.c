@@ -111,8 +111,8 @@ static void begin_contest(void)
     assert_non_null(history);
 }
 
-/* Waits for the end of all, and judges: of those from `first` on, the least has had it at least `tenths` tenths
- * as often as anybody. */
+/* Waits for the end of all, and judges: of those from `first` on, the least has had it at least `tenths`
+ * tenths as often as anybody. */
 static void end_contest(const pid_t *pids, int first, int tenths)
 {
     int least = HANDOVERS, most = 0, broken = 0, status;

@@ -10,7 +10,7 @@ import time
 from lib import Fleet, Service, ask, equal, main, release, test, until
 
 fleet = Fleet()
-service = Service(fleet)
+service = Service(fleet).meet(fleet)
 
 
 def send(*pieces, instance=service, read=True):
@@ -214,7 +214,7 @@ def waiters_and_connections_are_limited():
 
 @test
 def stopping_tells_waiters_to_come_again():
-    other = Service(fleet)
+    other = Service(fleet).meet(fleet)
     lease = other.take("stopped", ttl_ms=30000)
     answers = []
     waiter = threading.Thread(

@@ -10,7 +10,7 @@ import threading
 from lib import Fleet, Service, Stream, equal, main, release, test, until, work
 
 fleet = Fleet()
-service = Service(fleet)
+service = Service(fleet).meet(fleet)
 other = Service(fleet)
 
 # What each kind is asked for with, and how many may have it at once.

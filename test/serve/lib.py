@@ -211,6 +211,19 @@ class Service:
         equal(status, 201, lease)
         return lease
 
+    def meet(self, fleet):
+        """Waits until it has met all nodes: what it takes from then on is on all of them, and not only on those that were quick."""
+        def is_everywhere():
+            lease = self.take("met", ttl_ms=30000)
+            deadline = time.monotonic() + PATIENCE_S / 12
+            while fleet.copies("met") < len(fleet.processes) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            found = fleet.copies("met")
+            equal(release(self, "met", lease), 204)
+            return found == len(fleet.processes)
+        until(is_everywhere, "a lock that is on all nodes")
+        return self
+
     def kill(self, number=signal.SIGKILL):
         self.process.send_signal(number)
 

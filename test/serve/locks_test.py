@@ -7,7 +7,7 @@ import threading
 from lib import Fleet, Service, ask, equal, main, release, test, until
 
 fleet = Fleet()
-service = Service(fleet)
+service = Service(fleet).meet(fleet)
 
 
 @test

@@ -6,7 +6,7 @@ import json
 from lib import Fleet, Service, equal, main, release, test, until
 
 fleet = Fleet()
-service = Service(fleet, config="serve_break = yes\n")
+service = Service(fleet, config="serve_break = yes\n").meet(fleet)
 careful = Service(fleet)
 
 

@@ -7,7 +7,7 @@ import re
 from lib import Fleet, Service, Stream, ask, equal, main, release, test, until, work
 
 fleet = Fleet()
-service = Service(fleet)
+service = Service(fleet).meet(fleet)
 
 
 def next_with(stream, condition):

@@ -270,8 +270,8 @@ static void note_split(struct sim_world *world, struct sim_worker *worker, const
     worker->attempts = stand->attempts;
 }
 
-/* Rule: whoever waits behind others of its client has somebody to follow, and of a semaphore as many as it
- * has slots. */
+/* Rule: a caller that waits behind others of its client has somebody to follow, and of a semaphore as many as
+ * it has slots. */
 static void check_queued(struct sim_world *world, struct sim_client *client, const struct sim_worker *worker)
 {
     const redlock_lock *lock = worker->operation->lock;

@@ -126,12 +126,13 @@ void await_armed(struct fleet *fleet)
     await(traffic_least_tracked_keys(fleet) == 1);
 }
 
-/* Of a caller in line: all that it asked again was what nodes had told it of. */
+/* Of a caller in line: all that it asked again was what nodes had told it of, and once more where some nodes
+ * had given it the lock before others were free. */
 static bool asked_when_told(struct fleet *fleet)
 {
     int told = listener_count(&heard, "> changed") + listener_count(&heard, "> handed over");
 
-    return told >= quorum_of(fleet) && listener_count(&heard, "ask again") <= told &&
+    return told >= quorum_of(fleet) && listener_count(&heard, "ask again") <= told + fleet_size(fleet) &&
            !listener_heard(&heard, "round 2");
 }
 

@@ -144,7 +144,7 @@ static void a_release_is_always_the_script(void **state)
 
     (void)state;
     rl_lock_command_write(&writer, &command, RL_FEATURE_DELEX | RL_FEATURE_DELIFEQ, false);
-    assert_memory_equal(bytes, "*9\r\n$7\r\nEVALSHA\r\n", 17);
+    assert_memory_equal(bytes, "*5\r\n$7\r\nEVALSHA\r\n", 17);
     assert_ends(&writer, "$38\r\n" OWNER "\r\n");
 }
 
