@@ -121,7 +121,8 @@ static void take_turn(const struct party *party, redlock_client *client, uint32_
         rely_on(party, lock);
         (void)!redlock_release(lock, NULL);
         redlock_lock_free(lock);
-    } else if (result != REDLOCK_TIMEOUT && result != REDLOCK_BUSY && party->config->disturb == NULL) {
+    } else if (result != REDLOCK_TIMEOUT && result != REDLOCK_BUSY && party->config->disturb == NULL &&
+               now_ms() < party->until_ms) { /* when time is over, nodes may not have answered yet */
         fprintf(stderr, "# %s\n", redlock_result_name(result));
         atomic_fetch_add(&party->board->failures, 1);
     }
