@@ -59,8 +59,10 @@ static redlock_lock *make_target(const redlock_lock *wanted, const struct rl_nod
                                  const struct rl_answer *answer)
 {
     size_t prefix = wanted->engine->config.key_prefix_length;
+    /* Whatever a node says, Redisson's format has no slots. */
+    bool has_slot = answer->slot > 0 && rl_lock_kind(wanted->engine, REDLOCK_SEMAPHORE) != NULL;
     redlock_spec spec = {.size = sizeof spec,
-                         .kind = answer->slot > 0 ? REDLOCK_SEMAPHORE
+                         .kind = has_slot         ? REDLOCK_SEMAPHORE
                                  : answer->shared ? REDLOCK_SHARED
                                                   : REDLOCK_EXCLUSIVE,
                          .name = wanted->text + prefix,

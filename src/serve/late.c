@@ -7,6 +7,9 @@
 #include <string.h>
 
 #define KEEP_MS 5000 /* for a connection and an admission */
+/* Before the end of its lease. A handle that sees the end releases the lock, which its client may have
+ * lengthened by another instance meanwhile. */
+#define MARGIN_MS 2500
 #define KEPT_MAX 1024
 
 struct serve_late {
@@ -41,14 +44,16 @@ static bool misses_nodes(struct serve_server *server, const redlock_report *repo
 void serve_late_let_go(struct serve_server *server, redlock_lock *lock, const redlock_report *report)
 {
     struct serve_late *late = NULL;
+    int64_t keep_ms = redlock_lock_validity_ms(lock) - MARGIN_MS;
 
-    if (server->late_count < KEPT_MAX && misses_nodes(server, report))
+    keep_ms = keep_ms < KEEP_MS ? keep_ms : KEEP_MS;
+    if (keep_ms > 0 && server->late_count < KEPT_MAX && misses_nodes(server, report))
         late = malloc(sizeof *late);
     if (late == NULL) {
         redlock_lock_free(lock);
         return;
     }
-    *late = (struct serve_late){server->late, lock, serve_now(server) + KEEP_MS};
+    *late = (struct serve_late){server->late, lock, serve_now(server) + keep_ms};
     server->late = late;
     server->late_count++;
 }

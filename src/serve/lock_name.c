@@ -18,7 +18,7 @@ static bool is_reserved(const struct serve_server *server, struct serve_text nam
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
         if (strncmp(key, reserved[i], strlen(reserved[i])) == 0)
             return true;
-    return false;
+    return serve_name_is_record(name.bytes, name.length);
 }
 
 /* What is wrong with a name, and which problem that is; NULL: nothing. */

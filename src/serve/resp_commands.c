@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "serve/lock_name.h"
 #include "serve/resp_locks.h"
 #include "serve/resp_request.h"
 #include "serve/resp_scripts.h"
@@ -32,7 +33,7 @@ static void refuse(const struct serve_asked *asked, const char *words)
 static bool check_name(const struct serve_asked *asked, struct serve_text name)
 {
     static const char *const reserved[] = {
-        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:"};
+        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:", SERVE_KEY_PREFIX};
     const char *prefix = asked->connection->server->settings->key_prefix;
 
     if (name.length == 0 || name.length + (prefix == NULL ? 0 : strlen(prefix)) > REDLOCK_NAME_MAX) {

@@ -12,6 +12,7 @@
 
 #include "serve/body.h"
 #include "serve/json.h"
+#include "serve/late.h"
 #include "serve/lease.h"
 #include "serve/lock_name.h"
 
@@ -265,6 +266,7 @@ static void adopt(struct round *round, const struct serve_session *session, cons
     part->kind = spec.kind;
     part->permits = spec.permits;
     round->remaining++;
+    serve_late_forget(round->call.server, claim->token.owner, claim->token.owner_length);
     if (redlock_adopt_async(round->call.server->client, &spec, claim->token.owner, claim->token.owner_length,
                             on_adopted, part, &request) == REDLOCK_OK)
         return;

@@ -468,6 +468,7 @@ static void on_record_seen(void *context, redlock_result result, const redlock_r
         answer_reused(taking);
     } else {
         taking->recorded = recorded;
+        serve_late_forget(taking->call.server, recorded->owner, recorded->owner_length);
         result = redlock_adopt_async(taking->call.server->client, &spec, recorded->owner,
                                      recorded->owner_length, on_resumed, taking, &taking->call.request);
         if (result == REDLOCK_OK)

@@ -481,7 +481,7 @@ static redlock_lock *take_lease_in_loop(redlock_client *client, const char *name
 {
     static struct outcome outcome;
     int fd = redlock_client_fd(client);
-    redlock_spec spec = spec_for(name, 1000);
+    redlock_spec spec = spec_for(name, 3000);
 
     memset(&outcome, 0, sizeof(outcome));
     spec.auto_extend = 1;
@@ -510,7 +510,7 @@ static void renewals_go_on_although_nobody_calls_process(void **state)
         clients[i] = open_client(fleet_urls(fleet));
         locks[i] = take_lease_in_loop(clients[i], name, &lost);
     }
-    int64_t until_ms = now_ms() + 3000;
+    int64_t until_ms = now_ms() + 7000;
     while (now_ms() < until_ms) {
         for (int i = 0; i < CLIENTS; i++)
             assert_true(redlock_lock_validity_ms(locks[i]) > 0);

@@ -21,13 +21,16 @@ do
         order.high = number
     end
     order.write(order.ticket, order.id, order.given)
+    local is_kept = call('PTTL', base .. 'waiters') >= 30000
+    if not is_kept then
+        -- Commands about several locks look for lines only where this says that there may be any: nobody stands in a line without it.
+        call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
+    end
     if before ~= ticket then
         call('ZADD', base .. 'waiters', ticket, random)
     end
-    if call('PTTL', base .. 'waiters') < 30000 then
+    if not is_kept then
         call('PEXPIRE', base .. 'waiters', '60000')
-        -- Commands about several locks look for lines only where this says that there may be any.
-        call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
     end
     local head = mark .. order.text(now) .. ' ' .. text .. ' ' .. ttl .. ' ' .. channel
     call('SET', base .. random, head .. '\n' .. record .. '\n' .. owner, 'PX', lease)
