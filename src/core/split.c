@@ -62,15 +62,17 @@ static bool must_give_way(const struct rl_stand *stand)
     return false;
 }
 
-/* When it looks at a split again: less and less often, but always in time for its own keys, which each look
- * lets live longer. */
+/* When it looks at a split again: not before what is on its way can be there, and less and less often, but
+ * always in time for its own keys, which each look lets live longer. */
 static void plan_look(struct rl_stand *stand, struct rl_time now)
 {
-    struct rl_span most = rl_span_us(stand->config.ttl.us / 4);
+    struct rl_span most = rl_span_us(stand->config.ttl.us / 4), wait = rl_stand_exchange(stand);
 
-    stand->split_at = rl_time_add(now, stand->patience);
+    if (wait.us < stand->patience.us)
+        wait = stand->patience;
     if (most.us > rl_span_ms(LOOK_MAX_MS).us)
         most = rl_span_ms(LOOK_MAX_MS);
+    stand->split_at = rl_time_add(now, wait.us < most.us ? wait : most);
     stand->patience.us = stand->patience.us < most.us / 2 ? 2 * stand->patience.us : most.us;
 }
 
@@ -92,6 +94,12 @@ void rl_split_end(struct rl_stand *stand)
     stand->looked = stand->confirmed = false;
 }
 
+/* Of a semaphore: every node has given it a slot, and they are not the same. Nothing is on its way. */
+static bool are_all_in(const struct rl_stand *stand)
+{
+    return stand->config.slots > 0 && !stand->only && rl_stand_nodes(stand, RL_STAND_LINED) == 0;
+}
+
 /* What is under way may make its nodes enough; then it looks who has the others. Other questions do not put
  * that off: where they come again and again there would never be a look. */
 enum rl_split_advice rl_split_consider(struct rl_stand *stand, struct rl_time now)
@@ -109,6 +117,10 @@ enum rl_split_advice rl_split_consider(struct rl_stand *stand, struct rl_time no
     if (stand->looked)
         note_look(stand, rl_stand_nodes(stand, RL_STAND_LINED));
     stand->looked = false;
+    if (are_all_in(stand)) {
+        stand->confirmed = true;
+        stand->split_at = now;
+    }
     if (stand->split_at.us == RL_TIME_NEVER.us)
         plan_look(stand, now);
     return RL_SPLIT_WAIT;

@@ -234,6 +234,7 @@ static void note_exchange(struct rl_stand_node *node, const struct rl_event *eve
 {
     node->last = event->answer;
     node->sent = event->sent;
+    node->took = rl_time_since(event->now, event->sent);
     node->node_us = event->answer.node_us;
     node->look_at = RL_TIME_NEVER;
 }

@@ -138,6 +138,22 @@ struct rl_time rl_stand_valid_until(const struct rl_stand *stand)
     return count >= rl_stand_quorum(stand) ? latest[rl_stand_quorum(stand) - 1] : (struct rl_time){0};
 }
 
+/* Of as many nodes as a quorum the slowest: that longest time which less than a quorum are below. */
+struct rl_span rl_stand_exchange(const struct rl_stand *stand)
+{
+    struct rl_span longest = {0};
+
+    for (uint32_t node = 0; node < stand->config.node_count; node++) {
+        uint32_t quicker = 0;
+
+        for (uint32_t other = 0; other < stand->config.node_count; other++)
+            quicker += stand->nodes[other].took.us < stand->nodes[node].took.us;
+        if (quicker < rl_stand_quorum(stand) && stand->nodes[node].took.us > longest.us)
+            longest = stand->nodes[node].took;
+    }
+    return longest;
+}
+
 uint32_t rl_stand_place(const struct rl_stand *stand)
 {
     uint32_t places[RL_NODES_MAX], count = 0;

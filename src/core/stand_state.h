@@ -18,6 +18,7 @@ enum rl_stand_state {
 struct rl_stand_node {
     enum rl_stand_state state;
     struct rl_time sent;    /* its latest question that was answered was sent then, */
+    struct rl_span took;    /* took so long, */
     int64_t node_us;        /* and answered at this node time */
     struct rl_time given;   /* HAS: the node gave it no earlier than that, by our clock, */
     struct rl_time ends;    /* and the key lives until then at least */
@@ -109,6 +110,9 @@ enum rl_outcome rl_stand_reason(const struct rl_stand *stand);
 
 /* Until when a quorum of its keys lives; 0 it has none. */
 struct rl_time rl_stand_valid_until(const struct rl_stand *stand);
+
+/* How long a quorum took to answer, as far as is known. */
+struct rl_span rl_stand_exchange(const struct rl_stand *stand);
 
 /* When the first of the grants that it has was given, no later; now, if it has none. */
 struct rl_time rl_stand_since(const struct rl_stand *stand, struct rl_time now);

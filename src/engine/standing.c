@@ -21,7 +21,11 @@
 /* A waiter that is not heard of for so long is gone: a lot longer than it takes to ask again. A hand-over
  * cannot have happened later than now; so much the node's clock may have gained since it was last looked
  * at. */
-enum { RECORD_MS = 3000, CLOCK_SLACK_US = 1000 };
+enum {
+    RECORD_MS = 3000,
+    CLOCK_SLACK_US = 1000,
+    PROPOSAL_LIFE_US = 30000000 /* nodes take one that is up to a minute old */
+};
 
 /* ---- the end ---- */
 
@@ -113,6 +117,17 @@ static void end_without_randomness(struct rl_operation *operation)
     operation->result = REDLOCK_SYSTEM;
 }
 
+/* Of a semaphore others are given numbers meanwhile. A number above those of all others in line would have
+ * each node count on from there by itself, and few of them would be given the same by a quorum. */
+static bool keeps_proposal(const struct rl_operation *operation)
+{
+    const redlock_lock *lock = operation->lock;
+    int64_t wall_us = rl_state_wall_us(lock->engine);
+
+    return lock->slots > 0 && operation->stand.question > 1 &&
+           wall_us < (int64_t)lock->fence + PROPOSAL_LIFE_US;
+}
+
 /* One proposal for all nodes, so that they give the same number, whichever of them are asked again
  * meanwhile. */
 static void ask_for_lock(struct rl_operation *operation, const struct rl_effects *effects)
@@ -125,10 +140,7 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
         end_without_randomness(operation);
         return;
     }
-    /* Of a semaphore others are given numbers meanwhile: a caller that has some votes keeps its proposal, or
-     * the rest would get another one. */
-    if (effects->acquire == rl_node_set_all(lock->engine->node_count) &&
-        (effects->fresh || lock->slots == 0 || rl_stand_nodes(&operation->stand, RL_STAND_HAS) == 0))
+    if (effects->acquire == rl_node_set_all(lock->engine->node_count) && !keeps_proposal(operation))
         rl_operation_propose_fence(operation);
     if (effects->fresh)
         rl_dispatch_ask(lock, effects->acquire, RL_COMMAND_ACQUIRE, effects->question);

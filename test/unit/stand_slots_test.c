@@ -119,12 +119,9 @@ static void split(struct story *story)
     begin(story, false);
     for (uint32_t node = 0; node < NODES; node++)
         granted(story, node, 1, 1 + node / 2);
-    timer(story); /* the first look gives nothing back */
-    assert_int_equal(story->effects.acquire, rl_node_set_all(NODES));
-    assert_false(story->stand.only);
-    for (uint32_t node = 0; node < NODES; node++)
-        granted(story, node, now_ms(story), 1 + node / 2);
+    assert_int_equal(now_ms(story), 1); /* every node has given it one: there is nothing to wait for */
     timer(story);
+    assert_int_equal(story->effects.acquire, rl_node_set_all(NODES));
     assert_true(story->stand.only);
     assert_int_equal(story->stand.wish, 1);
     assert_int_equal(rl_stand_nodes(&story->stand, RL_STAND_HAS), 3U); /* what is given back counts no more */
@@ -139,6 +136,26 @@ static void a_caller_whose_votes_are_split_settles_on_one_slot(void **state)
     granted(&story, 2, now_ms(&story), 1);
     assert_true(story.effects.done);
     assert_int_equal(story.stand.slot, 1);
+}
+
+static void a_caller_that_a_node_has_given_nothing_looks_once_before_it_settles(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, false);
+    for (uint32_t node = 0; node < 4; node++)
+        granted(&story, node, 1, 1 + node / 2);
+    lined(&story, 4, 1, 88);
+    assert_true(now_ms(&story) > 1); /* what is on its way may make a quorum */
+    timer(&story);
+    assert_int_equal(story.effects.acquire, rl_node_set_all(NODES));
+    assert_false(story.stand.only);
+    for (uint32_t node = 0; node < 4; node++)
+        granted(&story, node, now_ms(&story), 1 + node / 2);
+    lined(&story, 4, now_ms(&story), 88);
+    timer(&story);
+    assert_true(story.stand.only);
 }
 
 static void an_answer_from_before_a_slot_was_given_back_does_not_count(void **state)
@@ -194,9 +211,6 @@ static void one_that_does_not_wait_settles_on_a_slot_as_well(void **state)
     for (uint32_t node = 0; node < NODES; node++)
         granted(&story, node, 1, 1 + node / 2);
     timer(&story);
-    for (uint32_t node = 0; node < NODES; node++)
-        granted(&story, node, now_ms(&story), 1 + node / 2);
-    timer(&story);
     ms = now_ms(&story);
     for (uint32_t node = 2; node < NODES && !story.effects.done; node++)
         answer(&story, node, ms, story.stand.question,
@@ -211,6 +225,7 @@ int main(void)
         cmocka_unit_test(votes_for_one_slot_are_a_permit),
         cmocka_unit_test(votes_for_different_slots_are_none),
         cmocka_unit_test(a_caller_whose_votes_are_split_settles_on_one_slot),
+        cmocka_unit_test(a_caller_that_a_node_has_given_nothing_looks_once_before_it_settles),
         cmocka_unit_test(an_answer_from_before_a_slot_was_given_back_does_not_count),
         cmocka_unit_test(a_slot_that_another_one_has_is_let_be_and_any_will_do_again),
         cmocka_unit_test(one_that_does_not_wait_is_refused_without_standing_in_line),
