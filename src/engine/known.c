@@ -137,17 +137,21 @@ void rl_knowns_free(struct rl_engine *engine, struct rl_knowns *knowns)
 
 static redlock_change how_it_ended(const struct rl_known *known, struct rl_time now)
 {
-    bool over = !rl_time_before(rl_time_add(now, rl_span_ms(END_SLACK_MS)), known->ends);
+    bool over = !rl_time_before(rl_time_add(now, rl_span_ms(END_SLACK_MS)), known->ends_from);
 
     return over && !known->broken ? REDLOCK_CHANGE_EXPIRED : REDLOCK_CHANGE_RELEASED;
 }
 
-static void take_holder(struct rl_known *known, uint64_t owner, const redlock_holder *holder,
-                        struct rl_time ends)
+static void take_end(struct rl_known *known, const struct rl_picture *picture)
+{
+    known->ends_from = picture->ends_from;
+    known->ends = picture->ends;
+}
+
+static void take_holder(struct rl_known *known, uint64_t owner, const redlock_holder *holder)
 {
     known->owner = owner;
     known->holder = *holder;
-    known->ends = ends;
     known->broken = known->lost = false;
 }
 
@@ -167,7 +171,7 @@ static bool compare_free(struct rl_known *known, const struct rl_picture *pictur
     }
     *change = was_held ? how_it_ended(known, picture->now) : REDLOCK_CHANGE_FREE;
     known->before = known->holder;
-    take_holder(known, 0, &nobody, (struct rl_time){0});
+    take_holder(known, 0, &nobody);
     return was_held || (known->fresh && alone);
 }
 
@@ -192,17 +196,18 @@ static bool compare_held(struct rl_known *known, const struct rl_picture *pictur
         if (known->owner != 0)
             *change = REDLOCK_CHANGE_HANDED_ON;
         known->before = known->holder;
-        take_holder(known, picture->owner, &picture->holder, picture->ends);
+        take_holder(known, picture->owner, &picture->holder);
+        take_end(known, picture);
         known->broken = picture->broken;
         return true;
     }
     if (picture->broken && !known->broken) {
         known->broken = true;
-        known->ends = picture->ends;
+        take_end(known, picture);
         *change = REDLOCK_CHANGE_BROKEN;
         return true;
     }
-    known->ends = picture->ends;
+    take_end(known, picture);
     known->lost = false;
     *change = REDLOCK_CHANGE_EXTENDED;
     return prolonged && !picture->broken;

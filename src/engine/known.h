@@ -12,10 +12,11 @@
 struct rl_known {
     struct rl_known *next;
     uint64_t hash;
-    uint64_t owner;      /* tells its holder from others; 0 nobody has it */
-    struct rl_time ends; /* when its lease ends, unless it is prolonged */
-    uint32_t walk;       /* the walk it was last seen in */
-    bool fresh;          /* nothing was seen of it before */
+    uint64_t owner;           /* tells its holder from others; 0 nobody has it */
+    struct rl_time ends;      /* when its lease ends, unless it is prolonged: no later than that, */
+    struct rl_time ends_from; /* and no earlier; looks take their time */
+    uint32_t walk;            /* the walk it was last seen in */
+    bool fresh;               /* nothing was seen of it before */
     bool broken, lost, unknown;
     uint16_t key_length;
     uint16_t slot, permits; /* of a semaphore: which one, from 1, of how many; 0 it is none */

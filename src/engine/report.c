@@ -381,8 +381,11 @@ struct rl_picture rl_report_picture(const struct rl_operation *look)
         return picture;
     picture.owner = record->named;
     picture.ttl_left_ms = lease_left_ms(record, engine->node_count);
-    picture.ends =
-        picture.ttl_left_ms < 0 ? RL_TIME_NEVER : rl_time_add(engine->now, rl_span_ms(picture.ttl_left_ms));
+    picture.ends_from = picture.ends = RL_TIME_NEVER;
+    if (picture.ttl_left_ms >= 0) {
+        picture.ends_from = rl_time_add(look->started, rl_span_ms(picture.ttl_left_ms));
+        picture.ends = rl_time_add(engine->now, rl_span_ms(picture.ttl_left_ms));
+    }
     return picture;
 }
 

@@ -33,8 +33,9 @@ struct rl_picture {
     uint64_t owner;      /* tells that one from others, if a quorum has it; 0 nobody holds it */
     uint64_t fence;      /* the highest that any node has; 0 none */
     int64_t ttl_left_ms; /* -1 never expires, -2 not known */
-    struct rl_time now, ends;
-    redlock_holder holder; /* that owner, also when it has no quorum */
+    struct rl_time now;
+    struct rl_time ends_from, ends; /* the lease ends between the two */
+    redlock_holder holder;          /* that owner, also when it has no quorum */
 };
 
 struct rl_picture rl_report_picture(const struct rl_operation *look);
