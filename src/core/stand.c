@@ -181,7 +181,11 @@ static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl
     enum rl_split_advice advice = rl_split_consider(stand, now);
 
     if (advice == RL_SPLIT_GIVE_WAY) {
+        /* Rule: a caller that gives way keeps its place. Nodes hand what it gives back to the one that comes
+         * first and, when that one shares the lock, to all others up to the next that does not: so it has to
+         * be in line by then, or all those behind it would come in, too. */
         begin_anew(stand, now, effects);
+        effects->asks_first = effects->fresh && !RL_PLANTED(&stand->config, RL_PLANTED_LEAVES_TO_GIVE_WAY);
     } else if (advice == RL_SPLIT_YIELD) {
         rl_node_set given_back = rl_split_yield(stand);
 

@@ -262,7 +262,8 @@ static void check_idle(struct sim_world *world, const struct sim_client *client,
 
 static void note_split(struct sim_world *world, struct sim_worker *worker, const struct rl_stand *stand)
 {
-    bool split = stand->phase == RL_STAND_WAITING && stand->split_at.us != RL_TIME_NEVER.us;
+    bool split =
+        stand->phase == RL_STAND_WAITING && (stand->split_at.us != RL_TIME_NEVER.us || stand->looked);
 
     world->stats.splits += split && !worker->split;
     world->stats.give_ways += worker->split && stand->attempts != worker->attempts;

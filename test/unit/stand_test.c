@@ -351,6 +351,7 @@ static void the_later_ticket_gives_way_and_stays_in_line(void **state)
     assert_int_equal(story.effects.release, 15);
     assert_int_equal(story.effects.acquire, 15);
     assert_true(story.effects.fresh);
+    assert_true(story.effects.asks_first); /* readers behind it would come in with the one before it */
     assert_int_equal(story.stand.ticket, TICKET);
     assert_true(story.stand.settled);
 }
@@ -446,6 +447,7 @@ static void what_was_given_back_counts_no_more(void **state)
     handed(&story, 1, 500, 499, 203);
     answer(&story, 0, 502, (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = -2});
     assert_true(story.effects.fresh);
+    assert_false(story.effects.asks_first); /* others may be luckier */
     for (uint32_t node = 0; node < 3; node++) {
         handed(&story, node, 503, 499, 200); /* it does not stand in line there, with this owner */
         step(&story, (struct rl_event){.kind = RL_EVENT_ANSWER,
