@@ -421,9 +421,9 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
     decide(stand, now, effects);
 }
 
-static void give_up(struct rl_stand *stand, struct rl_effects *effects)
+static void give_up(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    enum rl_outcome outcome = rl_stand_reason(stand);
+    enum rl_outcome outcome = rl_stand_reason(stand, now);
 
     give_back(stand, effects);
     end(stand, outcome == RL_OUTCOME_BUSY && !stand->config.once ? RL_OUTCOME_TIMEOUT : outcome, effects);
@@ -432,7 +432,7 @@ static void give_up(struct rl_stand *stand, struct rl_effects *effects)
 static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     if (!rl_time_before(now, rl_stand_deadline(stand))) {
-        give_up(stand, effects);
+        give_up(stand, now, effects);
         return;
     }
     if (stand->phase == RL_STAND_RESTING && !rl_time_before(now, stand->keep_at))

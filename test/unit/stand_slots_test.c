@@ -205,6 +205,40 @@ static void one_that_does_not_wait_settles_on_a_slot_as_well(void **state)
     assert_int_equal(story.stand.outcome, RL_OUTCOME_BUSY);
 }
 
+/* It gave its other slots back, and its time runs out before the nodes have said what it has now: they
+ * answered a moment ago. */
+static void time_that_runs_out_while_it_settles_is_a_busy_lock(void **state)
+{
+    struct story story;
+
+    (void)state;
+    split(&story);
+    story.stand.config.give_up_at = (struct rl_time){story.stand.asked_by.us - 1};
+    rl_stand_step(&story.stand,
+                  &(struct rl_event){.kind = RL_EVENT_TIMER, .now = story.stand.config.give_up_at},
+                  &story.effects);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
+/* Likewise of one that yields its votes to the holder. */
+static void time_that_runs_out_while_it_yields_is_a_busy_lock(void **state)
+{
+    struct story story;
+    int64_t ms;
+
+    (void)state;
+    split(&story);
+    ms = now_ms(&story);
+    for (uint32_t node = 2; node < NODES; node++)
+        lined(&story, node, ms, 88);
+    story.stand.config.give_up_at = at(ms + 1);
+    rl_stand_step(&story.stand, &(struct rl_event){.kind = RL_EVENT_TIMER, .now = at(ms + 1)},
+                  &story.effects);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +249,8 @@ int main(void)
         cmocka_unit_test(a_slot_that_another_one_has_is_let_be_and_any_will_do_again),
         cmocka_unit_test(one_that_does_not_wait_is_refused_without_standing_in_line),
         cmocka_unit_test(one_that_does_not_wait_settles_on_a_slot_as_well),
+        cmocka_unit_test(time_that_runs_out_while_it_settles_is_a_busy_lock),
+        cmocka_unit_test(time_that_runs_out_while_it_yields_is_a_busy_lock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
