@@ -242,6 +242,15 @@ static void note_exchange(struct rl_stand_node *node, const struct rl_event *eve
     node->look_at = RL_TIME_NEVER;
 }
 
+/* Rule: a vote for a semaphore names one of its slots, or it is none. */
+static bool is_vote(const struct rl_stand *stand, const struct rl_answer *answer)
+{
+    if (answer->verdict != RL_GRANTED)
+        return false;
+    return stand->config.slots > 0 ? answer->slot >= 1 && answer->slot <= stand->config.slots
+                                   : answer->slot == 0;
+}
+
 static void take_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
@@ -250,7 +259,9 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
 
     note_exchange(node, event);
     node->heard = false;
-    if (answer->verdict == RL_GRANTED) {
+    if (answer->verdict == RL_GRANTED && !is_vote(stand, answer))
+        node->last = (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_PROTOCOL};
+    if (is_vote(stand, answer)) {
         rl_split_stop_yielding(stand, event->now);
         node->state = RL_STAND_HAS;
         node->fence = answer->fence;

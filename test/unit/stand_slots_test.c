@@ -100,6 +100,44 @@ static void votes_for_one_slot_are_a_permit(void **state)
     assert_int_equal(rl_stand_others(&story.stand), 2U);
 }
 
+/* Three nodes say yes, and what they name is no slot, or none of this semaphore's: nothing has been given. */
+static void a_yes_that_names_no_slot_is_no_vote(void **state)
+{
+    const uint32_t named[] = {0, SLOTS + 1, UINT32_MAX};
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct story story;
+
+        begin(&story, false);
+        granted(&story, 0, 1, named[i]);
+        granted(&story, 1, 1, named[i]);
+        assert_int_equal(rl_stand_nodes(&story.stand, RL_STAND_HAS), 0);
+        assert_int_equal(rl_stand_best_slot(&story.stand), 0);
+        granted(&story, 2, 1, named[i]);
+        assert_false(story.effects.done); /* too few are left: it gives everything back, and tries again */
+        assert_int_equal(story.stand.phase, RL_STAND_RESTING);
+        assert_int_equal(story.stand.outcome, RL_OUTCOME_NO_QUORUM);
+        assert_int_equal(story.effects.release, rl_node_set_all(NODES));
+    }
+}
+
+/* Two such nodes cost nothing where three others vote. */
+static void a_minority_that_names_no_slot_costs_nothing(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, false);
+    granted(&story, 0, 1, 0);
+    granted(&story, 1, 1, SLOTS + 1);
+    for (uint32_t node = 2; node < NODES; node++)
+        granted(&story, node, 1, SLOTS);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_OK);
+    assert_int_equal(rl_stand_votes(&story.stand), 4U | 8U | 16U);
+}
+
 static void votes_for_different_slots_are_none(void **state)
 {
     struct story story;
@@ -243,6 +281,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(votes_for_one_slot_are_a_permit),
+        cmocka_unit_test(a_yes_that_names_no_slot_is_no_vote),
+        cmocka_unit_test(a_minority_that_names_no_slot_costs_nothing),
         cmocka_unit_test(votes_for_different_slots_are_none),
         cmocka_unit_test(a_caller_whose_votes_are_split_settles_on_one_slot),
         cmocka_unit_test(an_answer_from_before_a_slot_was_given_back_does_not_count),
