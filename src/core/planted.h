@@ -17,14 +17,15 @@ enum rl_planted {
     RL_PLANTED_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's clock */
     /* a renewal ends as soon as it cannot be won, before it is known whether the lock is gone */
     RL_PLANTED_HIDDEN_LOSS,
-    RL_PLANTED_HANDED_ON_ARRIVAL,  /* what is handed over is valid from when that is heard */
-    RL_PLANTED_HANDED_INELIGIBLE,  /* it counts whichever node hands it over */
-    RL_PLANTED_NEVER_GIVES_WAY,    /* of a split lock everybody keeps what it has */
-    RL_PLANTED_LEAVES_TO_GIVE_WAY, /* who gives way stands in no line while nodes hand on what it gives back */
-    RL_PLANTED_GIVEN_BACK_COUNTS,  /* what an earlier attempt was given counts although it was given back */
-    RL_PLANTED_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
-    RL_PLANTED_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
-    RL_PLANTED_QUEUE_FORGOTTEN,    /* nor does a caller follow it that waits behind it in its client */
+    RL_PLANTED_HANDED_ON_ARRIVAL, /* what is handed over is valid from when that is heard */
+    RL_PLANTED_HANDED_INELIGIBLE, /* it counts whichever node hands it over */
+    RL_PLANTED_NEVER_GIVES_WAY,   /* of a split lock everybody keeps what it has */
+    /* a caller that gives way stands in no line while nodes hand on what it gives back */
+    RL_PLANTED_LEAVES_TO_GIVE_WAY,
+    RL_PLANTED_GIVEN_BACK_COUNTS, /* what an earlier attempt was given counts although it was given back */
+    RL_PLANTED_PLACE_NOT_KEPT,    /* waiters do not ask again by themselves */
+    RL_PLANTED_EXPIRY_UNSEEN,     /* nor when a lock in front of them ends, or is deleted */
+    RL_PLANTED_QUEUE_FORGOTTEN,   /* nor does a caller follow it that waits behind it in its client */
     /* a semaphore's permits are counted at each node: votes for different slots count together */
     RL_PLANTED_SLOTS_COUNTED,
     RL_PLANTED_SILENT_NOT_ASKED, /* a change told by a node that owes an answer is not looked into */
