@@ -51,16 +51,21 @@ static struct rl_time within_wait(const struct rl_acquire *acquire, struct rl_ti
     return rl_time_min(at, rl_time_max(give_up_at, once));
 }
 
+/* Nodes that have not answered the present round by then are silent. */
+static struct rl_time answered_by(const struct rl_acquire *acquire)
+{
+    struct rl_time by = rl_time_add(acquire->asked, acquire->config.node_timeout);
+
+    return acquire->round == 1 ? rl_time_add(by, acquire->config.first_wait) : by;
+}
+
 static void begin_round(struct rl_acquire *acquire, struct rl_time now, struct rl_effects *effects)
 {
     assert(acquire->phase != RL_ACQUIRE_ENDED);
     acquire->phase = RL_ACQUIRE_ASKING;
     acquire->round++;
     acquire->asked = now;
-    acquire->wake_at = rl_time_add(now, acquire->config.node_timeout);
-    if (acquire->round == 1)
-        acquire->wake_at = rl_time_add(acquire->wake_at, acquire->config.first_wait);
-    acquire->wake_at = within_wait(acquire, acquire->wake_at);
+    acquire->wake_at = within_wait(acquire, answered_by(acquire));
     acquire->round_question = ++acquire->question;
     acquire->tally = rl_tally_start(acquire->config.node_count);
     clear_answers(acquire);
@@ -245,13 +250,15 @@ static void take_answer(struct rl_acquire *acquire, const struct rl_event *event
         go_on(acquire, rl_acquire_count_watch(acquire, event, effects), event->now, effects);
 }
 
-/* Of one that got its turn in this process at the last moment the others were in the way, whatever the nodes
- * would have said. */
-static enum rl_outcome reason_of_silence(const struct rl_acquire *acquire)
+/* Nodes that had no time to answer, for the wait is over, are not missing. What the round before came to says
+ * why then, or the queue: of one that got its turn in this process at the last moment the others were in the
+ * way. */
+static enum rl_outcome reason_of_silence(const struct rl_acquire *acquire, struct rl_time now)
 {
-    bool queued = acquire->config.queued && acquire->round == 1;
+    bool waited = acquire->config.queued || acquire->round > 1;
+    bool cut_short = rl_time_before(now, answered_by(acquire));
 
-    return queued && reason_open(acquire) ? RL_OUTCOME_BUSY : rl_tally_reason(&acquire->tally);
+    return waited && cut_short && reason_open(acquire) ? acquire->outcome : rl_tally_reason(&acquire->tally);
 }
 
 /* The time this phase had is up. */
@@ -261,7 +268,7 @@ static void take_timer(struct rl_acquire *acquire, struct rl_time now, struct rl
         return;
     switch (acquire->phase) {
     case RL_ACQUIRE_ASKING:
-        lose_round(acquire, reason_of_silence(acquire), now, effects);
+        lose_round(acquire, reason_of_silence(acquire, now), now, effects);
         return;
     case RL_ACQUIRE_PEEKING:
     case RL_ACQUIRE_QUEUED:

@@ -136,7 +136,8 @@ struct rl_event {
     bool others_first; /* other processes are to have a chance before it asks */
 };
 
-/* What is to be done, in this order: release, ask, wake, tell. An empty set means nothing. */
+/* What is to be done, in this order: release, ask, wake, tell; `asks_first`: ask, then release. An empty set
+ * means nothing. */
 struct rl_effects {
     rl_node_set release; /* undo the attempt that was under way */
     rl_node_set acquire; /* ask these for the lock, with a fresh owner (stand: only if `fresh`) */
@@ -150,9 +151,11 @@ struct rl_effects {
     struct rl_span ttl;
     /* acquire: it begins to rest for so long; 0 it does not. Nothing to do: wake_at has it */
     struct rl_span rest;
-    bool lost;     /* acquire: a round was not won */
-    bool lined;    /* stand: a quorum has it in line now, for the first time */
-    bool fresh;    /* stand: what is asked for is another attempt, with a fresh owner */
+    bool lost;  /* acquire: a round was not won */
+    bool lined; /* stand: a quorum has it in line now, for the first time */
+    bool fresh; /* stand: what is asked for is another attempt, with a fresh owner */
+    /* stand: the fresh owner asks before the one before it is released, so that it is in line by then */
+    bool asks_first;
     bool done;     /* acquire: it has ended; lease: it has ended (released or lost) */
     bool extended; /* lease: an extension round ended; look at the lease for its result */
 };

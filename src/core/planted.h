@@ -20,6 +20,8 @@ enum rl_planted {
     RL_PLANTED_HANDED_ON_ARRIVAL, /* what is handed over is valid from when that is heard */
     RL_PLANTED_HANDED_INELIGIBLE, /* it counts whichever node hands it over */
     RL_PLANTED_NEVER_GIVES_WAY,   /* of a split lock everybody keeps what it has */
+    /* a caller that gives way stands in no line while nodes hand on what it gives back */
+    RL_PLANTED_LEAVES_TO_GIVE_WAY,
     RL_PLANTED_GIVEN_BACK_COUNTS, /* what an earlier attempt was given counts although it was given back */
     RL_PLANTED_PLACE_NOT_KEPT,    /* waiters do not ask again by themselves */
     RL_PLANTED_EXPIRY_UNSEEN,     /* nor when a lock in front of them ends, or is deleted */

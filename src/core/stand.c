@@ -181,7 +181,11 @@ static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl
     enum rl_split_advice advice = rl_split_consider(stand, now);
 
     if (advice == RL_SPLIT_GIVE_WAY) {
+        /* Rule: a caller that gives way keeps its place. Nodes hand what it gives back to the one that comes
+         * first and, when that one shares the lock, to all others up to the next that does not: so it has to
+         * be in line by then, or all those behind it would come in, too. */
         begin_anew(stand, now, effects);
+        effects->asks_first = effects->fresh && !RL_PLANTED(&stand->config, RL_PLANTED_LEAVES_TO_GIVE_WAY);
     } else if (advice == RL_SPLIT_YIELD) {
         rl_node_set given_back = rl_split_yield(stand);
 
@@ -239,6 +243,15 @@ static void note_exchange(struct rl_stand_node *node, const struct rl_event *eve
     node->look_at = RL_TIME_NEVER;
 }
 
+/* Rule: a vote for a semaphore names one of its slots, or it is none. */
+static bool is_vote(const struct rl_stand *stand, const struct rl_answer *answer)
+{
+    if (answer->verdict != RL_GRANTED)
+        return false;
+    return stand->config.slots > 0 ? answer->slot >= 1 && answer->slot <= stand->config.slots
+                                   : answer->slot == 0;
+}
+
 static void take_vote(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
@@ -247,7 +260,9 @@ static void take_vote(struct rl_stand *stand, const struct rl_event *event, stru
 
     note_exchange(node, event);
     node->heard = false;
-    if (answer->verdict == RL_GRANTED) {
+    if (answer->verdict == RL_GRANTED && !is_vote(stand, answer))
+        node->last = (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_PROTOCOL};
+    if (is_vote(stand, answer)) {
         rl_split_stop_yielding(stand, event->now);
         node->state = RL_STAND_HAS;
         node->fence = answer->fence;
@@ -418,9 +433,9 @@ static void wait_on(struct rl_stand *stand, struct rl_time now, struct rl_effect
     decide(stand, now, effects);
 }
 
-static void give_up(struct rl_stand *stand, struct rl_effects *effects)
+static void give_up(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
-    enum rl_outcome outcome = rl_stand_reason(stand);
+    enum rl_outcome outcome = rl_stand_reason(stand, now);
 
     give_back(stand, effects);
     end(stand, outcome == RL_OUTCOME_BUSY && !stand->config.once ? RL_OUTCOME_TIMEOUT : outcome, effects);
@@ -429,7 +444,7 @@ static void give_up(struct rl_stand *stand, struct rl_effects *effects)
 static void take_timer(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     if (!rl_time_before(now, rl_stand_deadline(stand))) {
-        give_up(stand, effects);
+        give_up(stand, now, effects);
         return;
     }
     if (stand->phase == RL_STAND_RESTING && !rl_time_before(now, stand->keep_at))

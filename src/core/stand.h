@@ -13,7 +13,8 @@
 void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *config, struct rl_prng *prng);
 
 /* Tell it what happened; learn what to do about it. Effects: release (whatever the present owner has there:
- * the lock or a place), then acquire (fresh: with a fresh owner), raise, watch, done. */
+ * the lock or a place), then acquire (fresh: with a fresh owner), raise, watch, done; asks_first: acquire,
+ * then release what the owner before that has. */
 void rl_stand_step(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects);
 
 #endif

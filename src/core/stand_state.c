@@ -106,15 +106,41 @@ bool rl_stand_reason_open(const struct rl_stand *stand)
     return rl_tally_reason(&other) != rl_tally_reason(&tally);
 }
 
+rl_node_set rl_stand_unheard(const struct rl_stand *stand)
+{
+    rl_node_set set = 0;
+
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_ASKED); left != 0; left &= left - 1)
+        if (stand->nodes[rl_node_set_first(left)].last.verdict == RL_SILENT)
+            set |= rl_node_set_one(rl_node_set_first(left));
+    return set;
+}
+
+/* Nodes that have voted in this attempt, are being asked once more, and have time left to answer. What they
+ * said before is no vote any more, but neither are they missing. */
+static rl_node_set voters_asked_again(const struct rl_stand *stand, struct rl_time now)
+{
+    rl_node_set set = 0;
+
+    for (rl_node_set left = rl_stand_nodes(stand, RL_STAND_ASKED); left != 0; left &= left - 1) {
+        enum rl_verdict verdict = stand->nodes[rl_node_set_first(left)].last.verdict;
+
+        if (verdict == RL_GRANTED || verdict == RL_DENIED)
+            set |= rl_node_set_one(rl_node_set_first(left));
+    }
+    return rl_time_before(now, stand->asked_by) ? set : 0;
+}
+
 /* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue
  * behind others of its client. */
-enum rl_outcome rl_stand_reason(const struct rl_stand *stand)
+enum rl_outcome rl_stand_reason(const struct rl_stand *stand, struct rl_time now)
 {
     struct rl_tally tally = rl_stand_tally(stand);
     bool waited = stand->attempts > 1 || stand->config.queued;
 
     if (stand->phase == RL_STAND_RESTING || (waited && rl_stand_reason_open(stand)))
         return stand->outcome;
+    tally.denied |= voters_asked_again(stand, now) & ~rl_tally_answered(&tally);
     return rl_tally_reason(&tally);
 }
 

@@ -105,8 +105,11 @@ struct rl_tally rl_stand_tally(const struct rl_stand *stand);
 /* Whether the nodes that have not answered yet decide why it fails; as in acquire.c. */
 bool rl_stand_reason_open(const struct rl_stand *stand);
 
+/* The nodes that have not answered any question of this attempt yet. */
+rl_node_set rl_stand_unheard(const struct rl_stand *stand);
+
 /* Why it has not got the lock by now. */
-enum rl_outcome rl_stand_reason(const struct rl_stand *stand);
+enum rl_outcome rl_stand_reason(const struct rl_stand *stand, struct rl_time now);
 
 /* Until when a quorum of its keys lives; 0 it has none. */
 struct rl_time rl_stand_valid_until(const struct rl_stand *stand);

@@ -95,7 +95,7 @@ rl_node_set rl_stand_take_expired(struct rl_stand *stand, struct rl_time now)
 struct rl_time rl_stand_deadline(const struct rl_stand *stand)
 {
     struct rl_time once = rl_time_add(stand->started, stand->config.node_timeout);
-    bool first = stand->question == 1 && stand->asked_by.us != RL_TIME_NEVER.us;
+    bool first = stand->attempts == 1 && rl_stand_unheard(stand) != 0;
 
     if (!rl_stand_waits(stand)) /* it ends with its one question */
         return RL_TIME_NEVER;

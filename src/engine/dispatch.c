@@ -189,6 +189,33 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
         rl_list_append(&engine->rounds, &lock->link);
 }
 
+struct rl_former rl_dispatch_former(const redlock_lock *lock)
+{
+    struct rl_former former = {.maybe_stored = lock->maybe_stored, .stray = lock->stray};
+
+    assert(!lock->owner_fixed);
+    rl_lock_random(lock, former.random);
+    return former;
+}
+
+void rl_dispatch_release_former(redlock_lock *lock, rl_node_set nodes, const struct rl_former *former)
+{
+    struct rl_engine *engine = lock->engine;
+
+    for (rl_node_set left = nodes; left != 0; left &= left - 1) {
+        uint32_t node = rl_node_set_first(left);
+
+        if (rl_send_command(lock, node, RL_COMMAND_RELEASE, 0, former->random, false)) {
+            if (rl_node_set_has(former->stray, node))
+                rl_debts_add(lock, node, former->random, engine->config.node_timeout);
+        } else {
+            rl_session_wake(&engine->sessions[node], engine->now);
+            if (rl_node_set_has(former->maybe_stored, node))
+                rl_debts_add(lock, node, former->random, rl_span_us(0));
+        }
+    }
+}
+
 /* Where it cannot be sent, the release of the whole lock makes up for it, or the end of the key. */
 void rl_dispatch_return(redlock_lock *lock, rl_node_set nodes)
 {

@@ -29,6 +29,18 @@ bool rl_dispatch_take_refused(redlock_lock *lock, struct rl_event *event);
  * waits. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question);
 
+/* The owner that a lock had, and the nodes where that one may have left something. */
+struct rl_former {
+    uint8_t random[RL_OWNER_RANDOM];
+    rl_node_set maybe_stored, stray;
+};
+
+/* What to remember of the present owner before another one is drawn. */
+struct rl_former rl_dispatch_former(const redlock_lock *lock);
+
+/* Releases a former owner on nodes; nobody waits for that, and questions that are owed stay so. */
+void rl_dispatch_release_former(redlock_lock *lock, rl_node_set nodes, const struct rl_former *former);
+
 /* Has a holder of one slot of a semaphore give back whatever else nodes have given it. */
 void rl_dispatch_return(redlock_lock *lock, rl_node_set nodes);
 

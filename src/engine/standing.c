@@ -148,6 +148,16 @@ static void ask_for_lock(struct rl_operation *operation, const struct rl_effects
         rl_dispatch_ask_more(lock, effects->acquire, effects->question);
 }
 
+/* On each connection the question of the fresh owner goes before the release of the one before it. */
+static void change_owner_in_line(struct rl_operation *operation, const struct rl_effects *effects)
+{
+    struct rl_former former = rl_dispatch_former(operation->lock);
+
+    assert(effects->fresh);
+    ask_for_lock(operation, effects);
+    rl_dispatch_release_former(operation->lock, effects->release, &former);
+}
+
 /* Where it cannot be sent now, the next look at the lock makes up for it. */
 static void watch(struct rl_operation *operation, rl_node_set nodes, uint32_t question)
 {
@@ -213,9 +223,11 @@ static void step(struct rl_operation *operation, const struct rl_event *event)
     if (lock->engine->host.trace != NULL)
         trace_standing(operation, event, &effects);
     note_late(lock, late);
-    if (effects.release != 0)
+    if (effects.asks_first)
+        change_owner_in_line(operation, &effects);
+    else if (effects.release != 0)
         rl_dispatch_release(lock, effects.release, 0);
-    if (effects.acquire != 0)
+    if (effects.acquire != 0 && !effects.asks_first)
         ask_for_lock(operation, &effects);
     if (effects.raise != 0)
         rl_dispatch_raise(lock, &effects);

@@ -155,6 +155,8 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_HANDED_INELIGIBLE;
     case SIM_BUG_NEVER_GIVES_WAY:
         return RL_PLANTED_NEVER_GIVES_WAY;
+    case SIM_BUG_LEAVES_TO_GIVE_WAY:
+        return RL_PLANTED_LEAVES_TO_GIVE_WAY;
     case SIM_BUG_GIVEN_BACK_COUNTS:
         return RL_PLANTED_GIVEN_BACK_COUNTS;
     case SIM_BUG_PLACE_NOT_KEPT:

@@ -45,6 +45,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "handed-on-arrival",
     "handed-ineligible",
     "never-gives-way",
+    "leaves-to-give-way",
     "given-back-counts",
     "place-not-kept",
     "expiry-unseen",
@@ -209,6 +210,8 @@ static void draw_shared(struct sim_plan *plan)
 
     if (!plan->plain && (plan->bug == SIM_BUG_NONE || planted))
         plan->shared_percent = (int)(planted ? 50 : PICK(&prng, 0, 0, 30, 60, 90));
+    if (plan->bug == SIM_BUG_LEAVES_TO_GIVE_WAY) /* few writers among many readers */
+        plan->shared_percent = 90;
 }
 
 static void draw_length(struct sim_plan *plan, struct rl_prng *prng)
@@ -284,6 +287,8 @@ static void aim_at_splits(struct sim_plan *plan)
     plan->ttl_ms = plan->max_ttl_ms = 2000;
     plan->hold_max_us = 20000;
     plan->wall_skew_us = 50;
+    if (plan->bug == SIM_BUG_LEAVES_TO_GIVE_WAY) /* no message is so late that it excuses a wrong order */
+        plan->faults = 1U << SIM_FAULT_SCRIPTS;
     plan->plain = plan->beyond = plan->mixed = false;
 }
 
@@ -323,7 +328,8 @@ static void aim(struct sim_plan *plan)
     } else if (plan->bug == SIM_BUG_HANDED_ON_ARRIVAL) {
         aim_at_arrivals(plan);
         return;
-    } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY || plan->bug == SIM_BUG_SLOTS_COUNTED) {
+    } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY || plan->bug == SIM_BUG_LEAVES_TO_GIVE_WAY ||
+               plan->bug == SIM_BUG_SLOTS_COUNTED) {
         aim_at_splits(plan);
         return;
     } else if (plan->bug == SIM_BUG_SOME_NAMES || plan->bug == SIM_BUG_NAMES_KEPT) {

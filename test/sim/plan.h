@@ -79,9 +79,11 @@ enum sim_bug {
     SIM_BUG_HANDED_ON_ARRIVAL,  /* what is handed over is valid from when that is heard */
     SIM_BUG_HANDED_INELIGIBLE,  /* it counts whoever hands it over */
     SIM_BUG_NEVER_GIVES_WAY,    /* of a split lock everybody keeps what it has */
-    SIM_BUG_GIVEN_BACK_COUNTS,  /* what an earlier attempt was given counts although it was given back */
-    SIM_BUG_PLACE_NOT_KEPT,     /* waiters do not ask again by themselves */
-    SIM_BUG_EXPIRY_UNSEEN,      /* nor when a lock in front of them ends, or is deleted */
+    /* who gives way stands in no line while nodes hand on what it gives back */
+    SIM_BUG_LEAVES_TO_GIVE_WAY,
+    SIM_BUG_GIVEN_BACK_COUNTS, /* what an earlier attempt was given counts although it was given back */
+    SIM_BUG_PLACE_NOT_KEPT,    /* waiters do not ask again by themselves */
+    SIM_BUG_EXPIRY_UNSEEN,     /* nor when a lock in front of them ends, or is deleted */
     /* Of locks that are shared. */
     SIM_BUG_SHARED_BESIDE, /* a node lets one in that shares a lock while another has it alone */
     SIM_BUG_HOLDS_UNSEEN,  /* those who share a lock are not in the way of one that wants it alone */

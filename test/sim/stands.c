@@ -262,7 +262,8 @@ static void check_idle(struct sim_world *world, const struct sim_client *client,
 
 static void note_split(struct sim_world *world, struct sim_worker *worker, const struct rl_stand *stand)
 {
-    bool split = stand->phase == RL_STAND_WAITING && stand->split_at.us != RL_TIME_NEVER.us;
+    bool split =
+        stand->phase == RL_STAND_WAITING && (stand->split_at.us != RL_TIME_NEVER.us || stand->looked);
 
     world->stats.splits += split && !worker->split;
     world->stats.give_ways += worker->split && stand->attempts != worker->attempts;
@@ -282,12 +283,23 @@ static void check_queued(struct sim_world *world, struct sim_client *client, con
                  worker->index + 1, 'a' + (int)worker->name, leader == NULL ? "nobody" : "too few");
 }
 
+/* A node may say that a question reached it too late, or that a command failed half-way, long after faults
+ * have ended. */
+static void note_refusals(struct sim_worker *worker, const struct rl_operation *operation)
+{
+    struct rl_tally tally = operation->stands ? rl_stand_tally(&operation->stand) : operation->acquire.tally;
+
+    worker->refused = worker->refused || (tally.failed | tally.ineligible) != 0;
+}
+
 void sim_stands_look(struct sim_world *world, struct sim_client *client, struct sim_worker *worker)
 {
     const struct rl_stand *stand;
 
-    if (worker->stage == SIM_ASKING && !worker->adopts && worker->operation != NULL)
+    if (worker->stage == SIM_ASKING && !worker->adopts && worker->operation != NULL) {
         check_queued(world, client, worker);
+        note_refusals(worker, worker->operation);
+    }
     if (worker->stage != SIM_ASKING || worker->adopts || !worker->operation->stands ||
         !rl_stand_waits(&worker->operation->stand))
         return;
@@ -310,9 +322,24 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
         check_idle(world, client, worker);
 }
 
+/* Rule: while a quorum of nodes is there, all is well, and no node says that it cannot vote, nobody is told
+ * that a quorum is missing; also not when its time is over while a question is under way. */
+static void check_reason(struct sim_world *world, struct sim_worker *worker,
+                         const struct rl_operation *operation)
+{
+    if (operation->kind != RL_OPERATION_ACQUIRE || operation->result != REDLOCK_NO_QUORUM)
+        return;
+    note_refusals(worker, operation);
+    if (!worker->refused && is_judged(world) && worker->asked_us > calm_since_us(world) &&
+        usable_quorum_since_us(world, &world->clients[worker->client]) < worker->asked_us)
+        sim_fail(world, "reason: client %u.%u was told that a quorum is missing for %c, and it is there",
+                 worker->client + 1, worker->index + 1, 'a' + (int)worker->name);
+}
+
 void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
                       const struct rl_operation *operation)
 {
+    check_reason(world, worker, operation);
     if (operation->kind != RL_OPERATION_ACQUIRE || !operation->stands)
         return;
     world->stats.handed_over += operation->result == REDLOCK_OK && operation->stand.handed;

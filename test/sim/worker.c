@@ -127,7 +127,7 @@ static void ask(struct sim_world *world, struct sim_worker *worker)
     worker->waited = worker->waits = worker->split = false;
     worker->asked_us = world->now_us;
     worker->stands_us = worker->settled_us = 0;
-    worker->late = false;
+    worker->late = worker->refused = false;
     client->binding = worker;
     client->begun = true;
     /* Others may have it whenever a caller that does not wait comes. */

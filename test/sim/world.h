@@ -100,7 +100,8 @@ struct sim_worker {
     redlock_name also[SIM_NAMES_MAX];
     char also_text[SIM_NAMES_MAX][16];
     bool fair, shared, adopts;
-    bool late; /* ASKING, in line: nobody had what it stands for, for longer than usual */
+    bool refused; /* ASKING: some node has said in this call that it cannot or must not vote */
+    bool late;    /* ASKING, in line: nobody had what it stands for, for longer than usual */
     /* ASKING, in line: it knows that it is near the front, or knew so before it was given anything */
     bool near;
     bool revived;   /* planted bug: extends what is lost */

@@ -167,6 +167,34 @@ static void a_turn_that_comes_at_the_last_moment_is_a_busy_lock(void **state)
     assert_ended(&waiter, RL_OUTCOME_TIMEOUT);
 }
 
+/* The lock came free at the last moment, and no node has answered the round that began then. */
+static void a_round_that_is_cut_short_says_what_the_one_before_came_to(void **state)
+{
+    struct attempt waiter;
+
+    (void)state;
+    start_watching(&waiter, 3);
+    waiter.acquire.config.give_up_at = at(101);
+    change_on_two(&waiter, 100);
+    assert_round(&waiter);
+    assert_int_equal(waiter.acquire.wake_at.us, at(101).us);
+    wake(&waiter);
+    assert_ended(&waiter, RL_OUTCOME_TIMEOUT);
+}
+
+/* Nodes that had all the time that a node has are missing. */
+static void a_round_that_nobody_answers_in_time_has_no_quorum(void **state)
+{
+    struct attempt waiter;
+
+    (void)state;
+    start_watching(&waiter, 3);
+    waiter.acquire.config.give_up_at = at(100 + TIMEOUT_MS);
+    change_on_two(&waiter, 100);
+    wake(&waiter);
+    assert_ended(&waiter, RL_OUTCOME_NO_QUORUM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +204,8 @@ int main(void)
         cmocka_unit_test(time_runs_out_while_it_rests),
         cmocka_unit_test(in_the_queue_it_asks_nobody_until_its_turn),
         cmocka_unit_test(a_turn_that_comes_at_the_last_moment_is_a_busy_lock),
+        cmocka_unit_test(a_round_that_is_cut_short_says_what_the_one_before_came_to),
+        cmocka_unit_test(a_round_that_nobody_answers_in_time_has_no_quorum),
         cmocka_unit_test(time_runs_out_in_the_queue_too),
         cmocka_unit_test(who_leaves_the_queue_leaves_nothing_behind),
         cmocka_unit_test(to_let_others_come_first_it_looks_before_it_asks),

@@ -477,6 +477,9 @@ static void a_vote_for_a_slot_that_is_not_there_is_none(void **state)
     assert_int_equal(voted_on_slots("*4\r\n:1\r\n:5\r\n:7\r\n:2\r\n").verdict, RL_GRANTED);
     assert_int_equal(voted_on_slots("*4\r\n:1\r\n:5\r\n:7\r\n:3\r\n").cause, RL_CAUSE_PROTOCOL);
     assert_int_equal(voted_on_slots("*4\r\n:1\r\n:5\r\n:7\r\n:0\r\n").cause, RL_CAUSE_PROTOCOL);
+    assert_int_equal(voted_on_slots("*4\r\n:1\r\n:5\r\n:7\r\n$1\r\n1\r\n").cause, RL_CAUSE_PROTOCOL);
+    assert_int_equal(voted_on_slots("*3\r\n:1\r\n:5\r\n:7\r\n").cause, RL_CAUSE_PROTOCOL);
+    assert_int_equal(voted_on_slots(":1700000000000000\r\n").cause, RL_CAUSE_PROTOCOL);
 }
 
 static void holders_are_told_apart_by_their_owner_values(void **state)

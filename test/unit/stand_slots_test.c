@@ -100,6 +100,44 @@ static void votes_for_one_slot_are_a_permit(void **state)
     assert_int_equal(rl_stand_others(&story.stand), 2U);
 }
 
+/* Three nodes say yes, and what they name is no slot, or none of this semaphore's: nothing has been given. */
+static void a_yes_that_names_no_slot_is_no_vote(void **state)
+{
+    const uint32_t named[] = {0, SLOTS + 1, UINT32_MAX};
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct story story;
+
+        begin(&story, false);
+        granted(&story, 0, 1, named[i]);
+        granted(&story, 1, 1, named[i]);
+        assert_int_equal(rl_stand_nodes(&story.stand, RL_STAND_HAS), 0);
+        assert_int_equal(rl_stand_best_slot(&story.stand), 0);
+        granted(&story, 2, 1, named[i]);
+        assert_false(story.effects.done); /* too few are left: it gives everything back, and tries again */
+        assert_int_equal(story.stand.phase, RL_STAND_RESTING);
+        assert_int_equal(story.stand.outcome, RL_OUTCOME_NO_QUORUM);
+        assert_int_equal(story.effects.release, rl_node_set_all(NODES));
+    }
+}
+
+/* Two such nodes cost nothing where three others vote. */
+static void a_minority_that_names_no_slot_costs_nothing(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, false);
+    granted(&story, 0, 1, 0);
+    granted(&story, 1, 1, SLOTS + 1);
+    for (uint32_t node = 2; node < NODES; node++)
+        granted(&story, node, 1, SLOTS);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_OK);
+    assert_int_equal(rl_stand_votes(&story.stand), 4U | 8U | 16U);
+}
+
 static void votes_for_different_slots_are_none(void **state)
 {
     struct story story;
@@ -219,10 +257,46 @@ static void one_that_does_not_wait_settles_on_a_slot_as_well(void **state)
     assert_int_equal(story.stand.outcome, RL_OUTCOME_BUSY);
 }
 
+/* It gave its other slots back, and its time runs out before the nodes have said what it has now: they
+ * answered a moment ago. */
+static void time_that_runs_out_while_it_settles_is_a_busy_lock(void **state)
+{
+    struct story story;
+
+    (void)state;
+    split(&story);
+    story.stand.config.give_up_at = (struct rl_time){story.stand.asked_by.us - 1};
+    rl_stand_step(&story.stand,
+                  &(struct rl_event){.kind = RL_EVENT_TIMER, .now = story.stand.config.give_up_at},
+                  &story.effects);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
+/* Likewise of one that yields its votes to the holder. */
+static void time_that_runs_out_while_it_yields_is_a_busy_lock(void **state)
+{
+    struct story story;
+    int64_t ms;
+
+    (void)state;
+    split(&story);
+    ms = now_ms(&story);
+    for (uint32_t node = 2; node < NODES; node++)
+        lined(&story, node, ms, 88);
+    story.stand.config.give_up_at = at(ms + 1);
+    rl_stand_step(&story.stand, &(struct rl_event){.kind = RL_EVENT_TIMER, .now = at(ms + 1)},
+                  &story.effects);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(votes_for_one_slot_are_a_permit),
+        cmocka_unit_test(a_yes_that_names_no_slot_is_no_vote),
+        cmocka_unit_test(a_minority_that_names_no_slot_costs_nothing),
         cmocka_unit_test(votes_for_different_slots_are_none),
         cmocka_unit_test(a_caller_whose_votes_are_split_settles_on_one_slot),
         cmocka_unit_test(a_caller_that_a_node_has_given_nothing_looks_once_before_it_settles),
@@ -230,6 +304,8 @@ int main(void)
         cmocka_unit_test(a_slot_that_another_one_has_is_let_be_and_any_will_do_again),
         cmocka_unit_test(one_that_does_not_wait_is_refused_without_standing_in_line),
         cmocka_unit_test(one_that_does_not_wait_settles_on_a_slot_as_well),
+        cmocka_unit_test(time_that_runs_out_while_it_settles_is_a_busy_lock),
+        cmocka_unit_test(time_that_runs_out_while_it_yields_is_a_busy_lock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

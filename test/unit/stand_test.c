@@ -351,6 +351,7 @@ static void the_later_ticket_gives_way_and_stays_in_line(void **state)
     assert_int_equal(story.effects.release, 15);
     assert_int_equal(story.effects.acquire, 15);
     assert_true(story.effects.fresh);
+    assert_true(story.effects.asks_first); /* readers behind it would come in with the one before it */
     assert_int_equal(story.stand.ticket, TICKET);
     assert_true(story.stand.settled);
 }
@@ -446,6 +447,7 @@ static void what_was_given_back_counts_no_more(void **state)
     handed(&story, 1, 500, 499, 203);
     answer(&story, 0, 502, (struct rl_answer){.verdict = RL_DENIED, .ttl_left_ms = -2});
     assert_true(story.effects.fresh);
+    assert_false(story.effects.asks_first); /* others may be luckier */
     for (uint32_t node = 0; node < 3; node++) {
         handed(&story, node, 503, 499, 200); /* it does not stand in line there, with this owner */
         step(&story, (struct rl_event){.kind = RL_EVENT_ANSWER,
@@ -719,6 +721,64 @@ static void time_that_runs_out_while_it_asks_again_is_still_a_busy_lock(void **s
     assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
 }
 
+/* Two nodes had given it the lock, their keys ended, and they are asked again: that they gave it shows that
+ * they are there. */
+static void end_beside_ended_votes(struct story *story, int64_t left_ms)
+{
+    struct rl_time ends;
+
+    begin(story, 4);
+    for (uint32_t node = 0; node < 2; node++)
+        granted(story, node, 1, 200);
+    for (uint32_t node = 2; node < 4; node++)
+        answer(story, node, 1, lined(1, 77, 0));
+    ends = story->stand.nodes[0].ends;
+    story->stand.config.give_up_at = rl_time_add(ends, rl_span_ms(left_ms));
+    step(story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = ends});
+    assert_int_equal(story->effects.acquire, 15);
+    assert_int_equal(rl_stand_nodes(&story->stand, RL_STAND_ASKED), 15);
+    step(story, (struct rl_event){.kind = RL_EVENT_TIMER, .now = story->stand.config.give_up_at});
+    assert_true(story->effects.done);
+}
+
+static void time_that_runs_out_while_ended_votes_are_asked_for_is_still_a_busy_lock(void **state)
+{
+    struct story story;
+
+    (void)state;
+    end_beside_ended_votes(&story, TIMEOUT_MS - 1);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
+/* They had all the time that a node has. */
+static void nodes_that_did_not_answer_in_time_are_missing_when_time_runs_out(void **state)
+{
+    struct story story;
+
+    (void)state;
+    end_beside_ended_votes(&story, TIMEOUT_MS);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_NO_QUORUM);
+}
+
+/* Another question, to a node that has just come, takes no time from those that have not answered yet. */
+static void a_short_wait_lasts_for_one_question_whatever_else_is_asked(void **state)
+{
+    struct story story;
+
+    (void)state;
+    begin(&story, 3);
+    story.stand.config.give_up_at = at(2);
+    answer(&story, 2, 1, (struct rl_answer){.verdict = RL_FAILED, .cause = RL_CAUSE_REFUSED});
+    step(&story, (struct rl_event){.kind = RL_EVENT_UP, .now = at(1), .node = 2});
+    assert_int_equal(story.effects.acquire, 4);
+    assert_int_equal(story.stand.wake_at.us, at(TIMEOUT_MS).us);
+    for (uint32_t node = 0; node < 3; node++)
+        answer(&story, node, 10, lined(1, 77, 0));
+    timer(&story);
+    assert_true(story.effects.done);
+    assert_int_equal(story.stand.outcome, RL_OUTCOME_TIMEOUT);
+}
+
 /* It lost a race, began anew, and its time ran out before anybody answered. */
 static void time_that_runs_out_in_a_later_attempt_is_still_a_busy_lock(void **state)
 {
@@ -885,6 +945,9 @@ int main(void)
         cmocka_unit_test(time_that_ran_out_in_the_queue_is_a_busy_lock),
         cmocka_unit_test(a_short_wait_lasts_for_one_question),
         cmocka_unit_test(time_that_runs_out_while_it_asks_again_is_still_a_busy_lock),
+        cmocka_unit_test(time_that_runs_out_while_ended_votes_are_asked_for_is_still_a_busy_lock),
+        cmocka_unit_test(nodes_that_did_not_answer_in_time_are_missing_when_time_runs_out),
+        cmocka_unit_test(a_short_wait_lasts_for_one_question_whatever_else_is_asked),
         cmocka_unit_test(time_that_runs_out_in_a_later_attempt_is_still_a_busy_lock),
         cmocka_unit_test(time_that_runs_out_while_nodes_are_missing_says_so),
         cmocka_unit_test(a_connection_that_is_back_is_asked_at_once),

@@ -287,11 +287,10 @@ static void send(struct world *world, uint32_t number, uint32_t node, struct mes
         link->debts[link->debt_count++] = message.owner;
 }
 
-static void release_everywhere(struct world *world, uint32_t number)
+static void release_everywhere(struct world *world, uint32_t number, uint64_t owner)
 {
     for (uint32_t node = 0; node < world->node_count; node++)
-        send(world, number, node,
-             (struct message){.word = WORD_RELEASE, .owner = world->callers[number].owner});
+        send(world, number, node, (struct message){.word = WORD_RELEASE, .owner = owner});
 }
 
 static void judge_grant(struct world *world, uint32_t number)
@@ -328,9 +327,10 @@ static void step(struct world *world, uint32_t number, struct rl_event event);
 static void obey(struct world *world, uint32_t number, const struct rl_effects *effects)
 {
     struct caller *caller = &world->callers[number];
+    uint64_t former = caller->owner;
 
-    if (effects->release != 0)
-        release_everywhere(world, number);
+    if (effects->release != 0 && !effects->asks_first)
+        release_everywhere(world, number, former);
     world->given_way += effects->release != 0 && effects->fresh;
     if (effects->fresh)
         caller->owner = ++world->last_owner;
@@ -347,6 +347,8 @@ static void obey(struct world *world, uint32_t number, const struct rl_effects *
                               .question = effects->question,
                               .call = caller->call});
     }
+    if (effects->asks_first)
+        release_everywhere(world, number, former);
     if (effects->done)
         end_call(world, number);
     for (rl_node_set left = effects->acquire | effects->raise; left != 0; left &= left - 1) {
@@ -501,7 +503,7 @@ static void turn_caller(struct world *world, uint32_t number)
         step(world, number, (struct rl_event){.kind = RL_EVENT_TIMER});
     if (caller->holding && (caller->release_at <= world->now || caller->valid_until <= world->now)) {
         caller->holding = false;
-        release_everywhere(world, number);
+        release_everywhere(world, number, world->callers[number].owner);
     }
     if (!caller->running && !caller->holding && caller->won < caller->wanted && caller->next_at <= world->now)
         begin_call(world, number);
