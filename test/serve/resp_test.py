@@ -176,6 +176,17 @@ def nonsense_ends_the_connection():
 
 
 @test
+def names_that_make_a_reserved_key_with_the_prefix_are_refused_as_http_does():
+    prefixed = Service(fleet, config="prefix = redlock-\n", resp=True)
+    for name in ("fence:x", "guard:epoch", "line:x", "mark:x", "key:x", "redlock-key:x"):
+        equal(prefixed.ask("POST", f"/v1/locks/{name}", {})[0], 400, name)
+        equal(Resp(prefixed).ask("SET", name, "v", "NX", "PX", "30000"), "-ERR redlock: this name is reserved")
+    equal(Resp(prefixed).ask("SET", "redlock-fence:x", "v", "NX", "PX", "30000"), "+OK", "the key is no reserved one")
+    equal(Resp(prefixed).ask("EVALSHA", RELEASE, 1, "redlock-fence:x", "v"), 1)
+    equal(prefixed.stop(), 0)
+
+
+@test
 def direct_users_of_the_nodes_are_excluded_and_exclude():
     client = Resp()
     equal(client.ask("SET", "shared", "mine", "NX", "PX", "30000"), "+OK")
