@@ -14,13 +14,17 @@
 #include <openssl/sha.h>
 
 #include "serve/lock_name.h"
+#include "serve/tag.h"
 
 #define KEY_MAX 255
 #define RANDOM_HEX 32 /* characters of an owner value that are chance */
 
 enum {
-    KEY_BYTES = 16,   /* digest of principal and key */
-    WHICH_BYTES = 8,  /* digest of which lock it is; not there for an exclusive one of one name */
+    KEY_BYTES = 16,  /* digest of principal and key */
+    WHICH_BYTES = 8, /* digest of which lock it is; not there for an exclusive one of one name */
+    KEY_AT = SERVE_TAG_MARK_LENGTH,
+    WHICH_AT = KEY_AT + KEY_BYTES,
+    WISH_TAG_MAX = WHICH_AT + WHICH_BYTES,
     RANDOM_BYTES = 16 /* of the lease's owner value */
 };
 
@@ -30,8 +34,8 @@ struct record_tag {
     unsigned char since_ms[8], ttl_ms[4], fence[8]; /* big-endian */
 };
 
-_Static_assert((int)sizeof(struct record_tag) + KEY_BYTES + WHICH_BYTES <= REDLOCK_TAG_MAX, "a tag has room");
-_Static_assert((int)KEY_BYTES + WHICH_BYTES <= SERVE_TAG_MAX, "so has a wish");
+_Static_assert((int)sizeof(struct record_tag) + WISH_TAG_MAX <= REDLOCK_TAG_MAX, "a tag has room");
+_Static_assert((int)WISH_TAG_MAX <= SERVE_TAG_MAX, "so has a wish");
 
 /* ---- the key of a request ------------------------------------------------------------------------------ */
 
@@ -73,20 +77,26 @@ bool serve_key_read(struct serve_exchange *exchange, struct serve_wish *wish)
     int length =
         snprintf(text, sizeof text, "%s\n%.*s", exchange->principal->name, (int)key.length, key.bytes);
     SHA256((const unsigned char *)text, (size_t)length, digest);
-    memcpy(wish->tag, digest, KEY_BYTES);
-    wish->tag_length = KEY_BYTES;
+    memcpy(wish->tag, SERVE_TAG_MARK, SERVE_TAG_MARK_LENGTH);
+    memcpy(wish->tag + KEY_AT, digest, KEY_BYTES);
+    wish->tag_length = WHICH_AT;
     if (is_plain(wish))
         return true;
     digest_which(wish, digest);
-    memcpy(wish->tag + KEY_BYTES, digest, WHICH_BYTES);
-    wish->tag_length += WHICH_BYTES;
+    memcpy(wish->tag + WHICH_AT, digest, WHICH_BYTES);
+    wish->tag_length = WISH_TAG_MAX;
     return true;
+}
+
+const unsigned char *serve_key_digest(const struct serve_wish *wish)
+{
+    return wish->tag + KEY_AT;
 }
 
 bool serve_key_is_same(const struct serve_wish *wish, const redlock_holder *holder)
 {
-    return wish->tag_length > 0 && holder->tag_length >= KEY_BYTES &&
-           memcmp(holder->tag, wish->tag, KEY_BYTES) == 0;
+    return wish->tag_length > 0 && holder->tag_length >= WHICH_AT &&
+           memcmp(holder->tag, wish->tag, WHICH_AT) == 0;
 }
 
 bool serve_key_is_same_lock(const struct serve_wish *wish, const redlock_holder *holder)
@@ -107,7 +117,7 @@ void serve_key_record_name(const struct serve_wish *wish, char name[SERVE_KEY_NA
     unsigned char digest[SHA256_DIGEST_LENGTH], text[KEY_BYTES + REDLOCK_NAME_MAX];
     int used = snprintf(name, SERVE_KEY_NAME_SIZE, SERVE_KEY_PREFIX);
 
-    memcpy(text, wish->tag, KEY_BYTES);
+    memcpy(text, serve_key_digest(wish), KEY_BYTES);
     memcpy(text + KEY_BYTES, wish->name, wish->name_length);
     SHA256(text, KEY_BYTES + wish->name_length, digest);
     for (size_t i = 0; i < 16; i++)
@@ -185,7 +195,7 @@ static int copy_field(char *to, size_t room, struct serve_text field, const stru
 
 bool serve_key_read_record(const char *text, size_t length, struct serve_recorded *recorded)
 {
-    size_t own = KEY_BYTES + WHICH_BYTES, room = sizeof recorded->owner;
+    size_t own = WISH_TAG_MAX, room = sizeof recorded->owner;
     const char *end = text + length, *bar;
     struct record_tag tag;
     redlock_holder holder;

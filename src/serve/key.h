@@ -2,8 +2,8 @@
  * Idempotency-Keys: how the lease that a key got is found again, at any instance. It asks nothing of the
  * nodes.
  *
- * The owner value of an exclusive lock carries the key's digest, and a repeated request meets it when the
- * lock refuses it. A shared lock or a semaphore would not refuse it, and would hand out a second permit. So
+ * The owner value of an exclusive lock carries the key's digest behind a mark (tag.h), and a repeated request
+ * meets it when the lock refuses it. A shared lock or a semaphore would not refuse it, and would hand out a second permit. So
  * of these a key is recorded as a lock of its own: its record, an exclusive lock whose name is a digest of
  * key and name, is taken once the permit was, and its owner value says which one that is. A request that
  * cannot take the record gives its permit back, and hands out the one that the record names.
@@ -18,6 +18,9 @@
 /* Reads the Idempotency-Key of a request into the wish, of which name and kind are known. False after having
  * refused the request. */
 bool serve_key_read(struct serve_exchange *exchange, struct serve_wish *wish);
+
+/* A digest of the key and of whose it is, of 16 bytes. The wish has a key. */
+const unsigned char *serve_key_digest(const struct serve_wish *wish);
 
 /* Whether the owner had the same key; and, if so, whether for the same lock. */
 bool serve_key_is_same(const struct serve_wish *wish, const redlock_holder *holder);

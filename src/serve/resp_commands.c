@@ -13,6 +13,7 @@
 #include "serve/resp_locks.h"
 #include "serve/resp_request.h"
 #include "serve/resp_scripts.h"
+#include "serve/tag.h"
 
 #define ONLY_LOCKS "ERR redlock: this port serves locks only: "
 
@@ -51,9 +52,12 @@ static bool check_name(const struct serve_asked *asked, struct serve_text name)
 
 static bool check_value(const struct serve_asked *asked, struct serve_text value)
 {
-    if (value.length > 0 && value.length <= REDLOCK_TAG_MAX)
+    if (value.length == 0 || value.length > REDLOCK_TAG_MAX)
+        refuse(asked, "ERR redlock: the value is empty or longer than 128 bytes");
+    else if (serve_tag_is_of_key(value.bytes, value.length))
+        refuse(asked, "ERR redlock: values that begin with " SERVE_TAG_MARK " are reserved");
+    else
         return true;
-    refuse(asked, "ERR redlock: the value is empty or longer than 128 bytes");
     return false;
 }
 

@@ -13,6 +13,7 @@
 
 #include "serve/late.h"
 #include "serve/lease.h"
+#include "serve/tag.h"
 
 struct deed {
     struct serve_call call;
@@ -195,10 +196,13 @@ static bool find_holder(const redlock_report *report, redlock_node_report *node)
     return false;
 }
 
+/* A lock that an Idempotency-Key got is no client's here, even if only the beginning of a value counts. */
 static bool is_same(const struct serve_resp_wish *wish, const redlock_holder *holder)
 {
     size_t length = wish->same_bytes == 0 ? wish->value.length : wish->same_bytes;
 
+    if (serve_tag_is_of_key(holder->tag, holder->tag_length))
+        return false;
     if (length > wish->value.length || (wish->same_bytes == 0 && holder->tag_length != length))
         return false;
     return holder->tag_length >= length && memcmp(holder->tag, wish->value.bytes, length) == 0;
@@ -216,7 +220,8 @@ static void answer_look(struct deed *deed, const redlock_report *report)
         return;
     if (wish->form == SERVE_FORM_VALUE && !held)
         serve_resp_nil(connection);
-    else if (wish->form == SERVE_FORM_VALUE && holder->tag_length > 0)
+    else if (wish->form == SERVE_FORM_VALUE && holder->tag_length > 0 &&
+             !serve_tag_is_of_key(holder->tag, holder->tag_length))
         serve_resp_text(connection, (const char *)holder->tag, holder->tag_length);
     else if (wish->form == SERVE_FORM_VALUE)
         serve_resp_text(connection, holder->id, strlen(holder->id));

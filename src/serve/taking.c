@@ -168,7 +168,7 @@ static struct serve_key *key_place(const struct taking *taking)
 {
     uint32_t hash;
 
-    memcpy(&hash, taking->wish.tag, sizeof hash);
+    memcpy(&hash, serve_key_digest(&taking->wish), sizeof hash);
     return &taking->call.server->keys[hash % SERVE_KEYS_MAX];
 }
 
@@ -176,7 +176,7 @@ static void keep_fence(const struct taking *taking, redlock_lock *lock)
 {
     struct serve_key *key = key_place(taking);
 
-    memcpy(key->tag, taking->wish.tag, sizeof key->tag); /* of one owner, its beginning is enough */
+    memcpy(key->digest, serve_key_digest(&taking->wish), sizeof key->digest);
     snprintf(key->owner, sizeof key->owner, "%.8s", redlock_lock_owner(lock, NULL));
     key->fence = redlock_lock_fence(lock);
 }
@@ -184,7 +184,7 @@ static void keep_fence(const struct taking *taking, redlock_lock *lock)
 static uint64_t recall_fence(const struct taking *taking, const redlock_report *report)
 {
     const struct serve_key *key = key_place(taking);
-    bool same = memcmp(key->tag, taking->wish.tag, sizeof key->tag) == 0 &&
+    bool same = memcmp(key->digest, serve_key_digest(&taking->wish), sizeof key->digest) == 0 &&
                 strcmp(key->owner, report->holder.id) == 0;
 
     return same ? key->fence : 0;
