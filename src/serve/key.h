@@ -3,10 +3,10 @@
  * nodes.
  *
  * The owner value of an exclusive lock carries the key's digest behind a mark (tag.h), and a repeated request
- * meets it when the lock refuses it. A shared lock or a semaphore would not refuse it, and would hand out a second permit. So
- * of these a key is recorded as a lock of its own: its record, an exclusive lock whose name is a digest of
- * key and name, is taken once the permit was, and its owner value says which one that is. A request that
- * cannot take the record gives its permit back, and hands out the one that the record names.
+ * meets it when the lock refuses it. A shared lock or a semaphore would not refuse it, and would hand out a
+ * second permit. So of these a key is recorded as a lock of its own: its record, an exclusive lock whose name
+ * is a digest of key and name, is taken once the permit was, and its owner value says which one that is. A
+ * request that cannot take the record gives its permit back, and hands out the one that the record names.
  */
 #ifndef SERVE_KEY_H
 #define SERVE_KEY_H

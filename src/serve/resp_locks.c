@@ -125,6 +125,7 @@ static redlock_result take(struct deed *deed)
     spec.ttl_ms = (uint32_t)deed->wish.ms;
     spec.tag = deed->wish.value.bytes;
     spec.tag_length = deed->wish.value.length;
+    spec.keep_on_nodes = 1; /* its client may lengthen it at another instance */
     return redlock_acquire_async(deed->call.server->client, &spec, 0, on_taken, deed, &deed->call.request);
 }
 
@@ -166,6 +167,7 @@ static redlock_result extend(struct deed *deed, const redlock_node_report *node,
     spec.name = deed->wish.name.bytes;
     spec.name_length = deed->wish.name.length;
     spec.ttl_ms = (uint32_t)(ms < most ? ms : most);
+    spec.keep_on_nodes = 1;
     serve_late_forget(deed->call.server, node->owner, node->owner_length);
     return redlock_adopt_async(deed->call.server->client, &spec, node->owner, node->owner_length, on_extended,
                                deed, &deed->call.request);
