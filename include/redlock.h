@@ -384,6 +384,10 @@ typedef struct redlock_spec {
      * REDLOCK_FAIR, and not reentrant. Default none. */
     const redlock_name *also;
     uint32_t also_count;
+    /* 1: when validity ends here and nobody has released it, nodes keep what they have of it until its time
+     * is up there: others who know the owner value may have lengthened it (redlock_adopt). Default 0: it is
+     * released then, so that the next holder need not wait that bit longer. */
+    uint32_t keep_on_nodes;
 } redlock_spec;
 
 #define REDLOCK_SPEC_INIT REDLOCK_INIT_(redlock_spec)

@@ -528,6 +528,9 @@ struct spec {
     bool reentrant = false;
     std::uint64_t identity = 0;      /* reentrant: equal numbers are one owner; default: the calling thread */
     std::vector<std::string> also{}; /* names that are locked together with `name`: all or none */
+    /* What nodes have of it when validity ends without a release is left to end there: others who know the
+     * owner value may have lengthened it. */
+    bool keep_on_nodes = false;
 };
 
 /* Which locks to list or to watch. */
@@ -869,6 +872,7 @@ class raw_spec
         raw_.tag_length = wanted.tag.size();
         raw_.reentrant = wanted.reentrant ? 1 : 0;
         raw_.identity = wanted.identity;
+        raw_.keep_on_nodes = wanted.keep_on_nodes ? 1 : 0;
         if (wanted.reentrant) { /* later entries may want to be told */
             raw_.context = held.core.get();
             raw_.on_lost = on_entries_lost;

@@ -417,6 +417,9 @@ static void take_end(struct rl_lease *lease, const struct rl_event *event, struc
     if (event->kind == RL_EVENT_ABANDON)
         lease->abandoned = true;
     lose(lease, RL_OUTCOME_LOST, effects);
+    /* Somebody else may have lengthened it under the same owner; if nobody has, it ends there by itself. */
+    if (lease->config.keep_on_nodes)
+        effects->release = 0;
     if (event->kind == RL_EVENT_EXTEND)
         effects->extended = lease->ended_manual = true;
 }

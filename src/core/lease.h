@@ -28,6 +28,7 @@ struct rl_lease_config {
     struct rl_span renew_every; /* 0: only when asked */
     struct rl_span max_hold;    /* 0: no limit */
     uint32_t max_extensions;    /* 0: no limit */
+    bool keep_on_nodes;         /* what nodes have of it when its time is up is left to them */
 };
 
 enum rl_lease_phase {

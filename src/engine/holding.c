@@ -40,6 +40,7 @@ struct rl_lease_config rl_holding_config(const struct rl_engine *engine, const r
         .renew_every = spec->auto_extend == 0 ? rl_span_us(0) : rl_span_ms(spec->renew_ms),
         .max_hold = rl_span_ms(spec->max_hold_ms),
         .max_extensions = spec->max_extensions,
+        .keep_on_nodes = spec->keep_on_nodes != 0,
     };
 }
 
@@ -213,11 +214,12 @@ void rl_holding_let_go(redlock_lock *lock)
     rl_dispatch_release(lock, nodes, 0);
 }
 
-/* Whether what nodes have of a lock that cannot be adopted is left there: with one name it is a rest that
- * helps nobody, but of several names those that are there may be the whole of somebody's lock. */
-static bool is_left_alone(const redlock_lock *lock)
+/* Whether what nodes have of a lock that was lost is left there. The lease says so when others may go on with
+ * it. Of a lock that cannot be adopted, one name is a rest that helps nobody, but of several names those that
+ * are there may be the whole of somebody's lock. */
+static bool is_left_alone(const redlock_lock *lock, const struct rl_effects *effects)
 {
-    return lock->names != NULL && lock->owner_fixed && !lock->handle;
+    return effects->release == 0 || (lock->names != NULL && lock->owner_fixed && !lock->handle);
 }
 
 static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool was_releasing)
@@ -229,7 +231,7 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
                     (redlock_result)lock->lease.extend_outcome);
     else if (effects->extended)
         tell_renewal(lock);
-    if (lost && is_left_alone(lock)) {
+    if (lost && is_left_alone(lock, effects)) {
         lock->kept_on_nodes = true;
     } else if (effects->release != 0 && !(lost && is_told(lock))) {
         rl_dispatch_release(lock, effects->release, effects->question);

@@ -1,37 +1,18 @@
 /*
  * Idempotency-Keys; see key.h.
- *
- * The owner values of a record and of the lease that it tells of are made by the same client for the same
- * request. So they differ only in what the record's tag has of the lease: its random part, since when, and
- * its TTL. The rest is read off the record's own owner value.
  */
 #include "serve/key.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <openssl/sha.h>
 
-#include "serve/lock_name.h"
-
 #define KEY_MAX 255
-#define RANDOM_HEX 32 /* characters of an owner value that are chance */
 
-enum {
-    KEY_BYTES = 16,   /* digest of principal and key */
-    WHICH_BYTES = 8,  /* digest of which lock it is; not there for an exclusive one of one name */
-    RANDOM_BYTES = 16 /* of the lease's owner value */
-};
+enum { KEY_AT = SERVE_TAG_MARK_LENGTH, WHICH_AT = KEY_AT + SERVE_KEY_BYTES };
 
-/* What a record's tag has behind the wish's own, which has both digests. */
-struct record_tag {
-    unsigned char random[RANDOM_BYTES];
-    unsigned char since_ms[8], ttl_ms[4], fence[8]; /* big-endian */
-};
-
-_Static_assert((int)sizeof(struct record_tag) + KEY_BYTES + WHICH_BYTES <= REDLOCK_TAG_MAX, "a tag has room");
-_Static_assert((int)KEY_BYTES + WHICH_BYTES <= SERVE_TAG_MAX, "so has a wish");
+_Static_assert((int)SERVE_KEY_TAG_MAX <= SERVE_TAG_MAX, "a wish has room");
 
 /* ---- the key of a request ------------------------------------------------------------------------------ */
 
@@ -73,20 +54,26 @@ bool serve_key_read(struct serve_exchange *exchange, struct serve_wish *wish)
     int length =
         snprintf(text, sizeof text, "%s\n%.*s", exchange->principal->name, (int)key.length, key.bytes);
     SHA256((const unsigned char *)text, (size_t)length, digest);
-    memcpy(wish->tag, digest, KEY_BYTES);
-    wish->tag_length = KEY_BYTES;
+    memcpy(wish->tag, SERVE_TAG_MARK, SERVE_TAG_MARK_LENGTH);
+    memcpy(wish->tag + KEY_AT, digest, SERVE_KEY_BYTES);
+    wish->tag_length = WHICH_AT;
     if (is_plain(wish))
         return true;
     digest_which(wish, digest);
-    memcpy(wish->tag + KEY_BYTES, digest, WHICH_BYTES);
-    wish->tag_length += WHICH_BYTES;
+    memcpy(wish->tag + WHICH_AT, digest, SERVE_KEY_WHICH_BYTES);
+    wish->tag_length = SERVE_KEY_TAG_MAX;
     return true;
+}
+
+const unsigned char *serve_key_digest(const struct serve_wish *wish)
+{
+    return wish->tag + KEY_AT;
 }
 
 bool serve_key_is_same(const struct serve_wish *wish, const redlock_holder *holder)
 {
-    return wish->tag_length > 0 && holder->tag_length >= KEY_BYTES &&
-           memcmp(holder->tag, wish->tag, KEY_BYTES) == 0;
+    return wish->tag_length > 0 && holder->tag_length >= WHICH_AT &&
+           memcmp(holder->tag, wish->tag, WHICH_AT) == 0;
 }
 
 bool serve_key_is_same_lock(const struct serve_wish *wish, const redlock_holder *holder)
@@ -95,143 +82,31 @@ bool serve_key_is_same_lock(const struct serve_wish *wish, const redlock_holder 
            memcmp(holder->tag, wish->tag, wish->tag_length) == 0;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------- */
+/* ---- fences -------------------------------------------------------------------------------------------- */
 
-bool serve_key_needs_record(const struct serve_wish *wish)
+static struct serve_key *key_place(struct serve_server *server, const struct serve_wish *wish)
 {
-    return wish->tag_length > 0 && (wish->kind == REDLOCK_SHARED || wish->kind == REDLOCK_SEMAPHORE);
+    uint32_t hash;
+
+    memcpy(&hash, serve_key_digest(wish), sizeof hash);
+    return &server->keys[hash % SERVE_KEYS_MAX];
 }
 
-void serve_key_record_name(const struct serve_wish *wish, char name[SERVE_KEY_NAME_SIZE])
+void serve_key_keep_fence(struct serve_server *server, const struct serve_wish *wish, redlock_lock *lock)
 {
-    unsigned char digest[SHA256_DIGEST_LENGTH], text[KEY_BYTES + REDLOCK_NAME_MAX];
-    int used = snprintf(name, SERVE_KEY_NAME_SIZE, SERVE_KEY_PREFIX);
+    struct serve_key *key = key_place(server, wish);
 
-    memcpy(text, wish->tag, KEY_BYTES);
-    memcpy(text + KEY_BYTES, wish->name, wish->name_length);
-    SHA256(text, KEY_BYTES + wish->name_length, digest);
-    for (size_t i = 0; i < 16; i++)
-        used += snprintf(name + used, SERVE_KEY_NAME_SIZE - (size_t)used, "%02x", digest[i]);
+    memcpy(key->digest, serve_key_digest(wish), sizeof key->digest);
+    snprintf(key->owner, sizeof key->owner, "%.8s", redlock_lock_owner(lock, NULL));
+    key->fence = redlock_lock_fence(lock);
 }
 
-static void put_number(unsigned char *bytes, size_t count, uint64_t number)
+uint64_t serve_key_recall_fence(struct serve_server *server, const struct serve_wish *wish,
+                                const redlock_holder *holder)
 {
-    for (size_t i = count; i > 0; i--, number >>= 8)
-        bytes[i - 1] = (unsigned char)(number & 255);
-}
+    const struct serve_key *key = key_place(server, wish);
+    bool same = memcmp(key->digest, serve_key_digest(wish), sizeof key->digest) == 0 &&
+                strcmp(key->owner, holder->id) == 0;
 
-static uint64_t get_number(const unsigned char *bytes, size_t count)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < count; i++)
-        number = number << 8 | bytes[i];
-    return number;
-}
-
-static int hex_value(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-static bool read_random(const char *owner, size_t length, unsigned char random[RANDOM_BYTES])
-{
-    for (size_t i = 0; i < RANDOM_BYTES; i++) {
-        int high = length < RANDOM_HEX ? -1 : hex_value(owner[2 * i]);
-        int low = high < 0 ? -1 : hex_value(owner[2 * i + 1]);
-        if (low < 0)
-            return false;
-        random[i] = (unsigned char)(high * 16 + low);
-    }
-    return true;
-}
-
-size_t serve_key_record_tag(const struct serve_wish *wish, redlock_lock *lock,
-                            unsigned char tag[REDLOCK_TAG_MAX])
-{
-    struct record_tag record = {0};
-    redlock_holder holder;
-    size_t length;
-    const char *owner = redlock_lock_owner(lock, &length);
-
-    redlock_holder_parse(owner, length, &holder);
-    if (!read_random(owner, length, record.random))
-        return 0;
-    put_number(record.since_ms, sizeof record.since_ms, (uint64_t)holder.since_ms);
-    put_number(record.ttl_ms, sizeof record.ttl_ms, (uint64_t)holder.ttl_ms);
-    put_number(record.fence, sizeof record.fence, redlock_lock_fence(lock));
-    memcpy(tag, wish->tag, wish->tag_length);
-    memcpy(tag + wish->tag_length, &record, sizeof record);
-    return wish->tag_length + sizeof record;
-}
-
-static void write_hex(char *to, const unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
-}
-
-/* Copies one field with its leading bar, with another number in it if it is `since` or `ttl`. */
-static int copy_field(char *to, size_t room, struct serve_text field, const struct record_tag *tag)
-{
-    if (field.length > 7 && memcmp(field.bytes, "|since=", 7) == 0)
-        return snprintf(to, room, "|since=%" PRIu64, get_number(tag->since_ms, sizeof tag->since_ms));
-    if (field.length > 5 && memcmp(field.bytes, "|ttl=", 5) == 0)
-        return snprintf(to, room, "|ttl=%" PRIu64, get_number(tag->ttl_ms, sizeof tag->ttl_ms));
-    return snprintf(to, room, "%.*s", (int)field.length, field.bytes);
-}
-
-bool serve_key_read_record(const char *text, size_t length, struct serve_recorded *recorded)
-{
-    size_t own = KEY_BYTES + WHICH_BYTES, room = sizeof recorded->owner;
-    const char *end = text + length, *bar;
-    struct record_tag tag;
-    redlock_holder holder;
-    int used;
-
-    redlock_holder_parse(text, length, &holder);
-    if (length > REDLOCK_OWNER_MAX || holder.tag_length != own + sizeof tag)
-        return false;
-    memcpy(&tag, holder.tag + own, sizeof tag);
-    write_hex(recorded->owner, tag.random, RANDOM_BYTES);
-    used = RANDOM_HEX + snprintf(recorded->owner + RANDOM_HEX, room - RANDOM_HEX, "|tag=");
-    write_hex(recorded->owner + used, holder.tag, own);
-    used += (int)(2 * own);
-    bar = memchr(text, '|', length);                                          /* of the tag */
-    bar = bar == NULL ? NULL : memchr(bar + 1, '|', (size_t)(end - bar - 1)); /* of what comes next */
-    while (bar != NULL) {
-        const char *next = memchr(bar + 1, '|', (size_t)(end - bar - 1));
-        struct serve_text field = {bar, (size_t)((next == NULL ? end : next) - bar)};
-        used += copy_field(recorded->owner + used, room - (size_t)used, field, &tag);
-        if ((size_t)used >= room)
-            return false;
-        bar = next;
-    }
-    recorded->owner_length = (size_t)used;
-    recorded->fence = get_number(tag.fence, sizeof tag.fence);
-    memcpy(recorded->record, text, length);
-    recorded->record[length] = '\0';
-    recorded->record_length = length;
-    return true;
-}
-
-bool serve_key_recorded(const struct serve_wish *wish, const redlock_report *report,
-                        struct serve_recorded *recorded)
-{
-    redlock_node_report node = REDLOCK_NODE_REPORT_INIT;
-    redlock_holder holder;
-
-    for (uint32_t i = 0; redlock_report_node(report, i, &node); i++) {
-        if (node.owner == NULL)
-            continue;
-        redlock_holder_parse(node.owner, node.owner_length, &holder);
-        if (strcmp(holder.id, report->holder.id) != 0 || !serve_key_is_same(wish, &holder))
-            continue;
-        recorded->same_lock =
-            holder.tag_length >= wish->tag_length && memcmp(holder.tag, wish->tag, wish->tag_length) == 0;
-        return serve_key_read_record(node.owner, node.owner_length, recorded);
-    }
-    return false;
+    return same ? key->fence : 0;
 }

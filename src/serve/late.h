@@ -1,7 +1,8 @@
 /*
  * Locks that were handed out before all nodes were there. Their handles are kept for a moment, so that the
  * library brings nodes up that are late, as it does for any lock that is held; without one, a lock stays on
- * the nodes that voted for it.
+ * the nodes that voted for it. A handle that sees the end of its lease lets it be
+ * (redlock_spec.keep_on_nodes): its client may have lengthened it elsewhere.
  */
 #ifndef SERVE_LATE_H
 #define SERVE_LATE_H

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The library keeps its own records under these, and the service those of Idempotency-Keys. */
-static bool is_reserved(const struct serve_server *server, struct serve_text name)
+/* What counts for the library is the key, with its prefix. */
+bool serve_name_is_reserved(const struct serve_server *server, struct serve_text name)
 {
     static const char *const reserved[] = {
         "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:", SERVE_KEY_PREFIX};
@@ -34,7 +34,7 @@ static const char *name_problem(const struct serve_exchange *exchange, struct se
         return "the name of the lock is longer than 1024 bytes, its prefix included";
     if (!serve_text_is_clean(name))
         return "the name of the lock is not UTF-8 without control characters";
-    if (is_reserved(exchange->server, name))
+    if (serve_name_is_reserved(exchange->server, name))
         return "names that begin with redlock-guard:, -fence:, -line:, -mark: or -key: are reserved";
     *problem = SERVE_FORBIDDEN;
     if (!serve_principal_may_name(exchange->principal, name.bytes, name.length))

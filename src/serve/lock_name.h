@@ -8,6 +8,10 @@
 
 #define SERVE_KEY_PREFIX "redlock-key:" /* of the names under which Idempotency-Keys are recorded */
 
+/* Whether it is not for clients, on any port: the library keeps its own records under such names, and the
+ * service those of Idempotency-Keys. */
+bool serve_name_is_reserved(const struct serve_server *server, struct serve_text name);
+
 /* False after having refused the request: the name is no name, or not for this principal. */
 bool serve_name_check(struct serve_exchange *exchange, struct serve_text name);
 

@@ -1,6 +1,6 @@
 /*
  * The calls about a lock that is held: lengthen it, give it back, look at it; see locks.h. Taking one is in
- * taking.c.
+ * take.c.
  */
 #include "serve/locks.h"
 

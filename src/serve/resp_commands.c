@@ -13,6 +13,7 @@
 #include "serve/resp_locks.h"
 #include "serve/resp_request.h"
 #include "serve/resp_scripts.h"
+#include "serve/tag.h"
 
 #define ONLY_LOCKS "ERR redlock: this port serves locks only: "
 
@@ -32,19 +33,17 @@ static void refuse(const struct serve_asked *asked, const char *words)
 
 static bool check_name(const struct serve_asked *asked, struct serve_text name)
 {
-    static const char *const reserved[] = {
-        "redlock-guard:", "redlock-fence:", "redlock-line:", "redlock-mark:", SERVE_KEY_PREFIX};
-    const char *prefix = asked->connection->server->settings->key_prefix;
+    const struct serve_server *server = asked->connection->server;
+    const char *prefix = server->settings->key_prefix;
 
     if (name.length == 0 || name.length + (prefix == NULL ? 0 : strlen(prefix)) > REDLOCK_NAME_MAX) {
         refuse(asked, "ERR redlock: the name is empty or longer than 1024 bytes");
         return false;
     }
-    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
-        if (name.length >= strlen(reserved[i]) && memcmp(name.bytes, reserved[i], strlen(reserved[i])) == 0) {
-            refuse(asked, "ERR redlock: this name is reserved");
-            return false;
-        }
+    if (serve_name_is_reserved(server, name)) {
+        refuse(asked, "ERR redlock: this name is reserved");
+        return false;
+    }
     if (serve_principal_may_name(asked->connection->principal, name.bytes, name.length))
         return true;
     refuse(asked, "NOPERM redlock: the prefix of these credentials does not cover this name");
@@ -53,9 +52,12 @@ static bool check_name(const struct serve_asked *asked, struct serve_text name)
 
 static bool check_value(const struct serve_asked *asked, struct serve_text value)
 {
-    if (value.length > 0 && value.length <= REDLOCK_TAG_MAX)
+    if (value.length == 0 || value.length > REDLOCK_TAG_MAX)
+        refuse(asked, "ERR redlock: the value is empty or longer than 128 bytes");
+    else if (serve_tag_is_of_key(value.bytes, value.length))
+        refuse(asked, "ERR redlock: values that begin with " SERVE_TAG_MARK " are reserved");
+    else
         return true;
-    refuse(asked, "ERR redlock: the value is empty or longer than 128 bytes");
     return false;
 }
 

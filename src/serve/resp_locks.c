@@ -13,6 +13,7 @@
 
 #include "serve/late.h"
 #include "serve/lease.h"
+#include "serve/tag.h"
 
 struct deed {
     struct serve_call call;
@@ -124,6 +125,7 @@ static redlock_result take(struct deed *deed)
     spec.ttl_ms = (uint32_t)deed->wish.ms;
     spec.tag = deed->wish.value.bytes;
     spec.tag_length = deed->wish.value.length;
+    spec.keep_on_nodes = 1; /* its client may lengthen it at another instance */
     return redlock_acquire_async(deed->call.server->client, &spec, 0, on_taken, deed, &deed->call.request);
 }
 
@@ -165,6 +167,7 @@ static redlock_result extend(struct deed *deed, const redlock_node_report *node,
     spec.name = deed->wish.name.bytes;
     spec.name_length = deed->wish.name.length;
     spec.ttl_ms = (uint32_t)(ms < most ? ms : most);
+    spec.keep_on_nodes = 1;
     serve_late_forget(deed->call.server, node->owner, node->owner_length);
     return redlock_adopt_async(deed->call.server->client, &spec, node->owner, node->owner_length, on_extended,
                                deed, &deed->call.request);
@@ -195,10 +198,13 @@ static bool find_holder(const redlock_report *report, redlock_node_report *node)
     return false;
 }
 
+/* A lock that an Idempotency-Key got is no client's here, even if only the beginning of a value counts. */
 static bool is_same(const struct serve_resp_wish *wish, const redlock_holder *holder)
 {
     size_t length = wish->same_bytes == 0 ? wish->value.length : wish->same_bytes;
 
+    if (serve_tag_is_of_key(holder->tag, holder->tag_length))
+        return false;
     if (length > wish->value.length || (wish->same_bytes == 0 && holder->tag_length != length))
         return false;
     return holder->tag_length >= length && memcmp(holder->tag, wish->value.bytes, length) == 0;
@@ -216,7 +222,8 @@ static void answer_look(struct deed *deed, const redlock_report *report)
         return;
     if (wish->form == SERVE_FORM_VALUE && !held)
         serve_resp_nil(connection);
-    else if (wish->form == SERVE_FORM_VALUE && holder->tag_length > 0)
+    else if (wish->form == SERVE_FORM_VALUE && holder->tag_length > 0 &&
+             !serve_tag_is_of_key(holder->tag, holder->tag_length))
         serve_resp_text(connection, (const char *)holder->tag, holder->tag_length);
     else if (wish->form == SERVE_FORM_VALUE)
         serve_resp_text(connection, holder->id, strlen(holder->id));

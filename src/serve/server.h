@@ -49,7 +49,7 @@ struct serve_counts {
 /* What was handed out under an Idempotency-Key, for a client that asks again. Another instance may not know
  * its fence. */
 struct serve_key {
-    unsigned char tag[16];
+    unsigned char digest[16];
     char owner[9];
     uint64_t fence;
 };

@@ -245,6 +245,7 @@ static redlock_spec spec_of(const struct serve_session *session, const struct cl
     spec.permits = which->permits;
     spec.also = which->also_count == 0 ? NULL : also;
     spec.also_count = which->also_count;
+    spec.keep_on_nodes = 1;
     for (uint32_t i = 0; i < which->also_count; i++)
         also[i] = (redlock_name){which->also[i].bytes, which->also[i].length};
     return spec;

@@ -73,5 +73,6 @@ redlock_spec serve_wish_spec(const struct serve_wish *wish)
     spec.permits = wish->permits;
     spec.also = wish->also_count == 0 ? NULL : wish->also;
     spec.also_count = wish->also_count;
+    spec.keep_on_nodes = 1; /* its client may go on with the token at another instance */
     return spec;
 }

@@ -535,6 +535,41 @@ static void lock_is_adopted_by_its_owner_value(void **state)
     redlock_client_close(heir);
 }
 
+static uint64_t losses_of(redlock_client *client)
+{
+    redlock_stats stats = REDLOCK_STATS_INIT;
+
+    assert_result(REDLOCK_OK, redlock_client_stats(client, &stats), NULL);
+    return stats.lost;
+}
+
+/* The handle of the first one sees the end of what it knows of, as soon as its client looks at the clock.
+ * What it told the nodes then is before what it asks them afterwards. */
+static void lock_that_is_kept_on_nodes_stays_with_its_heir(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_client *heir = open_warm_client(fleet_urls(fleet));
+    redlock_spec spec = spec_for("kept", 8000);
+    redlock_report report = detailed_report();
+    redlock_lock *adopted = NULL;
+
+    spec.keep_on_nodes = 1;
+    redlock_lock *lock = take_spec(client, &spec);
+    spec.ttl_ms = LONG_TTL_MS;
+    assert_result(REDLOCK_OK,
+                  redlock_adopt(heir, &spec, redlock_lock_owner(lock, NULL), 0, &adopted, &report), &report);
+    await(redlock_inspect(client, "kept", 0, &report) == REDLOCK_OK && losses_of(client) == 1);
+    assert_int_equal(redlock_lock_validity_ms(lock), 0);
+    assert_result(REDLOCK_OK, redlock_inspect(client, "kept", 0, &report), &report);
+    assert_memory_equal(report.holder.id, redlock_lock_owner(lock, NULL), 8);
+    assert_int_equal(report.free, 0);
+    redlock_lock_free(lock);
+    redlock_client_close(client);
+    give_back(adopted);
+    redlock_client_close(heir);
+}
+
 static void owner_value_is_enough_to_release(void **state)
 {
     struct fleet *fleet = *state;
@@ -836,6 +871,7 @@ int main(void)
         ON_NODES(lock_ends_at_its_maximum_hold_time, start_three_nodes),
         ON_NODES(extensions_are_limited, start_three_nodes),
         ON_1_3_5_NODES(lock_is_adopted_by_its_owner_value),
+        ON_NODES(lock_that_is_kept_on_nodes_stays_with_its_heir, start_three_nodes),
         ON_1_3_5_NODES(owner_value_is_enough_to_release),
         ON_NODES(prefix_is_put_before_every_name, start_one_node),
         ON_NODES(name_may_be_any_bytes, start_three_nodes),

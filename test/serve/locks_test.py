@@ -2,6 +2,7 @@
 """Locks over HTTP: taken, lengthened, given back, waited for and looked at, on real nodes."""
 
 import json
+import signal
 import threading
 
 from lib import Fleet, Service, ask, equal, main, release, test, until
@@ -37,6 +38,30 @@ def nodes_that_were_late_get_the_lock_too_unless_it_was_given_back():
     equal(fleet.copies("gone"), 0)
     equal(release(young, "kept", kept), 204)
     until(lambda: fleet.copies("kept") == 0, "a lock that is gone")
+    equal(young.stop(), 0)
+
+
+@test
+def a_lease_that_was_lengthened_elsewhere_outlives_what_the_first_instance_knows_of_it():
+    fleet.freeze(3, 4)
+    try:
+        young = Service(fleet)  # which keeps handles for these two
+        session = young.ask("POST", "/v1/sessions", {"ttl_ms": 15000})[2]["id"]
+        leases = {"late": young.take("late", ttl_ms=15000), "kept": young.take("kept", session=session)}
+        young.take("witness", ttl_ms=15000)
+        young.kill(signal.SIGSTOP)
+        for name, lease in leases.items():
+            status, _, longer = service.ask("PATCH", f"/v1/locks/{name}", {"ttl_ms": 60000}, Redlock_Token=lease["token"])
+            equal(status, 200, longer)
+    finally:
+        fleet.thaw(3, 4)
+    until(lambda: fleet.copies("witness") == 0, "a lease that has ended")
+    young.kill(signal.SIGCONT)
+    for name, lease in leases.items():
+        # Asked of the instance that woke up: what it had to say to the nodes it has said before.
+        until(lambda: young.ask("POST", "/v1/locks/after", {})[0] in (201, 423), "an instance that has met the nodes again")
+        equal(young.ask("GET", f"/v1/locks/{name}")[2]["state"], "held", name)
+        equal(release(service, name, lease), 204, name)
     equal(young.stop(), 0)
 
 

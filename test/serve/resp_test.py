@@ -2,6 +2,7 @@
 """The RESP port without any library: what it takes, what it refuses with a sentence, and what it does with a lock on the nodes.
 The libraries themselves are run by make serve-peers."""
 
+import re
 import socket
 
 import lib
@@ -173,6 +174,46 @@ def nonsense_ends_the_connection():
         client.socket.sendall(bytes_)
         assert client.read().startswith("-ERR Protocol error"), bytes_
         equal(client.file.read(), b"")
+
+
+def read_tag(name):
+    """What the owner value at a node has of its caller's own."""
+    value = until(lambda: next((found for number in range(5) if (found := fleet.ask(number, "GET", name))), None), "a lock that is at a node")
+    return bytes.fromhex(re.search(r"\|tag=([0-9a-f]+)", value)[1])
+
+
+@test
+def no_value_passes_for_the_idempotency_key_of_a_request():
+    client = Resp()
+    status, _, lease = service.ask("POST", "/v1/locks/keyed", {"ttl_ms": 60000}, Idempotency_Key="k-1")
+    equal(status, 201, lease)
+    tag = read_tag("keyed")
+    assert client.ask("GET", "keyed") not in (None, tag), "it is not told what a key looks like"
+    assert client.ask("EVALSHA", RELEASE, 1, "keyed", tag).startswith("-ERR redlock: values that begin with")
+    for length in range(1, len(tag)):  # as long as the random part is said to be
+        answer = client.ask("EVALSHA", OBTAIN, 1, "keyed", tag[:length], length, "60000")
+        assert answer is None or answer.startswith("-ERR redlock: values that begin with"), (length, answer)
+    equal(service.ask("POST", "/v1/locks/keyed", {}, Idempotency_Key="k-1")[2]["token"], lease["token"])
+    equal(lib.release(service, "keyed", lease), 204)
+    until(lambda: fleet.copies("keyed") == 0, "a lock that is gone")
+    for start in range(len(tag) - 7):  # all of it, and whatever is behind a mark
+        answer = client.ask("SET", "keyed", tag[start:], "NX", "PX", "60000")
+        if answer == "+OK":
+            equal(service.ask("POST", "/v1/locks/keyed", {}, Idempotency_Key="k-1")[0], 423, start)
+            equal(client.ask("EVALSHA", RELEASE, 1, "keyed", tag[start:]), 1)
+        else:
+            assert answer.startswith("-ERR redlock: values that begin with"), (start, answer)
+
+
+@test
+def names_that_make_a_reserved_key_with_the_prefix_are_refused_as_http_does():
+    prefixed = Service(fleet, config="prefix = redlock-\n", resp=True)
+    for name in ("fence:x", "guard:epoch", "line:x", "mark:x", "key:x", "redlock-key:x"):
+        equal(prefixed.ask("POST", f"/v1/locks/{name}", {})[0], 400, name)
+        equal(Resp(prefixed).ask("SET", name, "v", "NX", "PX", "30000"), "-ERR redlock: this name is reserved")
+    equal(Resp(prefixed).ask("SET", "redlock-fence:x", "v", "NX", "PX", "30000"), "+OK", "the key is no reserved one")
+    equal(Resp(prefixed).ask("EVALSHA", RELEASE, 1, "redlock-fence:x", "v"), 1)
+    equal(prefixed.stop(), 0)
 
 
 @test

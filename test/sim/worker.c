@@ -77,6 +77,7 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
     spec.max_extensions = sim_chance(world, 10) ? 2 : 0;
     spec.on_lost = spec.auto_extend != 0 || sim_chance(world, 50) ? on_lost : NULL;
     spec.context = worker;
+    spec.keep_on_nodes = worker->index % 3 == 2;
     if (rl_spec_check(&sim_client_of(world, worker)->engine, &spec, &checked, NULL) != REDLOCK_OK) {
         sim_fail(world, "client %u.%u: a spec was refused", worker->client + 1, worker->index + 1);
         return spec;
@@ -578,8 +579,8 @@ static void lose(struct sim_world *world, struct sim_worker *worker)
     bool revives = world->plan.bug == SIM_BUG_EXTEND_RECREATES && !worker->revived && !world->stopping;
 
     world->stats.losses++;
-    if (!worker->revived && !worker->alive)
-        sim_judge_left(world, worker); /* it was abandoned, so nobody releases it */
+    if (!worker->revived && (!worker->alive || worker->lock->kept_on_nodes))
+        sim_judge_left(world, worker); /* it was abandoned, or is kept for others: nobody releases it */
     else if (!worker->revived)
         sim_judge_ended(world, worker);
     if (revives) {

@@ -903,6 +903,60 @@ static void an_abandoned_lease_releases_nothing_when_it_ends(void **state)
     assert_int_equal(holding.effects.release, 0);
 }
 
+/* ---- kept for others ---- */
+
+/* The same, while the handle is there: whoever knows the owner value may have lengthened it. */
+static void a_lease_that_is_kept_on_nodes_releases_nothing_when_its_time_is_up(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    holding.lease.config.keep_on_nodes = true;
+    fail_until(&holding, VALID_MS / 2);
+    tell(&holding, RL_EVENT_TIMER, VALID_MS);
+    assert_lost(&holding, RL_OUTCOME_LOST);
+    assert_int_equal(holding.effects.release, 0);
+}
+
+static void a_lease_that_is_kept_on_nodes_still_reaches_nodes_that_come_late(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_manually(&holding, 3);
+    holding.lease.config.keep_on_nodes = true;
+    step(&holding, (struct rl_event){.kind = RL_EVENT_MISSED, .node = 2}, 1);
+    step(&holding, (struct rl_event){.kind = RL_EVENT_UP, .node = 2}, 2);
+    assert_int_equal(holding.effects.mend, rl_node_set_one(2));
+}
+
+/* Nobody can have it under this owner: what is left is in everybody's way. */
+static void a_lease_that_is_kept_on_nodes_is_released_when_most_of_them_deny_it(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    holding.lease.config.keep_on_nodes = true;
+    tell(&holding, RL_EVENT_TIMER, RENEW_MS);
+    answer(&holding, 0, RENEW_MS + 1, RL_DENIED);
+    answer(&holding, 1, RENEW_MS + 1, RL_DENIED);
+    assert_lost(&holding, RL_OUTCOME_NOT_HELD);
+    assert_int_equal(holding.effects.release, rl_node_set_all(3));
+}
+
+static void a_lease_that_is_kept_on_nodes_is_released_when_its_holder_says_so(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    holding.lease.config.keep_on_nodes = true;
+    tell(&holding, RL_EVENT_RELEASE, 10);
+    assert_int_equal(holding.effects.release, rl_node_set_all(3));
+}
+
 /* ---- release ---- */
 
 static void start_release(struct holding *holding, uint32_t node_count)
@@ -1122,6 +1176,10 @@ int main(void)
         cmocka_unit_test(an_abandoned_lease_is_not_renewed),
         cmocka_unit_test(an_abandoned_lease_is_not_renewed_after_the_round_under_way),
         cmocka_unit_test(an_abandoned_lease_releases_nothing_when_it_ends),
+        cmocka_unit_test(a_lease_that_is_kept_on_nodes_releases_nothing_when_its_time_is_up),
+        cmocka_unit_test(a_lease_that_is_kept_on_nodes_still_reaches_nodes_that_come_late),
+        cmocka_unit_test(a_lease_that_is_kept_on_nodes_is_released_when_most_of_them_deny_it),
+        cmocka_unit_test(a_lease_that_is_kept_on_nodes_is_released_when_its_holder_says_so),
         cmocka_unit_test(a_release_is_ok_once_a_quorum_has_deleted_it),
         cmocka_unit_test(a_release_finds_out_that_it_was_not_held),
         cmocka_unit_test(a_release_of_a_bare_majority_is_ok_though_one_node_is_silent),
