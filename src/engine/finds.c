@@ -118,3 +118,23 @@ bool rl_finds_next(struct rl_operation *operation, redlock_event *event)
     }
     return false;
 }
+
+static bool tell_slot(const struct rl_operation *operation, const redlock_listed *lock)
+{
+    redlock_slot slot = {.size = sizeof slot,
+                         .slot = lock->holder.slot,
+                         .votes = lock->votes,
+                         .ttl_left_ms = lock->ttl_left_ms,
+                         .holder = lock->holder};
+
+    return operation->told(operation->context, &slot) == 0;
+}
+
+bool rl_finds_tell(const struct rl_operation *operation, const redlock_event *event)
+{
+    if (operation->told != NULL)
+        return tell_slot(operation, &event->lock);
+    if (operation->kind == RL_OPERATION_WATCH)
+        return operation->happened(operation->context, event) == 0;
+    return operation->listed(operation->context, &event->lock) == 0;
+}

@@ -22,19 +22,20 @@ void rl_report_clear(redlock_report *report)
     rl_details_clear(report->details);
 }
 
-void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
+redlock_result rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
 {
     struct rl_text text;
     va_list arguments;
 
     if (report == NULL)
-        return;
+        return result;
     rl_report_clear(report);
     report->result = result;
     text = rl_text_on(report->line, sizeof report->line);
     va_start(arguments, format);
     rl_text_format_list(&text, format, arguments);
     va_end(arguments);
+    return result;
 }
 
 /* ---- one node ---- */
