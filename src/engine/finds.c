@@ -3,7 +3,7 @@
  */
 #include "engine/finds.h"
 
-#include "engine/report.h"
+#include "engine/picture.h"
 
 void rl_finds_drop(struct rl_engine *engine, struct rl_operation *look)
 {
@@ -41,7 +41,7 @@ static void describe(const struct rl_listing *listing, const struct rl_operation
     const redlock_lock *lock = look->lock;
     const struct rl_engine *engine = lock->engine;
     size_t prefix = engine->config.key_prefix_length;
-    struct rl_picture picture = rl_report_picture(look);
+    struct rl_picture picture = rl_picture_of(look);
 
     *listed = (redlock_listed){.size = sizeof *listed,
                                .name = lock->text + prefix,
