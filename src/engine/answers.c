@@ -260,7 +260,7 @@ static void tell_more(const struct rl_engine *engine, uint32_t node, struct rl_l
     reply->answer.node_us = reply->node_us;
     reply->answer.armed = rl_hearing_channel(engine, node)[0] != '\0';
     if (reply->owner != NULL && reply->owner_length > 0)
-        reply->answer.holder = rl_lock_reply_holder(reply);
+        reply->answer.holder = rl_lock_answer_holder(reply);
 }
 
 /* Of several names: which one was in the way, or is gone. */
