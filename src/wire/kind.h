@@ -56,11 +56,8 @@ struct rl_kind {
      * Then nodes' own commands will not do for the release. */
     bool makes_keys;
 
-    /* What its vote is given: keys behind the four that kinds have which do not make them, arguments behind
-     * the five that every kind has; NULL none. */
-    uint32_t extra_keys;
+    /* What its vote is given: arguments behind the five that every kind has; NULL none. */
     uint32_t extra_arguments;
-    void (*write_keys)(struct rl_writer *writer, const struct rl_lock_command *command);
     void (*write_arguments)(struct rl_writer *writer, const struct rl_lock_command *command);
 
     /* Writes acquire, raise, extend and release, whose keys are not those that other kinds have; NULL: it has

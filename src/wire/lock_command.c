@@ -55,12 +55,8 @@ static void write_guarded_acquire(struct rl_writer *writer, const struct rl_lock
 {
     const struct rl_kind *kind = command->lock_kind;
 
-    open_script(writer, command, full, kind->makes_keys ? 1 : 4 + kind->extra_keys,
-                5 + kind->extra_arguments);
-    if (!kind->makes_keys)
-        write_fence_keys(writer, command);
-    if (kind->write_keys != NULL)
-        kind->write_keys(writer, command);
+    assert(kind->makes_keys);
+    open_script(writer, command, full, 1, 5 + kind->extra_arguments);
     rl_write_bytes(writer, command->owner, command->owner_length);
     rl_write_integer(writer, command->ttl_ms);
     rl_write_integer(writer, (int64_t)command->fence);

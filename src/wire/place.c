@@ -38,16 +38,6 @@ void rl_place_write(struct rl_writer *writer, const struct rl_lock_command *comm
     rl_write_bytes(writer, bytes, text.length);
 }
 
-void rl_place_write_release_keys(struct rl_writer *writer, const struct rl_lock_command *command)
-{
-    char key[RL_KEY_FENCE_MAX];
-
-    rl_place_write_order(writer, command);
-    rl_write_text(writer, RL_KEY_EPOCH);
-    rl_write_bytes(writer, key, rl_key_fence(key, command->key, command->key_length));
-    rl_write_text(writer, RL_KEY_FLOOR);
-}
-
 static bool is_number(const struct rl_resp *item, int64_t least, int64_t most)
 {
     return item->type == RL_RESP_INTEGER && item->integer >= least && item->integer <= most;

@@ -7,9 +7,8 @@
 
 #include "wire/lock_reply.h"
 
-/* The key of the line's order; and that with the guard's keys and the fence, as release wants them. */
+/* The key of the line's order. */
 void rl_place_write_order(struct rl_writer *writer, const struct rl_lock_command *command);
-void rl_place_write_release_keys(struct rl_writer *writer, const struct rl_lock_command *command);
 
 /* "ticket settled lease channel"; a caller that does not wait has no place. */
 void rl_place_write(struct rl_writer *writer, const struct rl_lock_command *command);

@@ -300,13 +300,8 @@ static bool is_older(const struct sim_call *call)
 /* KEYS lock fence epoch floor order  ARGV owner ttl proposal epoch not_after place */
 /* ---- parts/keys.lua ---- */
 
-struct keys {
-    char fence[SIM_KEY_SIZE], order[SIM_KEY_SIZE];
-    const char *all[5]; /* lock fence epoch floor order */
-};
-
 /* What is kept beside a lock is named by the scripts themselves. */
-static void make_keys(struct keys *keys, const char *lock)
+static void make_keys(struct sim_line_keys *keys, const char *lock)
 {
     char fence[RL_KEY_FENCE_MAX], order[RL_KEY_LINE_MAX];
 
@@ -318,8 +313,8 @@ static void make_keys(struct keys *keys, const char *lock)
 }
 
 /* The same call with all keys, as the parts of the scripts know it. */
-static struct sim_call spell_out(const struct sim_call *call, struct keys *keys, const char *lock,
-                                 const char *const *argv, uint32_t count)
+struct sim_call sim_line_spell_out(const struct sim_call *call, struct sim_line_keys *keys, const char *lock,
+                                   const char *const *argv, uint32_t count)
 {
     struct sim_call whole = {
         .node = call->node, .now_us = call->now_us, .count = 5 + count, .reply = call->reply};
@@ -588,8 +583,9 @@ static void share(struct sim_call *call)
 /* KEYS lock  ARGV as of ask.lua */
 void sim_script_share(struct sim_call *call)
 {
-    struct keys keys;
-    struct sim_call whole = spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+    struct sim_line_keys keys;
+    struct sim_call whole =
+        sim_line_spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
 
     share(&whole);
 }
@@ -613,8 +609,9 @@ void sim_ask(struct sim_call *call)
 /* KEYS lock  ARGV as in ask.lua */
 void sim_script_ask(struct sim_call *call)
 {
-    struct keys keys;
-    struct sim_call whole = spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+    struct sim_line_keys keys;
+    struct sim_call whole =
+        sim_line_spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
 
     sim_ask(&whole);
 }
@@ -646,8 +643,8 @@ void sim_script_ask_many(struct sim_call *call)
     for (uint32_t i = 0; i < carried_out; i++) {
         const char *const *own = argv + 2 + 4 * i;
         const char *const words[] = {own[0], own[1], own[2], argv[0], argv[1], own[3]};
-        struct keys beside;
-        struct sim_call one = spell_out(call, &beside, keys[i], words, 6);
+        struct sim_line_keys beside;
+        struct sim_call one = sim_line_spell_out(call, &beside, keys[i], words, 6);
 
         one.reply = &answers;
         ask_among(&one);
@@ -739,8 +736,9 @@ void sim_hand_on(struct sim_call *call)
 /* KEYS lock  ARGV owner, and 's' */
 void sim_script_hand_on(struct sim_call *call)
 {
-    struct keys keys;
-    struct sim_call whole = spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+    struct sim_line_keys keys;
+    struct sim_call whole =
+        sim_line_spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
 
     sim_hand_on(&whole);
 }
@@ -774,8 +772,9 @@ void sim_script_hand_on_many(struct sim_call *call)
         if (first[i])
             free_one(call, i);
     for (uint32_t i = 0; i < count; i++) {
-        struct keys keys;
-        struct sim_call one = spell_out(call, &keys, call->arguments[i], call->arguments + count + i, 1);
+        struct sim_line_keys keys;
+        struct sim_call one =
+            sim_line_spell_out(call, &keys, call->arguments[i], call->arguments + count + i, 1);
 
         if (first[i])
             sim_reply_integer(call->reply, 1);

@@ -357,8 +357,8 @@ static bool is_of_others(struct sim_call *call, const char *name, uint32_t count
     return kept != NULL && number(kept) != count;
 }
 
-/* KEYS name fence epoch floor order  ARGV owner ttl proposal epoch not_after place slots wish only */
-void sim_script_slots_ask(struct sim_call *call)
+/* ARGV owner ttl proposal epoch not_after place slots wish only */
+static void ask(struct sim_call *call)
 {
     const char *const *keys = call->arguments, *const *argv = keys + 5;
     uint32_t count = (uint32_t)number(argv[6]), wish = (uint32_t)number(argv[7]), mine, free;
@@ -416,6 +416,16 @@ void sim_script_slots_ask(struct sim_call *call)
     grant(call, note.fence, free);
 }
 
+/* KEYS name  ARGV as above */
+void sim_script_slots_ask(struct sim_call *call)
+{
+    struct sim_line_keys keys;
+    struct sim_call whole =
+        sim_line_spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+
+    ask(&whole);
+}
+
 void sim_slots_lose_name(struct sim_node *node, const char *name)
 {
     char key[SIM_KEY_SIZE];
@@ -455,14 +465,13 @@ static uint32_t find_given_back(struct sim_call *call, const char *name, uint32_
     return had;
 }
 
-/* KEYS name order epoch fence floor  ARGV owner slots slot kept */
-void sim_script_slots_hand_on(struct sim_call *call)
+/* ARGV owner slots slot kept */
+static void give_back(struct sim_call *call)
 {
     const char *const *at = call->arguments;
-    const char *const keys[] = {at[0], at[3], at[2], at[4], at[1]};
-    const char *owner = at[5], *floor = get(call, at[4]), *last = get(call, at[3]);
+    const char *owner = at[5], *floor = get(call, at[3]), *last = get(call, at[1]);
     uint32_t count = (uint32_t)number(at[6]), slot = (uint32_t)number(at[7]), kept = (uint32_t)number(at[8]);
-    struct sim_table table = sim_line_lay(call, owner, keys);
+    struct sim_table table = sim_line_lay(call, owner, at);
     bool waited_for = table.line->order_end_ms != 0, given = false;
     struct sim_stander *stander = sim_line_stander(table.line, table.random);
     const char *value = slot > 0 ? holder_of(call, at[0], slot) : NULL;
@@ -491,6 +500,16 @@ void sim_script_slots_hand_on(struct sim_call *call)
         drop_name_if_free(call, at[0], count);
     }
     sim_reply_integer(call->reply, answer);
+}
+
+/* KEYS name  ARGV as above */
+void sim_script_slots_hand_on(struct sim_call *call)
+{
+    struct sim_line_keys keys;
+    struct sim_call whole =
+        sim_line_spell_out(call, &keys, call->arguments[0], call->arguments + 1, call->count - 1);
+
+    give_back(&whole);
 }
 
 /* ---- slots_extend.lua and slots_raise.lua ---- */

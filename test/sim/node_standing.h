@@ -16,6 +16,16 @@ struct sim_table {
     struct sim_vote vote;
 };
 
+/* What is kept beside a lock is named by the scripts themselves. */
+struct sim_line_keys {
+    char fence[SIM_KEY_SIZE], order[SIM_KEY_SIZE];
+    const char *all[5]; /* lock fence epoch floor order */
+};
+
+/* The same call with all these keys before its arguments. */
+struct sim_call sim_line_spell_out(const struct sim_call *call, struct sim_line_keys *keys, const char *lock,
+                                   const char *const *argv, uint32_t count);
+
 /* KEYS lock fence epoch floor order */
 struct sim_table sim_line_lay(struct sim_call *call, const char *owner, const char *const *keys);
 

@@ -62,7 +62,7 @@ if not holder and not yields and not (kept_order and call('ZCOUNT', base .. 'wai
     return join()
 end
 if ticket then
-    local mark = 's'
+    local mark, tail = 's', ''
     -- include parts/take_in.lua
 end
 local left

@@ -1,7 +1,7 @@
 -- One vote of a guarded node on a semaphore: gives the caller one slot, if the node is fit to vote, a slot is free and nobody is before the caller. A
 -- vote is always for one slot, which the answer names: votes for one slot of a quorum are the permit, and nothing else is. An owner has at most one slot at a node. The line, and what a caller that waits is told, are
 -- as in ask.lua.
--- KEYS[1] name  KEYS[2] fence  KEYS[3] epoch  KEYS[4] floor  KEYS[5] order  (parts/slots.lua, parts/order.lua)
+-- KEYS[1] name; what is kept beside it: see parts/keys.lua, of the slots parts/slots.lua, and of the line parts/order.lua
 -- ARGV[1] to ARGV[6] as in ask.lua  ARGV[7] number of slots  ARGV[8] the slot that it would like best  ARGV[9] 1: that one and no other, also
 -- if it has another one here, which it gives back; 0 any
 -- Answers  {1, now, fence, slot}           granted
@@ -10,16 +10,18 @@
 --          {-3, now}                       epoch: this node is not what the client takes it for
 --          {-4, now}                       late
 --          WRONGTYPE                       the name is another kind of lock, or a semaphore of another number of slots
-local call, keys, args = redis.call, KEYS, ARGV
-local name, fence_key, floor_key, order_key = keys[1], keys[2], keys[4], keys[5]
+local call, lock, name, args = redis.call, KEYS[1], KEYS[1], ARGV
+-- include parts/keys.lua
 local owner, ttl, text, record, not_after, place = args[1], args[2], args[3], args[4], args[5], args[6]
 local count, wish, only = args[7] + 0, args[8] + 0, args[9] == '1'
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local kept = call('MGET', keys[3], fence_key, floor_key, order_key)
+-- include parts/slot_keys.lua
+local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, unpack(slot_keys))
 local epoch, last, floor, kept_order = kept[1], kept[2], kept[3], kept[4]
 -- include parts/fit.lua
 -- include parts/stored.lua
+-- include parts/slots_take.lua
 -- include parts/slots_kind.lua
 if words then
     return redis.error_reply('WRONGTYPE the name is in use for ' .. words .. ', not for a semaphore of ' .. count .. ' slots')
@@ -31,7 +33,9 @@ do
     -- include parts/slots_hand_on.lua
     local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
     local yields = settled == '2' or settled == '3'
-    read_slots()
+    for i = 1, count do
+        held[i] = kept[i + 4]
+    end
     local mine = find_slot(owner)
     if mine and (yields or only and mine ~= wish) then
         call('DEL', slot_key(mine))
@@ -48,9 +52,9 @@ do
         if not number or id ~= random or not last or number + 0 < floor then
             -- include parts/number.lua
             -- include parts/store.lua
-            number = fence
+            number = text
         end
-        write_note(mine, number + 0, ticket or '0', random, 0)
+        write_note(mine, number, ticket or '0', random, '0')
         keep_name(ttl)
         return {1, now, number + 0, mine}
     end
@@ -65,27 +69,8 @@ do
     local free = next_free()
     if kept_order or (ticket and not free) then
         if ticket then
-            -- Its place is that of its ticket: see parts/ask.lua.
-            local before = call('ZSCORE', base .. 'waiters', random)
-            local number = ticket + 0
-            if settled == '0' or settled == '2' then
-                if before then
-                    number = math.max(number, before + 0)
-                elseif number <= order.high - 2000 then
-                    number = order.high + 1
-                end
-            end
-            ticket = string.format('%.0f', number)
-            if number > order.high then
-                order.high = number
-            end
-            order.write(order.ticket, order.id, order.given)
-            if before ~= ticket then
-                call('ZADD', base .. 'waiters', ticket, random)
-            end
-            call('PEXPIRE', base .. 'waiters', '60000')
-            local wanted = string.format('%.0f %s %s %s %d\n', now, text, ttl, channel, only and wish or 0)
-            call('SET', base .. random, wanted .. record .. '\n' .. owner, 'PX', lease)
+            local mark, tail = '', ' ' .. (only and wish or 0)
+            -- include parts/take_in.lua
         end
         -- Whatever is free goes to the first in line that takes it, the slot that the caller likes best first.
         local got, number
@@ -130,7 +115,7 @@ do
     -- include parts/number.lua
     -- include parts/store.lua
     call('SET', slot_key(free), owner, 'PX', ttl)
-    write_note(free, fence, ticket or '0', random, 0)
+    write_note(free, text, ticket or '0', random, '0')
     keep_name(ttl)
     return {1, now, fence, free}
 end

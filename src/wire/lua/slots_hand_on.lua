@@ -1,12 +1,27 @@
 -- Gives back whatever an owner has of a semaphore here, its place in line and its slot, and hands the slot on in the same step: as hand_on.lua does.
--- KEYS[1] name  KEYS[2] order  KEYS[3] epoch  KEYS[4] fence  KEYS[5] floor
+-- KEYS[1] name; what is kept beside it: see slots_ask.lua
 -- ARGV[1] owner  ARGV[2] number of slots  ARGV[3] the slot that it is believed to have; 0 not known  ARGV[4] a slot that it keeps if it has it; 0 none
 -- Answers as release.lua: 1 it was the owner's, 0 held by another owner, -1 nothing there, -5 an operator had broken it.
-local call, keys, args = redis.call, KEYS, ARGV
-local name, order_key, fence_key, floor_key = keys[1], keys[2], keys[4], keys[5]
+local call, lock, name, args = redis.call, KEYS[1], KEYS[1], ARGV
+-- include parts/keys.lua
 local owner, count, slot, kept_slot = args[1], args[2] + 0, args[3] + 0, args[4] + 0
-local kept = call('MGET', order_key, keys[3], fence_key, floor_key)
-local kept_order, epoch, last, floor = kept[1], kept[2], kept[3], tonumber(kept[4] or '')
+-- include parts/slot_keys.lua
+local values = call('MGET', order_key, unpack(slot_keys))
+local kept_order = values[1]
+-- Most slots are given back by their owner while nobody is in line.
+if not kept_order and kept_slot == 0 and values[slot + 1] == owner and redis.pcall('HGET', name, 'slots') == args[2] then
+    local others = 0
+    for i = 1, count do
+        others = others + (values[i + 1] and 1 or 0)
+    end
+    call('HDEL', name, slot)
+    if others == 1 then
+        call('DEL', name)
+    end
+    return call('DEL', slot_keys[slot])
+end
+local kept = call('MGET', epoch_key, fence_key, floor_key)
+local epoch, last, floor = kept[1], kept[2], tonumber(kept[3] or '')
 local random = string.sub(owner, 1, 32)
 -- include parts/slots.lua
 -- include parts/slots_kind.lua
@@ -18,10 +33,12 @@ if words and of_others then
     return 0
 end
 local mark = 'broken|' .. owner
-local value = slot > 0 and slot <= count and call('GET', slot_key(slot))
+for i = 1, count do
+    held[i] = values[i + 1]
+end
+local value = held[slot]
 local mine = (value == owner or value == mark) and slot or nil
 if not mine or mine == kept_slot then
-    read_slots()
     mine = find_slot(owner, kept_slot) or find_slot(mark, kept_slot) or mine
 end
 local broken = mine and (value == mark or held[mine] == mark)

@@ -23,7 +23,7 @@ local number, ticket, id, given = note(slot)
 if not number or id ~= string.sub(ARGV[1], 1, 32) or fence < number + 0 then
     return 0
 end
-write_note(slot, fence, ticket, id, given + 0)
+write_note(slot, ARGV[2], ticket, id, given)
 if fence > tonumber(kept[2] or kept[3]) then
     call('SET', KEYS[2], ARGV[2], 'EX', '4200')
 end

@@ -37,7 +37,7 @@ for _ = 1, 2 do
         end
         if holder or shares or there == -2 then
             if ticket then
-                local mark = ''
+                local mark, tail = '', ''
                 -- include take_in.lua
             end
             local left

@@ -34,6 +34,7 @@ local function keep_name(ms)
         call('PEXPIRE', name, ms)
     end
 end
+-- All of them are texts.
 local function write_note(slot, fence, ticket, id, given)
-    call('HSET', name, 'slots', count, slot, string.format('%.0f %s %s %.0f', fence, ticket, id, given))
+    call('HSET', name, 'slots', count, slot, fence .. ' ' .. ticket .. ' ' .. id .. ' ' .. given)
 end

@@ -5,6 +5,7 @@
 local function hand_on(slot, given)
     local waiters = base .. 'waiters'
     local since, at = 0, 0
+    order.texts[now] = time[1] .. string.format('%06d', time[2])
     if given > 0 and given <= now then
         since = math.min(given, now - 1400000)
     end
@@ -31,8 +32,9 @@ local function hand_on(slot, given)
                 local heard = 1
                 if id ~= random and channel ~= '' then
                     local info = redis.pcall('INFO', 'replication')
-                    local master = type(info) == 'string' and string.match(info, 'master_replid:(%x+)') or '-'
-                    local head = string.format('s%d %.0f %.0f %s %s %d %d ', slot, now, fence, ms, master, #waiter, #known_epoch)
+                    local found = type(info) == 'string' and string.find(info, 'master_replid:', 1, true)
+                    local master = found and string.match(info, '^%x+', found + 14) or '-'
+                    local head = table.concat({'s' .. slot, order.text(now), text, ms, master, #waiter, #known_epoch, ''}, ' ')
                     heard = redis.pcall('PUBLISH', channel, head .. waiter .. known_epoch .. name)
                     if type(heard) == 'table' then
                         call('ZADD', waiters, ticket, id)
@@ -43,7 +45,7 @@ local function hand_on(slot, given)
                     -- include store.lua
                     last, known, stored = text, fence, fence
                     call('SET', slot_key(slot), waiter, 'PX', ms)
-                    write_note(slot, fence, ticket, id, brief and now or 0)
+                    write_note(slot, text, ticket, id, brief and order.text(now) or '0')
                     keep_name(ms)
                     call('DEL', base .. id)
                     held[slot] = waiter

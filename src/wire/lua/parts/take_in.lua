@@ -1,5 +1,5 @@
 -- Puts a caller that waits in line. Wants call, time, now, base, order, random, owner, ttl, text and record; ticket, settled, lease and channel as its place says; and
--- mark: 's' for one that would share the lock, else ''. Leaves the ticket that counts here.
+-- mark: 's' for one that would share the lock, else ''; tail: what its record has in the end of its first line, else ''. Leaves the ticket that counts here.
 -- A caller goes behind all who came before, whatever its clock says; but for two milliseconds, in which several may reach
 -- the nodes in different orders and had better be sorted by their tickets. Once a quorum has taken it in, its ticket is the one
 -- that all nodes are to go by.
@@ -32,6 +32,6 @@ do
     if not is_kept then
         call('PEXPIRE', base .. 'waiters', '60000')
     end
-    local head = mark .. order.text(now) .. ' ' .. text .. ' ' .. ttl .. ' ' .. channel
+    local head = mark .. order.text(now) .. ' ' .. text .. ' ' .. ttl .. ' ' .. channel .. tail
     call('SET', base .. random, head .. '\n' .. record .. '\n' .. owner, 'PX', lease)
 end
