@@ -11,7 +11,7 @@
 
 #include "cli/acquiring.h"
 #include "cli/clock.h"
-#include "cli/config_file.h"
+#include "cli/environment.h"
 #include "cli/exits.h"
 #include "cli/failure.h"
 #include "cli/held.h"
@@ -201,62 +201,21 @@ static int take_lock(struct run *run)
     return 0;
 }
 
-/* Passwords of the nodes are not CMD's business, but which nodes there are is: without REDLOCK_NODES a
- * redlock in CMD would use others. */
-static bool keep_credentials(struct run *run)
-{
-    const char *nodes = getenv("REDLOCK_NODES");
-    bool kept = cli_warden_set_variable(&run->warden, "REDLOCK_PASSWORD", NULL);
-
-    if (nodes != NULL && cli_config_has_password(nodes)) {
-        char *bare = cli_config_without_passwords(nodes);
-        kept = kept && bare != NULL && cli_warden_set_variable(&run->warden, "REDLOCK_NODES", bare);
-        free(bare);
-    }
-    return kept;
-}
-
-/* What CMD finds in its environment, whatever the kind of lock. Inner values win when nested. */
 static bool set_environment(struct run *run, const char *owner, uint64_t fence)
 {
-    char number[24], ttl[16];
-
-    snprintf(number, sizeof number, "%llu", (unsigned long long)fence);
-    snprintf(ttl, sizeof ttl, "%u", run->ttl_ms);
-    return (run->options->pass_credentials || keep_credentials(run)) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_NAME", run->name) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_OWNER", owner) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_FENCE", fence != 0 ? number : NULL) &&
-           cli_warden_set_variable(&run->warden, "REDLOCK_TTL_MS", ttl);
-}
-
-/* Which slot of a semaphore it has; nothing, so that nobody takes another lock's for it, where it is none. */
-static bool set_slot(struct run *run)
-{
-    char slot[16];
-
-    snprintf(slot, sizeof slot, "%d", redlock_lock_slot(run->lock));
-    return cli_warden_set_variable(&run->warden, "REDLOCK_SLOT",
-                                   redlock_lock_slot(run->lock) >= 0 ? slot : NULL);
+    return (run->options->pass_credentials || cli_environment_hide_credentials(&run->warden)) &&
+           cli_environment_lock(&run->warden, run->name, owner, fence, run->ttl_ms);
 }
 
 /* And what is held above it. */
 static bool set_held(struct run *run, const char *owner)
 {
-    struct cli_fleet fleet = cli_held_fleet(run->session.client, run->session.config.prefix);
     const char *held[1 + CLI_ALSO_MAX] = {run->name};
-    char *names = NULL, *places = NULL;
 
     for (int i = 0; i < run->options->also.count; i++)
         held[1 + i] = run->options->also.items[i];
-    bool fits =
-        cli_held_extend(held, 1 + run->options->also.count, &fleet, owner, run->kind, &names, &places) &&
-        cli_warden_set_variable(&run->warden, "REDLOCK_HELD", names) &&
-        cli_warden_set_variable(&run->warden, "REDLOCK_HELD_ON", places);
-
-    free(names);
-    free(places);
-    return fits;
+    return cli_environment_held(&run->warden, &run->session, held, 1 + run->options->also.count, owner,
+                                run->kind);
 }
 
 /* ---- CMD, under whatever kind of lock ------------------------------------------------------------------ */
@@ -333,8 +292,8 @@ static int hold_lock(struct run *run)
     struct cli_supervision supervision;
     int code;
 
-    if (!set_environment(run, owner, redlock_lock_fence(run->lock)) || !set_slot(run) ||
-        !set_held(run, owner)) {
+    if (!set_environment(run, owner, redlock_lock_fence(run->lock)) ||
+        !cli_environment_slot(&run->warden, redlock_lock_slot(run->lock)) || !set_held(run, owner)) {
         redlock_release(run->lock, NULL);
         return refuse_environment();
     }
@@ -396,7 +355,7 @@ static int run_inside(struct run *run)
 {
     struct cli_supervision supervision;
 
-    if (!run->options->pass_credentials && !keep_credentials(run))
+    if (!run->options->pass_credentials && !cli_environment_hide_credentials(&run->warden))
         return refuse_environment();
     run->taken_at_ms = cli_clock_now();
     cli_events_emit(&run->events, "entered", NULL);

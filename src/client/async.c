@@ -2,198 +2,155 @@
  * The calls that return at once and call back, their cancelling, and the descriptor for programs with an
  * event loop.
  */
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "client/background.h"
-#include "client/begin.h"
 #include "client/driver.h"
 #include "client/leave.h"
 #include "client/notify.h"
+#include "client/perform.h"
 #include "client/poll.h"
-#include "engine/details.h"
 #include "engine/sized.h"
 #include "engine/spec.h"
 
 enum { FLUSH_EVERY = 64 }; /* callbacks: none of them holds back too many questions */
 
-static redlock_request next_request(redlock_client *client)
-{
-    return ++client->engine.last_request;
-}
+/* ---- calls ---- */
 
-/* The operation is under way, or has even ended already: its callback has not run, for that needs the
- * mutex. */
-static void set_callback(struct rl_operation *operation, redlock_acquired_fn acquired,
-                         redlock_done_fn finished, void *context, redlock_request *request)
+static struct rl_operation *begin_acquire(redlock_client *client, const struct rl_task *task,
+                                          redlock_request request, redlock_result *result,
+                                          redlock_report *report)
 {
-    operation->acquired = acquired;
-    operation->finished = finished;
-    operation->context = context;
-    if (request != NULL)
-        *request = operation->request;
+    redlock_spec checked;
+
+    *result = rl_spec_check(&client->engine, task->spec, &checked, report);
+    if (*result != REDLOCK_OK)
+        return NULL;
+    rl_poll_refresh(client);
+    return rl_begin_acquire(client, &checked, client->engine.now, task->wait_ms, request, result, report);
 }
 
 redlock_result redlock_acquire_async(redlock_client *client, const redlock_spec *spec, int64_t wait_ms,
                                      redlock_acquired_fn done, void *context, redlock_request *request)
 {
-    RL_NO_CANCELLATION;
-    struct rl_operation *operation = NULL;
-    redlock_spec copy, checked;
-    redlock_result result;
+    redlock_spec copy;
+    struct rl_task task = {.begin = begin_acquire,
+                           .kind = RL_OPERATION_ACQUIRE,
+                           .spec = rl_begin_identify(rl_spec_accept(spec, &copy), &copy, false),
+                           .wait_ms = wait_ms,
+                           .acquired = done,
+                           .context = context};
 
-    if (done == NULL)
-        return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return REDLOCK_MISUSE;
-    result = rl_spec_check(&client->engine, rl_begin_identify(rl_spec_accept(spec, &copy), &copy, false),
-                           &checked, NULL);
-    if (result == REDLOCK_OK) {
-        rl_poll_refresh(client);
-        operation = rl_begin_acquire(client, &checked, client->engine.now, wait_ms, next_request(client),
-                                     &result, NULL);
-    }
-    if (operation != NULL)
-        set_callback(operation, done, NULL, context, request);
-    rl_leave_together(client);
-    return result;
-}
-
-/* EXTEND, by ttl_ms, or RELEASE. */
-static redlock_result end_or_extend(redlock_lock *lock, enum rl_operation_kind kind, uint32_t ttl_ms,
-                                    redlock_done_fn done, void *context, redlock_request *request)
-{
-    struct rl_operation *operation;
-    redlock_request number;
-    redlock_result result;
-
-    if (lock == NULL || done == NULL)
-        return REDLOCK_INVALID;
-    if (!rl_client_enter(rl_client_of(lock)))
-        return REDLOCK_MISUSE;
-    rl_poll_refresh(rl_client_of(lock));
-    number = next_request(rl_client_of(lock));
-    if (kind == RL_OPERATION_EXTEND)
-        operation = rl_begin_extend(lock, ttl_ms, number, &result, NULL);
-    else
-        operation = rl_begin_release(lock, number, &result, NULL);
-    if (operation != NULL)
-        set_callback(operation, NULL, done, context, request);
-    rl_leave_together(rl_client_of(lock));
-    return result;
+    return rl_perform_later(client, &task, request);
 }
 
 redlock_result redlock_extend_async(redlock_lock *lock, uint32_t ttl_ms, redlock_done_fn done, void *context,
                                     redlock_request *request)
 {
-    RL_NO_CANCELLATION;
-    return end_or_extend(lock, RL_OPERATION_EXTEND, ttl_ms, done, context, request);
+    struct rl_task task = {.begin = rl_begin_extend,
+                           .kind = RL_OPERATION_EXTEND,
+                           .lock = lock,
+                           .ttl_ms = ttl_ms,
+                           .finished = done,
+                           .context = context};
+
+    return lock != NULL ? rl_perform_later(rl_client_of(lock), &task, request) : REDLOCK_INVALID;
+}
+
+static struct rl_operation *begin_release(redlock_client *client, const struct rl_task *task,
+                                          redlock_request request, redlock_result *result,
+                                          redlock_report *report)
+{
+    rl_poll_refresh(client);
+    return rl_begin_release(task->lock, request, result, report);
 }
 
 redlock_result redlock_release_async(redlock_lock *lock, redlock_done_fn done, void *context,
                                      redlock_request *request)
 {
-    RL_NO_CANCELLATION;
-    return end_or_extend(lock, RL_OPERATION_RELEASE, 0, done, context, request);
-}
+    struct rl_task task = {.begin = begin_release,
+                           .kind = RL_OPERATION_RELEASE,
+                           .lock = lock,
+                           .finished = done,
+                           .context = context};
 
-static redlock_result know_later(redlock_client *client, const struct rl_known_call *call,
-                                 redlock_acquired_fn acquired, redlock_done_fn finished, void *context,
-                                 redlock_request *request)
-{
-    struct rl_operation *operation;
-    redlock_result result;
-
-    if (acquired == NULL && finished == NULL)
-        return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return REDLOCK_MISUSE;
-    operation = rl_begin_known(client, call, next_request(client), &result, NULL);
-    if (operation != NULL)
-        set_callback(operation, acquired, finished, context, request);
-    rl_leave_together(client);
-    return result;
+    return lock != NULL ? rl_perform_later(rl_client_of(lock), &task, request) : REDLOCK_INVALID;
 }
 
 redlock_result redlock_adopt_async(redlock_client *client, const redlock_spec *spec, const char *owner,
                                    size_t owner_length, redlock_acquired_fn done, void *context,
                                    redlock_request *request)
 {
-    RL_NO_CANCELLATION;
     redlock_spec copy;
-    struct rl_known_call call = {RL_OPERATION_ADOPT,
-                                 rl_begin_identify(rl_spec_accept(spec, &copy), &copy, false), owner,
-                                 owner_length};
+    struct rl_task task = {.begin = rl_begin_known,
+                           .kind = RL_OPERATION_ADOPT,
+                           .spec = rl_begin_identify(rl_spec_accept(spec, &copy), &copy, false),
+                           .owner = owner,
+                           .owner_length = owner_length,
+                           .acquired = done,
+                           .context = context};
 
-    return know_later(client, &call, done, NULL, context, request);
+    return rl_perform_later(client, &task, request);
 }
 
 redlock_result redlock_release_owner_async(redlock_client *client, const char *name, size_t name_length,
                                            const char *owner, size_t owner_length, redlock_done_fn done,
                                            void *context, redlock_request *request)
 {
-    RL_NO_CANCELLATION;
-    redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
-    struct rl_known_call call = {RL_OPERATION_RELEASE, &spec, owner, owner_length};
+    redlock_spec spec = rl_spec_of_name(name, name_length);
+    struct rl_task task = {.begin = rl_begin_known,
+                           .kind = RL_OPERATION_RELEASE,
+                           .spec = &spec,
+                           .owner = owner,
+                           .owner_length = owner_length,
+                           .finished = done,
+                           .context = context};
 
-    return know_later(client, &call, NULL, done, context, request);
+    return rl_perform_later(client, &task, request);
 }
 
 redlock_result redlock_release_spec_async(redlock_client *client, const redlock_spec *spec, const char *owner,
                                           size_t owner_length, redlock_done_fn done, void *context,
                                           redlock_request *request)
 {
-    RL_NO_CANCELLATION;
     redlock_spec copy, which;
-    struct rl_known_call call = {RL_OPERATION_RELEASE, rl_spec_which(rl_spec_accept(spec, &copy), &which),
-                                 owner, owner_length};
+    struct rl_task task = {.begin = rl_begin_known,
+                           .kind = RL_OPERATION_RELEASE,
+                           .spec = rl_spec_which(rl_spec_accept(spec, &copy), &which),
+                           .owner = owner,
+                           .owner_length = owner_length,
+                           .finished = done,
+                           .context = context};
 
-    return know_later(client, &call, NULL, done, context, request);
-}
-
-/* What an inspection finds is kept until its callback has run. */
-static redlock_result survey_later(redlock_client *client, const struct rl_survey_call *call,
-                                   redlock_done_fn done, void *context, redlock_request *request)
-{
-    redlock_report kept = REDLOCK_REPORT_INIT;
-    struct rl_operation *operation = NULL;
-    redlock_result result = REDLOCK_NOMEM;
-
-    if (done == NULL)
-        return REDLOCK_INVALID;
-    if (client == NULL || !rl_client_enter(client))
-        return REDLOCK_MISUSE;
-    if (call->kind == RL_OPERATION_INSPECT)
-        kept.details = rl_details_create(&client->engine.config.allocator, client->engine.node_count);
-    if (call->kind != RL_OPERATION_INSPECT || kept.details != NULL)
-        operation = rl_begin_survey(client, call, next_request(client), &result, &kept);
-    if (operation != NULL)
-        set_callback(operation, NULL, done, context, request);
-    else
-        redlock_details_free(kept.details);
-    rl_leave_together(client);
-    return operation != NULL ? REDLOCK_OK : result;
+    return rl_perform_later(client, &task, request);
 }
 
 redlock_result redlock_inspect_async(redlock_client *client, const char *name, size_t name_length,
                                      redlock_done_fn done, void *context, redlock_request *request)
 {
-    RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length, false};
+    redlock_spec spec = rl_spec_of_name(name, name_length);
+    struct rl_task task = {.begin = rl_begin_survey,
+                           .kind = RL_OPERATION_INSPECT,
+                           .spec = &spec,
+                           .finished = done,
+                           .context = context};
 
-    return survey_later(client, &call, done, context, request);
+    return rl_perform_later(client, &task, request);
 }
 
 redlock_result redlock_init_nodes_async(redlock_client *client, int force, redlock_done_fn done,
                                         void *context, redlock_request *request)
 {
-    RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0, force != 0};
+    struct rl_task task = {.begin = rl_begin_survey,
+                           .kind = RL_OPERATION_INIT,
+                           .force = force != 0,
+                           .finished = done,
+                           .context = context};
 
-    return survey_later(client, &call, done, context, request);
+    return rl_perform_later(client, &task, request);
 }
 
 redlock_result redlock_cancel(redlock_client *client, redlock_request request)

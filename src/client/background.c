@@ -9,6 +9,7 @@
 
 #include "client/poll.h"
 #include "client/transfer.h"
+#include "engine/debts.h"
 #include "engine/lagging.h"
 #include "engine/nodes.h"
 
@@ -72,19 +73,6 @@ void rl_background_stop_notifier(redlock_client *client)
 
 /* ---- what there is to do ---- */
 
-/* Whether a release is owed to a node that is being connected to. */
-static bool debtor_on_the_way(const struct rl_engine *engine)
-{
-    for (uint32_t i = 0; i < RL_DEBTS_MAX && engine->debt_count > 0; i++) {
-        const struct rl_debt *debt = &engine->debts[i];
-
-        if (debt->lock != NULL && engine->sessions[debt->node].state != RL_SESSION_RESTING &&
-            engine->sessions[debt->node].state != RL_SESSION_READY)
-            return true;
-    }
-    return false;
-}
-
 /* What a loop has asked for in this turn is the loop's to send, until its time for that is over. */
 static bool corked(const redlock_client *client)
 {
@@ -96,7 +84,7 @@ bool rl_background_unattended(const redlock_client *client)
     if ((client->async_count > 0 && client->outer_fd < 0) || rl_lagging_any(&client->engine))
         return true;
     return !rl_list_empty(&client->engine.rounds) ||
-           (!corked(client) && rl_nodes_unsent(&client->engine, false)) || debtor_on_the_way(&client->engine);
+           (!corked(client) && rl_nodes_unsent(&client->engine, false)) || rl_debts_awaited(&client->engine);
 }
 
 /* A caller leaves when a quorum has answered. What the others were told is lost if their connections break:

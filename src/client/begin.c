@@ -4,12 +4,13 @@
 #include "client/begin.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "client/background.h"
 #include "client/poll.h"
+#include "engine/details.h"
 #include "engine/operator_calls.h"
 #include "engine/report.h"
+#include "engine/sized.h"
 #include "engine/spec.h"
 
 static bool start_threads(redlock_client *client)
@@ -32,8 +33,7 @@ static bool start_for_spec(redlock_client *client, const redlock_spec *spec, red
 
 static struct rl_operation *refuse(redlock_result *result, redlock_report *report)
 {
-    *result = REDLOCK_SYSTEM;
-    rl_report_error(report, *result, "cannot start a thread: the system refused it");
+    *result = rl_report_error(report, REDLOCK_SYSTEM, "cannot start a thread: the system refused it");
     return NULL;
 }
 
@@ -46,75 +46,71 @@ bool rl_begin_request(redlock_client *client, redlock_request request, redlock_r
     return false;
 }
 
-/* It may even have ended already: its callback has not run, for that needs the mutex. */
-static struct rl_operation *count(redlock_client *client, struct rl_operation *operation)
-{
-    if (operation != NULL && operation->request != 0)
-        client->async_count++;
-    return operation;
-}
-
 struct rl_operation *rl_begin_acquire(redlock_client *client, const redlock_spec *spec, struct rl_time began,
                                       int64_t wait_ms, redlock_request request, redlock_result *result,
                                       redlock_report *report)
 {
     if (!start_for_spec(client, spec, request))
         return refuse(result, report);
-    return count(client,
-                 rl_call_acquire_since(&client->engine, spec, began, wait_ms, request, result, report));
+    return rl_call_acquire_since(&client->engine, spec, began, wait_ms, request, result, report);
 }
 
-struct rl_operation *rl_begin_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_request request,
-                                     redlock_result *result, redlock_report *report)
+struct rl_operation *rl_begin_extend(redlock_client *client, const struct rl_task *task,
+                                     redlock_request request, redlock_result *result, redlock_report *report)
 {
-    redlock_client *client = rl_client_of(lock);
-
+    rl_poll_refresh(client);
     if (!start_for_request(client, request))
         return refuse(result, report);
     rl_client_now(client);
-    return count(client, rl_call_extend(lock, ttl_ms, request, result, report));
+    return rl_call_extend(task->lock, task->ttl_ms, request, result, report);
 }
 
 struct rl_operation *rl_begin_release(redlock_lock *lock, redlock_request request, redlock_result *result,
                                       redlock_report *report)
 {
-    redlock_client *client = rl_client_of(lock);
-
-    if (!start_for_request(client, request))
+    if (!start_for_request(rl_client_of(lock), request))
         return refuse(result, report);
-    rl_client_now(client);
-    return count(client, rl_call_release(lock, request, result, report));
+    rl_client_now(rl_client_of(lock));
+    return rl_call_release(lock, request, result, report);
 }
 
-struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_known_call *call,
+struct rl_operation *rl_begin_known(redlock_client *client, const struct rl_task *task,
                                     redlock_request request, redlock_result *result, redlock_report *report)
 {
     redlock_spec checked;
 
-    *result = rl_spec_check(&client->engine, call->spec, &checked, report);
+    *result = rl_spec_check(&client->engine, task->spec, &checked, report);
     if (*result != REDLOCK_OK)
         return NULL;
     if (!start_for_spec(client, &checked, request))
         return refuse(result, report);
     rl_poll_refresh(client);
-    return count(client, rl_call_known(&client->engine, call->kind, &checked, call->owner, call->owner_length,
-                                       request, result, report));
+    return rl_call_known(&client->engine, task->kind, &checked, task->owner, task->owner_length, request,
+                         result, report);
 }
 
-struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_survey_call *call,
+struct rl_operation *rl_begin_survey(redlock_client *client, const struct rl_task *task,
                                      redlock_request request, redlock_result *result, redlock_report *report)
 {
-    redlock_spec spec = {.size = sizeof spec, .name = call->name, .name_length = call->name_length};
+    redlock_spec nameless = rl_spec_of_name(NULL, 0);
+    redlock_report kept = REDLOCK_REPORT_INIT;
+    struct rl_operation *operation;
 
-    if (call->name == NULL)
-        spec.name_length = 0;
-    else if (call->name_length == 0)
-        spec.name_length = strlen(call->name);
     if (!start_for_request(client, request))
         return refuse(result, report);
+    if (request != 0 && task->kind == RL_OPERATION_INSPECT) {
+        report = &kept;
+        kept.details = rl_details_create(&client->engine.config.allocator, client->engine.node_count);
+        *result = REDLOCK_NOMEM;
+        if (kept.details == NULL)
+            return NULL;
+    }
     rl_poll_refresh(client);
-    return count(client,
-                 rl_call_survey(&client->engine, call->kind, &spec, call->force, request, result, report));
+    operation = rl_call_survey(&client->engine, task->kind, task->spec != NULL ? task->spec : &nameless,
+                               task->force, request, result, report);
+    if (operation == NULL)
+        redlock_details_free(kept.details);
+    return operation;
 }
 
 struct rl_operation *rl_begin_call(redlock_client *client, struct rl_call *call)
@@ -157,7 +153,6 @@ const redlock_spec *rl_begin_identify(const redlock_spec *spec, redlock_spec *co
 
 redlock_result rl_begin_misuse(redlock_report *report)
 {
-    rl_report_error(report, REDLOCK_MISUSE,
-                    "the client is closed, or belongs to the process this one was forked from");
-    return REDLOCK_MISUSE;
+    return rl_report_error(report, REDLOCK_MISUSE,
+                           "the client is closed, or belongs to the process this one was forked from");
 }

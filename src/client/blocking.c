@@ -2,26 +2,17 @@
  * The calls that return when it is done. Each begins an operation and drives the connections, or sleeps,
  * until it has ended.
  */
-#include <assert.h>
-
-#include "client/begin.h"
 #include "client/crowd.h"
 #include "client/driver.h"
 #include "client/end.h"
 #include "client/leave.h"
+#include "client/perform.h"
 #include "client/poll.h"
 #include "engine/guard.h"
 #include "engine/reentrant.h"
 #include "engine/report.h"
 #include "engine/sized.h"
 #include "engine/spec.h"
-
-/* Waits for an operation, reports it and lets go of it. */
-static redlock_result conclude(redlock_client *client, struct rl_operation *operation, redlock_report *report)
-{
-    rl_driver_wait(client, operation, NULL);
-    return rl_end_operation(client, operation, report);
-}
 
 /* Waits for a call's operation, unless there is none, and ends the call, unless another thread does; then
  * leaves the client. */
@@ -62,8 +53,7 @@ static struct rl_operation *begin_acquire(redlock_client *client, struct rl_call
     rl_guard_begin(&client->engine);
     rl_driver_settle(client, rl_quorum(client->engine.node_count), settle_by(client, call));
     if (client->engine.closing) { /* meanwhile: what is under way was cancelled already */
-        call->result = REDLOCK_CANCELED;
-        rl_report_error(call->report, call->result, "the client was closed");
+        call->result = rl_report_error(call->report, REDLOCK_CANCELED, "the client was closed");
         return NULL;
     }
     return rl_begin_acquire(client, &checked, began, call->wait_ms, 0, &call->result, call->report);
@@ -106,31 +96,6 @@ redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *s
     return redlock_acquire(client, spec, 0, lock, report);
 }
 
-static redlock_result extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
-{
-    struct rl_operation *operation;
-    redlock_result result;
-
-    if (!rl_client_enter(rl_client_of(lock)))
-        return rl_begin_misuse(report);
-    rl_poll_refresh(rl_client_of(lock));
-    operation = rl_begin_extend(lock, ttl_ms, 0, &result, report);
-    if (operation != NULL)
-        result = conclude(rl_client_of(lock), operation, report);
-    rl_leave_sending(rl_client_of(lock));
-    return result;
-}
-
-redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
-{
-    RL_NO_CANCELLATION;
-    struct rl_report_frame frame;
-
-    if (lock == NULL || !rl_report_accept(&frame, report))
-        return REDLOCK_INVALID;
-    return rl_report_return(&frame, extend(lock, ttl_ms, frame.report));
-}
-
 static redlock_result release(redlock_lock *lock, redlock_report *report)
 {
     struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
@@ -153,116 +118,75 @@ redlock_result redlock_release(redlock_lock *lock, redlock_report *report)
     return rl_report_return(&frame, release(lock, frame.report));
 }
 
-/* ---- locks that somebody else made ---- */
+/* ---- the others ---- */
 
-static redlock_result call_known(redlock_client *client, const struct rl_known_call *call,
-                                 redlock_lock **lock, redlock_report *report)
+redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, redlock_report *report)
 {
-    struct rl_operation *operation;
-    redlock_result result;
+    struct rl_task task = {
+        .begin = rl_begin_extend, .kind = RL_OPERATION_EXTEND, .lock = lock, .ttl_ms = ttl_ms};
 
-    if (client == NULL || !rl_client_enter(client))
-        return rl_begin_misuse(report);
-    operation = rl_begin_known(client, call, 0, &result, report);
-    if (operation != NULL) {
-        rl_driver_wait(client, operation, NULL);
-        if (lock != NULL)
-            *lock = rl_end_hand_out(operation);
-        result = rl_end_operation(client, operation, report);
-    }
-    rl_leave_sending(client);
-    return result;
+    return lock != NULL ? rl_perform(rl_client_of(lock), &task, report) : REDLOCK_INVALID;
 }
 
 redlock_result redlock_adopt(redlock_client *client, const redlock_spec *spec, const char *owner,
                              size_t owner_length, redlock_lock **lock, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
-    struct rl_known_call call = {RL_OPERATION_ADOPT, NULL, owner, owner_length};
-    struct rl_report_frame frame;
     redlock_spec copy;
+    struct rl_task task = {.begin = rl_begin_known,
+                           .kind = RL_OPERATION_ADOPT,
+                           .spec = rl_begin_identify(rl_spec_accept(spec, &copy), &copy, true),
+                           .owner = owner,
+                           .owner_length = owner_length,
+                           .adopted = lock};
 
-    if (lock == NULL || !rl_report_accept(&frame, report))
-        return REDLOCK_INVALID;
-    *lock = NULL;
-    call.spec = rl_begin_identify(rl_spec_accept(spec, &copy), &copy, true);
-    return rl_report_return(&frame, call_known(client, &call, lock, frame.report));
+    return lock != NULL ? rl_perform(client, &task, report) : REDLOCK_INVALID;
 }
 
 redlock_result redlock_release_owner(redlock_client *client, const char *name, size_t name_length,
                                      const char *owner, size_t owner_length, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
-    redlock_spec spec = {.size = sizeof spec, .name = name, .name_length = name_length};
-    struct rl_known_call call = {RL_OPERATION_RELEASE, &spec, owner, owner_length};
-    struct rl_report_frame frame;
+    redlock_spec spec = rl_spec_of_name(name, name_length);
+    struct rl_task task = {.begin = rl_begin_known,
+                           .kind = RL_OPERATION_RELEASE,
+                           .spec = &spec,
+                           .owner = owner,
+                           .owner_length = owner_length};
 
-    if (!rl_report_accept(&frame, report))
-        return REDLOCK_INVALID;
-    return rl_report_return(&frame, call_known(client, &call, NULL, frame.report));
+    return rl_perform(client, &task, report);
 }
 
 redlock_result redlock_release_spec(redlock_client *client, const redlock_spec *spec, const char *owner,
                                     size_t owner_length, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
     redlock_spec copy, which;
-    struct rl_known_call call = {RL_OPERATION_RELEASE, NULL, owner, owner_length};
-    struct rl_report_frame frame;
+    struct rl_task task = {.begin = rl_begin_known,
+                           .kind = RL_OPERATION_RELEASE,
+                           .spec = rl_spec_which(rl_spec_accept(spec, &copy), &which),
+                           .owner = owner,
+                           .owner_length = owner_length};
 
-    if (!rl_report_accept(&frame, report))
-        return REDLOCK_INVALID;
-    call.spec = rl_spec_which(rl_spec_accept(spec, &copy), &which);
-    return rl_report_return(&frame, call_known(client, &call, NULL, frame.report));
-}
-
-/* ---- surveys ---- */
-
-static redlock_result survey(redlock_client *client, const struct rl_survey_call *call,
-                             redlock_report *report)
-{
-    struct rl_operation *operation;
-    redlock_result result;
-
-    if (client == NULL || !rl_client_enter(client))
-        return rl_begin_misuse(report);
-    operation = rl_begin_survey(client, call, 0, &result, report);
-    if (operation != NULL)
-        result = conclude(client, operation, report);
-    rl_leave_sending(client);
-    return result;
+    return rl_perform(client, &task, report);
 }
 
 redlock_result redlock_inspect(redlock_client *client, const char *name, size_t name_length,
                                redlock_report *report)
 {
-    RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INSPECT, name, name_length, false};
-    struct rl_report_frame frame;
+    redlock_spec spec = rl_spec_of_name(name, name_length);
+    struct rl_task task = {.begin = rl_begin_survey, .kind = RL_OPERATION_INSPECT, .spec = &spec};
 
-    if (report == NULL || !rl_report_accept(&frame, report))
-        return REDLOCK_INVALID;
-    return rl_report_return(&frame, survey(client, &call, frame.report));
+    return report != NULL ? rl_perform(client, &task, report) : REDLOCK_INVALID;
 }
 
 redlock_result redlock_examine(redlock_client *client, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_EXAMINE, NULL, 0, false};
-    struct rl_report_frame frame;
+    struct rl_task task = {.begin = rl_begin_survey, .kind = RL_OPERATION_EXAMINE};
 
-    if (!rl_report_accept(&frame, report))
-        return REDLOCK_INVALID;
-    return rl_report_return(&frame, survey(client, &call, frame.report));
+    return rl_perform(client, &task, report);
 }
 
 redlock_result redlock_init_nodes(redlock_client *client, int force, redlock_report *report)
 {
-    RL_NO_CANCELLATION;
-    struct rl_survey_call call = {RL_OPERATION_INIT, NULL, 0, force != 0};
-    struct rl_report_frame frame;
+    struct rl_task task = {.begin = rl_begin_survey, .kind = RL_OPERATION_INIT, .force = force != 0};
 
-    if (!rl_report_accept(&frame, report))
-        return REDLOCK_INVALID;
-    return rl_report_return(&frame, survey(client, &call, frame.report));
+    return rl_perform(client, &task, report);
 }

@@ -87,8 +87,8 @@ static inline redlock_client *rl_client_of(const redlock_lock *lock)
 /* What its engine needs of the program around it. */
 struct rl_host rl_client_host(redlock_client *client, const struct rl_config *config);
 
-/* Stands first in every call of the API that may write, wait or wake: none of them is a cancellation point. A
- * thread that ended in the middle of one would keep the mutex, or be waited for by the close for ever. */
+/* Stands first in what a call of the API does that may write, wait or wake: no call is a cancellation point.
+ * A thread that ended in the middle of one would keep the mutex, or be waited for by the close for ever. */
 #define RL_NO_CANCELLATION \
     int cancellation __attribute__((cleanup(rl_cancellation_restore), unused)) = rl_cancellation_stop()
 

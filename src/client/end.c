@@ -16,22 +16,14 @@ redlock_lock *rl_end_hand_out(struct rl_operation *operation)
     return lock;
 }
 
-redlock_result rl_end_operation(redlock_client *client, struct rl_operation *operation,
-                                redlock_report *report)
-{
-    redlock_result result = operation->result;
-
-    rl_report_operation(report, operation);
-    rl_operation_free(&client->engine, operation);
-    return result;
-}
-
 bool rl_end_call(redlock_client *client, struct rl_call *call, struct rl_operation *operation)
 {
     if (call->acquired != NULL && operation->result == REDLOCK_OK)
         *call->acquired = rl_end_hand_out(operation);
     if (!operation->done)
         return false;
-    call->result = rl_end_operation(client, operation, call->report);
+    call->result = operation->result;
+    rl_report_operation(call->report, operation);
+    rl_operation_free(&client->engine, operation);
     return true;
 }

@@ -9,12 +9,8 @@
 /* As rl_call_hand_out(), or rl_call_adopted() for an adoption; the handle keeps the client. */
 redlock_lock *rl_end_hand_out(struct rl_operation *operation);
 
-/* Reports an operation that has ended, and lets go of it. */
-redlock_result rl_end_operation(redlock_client *client, struct rl_operation *operation,
-                                redlock_report *report);
-
-/* The same for a blocking call, which gets the lock that was won. false: it goes on waiting, since it was too
- * late for that lock. */
+/* Reports an operation that has ended to a blocking call, which gets the lock that was won, and lets go of
+ * it. false: it goes on waiting, since it was too late for that lock. */
 bool rl_end_call(redlock_client *client, struct rl_call *call, struct rl_operation *operation);
 
 #endif

@@ -10,27 +10,7 @@
 #include "client/poll.h"
 #include "engine/finds.h"
 #include "engine/listing.h"
-#include "engine/report.h"
-
-static bool tell_slot(const struct rl_operation *operation, const redlock_listed *lock)
-{
-    redlock_slot slot = {.size = sizeof slot,
-                         .slot = lock->holder.slot,
-                         .votes = lock->votes,
-                         .ttl_left_ms = lock->ttl_left_ms,
-                         .holder = lock->holder};
-
-    return operation->told(operation->context, &slot) == 0;
-}
-
-static bool tell_one(const struct rl_operation *operation, const redlock_event *event)
-{
-    if (operation->told != NULL)
-        return tell_slot(operation, &event->lock);
-    if (operation->kind == RL_OPERATION_WATCH)
-        return operation->happened(operation->context, event) == 0;
-    return operation->listed(operation->context, &event->lock) == 0;
-}
+#include "engine/notices.h"
 
 bool rl_notify_listing(redlock_client *client, struct rl_operation *operation)
 {
@@ -41,7 +21,7 @@ bool rl_notify_listing(redlock_client *client, struct rl_operation *operation)
 
         rl_follow_pass_on(client); /* nobody waits for a callback */
         rl_follow_unlock(client);
-        goes_on = tell_one(operation, &event);
+        goes_on = rl_finds_tell(operation, &event);
         pthread_mutex_lock(&client->mutex);
         if (!goes_on)
             operation->listing->stopped = true;
@@ -95,26 +75,14 @@ static void run_completion(redlock_client *client, struct rl_operation *operatio
     rl_operation_free(&client->engine, operation);
 }
 
-static redlock_renewed_fn renewed_callback(const redlock_lock *lock)
-{
-    return lock->renewal != NULL ? lock->renewal->tell : NULL;
-}
-
 static void run_notice(redlock_client *client, redlock_lock *lock)
 {
     redlock_report report = {.size = sizeof report, .details = client->notified};
-    bool lost = lock->lost_due && !lock->renewed_due;
-    redlock_lost_fn callback = lost ? lock->on_lost : renewed_callback(lock);
+    bool lost;
+    redlock_lost_fn callback = rl_notices_take(lock, &report, &lost);
 
-    *(lost ? &lock->lost_due : &lock->renewed_due) = false;
-    if (!lock->lost_due && !lock->renewed_due)
-        rl_list_remove(&lock->notice);
     if (callback == NULL)
         return;
-    if (lost)
-        rl_report_renewal(&report, lock, REDLOCK_LOST, &lock->lease.tally);
-    else
-        rl_report_renewal(&report, lock, (redlock_result)lock->renewal->outcome, &lock->renewal->tally);
     rl_lock_ref(lock);
     lock->calling = true;
     rl_follow_unlock(client);

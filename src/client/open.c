@@ -1,11 +1,8 @@
 /*
  * Opening a client: from options to connections on their way. Nothing is waited for.
  */
-#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "base/bytes.h"
 #include "client/close.h"
 #include "client/crowd.h"
 #include "client/driver.h"
@@ -15,54 +12,9 @@
 #include "client/poll.h"
 #include "client/sleepers.h"
 #include "engine/details.h"
+#include "engine/fleet.h"
 #include "engine/report.h"
 #include "engine/sized.h"
-
-static const char *parse_nodes(redlock_client *client, const redlock_options *options, uint32_t *node)
-{
-    const char *cursor = options->nodes, *text, *wrong;
-    size_t length;
-
-    for (*node = 0; (text = rl_node_url_next(&cursor, &length)) != NULL; ++*node) {
-        struct rl_node_url url;
-
-        wrong = rl_node_url_parse(text, length, &url);
-        if (wrong != NULL)
-            return wrong;
-        for (uint32_t other = 0; other < *node; other++)
-            if (strcmp(client->engine.sessions[other].url.display, url.display) == 0)
-                return "is named twice: each node may vote only once";
-        if (!url.has_password && options->password != NULL) {
-            url.has_password = true;
-            rl_text_copy(url.password, sizeof url.password, options->password);
-            if (url.user[0] == '\0' && options->user != NULL)
-                rl_text_copy(url.user, sizeof url.user, options->user);
-        }
-        if (!rl_engine_add_node(&client->engine, &url))
-            return "out of memory";
-        rl_connection_init(&client->connections[*node], &client->connection_config, *node,
-                           &client->engine.sessions[*node].url);
-    }
-    return NULL;
-}
-
-static uint32_t count_urls(const char *nodes)
-{
-    uint32_t count = 0;
-    size_t length;
-
-    while (rl_node_url_next(&nodes, &length) != NULL)
-        count++;
-    return count;
-}
-
-static bool wants_tls(const redlock_client *client)
-{
-    for (uint32_t i = 0; i < client->engine.node_count; i++)
-        if (client->engine.sessions[i].url.transport == RL_TRANSPORT_TLS)
-            return true;
-    return false;
-}
 
 static void ring_bell(void *context)
 {
@@ -121,31 +73,16 @@ static redlock_client *create(const struct rl_config *config, uint32_t node_coun
     return client;
 }
 
-static redlock_result abandon_open(redlock_client *client, redlock_report *report, redlock_result result,
-                                   const char *words)
-{
-    rl_report_error(report, result, "%s", words);
-    client->engine.closed = true;
-    rl_client_tear_down(client);
-    pthread_mutex_lock(&client->mutex);
-    rl_client_unref(client);
-    return result;
-}
-
+/* Also of nodes before one that is wrong: what is torn down is as if it had been opened. */
 static redlock_result open_nodes(redlock_client *client, const redlock_options *options,
                                  redlock_report *report)
 {
-    char words[320];
-    uint32_t node = 0;
-    const char *wrong = parse_nodes(client, options, &node);
+    redlock_result result = rl_fleet_add(&client->engine, options, report);
 
-    if (wrong != NULL && strcmp(wrong, "out of memory") == 0)
-        return abandon_open(client, report, REDLOCK_NOMEM, wrong);
-    if (wrong != NULL) {
-        snprintf(words, sizeof words, "node %u: %s", node + 1, wrong);
-        return abandon_open(client, report, REDLOCK_INVALID, words);
-    }
-    return REDLOCK_OK;
+    for (uint32_t node = 0; node < client->engine.node_count; node++)
+        rl_connection_init(&client->connections[node], &client->connection_config, node,
+                           &client->engine.sessions[node].url);
+    return result;
 }
 
 static redlock_result open_system(redlock_client *client, const redlock_options *options,
@@ -155,20 +92,28 @@ static redlock_result open_system(redlock_client *client, const redlock_options 
     char error[256];
 
     if (!rl_poller_open(&client->poller))
-        return abandon_open(client, report, REDLOCK_SYSTEM, "cannot open epoll: too many open files?");
+        return rl_report_error(report, REDLOCK_SYSTEM, "cannot open epoll: too many open files?");
     if (!rl_engine_seed(&client->engine))
-        return abandon_open(client, report, REDLOCK_SYSTEM, "the system has no randomness to give");
+        return rl_report_error(report, REDLOCK_SYSTEM, "the system has no randomness to give");
     client->resolver =
         rl_resolver_create(memory->allocate, memory->release, memory->context, ring_bell, client);
     if (client->resolver == NULL)
-        return abandon_open(client, report, REDLOCK_NOMEM, "out of memory");
+        return rl_report_error(report, REDLOCK_NOMEM, "out of memory");
     client->connection_config.resolver = client->resolver;
-    if (!wants_tls(client))
+    if (!rl_fleet_needs_tls(&client->engine))
         return REDLOCK_OK;
     client->tls = rl_tls_create(options->tls_ca_file, options->tls_cert_file, options->tls_key_file, error,
                                 sizeof error);
     client->connection_config.tls = client->tls;
-    return client->tls != NULL ? REDLOCK_OK : abandon_open(client, report, REDLOCK_INVALID, error);
+    return client->tls != NULL ? REDLOCK_OK : rl_report_error(report, REDLOCK_INVALID, "%s", error);
+}
+
+static void abandon(redlock_client *client)
+{
+    client->engine.closed = true;
+    rl_client_tear_down(client);
+    pthread_mutex_lock(&client->mutex);
+    rl_client_unref(client);
 }
 
 static void start_connecting(redlock_client *client)
@@ -186,29 +131,24 @@ static redlock_result open_client(const redlock_options *options, redlock_client
     RL_NO_CANCELLATION;
     struct rl_config config;
     const char *wrong;
-    uint32_t node_count = options->nodes != NULL ? count_urls(options->nodes) : 0;
+    uint32_t node_count = rl_fleet_count(options, report);
     redlock_result result;
 
-    if (node_count < 1 || node_count > REDLOCK_NODES_MAX) {
-        rl_report_error(report, REDLOCK_INVALID, "%u nodes given: 1 to %d are allowed", node_count,
-                        REDLOCK_NODES_MAX);
+    if (node_count == 0)
         return REDLOCK_INVALID;
-    }
     result = rl_options_take(&config, options, &wrong);
-    if (result != REDLOCK_OK) {
-        rl_report_error(report, result, "%s", wrong);
-        return result;
-    }
+    if (result != REDLOCK_OK)
+        return rl_report_error(report, result, "%s", wrong);
     *client = create(&config, node_count);
     if (*client == NULL) {
         rl_config_free(&config);
-        rl_report_error(report, REDLOCK_NOMEM, "out of memory");
-        return REDLOCK_NOMEM;
+        return rl_report_error(report, REDLOCK_NOMEM, "out of memory");
     }
     result = open_nodes(*client, options, report);
     if (result == REDLOCK_OK)
         result = open_system(*client, options, report);
     if (result != REDLOCK_OK) {
+        abandon(*client);
         *client = NULL;
         return result;
     }

@@ -92,6 +92,18 @@ bool rl_debts_waits(const struct rl_engine *engine, uint32_t node)
     return false;
 }
 
+bool rl_debts_awaited(const struct rl_engine *engine)
+{
+    for (uint32_t i = 0; i < RL_DEBTS_MAX && engine->debt_count > 0; i++) {
+        const struct rl_debt *debt = &engine->debts[i];
+
+        if (debt->lock != NULL && engine->sessions[debt->node].state != RL_SESSION_RESTING &&
+            engine->sessions[debt->node].state != RL_SESSION_READY)
+            return true;
+    }
+    return false;
+}
+
 /* When somebody should look again: a debt is due, over, or its node may be tried anew. */
 struct rl_time rl_debts_due(const struct rl_engine *engine)
 {

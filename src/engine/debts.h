@@ -14,6 +14,9 @@ void rl_debts_forgive(struct rl_engine *engine, struct rl_debt *debt);
 /* Whether a node is owed a release that was not sent at all yet. */
 bool rl_debts_waits(const struct rl_engine *engine, uint32_t node);
 
+/* Whether a release is owed to a node that is being connected to. */
+bool rl_debts_awaited(const struct rl_engine *engine);
+
 /* When somebody should look again: a debt is due, over, or its node may be tried anew. */
 struct rl_time rl_debts_due(const struct rl_engine *engine);
 void rl_debts_drop_all(struct rl_engine *engine);

@@ -3,7 +3,7 @@
  */
 #include "engine/finds.h"
 
-#include "engine/report.h"
+#include "engine/picture.h"
 
 void rl_finds_drop(struct rl_engine *engine, struct rl_operation *look)
 {
@@ -41,7 +41,7 @@ static void describe(const struct rl_listing *listing, const struct rl_operation
     const redlock_lock *lock = look->lock;
     const struct rl_engine *engine = lock->engine;
     size_t prefix = engine->config.key_prefix_length;
-    struct rl_picture picture = rl_report_picture(look);
+    struct rl_picture picture = rl_picture_of(look);
 
     *listed = (redlock_listed){.size = sizeof *listed,
                                .name = lock->text + prefix,
@@ -117,4 +117,24 @@ bool rl_finds_next(struct rl_operation *operation, redlock_event *event)
         return true;
     }
     return false;
+}
+
+static bool tell_slot(const struct rl_operation *operation, const redlock_listed *lock)
+{
+    redlock_slot slot = {.size = sizeof slot,
+                         .slot = lock->holder.slot,
+                         .votes = lock->votes,
+                         .ttl_left_ms = lock->ttl_left_ms,
+                         .holder = lock->holder};
+
+    return operation->told(operation->context, &slot) == 0;
+}
+
+bool rl_finds_tell(const struct rl_operation *operation, const redlock_event *event)
+{
+    if (operation->told != NULL)
+        return tell_slot(operation, &event->lock);
+    if (operation->kind == RL_OPERATION_WATCH)
+        return operation->happened(operation->context, event) == 0;
+    return operation->listed(operation->context, &event->lock) == 0;
 }

@@ -17,4 +17,8 @@ void rl_finds_drop_all(struct rl_listing *listing);
  * false: there are no more for now. What it points to lasts until the next call. */
 bool rl_finds_next(struct rl_operation *operation, redlock_event *event);
 
+/* Calls the caller's function with it; false: the caller wants no more. It looks at nothing that may change
+ * meanwhile. */
+bool rl_finds_tell(const struct rl_operation *operation, const redlock_event *event);
+
 #endif

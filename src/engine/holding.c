@@ -9,6 +9,7 @@
 #include "engine/adopting.h"
 #include "engine/dispatch.h"
 #include "engine/lagging.h"
+#include "engine/notices.h"
 #include "engine/operation.h"
 #include "engine/owned.h"
 #include "engine/queue.h"
@@ -160,38 +161,6 @@ static void end_releases(redlock_lock *lock, redlock_result result)
     end_waiting(lock, RL_OPERATION_RELEASE, UINT32_MAX, result);
 }
 
-static void add_notice(redlock_lock *lock)
-{
-    if (!rl_link_used(&lock->notice))
-        rl_list_append(&lock->engine->notices, &lock->notice);
-}
-
-static bool is_told(const redlock_lock *lock)
-{
-    return lock->on_lost != NULL && lock->handle;
-}
-
-static void tell_loss(redlock_lock *lock)
-{
-    lock->engine->stats.lost++;
-    if (is_told(lock)) {
-        lock->lost_due = true;
-        add_notice(lock);
-    }
-}
-
-static void tell_renewal(redlock_lock *lock)
-{
-    rl_stats_renewal(lock->engine, lock->lease.extend_outcome == RL_OUTCOME_OK,
-                     rl_time_since(lock->engine->now, lock->lease.asked));
-    if (lock->renewal != NULL && lock->handle) {
-        lock->renewed_due = true;
-        lock->renewal->tally = lock->lease.tally;
-        lock->renewal->outcome = lock->lease.extend_outcome;
-        add_notice(lock);
-    }
-}
-
 static void trace_lease(redlock_lock *lock, const struct rl_event *event, const struct rl_effects *effects)
 {
     char bytes[1024];
@@ -230,10 +199,10 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
         end_waiting(lock, RL_OPERATION_EXTEND, lock->lease.ended_question,
                     (redlock_result)lock->lease.extend_outcome);
     else if (effects->extended)
-        tell_renewal(lock);
+        rl_notices_add_renewal(lock);
     if (lost && is_left_alone(lock, effects)) {
         lock->kept_on_nodes = true;
-    } else if (effects->release != 0 && !(lost && is_told(lock))) {
+    } else if (effects->release != 0 && !(lost && rl_notices_wanted(lock))) {
         rl_dispatch_release(lock, effects->release, effects->question);
         rl_queue_leave(lock);
     }
@@ -246,13 +215,13 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
     if (!effects->done)
         return;
     end_holding(lock);
-    if (lost && is_told(lock))
+    if (lost && rl_notices_wanted(lock))
         lock->let_go = effects->release;
     if (was_releasing) {
         end_releases(lock, (redlock_result)lock->lease.release_outcome);
     } else {
         end_releases(lock, REDLOCK_LOST);
-        tell_loss(lock);
+        rl_notices_add_loss(lock);
     }
 }
 

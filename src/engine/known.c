@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "engine/report.h"
+#include "engine/picture.h"
 
 /* Nodes need not end a key at the same moment, and people do not care for less. */
 enum { END_SLACK_MS = 20, PROLONGED_MIN_MS = 50, PROLONGED_MAX_MS = 500, PLACES_BORN = 64 };
@@ -216,7 +216,7 @@ static bool compare_held(struct rl_known *known, const struct rl_picture *pictur
 bool rl_known_compare(struct rl_known *known, const struct rl_operation *look, bool alone,
                       redlock_change *change)
 {
-    struct rl_picture picture = rl_report_picture(look);
+    struct rl_picture picture = rl_picture_of(look);
     bool news;
 
     if (!picture.known) {

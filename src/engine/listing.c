@@ -8,64 +8,13 @@
 #include "engine/finds.h"
 #include "engine/guard.h"
 #include "engine/looks.h"
+#include "engine/news.h"
+#include "engine/picture.h"
 #include "engine/report.h"
 #include "engine/walk.h"
 #include "engine/watching.h"
 
-enum { EVERY_ALONE_MS = 250, EVERY_WALK_MS = 1000 };
-
-/* ---- making one ---- */
-
-static size_t listing_size(const struct rl_listing *listing)
-{
-    return sizeof *listing + listing->pattern_length;
-}
-
-static size_t write_pattern(char *pattern, const redlock_lock *lock, const redlock_list_spec *spec)
-{
-    const struct rl_engine *engine = lock->engine;
-    size_t length = rl_page_literal(pattern, engine->config.key_prefix, engine->config.key_prefix_length);
-    const char *glob = spec->glob != NULL ? spec->glob : "*";
-    size_t glob_length = spec->glob != NULL ? spec->glob_length : 1;
-
-    if (spec->name != NULL) {
-        memcpy(pattern, lock->text, lock->key_length); /* it stands for itself */
-        return lock->key_length;
-    }
-    memcpy(pattern + length, glob, glob_length);
-    return length + glob_length;
-}
-
-bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *spec)
-{
-    struct rl_engine *engine = operation->lock->engine;
-    char pattern[RL_PAGE_PATTERN_MAX];
-    size_t length = write_pattern(pattern, operation->lock, spec);
-    struct rl_listing *listing = rl_state_allocate(engine, sizeof *listing + length);
-    uint32_t every_ms = spec->every_ms;
-
-    if (listing == NULL)
-        return false;
-    memset(listing, 0, sizeof *listing);
-    memcpy(listing->pattern, pattern, length);
-    listing->pattern_length = length;
-    listing->operation = operation;
-    listing->one_name = spec->name != NULL;
-    listing->alone = operation->kind != RL_OPERATION_LIST && spec->name != NULL;
-    listing->partial = spec->partial != 0;
-    if (every_ms == 0)
-        every_ms = listing->alone ? EVERY_ALONE_MS : EVERY_WALK_MS;
-    listing->every = rl_span_ms(every_ms);
-    listing->give_up_at = RL_TIME_NEVER;
-    listing->page = (struct rl_page){.count = RL_PAGE_COUNT,
-                                     .pattern = listing->pattern,
-                                     .pattern_length = length,
-                                     .foreign = spec->foreign != 0 && !listing->one_name};
-    operation->page = &listing->page;
-    operation->listing = listing;
-    rl_list_append(&engine->listings, &listing->link);
-    return true;
-}
+/* ---- the end, for good or for now ---- */
 
 void rl_listing_free(struct rl_operation *operation)
 {
@@ -81,10 +30,8 @@ void rl_listing_free(struct rl_operation *operation)
     rl_knowns_free(engine, &listing->knowns);
     rl_list_remove(&listing->link);
     operation->listing = NULL;
-    rl_state_release(engine, listing, listing_size(listing));
+    rl_state_release(engine, listing, sizeof *listing + listing->pattern_length);
 }
-
-/* ---- the end, for good or for now ---- */
 
 /* What time does not mend: acquisitions do not wait for it either. */
 static bool is_hopeless(redlock_result result)
@@ -302,7 +249,7 @@ static void take_wait(struct rl_listing *listing)
 {
     struct rl_operation *look =
         RL_CONTAINER(rl_list_first(&listing->operation->looks), struct rl_operation, link);
-    struct rl_picture picture = rl_report_picture(look);
+    struct rl_picture picture = rl_picture_of(look);
 
     rl_list_remove(&look->link);
     rl_finds_drop(rl_listing_engine(listing), listing->latest);
@@ -315,53 +262,6 @@ static void take_wait(struct rl_listing *listing)
         end_listing(listing, why_not_free(listing, look));
     else
         rest(listing, rl_looks_pause(listing, look));
-}
-
-/* WATCH of a single name: whether it is a semaphore, or was one when it was looked at before. */
-static void note_slots(struct rl_listing *listing, struct rl_operation *look)
-{
-    for (uint32_t node = 0; node < rl_listing_engine(listing)->node_count; node++)
-        look->slotted = look->slotted || look->record.nodes[node].answer.permits > 0;
-    listing->slots_due = look->slotted || rl_knowns_have_slots(&listing->knowns);
-}
-
-/* WATCH: whether there is something to tell of a look. */
-static bool is_news(struct rl_listing *listing, struct rl_operation *look)
-{
-    const redlock_lock *lock = look->lock;
-    struct rl_page_entry entry = {
-        .key = lock->text, .key_length = lock->key_length, .slot = lock->slot, .permits = lock->slots};
-    int64_t left_ms = lock->slot > 0 ? rl_report_picture(look).ttl_left_ms : -1;
-
-    if (left_ms >= 0 && (listing->slot_left_ms < 0 || left_ms < listing->slot_left_ms))
-        listing->slot_left_ms = left_ms;
-    if (listing->alone && lock->slot == 0)
-        note_slots(listing, look);
-    look->known = rl_knowns_make(rl_listing_engine(listing), &listing->knowns, &entry);
-    if (look->known == NULL)
-        return false;
-    if (look->slotted && look->known->owner == 0) {
-        look->known->fresh = false; /* neither held nor free */
-        return false;
-    }
-    return rl_known_compare(look->known, look, listing->alone && lock->slot == 0, &look->change);
-}
-
-/* WATCH: keeps the looks that there is something to tell of. */
-static void compare_found(struct rl_listing *listing)
-{
-    struct rl_link *link = rl_list_first(&listing->operation->looks);
-
-    while (link != NULL) {
-        struct rl_operation *look = RL_CONTAINER(link, struct rl_operation, link);
-
-        link = rl_list_next(&listing->operation->looks, link);
-        if (is_news(listing, look))
-            continue;
-        rl_list_remove(&look->link);
-        listing->telling = look;
-        rl_finds_put_away(listing);
-    }
 }
 
 /* WATCH of a single name: true when it has ended, for it was never seen and will not be. */
@@ -395,7 +295,7 @@ static void take_found(struct rl_listing *listing)
     if (listing->operation->kind == RL_OPERATION_WATCH && !listing->among_slots && sees_nothing_ever(listing))
         return;
     if (listing->operation->kind == RL_OPERATION_WATCH)
-        compare_found(listing);
+        rl_news_keep(listing);
     if (!rl_list_empty(&listing->operation->looks))
         tell(listing);
     else

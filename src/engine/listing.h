@@ -8,9 +8,7 @@
 
 #include "engine/listing_state.h"
 
-/* Makes what a LIST, WATCH or WAIT operation needs; false: no memory. spec has its lengths filled in; its
- * name is the lock's. */
-bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *spec);
+/* Frees what rl_listing_create() has made, if that was done. */
 void rl_listing_free(struct rl_operation *operation);
 
 /* Connections are there: it begins. */

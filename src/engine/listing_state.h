@@ -1,6 +1,6 @@
 /*
  * What a list, a watch or a wait remembers while it is under way. What happens to it is in listing.c (looks
- * and rests), walk.c (pages of nodes) and finds.c (what the client is told).
+ * and rests), walk.c (pages of nodes), news.c (what has changed) and finds.c (what the client is told).
  */
 #ifndef RL_ENGINE_LISTING_STATE_H
 #define RL_ENGINE_LISTING_STATE_H
@@ -63,6 +63,10 @@ struct rl_listing {
     size_t pattern_length;
     char pattern[]; /* as page.pattern */
 };
+
+/* Makes what a LIST, WATCH or WAIT operation needs; false: no memory. spec has its lengths filled in; its
+ * name is the lock's. */
+bool rl_listing_create(struct rl_operation *operation, const redlock_list_spec *spec);
 
 static inline struct rl_engine *rl_listing_engine(const struct rl_listing *listing)
 {

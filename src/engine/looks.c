@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/finds.h"
-#include "engine/report.h"
+#include "engine/picture.h"
 #include "engine/survey.h"
 #include "wire/guard_command.h"
 
@@ -147,7 +147,7 @@ static bool is_notified(const struct rl_operation *look)
 struct rl_span rl_looks_pause(struct rl_listing *listing, const struct rl_operation *look)
 {
     struct rl_span pause = listing->every, notified = rl_span_ms(NOTIFIED_EVERY_MS);
-    int64_t left_ms = rl_report_picture(look).ttl_left_ms;
+    int64_t left_ms = rl_picture_of(look).ttl_left_ms;
 
     if (is_notified(look) && notified.us > pause.us)
         pause = notified;

@@ -13,6 +13,7 @@
 #include "engine/stats.h"
 #include "engine/vote.h"
 #include "wire/error_reply.h"
+#include "wire/look_reply.h"
 
 /* The record that the lock's present question fills in; NULL when nobody wants it. A release has ended all
  * extensions before it is sent, so that the first waiter waits for the question under way. */
@@ -136,13 +137,13 @@ static void record_sharers(struct rl_record *record, const struct rl_lock_reply 
 
     if (reply->answer.sharers == 0)
         return;
-    while (rl_lock_reply_other(reply, &offset, &owner, &length))
+    while (rl_look_reply_other(reply, &offset, &owner, &length))
         count++;
     if (count <= details->sharer_count)
         return;
     details->sharer_count = 0;
     rl_details_add_sharer(details, reply->owner, reply->owner_length);
-    for (offset = 0; rl_lock_reply_other(reply, &offset, &owner, &length);)
+    for (offset = 0; rl_look_reply_other(reply, &offset, &owner, &length);)
         rl_details_add_sharer(details, owner, length);
     record->sharer_count = details->sharer_count;
 }
@@ -151,7 +152,7 @@ static void record_holder(struct rl_record *record, uint32_t node_count, uint32_
                           const struct rl_lock_reply *reply)
 {
     bool names = reply->owner != NULL && (reply->owner_length > 0 || inspects);
-    uint64_t owner = names ? rl_lock_reply_holder(reply) : 0;
+    uint64_t owner = names ? rl_lock_answer_holder(reply) : 0;
 
     record->nodes[node].answer.holder = owner;
     record->nodes[node].answer.marked = reply->answer.marked;
@@ -186,7 +187,7 @@ static void prefer_named(const redlock_lock *lock, uint32_t node, const struct r
     const char *owner;
     size_t length, offset = 0;
 
-    while (rl_lock_reply_other(reply, &offset, &owner, &length)) {
+    while (rl_look_reply_other(reply, &offset, &owner, &length)) {
         if (!is_named(lock, owner, length))
             continue;
         lock->asking->ambiguous = lock->asking->ambiguous || named;

@@ -14,30 +14,15 @@ bool rl_report_eligible(const struct rl_engine *engine, uint32_t node);
 void rl_report_clear(redlock_report *report);
 void rl_report_open(redlock_report *report, const struct rl_engine *engine);
 void rl_report_operation(redlock_report *report, const struct rl_operation *operation);
-void rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 void rl_report_renewal(redlock_report *report, redlock_lock *lock, redlock_result result,
                        const struct rl_tally *tally);
+
+/* A call that came to nothing, in words; the result comes back. */
+redlock_result rl_report_error(redlock_report *report, redlock_result result, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* What an inspection that was made for somebody else came to. */
 void rl_report_look(redlock_report *report, const struct rl_operation *operation,
                     const struct rl_operation *look);
-
-/* What an inspection saw, in few words. */
-struct rl_picture {
-    bool known;          /* a quorum answered */
-    bool free;           /* a quorum has no key */
-    bool shared;         /* readers hold it together */
-    bool broken;         /* an operator has broken the holder's hold */
-    uint32_t votes;      /* nodes that have the key of the owner that most of them named */
-    uint64_t owner;      /* tells that one from others, if a quorum has it; 0 nobody holds it */
-    uint64_t fence;      /* the highest that any node has; 0 none */
-    int64_t ttl_left_ms; /* -1 never expires, -2 not known */
-    struct rl_time now;
-    struct rl_time ends_from, ends; /* the lease ends between the two */
-    redlock_holder holder;          /* that owner, also when it has no quorum */
-};
-
-struct rl_picture rl_report_picture(const struct rl_operation *look);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#define UNKNOWN_SPEC \
+    "the spec is NULL, has a wrong size or wants what this library does not know: start from "
+
 enum { SIZE_MAX_ACCEPTED = 65536 }; /* more is not a newer header but a struct that was never initialised */
 
 static size_t size_of(const void *given)
@@ -92,4 +95,45 @@ const redlock_spec *rl_spec_which(const redlock_spec *spec, redlock_spec *which)
                             .also = spec->also,
                             .also_count = spec->also_count};
     return which;
+}
+
+/* Of bytes that a caller gave, perhaps as a text. */
+static size_t length_of(const char *bytes, size_t length)
+{
+    return bytes != NULL && length == 0 ? strlen(bytes) : length;
+}
+
+const char *rl_list_spec_accept(const redlock_list_spec *given, redlock_list_spec *spec)
+{
+    *spec = (redlock_list_spec)REDLOCK_LIST_SPEC_INIT;
+    if (given != NULL && !rl_sized_read(spec, sizeof *spec, given))
+        return UNKNOWN_SPEC "REDLOCK_LIST_SPEC_INIT";
+    spec->glob_length = length_of(spec->glob, spec->glob_length);
+    spec->name_length = length_of(spec->name, spec->name_length);
+    return NULL;
+}
+
+const char *rl_break_spec_accept(const redlock_break_spec *given, redlock_break_spec *spec)
+{
+    if (!rl_sized_read(spec, sizeof *spec, given))
+        return UNKNOWN_SPEC "REDLOCK_BREAK_SPEC_INIT";
+    spec->name_length = length_of(spec->name, spec->name_length);
+    spec->id_length = length_of(spec->id, spec->id_length);
+    return NULL;
+}
+
+redlock_spec rl_spec_of_name(const char *name, size_t name_length)
+{
+    return (redlock_spec){.size = sizeof(redlock_spec),
+                          .name = name,
+                          .name_length = name != NULL ? length_of(name, name_length) : 0};
+}
+
+redlock_list_spec rl_list_spec_of_name(const char *name, size_t name_length)
+{
+    redlock_list_spec spec = REDLOCK_LIST_SPEC_INIT;
+
+    spec.name = name != NULL ? name : "";
+    spec.name_length = name != NULL ? length_of(name, name_length) : 0;
+    return spec;
 }

@@ -32,4 +32,13 @@ const redlock_spec *rl_spec_accept(const redlock_spec *given, redlock_spec *copy
 /* Only what says which lock it is, for calls that have nothing to do with its lease; NULL for NULL. */
 const redlock_spec *rl_spec_which(const redlock_spec *spec, redlock_spec *which);
 
+/* The same for lists, watches and breaks, with lengths filled in; what is wrong with it, NULL nothing. A list
+ * needs no spec. */
+const char *rl_list_spec_accept(const redlock_list_spec *given, redlock_list_spec *spec);
+const char *rl_break_spec_accept(const redlock_break_spec *given, redlock_break_spec *spec);
+
+/* Specs that say nothing but a name, which may be NULL; a length of 0 is that of a text. */
+redlock_spec rl_spec_of_name(const char *name, size_t name_length);
+redlock_list_spec rl_list_spec_of_name(const char *name, size_t name_length);
+
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "wire/error_reply.h"
-#include "wire/guard_command.h"
+#include "wire/examine_key.h"
 #include "wire/hand_over.h"
 #include "wire/handshake.h"
 #include "wire/resp_reader.h"
@@ -69,96 +69,12 @@ static const struct probe {
 
 enum { PROBES = sizeof probes / sizeof probes[0] };
 
-/* The keys that locks live by: each is asked to be read and to be written, and lets nobody write it. */
-enum { LOCK_KEY, EPOCH, FLOOR, TERMS, LINES, FENCE, TAGGED_FENCE, LINE, TAGGED_LINE, MARK, BARRIER, KEYS };
-enum { KEY_PROBES = 2, TAGGED_ROOM = 4 };
-
-struct key {
-    char bytes[RL_KEY_LINE_MAX + TAGGED_ROOM];
-    size_t length;
-    /* what comes before the name of a lock, and that name's prefix; 0: it is one key, the same for all */
-    size_t common;
-};
-
-static struct key fixed_key(const char *name)
-{
-    struct key key = {.length = strlen(name)};
-
-    memcpy(key.bytes, name, key.length);
-    return key;
-}
-
-/* The key of a lock that has a tag of its own, which makes other side keys. */
-static size_t add_tag(char *bytes, const struct rl_examine_command *command)
-{
-    memcpy(bytes, command->key, command->key_length);
-    memcpy(bytes + command->key_length, "{x}", 3);
-    return command->key_length + 3;
-}
-
-/* What is kept beside locks: notes and barriers. */
-static struct key beside_key(const struct rl_examine_command *command, const char *kind)
-{
-    struct key key = fixed_key(kind);
-
-    key.common = key.length + command->prefix_length;
-    memcpy(key.bytes + key.length, command->key, command->key_length);
-    key.length += command->key_length;
-    return key;
-}
-
-static struct key make_key(const struct rl_examine_command *command, int which)
-{
-    char tagged[RL_KEY_FENCE_MAX + TAGGED_ROOM];
-    bool has_tag = memchr(command->key, '{', command->key_length) != NULL;
-    struct key key = {0};
-
-    switch (which) {
-    case EPOCH:
-        return fixed_key(RL_KEY_EPOCH);
-    case FLOOR:
-        return fixed_key(RL_KEY_FLOOR);
-    case TERMS:
-        return fixed_key(RL_KEY_TERMS);
-    case LINES:
-        return fixed_key(RL_KEY_LINES);
-    case FENCE:
-        key.length = rl_key_fence(key.bytes, command->key, command->key_length);
-        key.common = strlen(RL_KEY_FENCE) + !has_tag + command->prefix_length;
-        return key;
-    case TAGGED_FENCE:
-        key.length = rl_key_fence(key.bytes, tagged, add_tag(tagged, command));
-        key.common = strlen(RL_KEY_FENCE) + command->prefix_length;
-        return key;
-    case LINE:
-        key.length = rl_key_line(key.bytes, command->key, command->key_length, "line");
-        key.common = strlen(RL_KEY_LINE) + 1 + command->prefix_length;
-        return key;
-    case TAGGED_LINE:
-        key.length = rl_key_line(key.bytes, tagged, add_tag(tagged, command), "line");
-        key.common = strlen(RL_KEY_LINE) + 1 + command->prefix_length;
-        return key;
-    case MARK:
-        return beside_key(command, RL_KEY_MARK "once:");
-    case BARRIER:
-        return beside_key(command, RL_KEY_MARK "barrier:");
-    default:
-        memcpy(key.bytes, command->key, command->key_length);
-        key.length = command->key_length;
-        key.common = command->prefix_length;
-        return key;
-    }
-}
+/* Each key is asked to be read and to be written, and lets nobody write it. */
+enum { KEY_PROBES = 2 };
 
 static bool is_asked(const struct rl_examine_command *command, const struct probe *probe)
 {
     return command->guarded || probe->need == ALWAYS;
-}
-
-/* Plain mode has the keys of the locks and no others. */
-static int key_count(const struct rl_examine_command *command)
-{
-    return command->guarded ? KEYS : 1;
 }
 
 /* ---- writing ---- */
@@ -178,7 +94,7 @@ static void write_words(struct rl_writer *writer, const char *const *words,
             rl_write_text(writer, words[i]);
 }
 
-static void write_key_probes(struct rl_writer *writer, const struct key *key)
+static void write_key_probes(struct rl_writer *writer, const struct rl_examine_key *key)
 {
     rl_write_command(writer, 4);
     rl_write_text(writer, "GETRANGE");
@@ -195,12 +111,12 @@ static void write_key_probes(struct rl_writer *writer, const struct key *key)
 
 size_t rl_examine_room(const struct rl_examine_command *command)
 {
-    return 8192 + (PROBES + KEY_PROBES * KEYS) * command->key_length;
+    return 8192 + (PROBES + KEY_PROBES * RL_EXAMINE_KEYS) * command->key_length;
 }
 
 uint32_t rl_examine_replies(const struct rl_examine_command *command)
 {
-    uint32_t count = QUESTIONS + KEY_PROBES * (uint32_t)key_count(command);
+    uint32_t count = QUESTIONS + KEY_PROBES * rl_examine_key_count(command);
 
     for (size_t i = 0; i < PROBES; i++)
         count += is_asked(command, &probes[i]);
@@ -214,8 +130,8 @@ void rl_examine_write(struct rl_writer *writer, const struct rl_examine_command 
     for (size_t i = 0; i < PROBES; i++)
         if (is_asked(command, &probes[i]))
             write_words(writer, probes[i].words, command);
-    for (int i = 0; i < key_count(command); i++) {
-        struct key key = make_key(command, i);
+    for (uint32_t i = 0; i < rl_examine_key_count(command); i++) {
+        struct rl_examine_key key = rl_examine_key_make(command, (enum rl_examine_which)i);
 
         write_key_probes(writer, &key);
     }
@@ -373,11 +289,12 @@ static void add_right(struct rl_node_facts *facts, const struct probe *probe)
 
 /* The pattern that would allow a key: all that begins as locks of this client do. Without a prefix that is
  * every key, and a node refuses any pattern after "~*". */
-static void add_pattern(struct rl_node_facts *facts, const struct key *key, int which)
+static void add_pattern(struct rl_node_facts *facts, const struct rl_examine_key *key,
+                        enum rl_examine_which which)
 {
-    bool beside = which == MARK || which == BARRIER;
+    bool beside = which == RL_EXAMINE_MARK || which == RL_EXAMINE_BARRIER;
     char pattern[sizeof key->bytes + 1] = "~";
-    size_t length = which >= EPOCH && which <= LINES ? key->length : key->common;
+    size_t length = which >= RL_EXAMINE_EPOCH && which <= RL_EXAMINE_LINES ? key->length : key->common;
     size_t used = strlen(facts->missing);
 
     if (used >= 2 && memcmp(facts->missing + used - 2, "~*", 2) == 0)
@@ -399,10 +316,10 @@ static void read_attempt(struct rl_node_facts *facts, const struct rl_resp *writ
     copy_text(facts->refusal, sizeof facts->refusal, written->text, written->text_length);
 }
 
-static void read_key(struct rl_node_facts *facts, const struct rl_examine_command *command, int which,
-                     const struct rl_resp *read, const struct rl_resp *written)
+static void read_key(struct rl_node_facts *facts, const struct rl_examine_command *command,
+                     enum rl_examine_which which, const struct rl_resp *read, const struct rl_resp *written)
 {
-    struct key key = make_key(command, which);
+    struct rl_examine_key key = rl_examine_key_make(command, which);
     bool foreign = read->type == RL_RESP_ERROR && rl_error_is(read->text, read->text_length, "WRONGTYPE");
     int64_t number;
 
@@ -410,7 +327,8 @@ static void read_key(struct rl_node_facts *facts, const struct rl_examine_comman
         add_pattern(facts, &key, which);
     if (foreign && key.common == 0)
         add_word(facts->foreign_keys, sizeof facts->foreign_keys, key.bytes, key.length, "");
-    if (which == FLOOR && read->type == RL_RESP_STRING && read_digits(read->text, read->text_length, &number))
+    if (which == RL_EXAMINE_FLOOR && read->type == RL_RESP_STRING &&
+        read_digits(read->text, read->text_length, &number))
         facts->floor = (uint64_t)number;
 }
 
@@ -453,11 +371,11 @@ void rl_examine_read(const struct rl_examine_command *command, const char *bytes
         if (refusal_of(&item) == COMMAND_REFUSED)
             add_right(facts, &probes[i]);
     }
-    for (int i = 0; i < key_count(command); i++) {
+    for (uint32_t i = 0; i < rl_examine_key_count(command); i++) {
         item = next_reply(&cursor, &inside);
         second = next_reply(&cursor, &inside);
-        read_key(facts, command, i, &item, &second);
-        if (i == LOCK_KEY)
+        read_key(facts, command, (enum rl_examine_which)i, &item, &second);
+        if (i == RL_EXAMINE_LOCK_KEY)
             read_attempt(facts, &second);
     }
 }

@@ -11,16 +11,8 @@
 #include <stdint.h>
 
 #include "core/event.h"
+#include "wire/examine_key.h"
 #include "wire/resp_writer.h"
-
-/* What is asked on behalf of whom. The key is one that no lock has: rights are tried on it, and by commands
- * that fail for another reason when they are allowed, so that nothing is ever stored. */
-struct rl_examine_command {
-    const char *key;
-    size_t key_length;
-    size_t prefix_length; /* how much of the key all locks of this client begin with */
-    bool guarded;
-};
 
 struct rl_node_facts {
     bool examined;         /* everything below is as the node answered; else nothing is known */

@@ -46,10 +46,10 @@ static bool is_number(const struct rl_resp *item, int64_t least, int64_t most)
 bool rl_place_read_denial(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply)
 {
     if (count == 5)
-        return rl_lock_reply_denied(items, reply);
+        return rl_lock_answer_denied(items, reply);
     if (count != IN_LINE_ITEMS || !is_number(&items[5], 1, UINT32_MAX) ||
         !is_number(&items[6], 1, INT64_MAX) || !is_number(&items[7], 0, INT64_MAX) ||
-        !rl_lock_reply_denied(items, reply))
+        !rl_lock_answer_denied(items, reply))
         return false;
     reply->answer.rank = (uint32_t)items[5].integer;
     reply->answer.ticket = (uint64_t)items[6].integer;

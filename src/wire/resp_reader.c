@@ -377,3 +377,14 @@ enum rl_resp_status rl_resp_skip(const char *bytes, size_t length, size_t *offse
     *offset = cursor.position;
     return RL_RESP_OK;
 }
+
+struct rl_resp rl_resp_item(const char *bytes, size_t length, size_t *offset)
+{
+    struct rl_resp item = {.type = RL_RESP_NULL};
+
+    while (rl_resp_next(bytes, length, offset, &item) == RL_RESP_OK && item.type == RL_RESP_ATTRIBUTE)
+        for (uint32_t i = 0; i < item.element_count; i++)
+            if (rl_resp_skip(bytes, length, offset) != RL_RESP_OK)
+                return item;
+    return item;
+}

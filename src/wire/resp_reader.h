@@ -52,4 +52,8 @@ enum rl_resp_status rl_resp_next(const char *bytes, size_t length, size_t *offse
  * complete or not, so MORE is never said for ever. Never reads beyond bytes + length, never recurses. */
 enum rl_resp_status rl_resp_skip(const char *bytes, size_t length, size_t *offset);
 
+/* The next scalar or head of what is known to be well formed, with attributes passed over; a null at the
+ * end. */
+struct rl_resp rl_resp_item(const char *bytes, size_t length, size_t *offset);
+
 #endif

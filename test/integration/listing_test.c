@@ -341,6 +341,21 @@ static void done(void *context, redlock_result result, const redlock_report *rep
     atomic_store((atomic_int *)context, (int)result + 1);
 }
 
+/* A length without a name once made a name of whatever lay behind an empty text. */
+static void wait_without_a_name_is_refused_whatever_its_length(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_warm_client(fleet_urls(fleet));
+    redlock_report report = detailed_report();
+    atomic_int ended = 0;
+
+    assert_result(REDLOCK_INVALID, redlock_wait(client, NULL, 0, 0, &report), &report);
+    assert_result(REDLOCK_INVALID, redlock_wait(client, NULL, 5, 0, &report), &report);
+    assert_int_equal(redlock_wait_async(client, NULL, 5, 0, done, &ended, NULL), REDLOCK_INVALID);
+    assert_int_equal(atomic_load(&ended), 0);
+    redlock_client_close(client);
+}
+
 static void wait_ends_when_it_is_free_and_takes_nothing(void **state)
 {
     struct fleet *fleet = *state;
@@ -526,6 +541,7 @@ int main(void)
         ON_NODES(list_goes_on_though_the_nodes_lose_the_script, start_three_nodes),
         ON_NODES(list_of_many_long_names_comes_in_smaller_pages, start_three_nodes),
         ON_NODES(list_without_the_right_to_walk_names_the_right, start_three_nodes),
+        ON_1_3_5_NODES(wait_without_a_name_is_refused_whatever_its_length),
         ON_1_3_5_NODES(wait_ends_when_it_is_free_and_takes_nothing),
         ON_NODES(wait_ends_when_a_lease_does, start_three_nodes),
         ON_NODES(wait_can_be_cancelled, start_three_nodes),
