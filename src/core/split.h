@@ -21,8 +21,9 @@ void rl_split_end(struct rl_stand *stand);
 enum rl_split_advice rl_split_consider(struct rl_stand *stand, struct rl_time now);
 
 /* The nodes to ask when it is time for a look; 0: it is not. Of a semaphore a caller asks once more for any
- * slot, unless every node has given it one already, and from the second look on for the one that most nodes have given it, and gives the others back: so
- * it contends for one lock, as everybody does who contends for that slot. */
+ * slot, unless every node has given it one already, and from the second look on for the one that most nodes
+ * have given it, and gives the others back: so it contends for one lock, as everybody does who contends for
+ * that slot. */
 rl_node_set rl_split_look(struct rl_stand *stand, struct rl_time now);
 
 /* Marks the nodes whose votes it yields, and returns the nodes that it is to ask once more. */
