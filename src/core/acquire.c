@@ -255,7 +255,7 @@ static void take_answer(struct rl_acquire *acquire, const struct rl_event *event
  * way. */
 static enum rl_outcome reason_of_silence(const struct rl_acquire *acquire, struct rl_time now)
 {
-    bool waited = acquire->config.queued || acquire->round > 1;
+    bool waited = acquire->config.queued || acquire->config.again || acquire->round > 1;
     bool cut_short = rl_time_before(now, answered_by(acquire));
 
     return waited && cut_short && reason_open(acquire) ? acquire->outcome : rl_tally_reason(&acquire->tally);

@@ -22,6 +22,7 @@ struct rl_acquire_config {
     struct rl_span retry_min;
     struct rl_span retry_max;
     bool queued; /* somebody in this process is before it: it begins when it is told that it is its turn */
+    bool again;  /* it has won the lock in this call already, and was too slow to take it */
     /* Plain nodes only. */
     bool peek;  /* ask who holds it after the first round that was lost to another owner */
     bool watch; /* nodes can be asked to tell when it is free; else it is tried for again and again */

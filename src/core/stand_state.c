@@ -131,17 +131,26 @@ static rl_node_set voters_asked_again(const struct rl_stand *stand, struct rl_ti
     return rl_time_before(now, stand->asked_by) ? set : 0;
 }
 
-/* While the nodes have not said enough in this attempt, what the one before came to says why, or the queue
- * behind others of its client. */
-enum rl_outcome rl_stand_reason(const struct rl_stand *stand, struct rl_time now)
+/* While the nodes have not said enough in this attempt, what the one before came to says why to a caller that
+ * has waited, or the queue behind others of its client. */
+static enum rl_outcome reason(const struct rl_stand *stand, struct rl_time now, bool waited)
 {
     struct rl_tally tally = rl_stand_tally(stand);
-    bool waited = stand->attempts > 1 || stand->config.queued;
 
     if (stand->phase == RL_STAND_RESTING || (waited && rl_stand_reason_open(stand)))
         return stand->outcome;
     tally.denied |= voters_asked_again(stand, now) & ~rl_tally_answered(&tally);
     return rl_tally_reason(&tally);
+}
+
+enum rl_outcome rl_stand_reason(const struct rl_stand *stand, struct rl_time now)
+{
+    return reason(stand, now, stand->attempts > 1 || stand->config.queued || stand->config.again);
+}
+
+enum rl_outcome rl_stand_reason_behind(const struct rl_stand *stand, struct rl_time now)
+{
+    return reason(stand, now, true);
 }
 
 /* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their

@@ -108,8 +108,9 @@ bool rl_stand_reason_open(const struct rl_stand *stand);
 /* The nodes that have not answered any question of this attempt yet. */
 rl_node_set rl_stand_unheard(const struct rl_stand *stand);
 
-/* Why it has not got the lock by now. */
+/* Why it has not got the lock by now; and why those have not that queue behind it. */
 enum rl_outcome rl_stand_reason(const struct rl_stand *stand, struct rl_time now);
+enum rl_outcome rl_stand_reason_behind(const struct rl_stand *stand, struct rl_time now);
 
 /* Until when a quorum of its keys lives; 0 it has none. */
 struct rl_time rl_stand_valid_until(const struct rl_stand *stand);

@@ -203,6 +203,7 @@ static bool asks_again(struct rl_operation *operation)
         return false;
     rl_operation_begin_again(operation, lock);
     config.first_wait = rl_span_us(0);
+    config.again = true;
     start_asking(operation, config);
     return true;
 }

@@ -284,5 +284,5 @@ void rl_queue_explain(struct rl_operation *operation)
     else if (rl_operation_acquiring(leader) != NULL)
         borrow_record(operation, leader->asking);
     if (rl_operation_in_line(leader) != NULL)
-        operation->acquire.outcome = leader->asking->stand.outcome;
+        operation->acquire.outcome = rl_stand_reason_behind(&leader->asking->stand, leader->engine->now);
 }

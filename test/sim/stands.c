@@ -322,6 +322,16 @@ void sim_stands_look(struct sim_world *world, struct sim_client *client, struct 
         check_idle(world, client, worker);
 }
 
+/* Those that queue are told what the one in front of them was. */
+static bool was_refused(const struct sim_client *client, const struct sim_worker *worker)
+{
+    bool refused = worker->refused;
+
+    for (uint32_t i = 0; i < SIM_WORKERS_MAX; i++)
+        refused = refused || (client->workers[i].refused && client->workers[i].name == worker->name);
+    return refused;
+}
+
 /* Rule: while a quorum of nodes is there, all is well, and no node says that it cannot vote, nobody is told
  * that a quorum is missing; also not when its time is over while a question is under way. */
 static void check_reason(struct sim_world *world, struct sim_worker *worker,
@@ -330,7 +340,8 @@ static void check_reason(struct sim_world *world, struct sim_worker *worker,
     if (operation->kind != RL_OPERATION_ACQUIRE || operation->result != REDLOCK_NO_QUORUM)
         return;
     note_refusals(worker, operation);
-    if (!worker->refused && is_judged(world) && worker->asked_us > calm_since_us(world) &&
+    if (!was_refused(&world->clients[worker->client], worker) && is_judged(world) &&
+        worker->asked_us > calm_since_us(world) &&
         usable_quorum_since_us(world, &world->clients[worker->client]) < worker->asked_us)
         sim_fail(world, "reason: client %u.%u was told that a quorum is missing for %c, and it is there",
                  worker->client + 1, worker->index + 1, 'a' + (int)worker->name);
