@@ -148,6 +148,9 @@ until_true has_event acquired
 mapfile -t pids < <(servers)
 kill -STOP "$started"
 kill -9 "${pids[@]}"
+for pid in "${pids[@]}"; do
+    until_true is_dead "$pid"
+done
 rm -r "$REDLOCK_LOCAL_DIR"
 exits 'nodes that are started while a holder of others lives do not vote' 69 run -n held -- true
 says 'as is said' 'is still running'

@@ -333,11 +333,13 @@ static bool was_refused(const struct sim_client *client, const struct sim_worker
 }
 
 /* Rule: while a quorum of nodes is there, all is well, and no node says that it cannot vote, nobody is told
- * that a quorum is missing; also not when its time is over while a question is under way. */
+ * that a quorum is missing; also not when its time is over while a question is under way. Votes that end
+ * before silent nodes are given up are none: a TTL that short is excused. */
 static void check_reason(struct sim_world *world, struct sim_worker *worker,
                          const struct rl_operation *operation)
 {
-    if (operation->kind != RL_OPERATION_ACQUIRE || operation->result != REDLOCK_NO_QUORUM)
+    if (operation->kind != RL_OPERATION_ACQUIRE || operation->result != REDLOCK_NO_QUORUM ||
+        world->plan.ttl_ms <= world->plan.node_timeout_ms)
         return;
     note_refusals(worker, operation);
     if (!was_refused(&world->clients[worker->client], worker) && is_judged(world) &&
