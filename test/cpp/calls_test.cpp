@@ -119,6 +119,16 @@ TEST(reports_can_be_copied_moved_and_used_again)
     CHECK(!copy.holder() && moved.holder());
 }
 
+/* A quorum has granted it; any of the nodes may have been late. */
+static std::uint64_t count_granted(const redlock::client &client)
+{
+    std::uint64_t granted = 0;
+
+    for (std::uint32_t node = 0; node < 5; node++)
+        granted += client.node_stats(node).granted;
+    return granted;
+}
+
 TEST(a_lock_can_be_extended_inspected_and_released_by_its_owner_value)
 {
     redlock::client client = open_client();
@@ -133,7 +143,7 @@ TEST(a_lock_can_be_extended_inspected_and_released_by_its_owner_value)
     client.release_owner("extended", lock.owner());
     THROWS(redlock::not_held, lock.extend());
     CHECK(lock.lost());
-    CHECK(client.stats().acquired == 1 && client.node_stats(0).granted > 0);
+    CHECK(client.stats().acquired == 1 && count_granted(client) >= 3);
     CHECK(client.prometheus({{"job", "test"}}).find("job=\"test\"") != std::string::npos);
     CHECK(client.prometheus({{"no name", "test"}}).empty());
     client.examine();
