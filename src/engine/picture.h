@@ -1,6 +1,6 @@
 /*
- * Who holds a lock, for how long and with which fence, as far as nodes agree on it. Single nodes are not its
- * business, and it writes no words: report.c has both.
+ * The holder of a lock, how long it has it and its fence, as far as nodes agree on them. Single nodes are not
+ * its business, and it writes no words: report.c has both.
  */
 #ifndef RL_ENGINE_PICTURE_H
 #define RL_ENGINE_PICTURE_H

@@ -1,5 +1,5 @@
 /*
- * Fills in the report a caller owns: each node's verdict, and what the lock came to. Who holds it is worked
+ * Fills in the report a caller owns: each node's verdict, and what the lock came to. The holder is worked
  * out in picture.c, the line for people is in report_line.c.
  */
 #include "engine/report.h"

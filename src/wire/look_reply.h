@@ -1,5 +1,5 @@
 /*
- * What a node's reply to a look at a lock means: who has it, with whom it is shared, how long it lasts.
+ * What a node's reply to a look at a lock means: its holder, how many share it, how long it lasts.
  * Votes, extensions and releases are read in lock_reply.c.
  */
 #ifndef RL_WIRE_LOOK_REPLY_H

@@ -79,7 +79,7 @@ enum sim_bug {
     SIM_BUG_HANDED_ON_ARRIVAL,  /* what is handed over is valid from when that is heard */
     SIM_BUG_HANDED_INELIGIBLE,  /* it counts whoever hands it over */
     SIM_BUG_NEVER_GIVES_WAY,    /* of a split lock everybody keeps what it has */
-    /* who gives way stands in no line while nodes hand on what it gives back */
+    /* a caller that gives way stands in no line while nodes hand on what it gives back */
     SIM_BUG_LEAVES_TO_GIVE_WAY,
     SIM_BUG_GIVEN_BACK_COUNTS, /* what an earlier attempt was given counts although it was given back */
     SIM_BUG_PLACE_NOT_KEPT,    /* waiters do not ask again by themselves */

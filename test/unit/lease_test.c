@@ -905,7 +905,8 @@ static void an_abandoned_lease_releases_nothing_when_it_ends(void **state)
 
 /* ---- kept for others ---- */
 
-/* The same, while the handle is there: whoever knows the owner value may have lengthened it. */
+/* The same, while the handle is there: another program that knows the owner value may have
+ * lengthened it. */
 static void a_lease_that_is_kept_on_nodes_releases_nothing_when_its_time_is_up(void **state)
 {
     struct holding holding;
