@@ -10,7 +10,7 @@ read -ra hiredis < <(pkg-config --cflags --libs hiredis)
 
 # compiled NAME STANDARD: the program; what the compiler says is an error.
 compiled() {
-    clang++ -std="c++$2" -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I"$SOURCE/include" -I"$SOURCE/test" \
+    clang++ -std="c++$2" -O0 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I"$SOURCE/include" -I"$SOURCE/test" \
         "$SOURCE/test/cpp/$1_test.cpp" -o "$work/$1-$2" "$BUILD/test/libtest_fleet.a" -L"$BUILD/src" -lredlock "${hiredis[@]}" \
         -lcrypto -pthread -Wl,-rpath,"$BUILD/src"
 }
