@@ -236,6 +236,24 @@ static void a_slot_is_gone_on_with_and_given_back_by_its_owner_value(void **stat
 
 #define SLOT_KEY(slot) "redlock-line:{" WANTED "}:slot:" slot
 
+/* A node may have lost the slot, or its owner may have given it back for another one: the name would be in use there for the
+ * whole TTL. */
+static void a_release_frees_the_name_where_the_slot_was_gone(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_spec spec = slots_of(1);
+    redlock_lock *lock;
+
+    spec.ttl_ms = LONG_TTL_MS;
+    lock = take_spec(client, &spec);
+    await(strcmp(fleet_command(fleet, 0, "DEL", SLOT_KEY("1"), NULL), "1") == 0);
+    assert_string_equal(fleet_command(fleet, 0, "EXISTS", WANTED, NULL), "1");
+    give_back(lock);
+    await(strcmp(fleet_command(fleet, 0, "EXISTS", WANTED, NULL), "0") == 0);
+    redlock_client_close(client);
+}
+
 /* A node that has the owner in another slot than the others is outvoted, whichever answers first; what it has
  * goes back, and the slot that a quorum has does not. */
 static void the_slot_that_a_quorum_has_is_adopted(void **state)
@@ -365,6 +383,7 @@ int main(void)
         ON_GUARDED(the_slot_of_a_holder_that_died_goes_to_the_first_in_line, start_three_guarded),
         ON_GUARDED(a_slot_that_was_lost_is_given_back_at_once, start_three_guarded),
         ON_GUARDED(a_slot_is_gone_on_with_and_given_back_by_its_owner_value, start_five_guarded),
+        ON_GUARDED(a_release_frees_the_name_where_the_slot_was_gone, start_three_guarded),
         ON_GUARDED(the_slot_that_a_quorum_has_is_adopted, start_three_guarded),
         ON_GUARDED(slots_that_differ_from_node_to_node_are_not_adopted, start_three_guarded),
         ON_GUARDED(another_number_of_slots_or_another_kind_is_refused_by_name, start_three_guarded),

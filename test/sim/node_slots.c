@@ -495,10 +495,10 @@ static void give_back(struct sim_call *call)
         else if (had == 0)
             hand_out(&table, count, 1, &own);
     }
-    if (had != 0 && had != kept && !given) {
+    if (had != 0 && had != kept && !given)
         remove_slot(call, at[0], had);
+    if (!given)
         drop_name_if_free(call, at[0], count);
-    }
     sim_reply_integer(call->reply, answer);
 }
 

@@ -75,9 +75,10 @@ if mine and not given then
     call('DEL', slot_key(mine))
     if not words then
         call('HDEL', name, mine)
-        if call('EXISTS', all_slots()) == 0 then
-            call('DEL', name)
-        end
     end
+end
+-- Also where the owner had none: its slot may have been lost here, or given back for another one.
+if not words and not given and call('EXISTS', all_slots()) == 0 then
+    call('DEL', name)
 end
 return answer
