@@ -157,7 +157,16 @@ static void owe_another(redlock_lock *lock, uint32_t node)
         rl_debts_add(lock, node, NULL, lock->engine->config.node_timeout);
 }
 
-/* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. */
+/* Whether a node owes answers and was sent nothing that a release would undo. Such releases would pile up on
+ * its connection, and when that breaks they would take the places of releases that are really owed. */
+static bool is_needless(const redlock_lock *lock, uint32_t node, rl_node_set maybe_stored)
+{
+    return !rl_node_set_has(maybe_stored, node) && !lock->owner_fixed &&
+           rl_session_silent(&lock->engine->sessions[node], lock->engine->now);
+}
+
+/* Rule: release goes to all nodes, answered or not, on the connection that carried the acquire. Not to one
+ * that is silent and was asked nothing. */
 void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t question)
 {
     struct rl_engine *engine = lock->engine;
@@ -169,13 +178,14 @@ void rl_dispatch_release(redlock_lock *lock, rl_node_set nodes, uint32_t questio
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         uint32_t node = rl_node_set_first(left);
         rl_node_set one = rl_node_set_one(node);
+        bool needless = is_needless(lock, node, lock->maybe_stored);
 
-        if (rl_send_command(lock, node, RL_COMMAND_RELEASE, question, NULL, false)) {
+        if (!needless && rl_send_command(lock, node, RL_COMMAND_RELEASE, question, NULL, false)) {
             owe_another(lock, node);
             continue;
         }
         rl_session_wake(&engine->sessions[node], engine->now);
-        if (question != 0 && engine->sessions[node].state != RL_SESSION_RESTING) {
+        if (!needless && question != 0 && engine->sessions[node].state != RL_SESSION_RESTING) {
             lock->owed |= one;
             continue;
         }
@@ -205,6 +215,8 @@ void rl_dispatch_release_former(redlock_lock *lock, rl_node_set nodes, const str
     for (rl_node_set left = nodes; left != 0; left &= left - 1) {
         uint32_t node = rl_node_set_first(left);
 
+        if (is_needless(lock, node, former->maybe_stored))
+            continue;
         if (rl_send_command(lock, node, RL_COMMAND_RELEASE, 0, former->random, false)) {
             if (rl_node_set_has(former->stray, node))
                 rl_debts_add(lock, node, former->random, engine->config.node_timeout);

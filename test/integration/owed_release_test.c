@@ -169,6 +169,28 @@ static void close_pays_what_is_owed_to_a_node_that_is_coming_back(void **state)
     stop_fakes(fakes);
 }
 
+/* Releases that undo nothing would pile up at a node that is away, and push out those that are owed to it. */
+static void a_silent_node_that_was_asked_nothing_is_sent_no_release(void **state)
+{
+    struct fake_node *fakes[FAKES];
+
+    (void)state;
+    start_fakes(fakes);
+    redlock_client *client = open_patient_client(fakes, 1000);
+    hold_back_the_answer(fakes[0]);
+    redlock_lock *first = take_lock(client, "first", LONG_TTL_MS);
+    sleep_ms(1500); /* from then on it is silent: nothing new is asked of it */
+    give_back(take_lock(client, "second", LONG_TTL_MS));
+    give_back(first);
+    fake_node_resume(fakes[0]);
+    await(releases_of(fakes[0]) >= 1);
+    redlock_client_close(client);
+    const char *transcript = fake_node_transcript(fakes[0]);
+    assert_non_null(strstr(transcript, "first"));
+    assert_null(strstr(transcript, "second"));
+    stop_fakes(fakes);
+}
+
 /* A node that has just come back greets its clients and executes nothing yet: such an answer to a release
  * leaves the key where it is, so the release is still owed. */
 static void release_that_a_node_was_not_ready_for_is_sent_again(void **state)
@@ -328,6 +350,7 @@ int main(void)
         cmocka_unit_test(lost_round_is_undone_on_every_node_that_may_have_it),
         cmocka_unit_test(release_follows_on_a_new_connection),
         cmocka_unit_test(close_pays_what_is_owed_to_a_node_that_is_coming_back),
+        cmocka_unit_test(a_silent_node_that_was_asked_nothing_is_sent_no_release),
         cmocka_unit_test(release_that_a_node_was_not_ready_for_is_sent_again),
         cmocka_unit_test(close_insists_while_a_node_is_loading),
         cmocka_unit_test(a_delex_that_is_not_allowed_gives_way_to_the_script),
