@@ -336,15 +336,36 @@ static void adopt(struct sim_world *world, struct sim_worker *heir, uint32_t nam
         heir->adopts = false;
 }
 
+/* Nodes that have not answered a renewal of the lock: it may plant the key again when they carry it out. */
+static rl_node_set find_renewing(redlock_lock *lock)
+{
+    rl_node_set renewing = lock->stray;
+
+    for (uint32_t node = 0; node < lock->engine->node_count; node++) {
+        struct rl_exchange *exchange = &lock->engine->sessions[node].exchange;
+
+        for (uint32_t i = 0; i < exchange->pending_count; i++) {
+            const struct rl_pending *pending = rl_exchange_recent(exchange, exchange->pending_count, i);
+
+            if (pending->kind == RL_COMMAND_EXTEND && pending->subject == lock)
+                renewing |= rl_node_set_one(node);
+        }
+    }
+    return renewing;
+}
+
 static void hand_on(struct sim_world *world, struct sim_worker *worker)
 {
+    struct sim_attempt *attempt;
     char owner[REDLOCK_OWNER_MAX + 1];
     struct sim_worker *heir;
     uint32_t name = worker->name, names = worker->names;
     bool shared = worker->shared;
 
     snprintf(owner, sizeof owner, "%s", rl_lock_owner(worker->lock));
-    world->attempts[sim_attempt_of(world, owner)].left = true;
+    attempt = &world->attempts[sim_attempt_of(world, owner)];
+    attempt->left = true;
+    attempt->replanted |= find_renewing(worker->lock);
     sim_judge_left(world, worker);
     free_handle(world, worker);
     heir = find_heir(world, worker);
@@ -505,12 +526,20 @@ static void win(struct sim_world *world, struct sim_worker *worker)
         hide_validity(worker);
 }
 
+/* What was given back was adopted, and not only by what a renewal planted that its first holder had under way when it left the lock to another process. */
+static bool comes_back(const redlock_lock *lock, const struct sim_attempt *attempt)
+{
+    rl_node_set votes = lock->lease.tally.granted & ~attempt->replanted;
+
+    return attempt->given_back && rl_node_set_count(votes) >= rl_quorum(lock->engine->node_count);
+}
+
 static void end_adoption(struct sim_world *world, struct sim_worker *worker, struct rl_operation *operation)
 {
     redlock_lock *lock = rl_call_adopted(operation);
 
     worker->adopts = false;
-    if (lock != NULL && world->attempts[sim_attempt_of(world, rl_lock_owner(lock))].given_back)
+    if (lock != NULL && comes_back(lock, &world->attempts[sim_attempt_of(world, rl_lock_owner(lock))]))
         sim_fail(world, "client %u.%u adopted %c, which had been given back", worker->client + 1,
                  worker->index + 1, 'a' + (int)worker->name);
     if (lock != NULL) {

@@ -149,12 +149,14 @@ struct sim_client {
 /* One round's owner value, and what became of it on each node. */
 struct sim_attempt {
     uint32_t client;
-    int64_t asked_us;             /* true time when its round began */
-    rl_node_set asked;            /* nodes that were asked for a vote under it */
-    rl_node_set again;            /* nodes that gave it the lock more than once */
-    rl_node_set released;         /* nodes that have carried out its release */
-    bool given_back;              /* a quorum has confirmed its release */
-    bool left;                    /* on purpose: nobody cleans up after it */
+    int64_t asked_us;     /* true time when its round began */
+    rl_node_set asked;    /* nodes that were asked for a vote under it */
+    rl_node_set again;    /* nodes that gave it the lock more than once */
+    rl_node_set released; /* nodes that have carried out its release */
+    bool given_back;      /* a quorum has confirmed its release */
+    bool left;            /* on purpose: nobody cleans up after it */
+    rl_node_set
+        replanted; /* nodes where a renewal was under way when it was left: it may come after a release */
     uint64_t held[SIM_NODES_MAX]; /* when it was last planted there, counted over all of them; 0 never */
     int64_t hold_end_ms[SIM_NODES_MAX]; /* shared: until when by its own wish, in node time */
 };
