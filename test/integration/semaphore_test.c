@@ -236,8 +236,8 @@ static void a_slot_is_gone_on_with_and_given_back_by_its_owner_value(void **stat
 
 #define SLOT_KEY(slot) "redlock-line:{" WANTED "}:slot:" slot
 
-/* A node may have lost the slot, or its owner may have given it back for another one: the name would be in use there for the
- * whole TTL. */
+/* A node may have lost the slot, or its owner may have given it back for another one: the name would be in
+ * use there for the whole TTL. */
 static void a_release_frees_the_name_where_the_slot_was_gone(void **state)
 {
     struct fleet *fleet = *state;

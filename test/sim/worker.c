@@ -526,7 +526,8 @@ static void win(struct sim_world *world, struct sim_worker *worker)
         hide_validity(worker);
 }
 
-/* What was given back was adopted, and not only by what a renewal planted that its first holder had under way when it left the lock to another process. */
+/* What was given back was adopted, and not only by what a renewal planted that its first holder had under way
+ * when it left the lock to another process. */
 static bool comes_back(const redlock_lock *lock, const struct sim_attempt *attempt)
 {
     rl_node_set votes = lock->lease.tally.granted & ~attempt->replanted;
