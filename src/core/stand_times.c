@@ -37,15 +37,14 @@ struct rl_time rl_stand_handed_at(const struct rl_stand *stand, const struct rl_
     return rl_time_min(rl_time_add(node->sent, rl_span_us(least_us)), event->now);
 }
 
-/* Nodes hand a long one over for a
- * second, for its new owner may have been stopped; a lease that renews itself has that second to do so,
- * unless too much of it is over. */
+/* Nodes hand a long one over for a second, for its new owner may have been stopped; a lease that renews
+ * itself has that second to do so. None lasts of which half may be over. */
 bool rl_stand_lasts(const struct rl_stand *stand, struct rl_span ttl, struct rl_time given,
                     struct rl_time now)
 {
-    if (ttl.us >= stand->config.ttl.us)
-        return true;
-    return stand->config.renews && rl_time_since(now, given).us < ttl.us / 2;
+    if (ttl.us < stand->config.ttl.us && !stand->config.renews)
+        return false;
+    return rl_time_since(now, given).us < ttl.us / 2;
 }
 
 static bool is_near(const struct rl_stand_node *node)
