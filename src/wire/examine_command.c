@@ -54,6 +54,8 @@ static const struct probe {
     {"+zrem", IF_GUARDED, {"ZREM", a_key, "x"}},
     {"+zrange", IF_GUARDED, {"ZRANGE", a_key, "0", "0"}},
     {"+zrank", IF_GUARDED, {"ZRANK", a_key, "x"}},
+    {"+zcard", IF_GUARDED, {"ZCARD", a_key}},
+    {"+zpopmin", IF_GUARDED, {"ZPOPMIN", a_key, "x"}},
     {"+zscore", IF_GUARDED, {"ZSCORE", a_key, "x"}},
     {"+zcount", IF_GUARDED, {"ZCOUNT", a_key, "0", "0"}},
     {"+zrangebyscore", IF_GUARDED, {"ZRANGEBYSCORE", a_key, "0", "0"}},

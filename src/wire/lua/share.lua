@@ -38,7 +38,7 @@ if own then
     -- It has been heard of: this confirms what it was handed.
     add_hold(lock, member, ttl)
     if kept_order or ticket then
-        order.write(ticket or '0', random, 0)
+        order.write(ticket or '0', random, '0')
     end
     return {1, now, number_share()}
 end
@@ -88,4 +88,5 @@ if not ticket then
     return {0, now, stored, left, named}
 end
 local theirs = (shares or order.id == string.sub(named, 1, 32)) and order.ticket or 0
-return {0, now, stored, left, named, call('ZRANK', base .. 'waiters', random) + 1, ticket + 0, theirs + 0}
+-- include parts/rank.lua
+return {0, now, stored, left, named, rank, ticket + 0, theirs + 0}

@@ -89,7 +89,7 @@ do
         end
         free = next_free()
         if ticket then
-            local rank = call('ZRANK', base .. 'waiters', random) + 1
+            -- include parts/rank.lua
             local left = -1
             if free and not yields then
                 left = 100 -- there is somebody before it whom this user may not tell: both ask again soon

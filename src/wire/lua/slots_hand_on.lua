@@ -55,9 +55,9 @@ end
 local fit = epoch and floor and floor >= 0 and floor < 9007199254740990 and known and known < 9007199254740990 and not words
 local given
 if kept_order and fit then
-    -- include parts/order.lua
     local time = call('TIME')
     local now = time[1] * 1000000 + time[2]
+    -- include parts/order.lua
     local stored = known > floor and known or floor
     -- include parts/slots_hand_on.lua
     if mine then

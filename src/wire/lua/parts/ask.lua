@@ -18,7 +18,7 @@ for _ = 1, 2 do
             if call('PTTL', lock) < ttl + 0 then
                 call('PEXPIRE', lock, ttl)
             end
-            order.write(ticket or '0', random, 0)
+            order.write(ticket or '0', random, '0')
             if last and known >= floor then
                 return {1, now, known}
             end
@@ -57,7 +57,8 @@ for _ = 1, 2 do
                 left = tonumber(left) or (holder or shares) and call('PTTL', lock) or 100
                 local theirs = (shares or holder and order.id == string.sub(holder, 1, 32)) and order.ticket or 0
                 local named = shares and name_holds(lock) or string.sub(holder or '', 1, 511)
-                return {0, now, stored, left, named, call('ZRANK', base .. 'waiters', random) + 1, ticket + 0, theirs + 0}
+                -- include rank.lua
+                return {0, now, stored, left, named, rank, ticket + 0, theirs + 0}
             end
         end
     end

@@ -1,4 +1,4 @@
--- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, now, lock, order_key, fence_key, epoch_key and
+-- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, time, now, lock, order_key, fence_key, epoch_key and
 -- floor_key; owner; shared: its hold is a shared one; held and kept_order as they are kept here; the functions of holds.lua; and free(key), which deletes a lock.
 -- What an owner has in the other way is not touched, nor is its place in line: whoever asks takes it for something that it is not.
 local broken = held == 'broken|' .. owner
@@ -33,8 +33,8 @@ local random = string.sub(owner, 1, 32)
 if call('ZREM', base .. 'waiters', random) == 1 then
     call('DEL', base .. random)
 end
-if order.id == random and order.given > 0 then
-    order.write(order.ticket, random, 0)
+if order.id == random and order.given ~= '0' then
+    order.write(order.ticket, random, '0')
 end
 if not ours and not shares then
     if held or call('PTTL', lock) ~= -2 then

@@ -1,5 +1,5 @@
 -- Hands the lock on to the first in line that hears of it; if that one would share it, to all those behind it, too, up to the next that would not. Wants
--- call, time, now, epoch, lock, what number.lua and store.lua want, base (what the keys of the line begin with), order (what order.lua has read), the functions of
+-- call, now, epoch, lock, what number.lua and store.lua want, what order.lua leaves behind, the functions of
 -- holds.lua, and owner (of the caller; its random part is `random`). shares: how many share it already; nothing: nobody has it.
 -- A waiter whose record ended is gone, and so is one that PUBLISH does not reach: it is passed over at once. A waiter that knows another
 -- epoch of this node must not be given anything by it. Any waiter may have been stopped: it gets the lock for a second, and has to ask for the
@@ -11,13 +11,18 @@
 local function hand_on(shares)
     local waiters = base .. 'waiters'
     local since, master = 0, nil
-    order.texts[now] = time[1] .. string.format('%06d', time[2])
     local given, own
-    if order.given > 0 and order.given <= now then
-        since = math.min(order.given, now - 1400000)
+    local unheard = order.given + 0
+    if unheard > 0 and unheard <= now then
+        since = math.min(unheard, now - 1400000)
+    end
+    local function put_back(id, ticket)
+        call('ZADD', waiters, ticket, id)
+        call('PEXPIRE', waiters, '60000')
+        call('PEXPIRE', order_key, '60000')
     end
     while true do
-        local first = call('ZRANGE', waiters, 0, 0, 'WITHSCORES')
+        local first = call('ZPOPMIN', waiters)
         local id, ticket = first[1], first[2]
         if not id then
             -- Nobody is in line any more, and nobody has the lock: nothing is worth remembering.
@@ -30,9 +35,9 @@ local function hand_on(shares)
         local mark, asked, text, ttl, channel, known_epoch, waiter = string.match(record or '', '^(s?)(%d+) (%d+) (%d+) (%S*)\n([^\n]*)\n(.*)$')
         local lives = asked and known_epoch ~= '' and string.sub(epoch, 1, #known_epoch) == known_epoch and (id == random or asked + 0 >= since)
         if lives and shares and mark == '' then
+            put_back(id, ticket)
             return given, own
         end
-        call('ZREM', waiters, id)
         if lives then
             -- include number.lua
             -- Those who share it have one number, that of the first of them.
@@ -50,18 +55,18 @@ local function hand_on(shares)
                     local at = type(info) == 'string' and string.find(info, 'master_replid:', 1, true)
                     master = at and string.match(info, '^%x+', at + 14) or '-'
                 end
-                local head = table.concat({order.text(now), text, ms, master, #waiter, #known_epoch, ''}, ' ')
+                local head = now_text .. ' ' .. text .. ' ' .. ms .. ' ' .. master .. ' ' .. #waiter .. ' ' .. #known_epoch .. ' '
                 heard = redis.pcall('PUBLISH', channel, head .. waiter .. known_epoch .. lock)
                 if type(heard) == 'table' then
                     -- This user may not publish: it stays in line, and finds out by itself.
-                    call('ZADD', waiters, ticket, id)
+                    put_back(id, ticket)
                     return given, own
                 end
             end
             if heard > 0 then
                 call('DEL', base .. id)
                 if brief then
-                    order.write(ticket, id, now)
+                    order.write(ticket, id, now_text)
                 end
                 if drawn then
                     -- include store.lua
