@@ -191,6 +191,18 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker)
     check_alone(world, holding);
 }
 
+static bool has_hold(const struct sim_world *world, uint32_t node, uint32_t attempt)
+{
+    for (int i = 0; i < SIM_NAMES_MAX * SIM_HOLDS_MAX; i++) {
+        const struct sim_sharing *sharing = &world->nodes[node].memory.sharing[i / SIM_HOLDS_MAX];
+        const char *owner = sharing->holds[i % SIM_HOLDS_MAX].owner;
+
+        if (owner[0] != '\0' && sim_attempt_of(world, owner) == attempt)
+            return true;
+    }
+    return false;
+}
+
 void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
 {
     for (uint32_t node = 0; node < world->plan.node_count; node++)
@@ -205,7 +217,8 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
             *excused_us = end_us > *excused_us ? end_us : *excused_us;
         }
     for (uint32_t node = 0; node < world->plan.node_count; node++)
-        if (world->attempts[attempt].hold_end_ms[node] != 0) {
+        if (world->attempts[attempt].hold_end_ms[node] != 0 &&
+            (!world->attempts[attempt].given_back || has_hold(world, node, attempt))) {
             int64_t end_ms = world->attempts[attempt].hold_end_ms[node];
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (end_ms + 1) * 1000);
 

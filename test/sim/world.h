@@ -161,6 +161,13 @@ struct sim_attempt {
     int64_t hold_end_ms[SIM_NODES_MAX]; /* shared: until when by its own wish, in node time */
 };
 
+/* A copy of an owner value that was given back. */
+struct sim_copy {
+    char owner[REDLOCK_OWNER_MAX + 1]; /* "": none yet */
+    uint32_t names;                    /* a bit for each */
+    bool shared;
+};
+
 /* What is relied upon. */
 struct sim_holding {
     bool active, shared;
@@ -211,6 +218,7 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
+    struct sim_copy copies[SIM_NAMES_MAX]; /* of what was given back last, by the first of its names */
     uint64_t highest[SIM_NAMES_MAX][SIM_SLOTS_MAX + 1]; /* fence handed out, */
     uint64_t highest_alone[SIM_NAMES_MAX];              /* and to one that had the lock alone */
     int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
