@@ -153,6 +153,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
 {
     struct sim_holding *holding = begin_holding(world, worker);
 
+    world->attempts[holding->attempt].slot = holding->slot;
     world->stats.grants++;
     world->stats.shared_grants += worker->shared;
     world->stats.hand_overs += worker->waited;
@@ -170,7 +171,12 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
 
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker)
 {
-    begin_holding(world, worker);
+    const struct sim_holding *holding = begin_holding(world, worker);
+    uint32_t had = world->attempts[holding->attempt].slot;
+
+    if (had != 0 && had != holding->slot)
+        sim_fail(world, "client %u.%u goes on with slot %u of what was handed out as slot %u",
+                 worker->client + 1, worker->index + 1, holding->slot, had);
     sim_say(world, "client %u.%u goes on with %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }

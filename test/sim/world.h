@@ -157,6 +157,7 @@ struct sim_attempt {
     bool left;            /* on purpose: nobody cleans up after it */
     rl_node_set
         replanted; /* nodes where a renewal was under way when it was left: it may come after a release */
+    uint32_t slot; /* of a semaphore that it was handed out; 0 none */
     uint64_t held[SIM_NODES_MAX]; /* when it was last planted there, counted over all of them; 0 never */
     int64_t hold_end_ms[SIM_NODES_MAX]; /* shared: until when by its own wish, in node time */
 };
