@@ -28,6 +28,8 @@ enum rl_planted {
     RL_PLANTED_QUEUE_FORGOTTEN,   /* nor does a caller follow it that waits behind it in its client */
     /* a semaphore's permits are counted at each node: votes for different slots count together */
     RL_PLANTED_SLOTS_COUNTED,
+    /* an adoption takes all votes for those of the slot that the first of them names */
+    RL_PLANTED_SLOT_OF_FIRST_VOTE,
     RL_PLANTED_SILENT_NOT_ASKED, /* a change told by a node that owes an answer is not looked into */
 };
 

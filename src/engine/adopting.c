@@ -59,6 +59,8 @@ struct rl_slot_choice rl_adopting_choose(redlock_lock *lock, bool over)
         if (rl_node_set_count(voters) > rl_node_set_count(choice.votes))
             choice.votes = voters;
     }
+    if (RL_PLANTED(lock->engine, RL_PLANTED_SLOT_OF_FIRST_VOTE))
+        choice.votes = call->slot_voters;
     if (choice.votes == 0)
         return choice;
     if (rl_node_set_count(choice.votes) < rl_quorum(node_count) && !over &&

@@ -6,14 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-static struct rl_debt *free_place(struct rl_engine *engine)
-{
-    for (uint32_t i = 0; i < RL_DEBTS_MAX; i++)
-        if (engine->debts[i].lock == NULL)
-            return &engine->debts[i];
-    return NULL;
-}
-
 void rl_debts_forgive(struct rl_engine *engine, struct rl_debt *debt)
 {
     redlock_lock *lock = debt->lock;
@@ -23,6 +15,20 @@ void rl_debts_forgive(struct rl_engine *engine, struct rl_debt *debt)
     debt->lock = NULL;
     engine->debt_count--;
     rl_lock_unref(lock);
+}
+
+/* One that is over gives way, also before the reaper has come to it. NULL: all are still owed. */
+static struct rl_debt *free_place(struct rl_engine *engine)
+{
+    for (uint32_t i = 0; i < RL_DEBTS_MAX; i++)
+        if (engine->debts[i].lock == NULL)
+            return &engine->debts[i];
+    for (uint32_t i = 0; i < RL_DEBTS_MAX; i++)
+        if (!rl_time_before(engine->now, engine->debts[i].until)) {
+            rl_debts_forgive(engine, &engine->debts[i]);
+            return &engine->debts[i];
+        }
+    return NULL;
 }
 
 static struct rl_debt *find(struct rl_engine *engine, const redlock_lock *lock, uint32_t node,
@@ -63,9 +69,11 @@ void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, stru
     }
     debt = find(engine, lock, node, random);
     fresh = debt == NULL;
+    rl_lock_ref(lock); /* what gives way may be the last that keeps it */
     if (fresh)
         debt = free_place(engine);
     if (debt == NULL) {
+        rl_lock_unref(lock);
         rl_state_log(engine, REDLOCK_LOG_WARNING,
                      "node %u %s: too many releases wait for it: a key stays there until its TTL ends",
                      node + 1, engine->sessions[node].url.display);
@@ -75,12 +83,13 @@ void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, stru
     debt->again = true;
     // cppcheck-suppress internalAstError ; it does not know this form of a literal
     debt->until = rl_time_max(end_of_key(lock), fresh ? (struct rl_time){0} : debt->until);
-    if (!fresh)
+    if (!fresh) {
+        rl_lock_unref(lock); /* the debt has one */
         return;
+    }
     debt->lock = lock;
     debt->node = node;
     memcpy(debt->random, random, sizeof debt->random);
-    rl_lock_ref(lock);
     engine->debt_count++;
 }
 

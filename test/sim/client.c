@@ -165,6 +165,8 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_EXPIRY_UNSEEN;
     case SIM_BUG_SLOTS_COUNTED:
         return RL_PLANTED_SLOTS_COUNTED;
+    case SIM_BUG_SLOT_OF_FIRST_VOTE:
+        return RL_PLANTED_SLOT_OF_FIRST_VOTE;
     case SIM_BUG_QUEUE_FORGOTTEN:
         return RL_PLANTED_QUEUE_FORGOTTEN;
     default:

@@ -153,6 +153,7 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
 {
     struct sim_holding *holding = begin_holding(world, worker);
 
+    world->attempts[holding->attempt].slot = holding->slot;
     world->stats.grants++;
     world->stats.shared_grants += worker->shared;
     world->stats.hand_overs += worker->waited;
@@ -170,7 +171,12 @@ void sim_judge_handed_out(struct sim_world *world, struct sim_worker *worker,
 
 void sim_judge_adopted(struct sim_world *world, struct sim_worker *worker)
 {
-    begin_holding(world, worker);
+    const struct sim_holding *holding = begin_holding(world, worker);
+    uint32_t had = world->attempts[holding->attempt].slot;
+
+    if (had != 0 && had != holding->slot)
+        sim_fail(world, "client %u.%u goes on with slot %u of what was handed out as slot %u",
+                 worker->client + 1, worker->index + 1, holding->slot, had);
     sim_say(world, "client %u.%u goes on with %c", worker->client + 1, worker->index + 1,
             'a' + (int)worker->name);
 }
@@ -191,6 +197,18 @@ void sim_judge_extended(struct sim_world *world, struct sim_worker *worker)
     check_alone(world, holding);
 }
 
+static bool has_hold(const struct sim_world *world, uint32_t node, uint32_t attempt)
+{
+    for (int i = 0; i < SIM_NAMES_MAX * SIM_HOLDS_MAX; i++) {
+        const struct sim_sharing *sharing = &world->nodes[node].memory.sharing[i / SIM_HOLDS_MAX];
+        const char *owner = sharing->holds[i % SIM_HOLDS_MAX].owner;
+
+        if (owner[0] != '\0' && sim_attempt_of(world, owner) == attempt)
+            return true;
+    }
+    return false;
+}
+
 void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
 {
     for (uint32_t node = 0; node < world->plan.node_count; node++)
@@ -205,7 +223,8 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
             *excused_us = end_us > *excused_us ? end_us : *excused_us;
         }
     for (uint32_t node = 0; node < world->plan.node_count; node++)
-        if (world->attempts[attempt].hold_end_ms[node] != 0) {
+        if (world->attempts[attempt].hold_end_ms[node] != 0 &&
+            (!world->attempts[attempt].given_back || has_hold(world, node, attempt))) {
             int64_t end_ms = world->attempts[attempt].hold_end_ms[node];
             int64_t end_us = sim_clock_when(&world->nodes[node].clock, (end_ms + 1) * 1000);
 

@@ -53,6 +53,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "holds-unseen",
     "holds-as-one",
     "slots-counted",
+    "slot-of-first-vote",
     "queue-forgotten",
     "some-names",
     "names-kept",
@@ -289,6 +290,10 @@ static void aim_at_splits(struct sim_plan *plan)
     plan->wall_skew_us = 50;
     if (plan->bug == SIM_BUG_LEAVES_TO_GIVE_WAY) /* no message is so late that it excuses a wrong order */
         plan->faults = 1U << SIM_FAULT_SCRIPTS;
+    if (plan->bug == SIM_BUG_SLOT_OF_FIRST_VOTE) { /* some nodes keep another slot than the others */
+        plan->faults |= 1U << SIM_FAULT_BREAK | 1U << SIM_FAULT_CUT;
+        plan->node_count = 3;
+    }
     plan->plain = plan->beyond = plan->mixed = false;
 }
 
@@ -329,7 +334,7 @@ static void aim(struct sim_plan *plan)
         aim_at_arrivals(plan);
         return;
     } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY || plan->bug == SIM_BUG_LEAVES_TO_GIVE_WAY ||
-               plan->bug == SIM_BUG_SLOTS_COUNTED) {
+               plan->bug == SIM_BUG_SLOTS_COUNTED || plan->bug == SIM_BUG_SLOT_OF_FIRST_VOTE) {
         aim_at_splits(plan);
         return;
     } else if (plan->bug == SIM_BUG_SOME_NAMES || plan->bug == SIM_BUG_NAMES_KEPT) {
@@ -375,7 +380,7 @@ static bool has_slots(const struct sim_plan *plan)
 static void draw_slots(struct sim_plan *plan)
 {
     struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x510));
-    bool planted = plan->bug == SIM_BUG_SLOTS_COUNTED;
+    bool planted = plan->bug == SIM_BUG_SLOTS_COUNTED || plan->bug == SIM_BUG_SLOT_OF_FIRST_VOTE;
 
     if (plan->plain ||
         (!planted && (plan->seed % 5 != 3 || plan->seed % 8 == 5 || plan->bug != SIM_BUG_NONE)))

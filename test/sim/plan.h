@@ -90,6 +90,8 @@ enum sim_bug {
     SIM_BUG_HOLDS_AS_ONE,  /* a renewal of one that shares a lock is one for all */
     /* a semaphore's permits are counted at each node: votes for different slots count together */
     SIM_BUG_SLOTS_COUNTED,
+    /* an adoption takes all votes for those of the slot that the first of them names */
+    SIM_BUG_SLOT_OF_FIRST_VOTE,
     /* nobody follows a caller that gave up standing in line for others of its client */
     SIM_BUG_QUEUE_FORGOTTEN,
     /* Of several names. */

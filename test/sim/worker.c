@@ -425,6 +425,21 @@ static bool adopt_stale(struct sim_world *world, struct sim_worker *worker)
     return true;
 }
 
+/* Likewise of what was given back last, which mostly no node has any more: that a node has nothing of it does
+ * not make it free to be taken by this owner value. */
+static bool adopt_copy(struct sim_world *world, struct sim_worker *worker)
+{
+    uint32_t name = (uint32_t)sim_draw(world, 0, world->plan.name_count - 1);
+    struct sim_copy copy = world->copies[name];
+
+    if (copy.owner[0] == '\0' || !sim_chance(world, 5))
+        return false;
+    world->attempts[sim_attempt_of(world, copy.owner)].left = true;
+    world->stats.stale_adoptions++;
+    adopt(world, worker, name, copy.names, copy.shared, copy.owner);
+    return true;
+}
+
 static void give_back(struct sim_world *world, struct sim_worker *worker)
 {
     struct rl_operation *operation;
@@ -487,7 +502,7 @@ void sim_worker_act(struct sim_world *world, struct sim_worker *worker)
             init(world, worker);
         } else if (sim_chance(world, 3)) {
             inspect(world, worker);
-        } else if (!adopt_stale(world, worker)) {
+        } else if (!adopt_stale(world, worker) && !adopt_copy(world, worker)) {
             ask(world, worker);
         }
         return;
@@ -553,11 +568,20 @@ static void end_adoption(struct sim_world *world, struct sim_worker *worker, str
     }
 }
 
+static void note_given_back(struct sim_world *world, const struct sim_worker *worker)
+{
+    struct sim_copy *copy = &world->copies[worker->name];
+
+    *copy = (struct sim_copy){.names = worker->names, .shared = worker->shared};
+    snprintf(copy->owner, sizeof copy->owner, "%s", rl_lock_owner(worker->lock));
+    world->attempts[sim_attempt_of(world, copy->owner)].given_back = true;
+}
+
 static void end_release(struct sim_world *world, struct sim_worker *worker,
                         const struct rl_operation *operation)
 {
     if (operation->result == REDLOCK_OK && world->plan.bug != SIM_BUG_SAME_OWNER)
-        world->attempts[sim_attempt_of(world, rl_lock_owner(worker->lock))].given_back = true;
+        note_given_back(world, worker);
     free_handle(world, worker);
 }
 

@@ -157,8 +157,16 @@ struct sim_attempt {
     bool left;            /* on purpose: nobody cleans up after it */
     rl_node_set
         replanted; /* nodes where a renewal was under way when it was left: it may come after a release */
+    uint32_t slot; /* of a semaphore that it was handed out; 0 none */
     uint64_t held[SIM_NODES_MAX]; /* when it was last planted there, counted over all of them; 0 never */
     int64_t hold_end_ms[SIM_NODES_MAX]; /* shared: until when by its own wish, in node time */
+};
+
+/* A copy of an owner value that was given back. */
+struct sim_copy {
+    char owner[REDLOCK_OWNER_MAX + 1]; /* "": none yet */
+    uint32_t names;                    /* a bit for each */
+    bool shared;
 };
 
 /* What is relied upon. */
@@ -211,6 +219,7 @@ struct sim_world {
     struct sim_grant grants[SIM_GRANTS_KEPT]; /* the latest ones, in a ring */
     uint32_t grant_count;
     uint64_t hold_count;
+    struct sim_copy copies[SIM_NAMES_MAX]; /* of what was given back last, by the first of its names */
     uint64_t highest[SIM_NAMES_MAX][SIM_SLOTS_MAX + 1]; /* fence handed out, */
     uint64_t highest_alone[SIM_NAMES_MAX];              /* and to one that had the lock alone */
     int64_t excused_us[SIM_NAMES_MAX]; /* until when somebody who is stopped keeps it from others */
