@@ -103,11 +103,13 @@ def check_default_ttl(fleets, folder):
 
 def check_tables(fleets, folder):
     rows = [cases.Row("limit", "1 caller", LONE, cases.raw(LONE), "bare loop"),
+            cases.Row("itself", "1 caller", LONE.but(mode="guarded"), LONE, "plain"),
             cases.Row("contention", "4 threads", CONTEND, cases.fifo(CONTEND), "fifo")]
     results = {run: {0: measured(fleets, run, folder)} for row in rows for run in (row.subject, row.base)}
     about = {"cores": 1, "arch": "", "redis": "", "load": 0, "turns": 1, "seconds": SECONDS}
     document = summary.make_document(about, rows, cases.targets(), cases.PEER_TARGETS, results, {}, [])
-    check("tables have their rows", "4 threads" in report.as_text(document) and "| 1 caller |" in report.as_markdown(document))
+    check("tables have their rows", "4 threads" in report.as_text(document) and "| 1 caller |" in report.as_markdown(document)
+          and "agreed in one round" in report.as_text(document))
     check("the plot is XML", xml.etree.ElementTree.fromstring(plot.as_svg(document, "")).tag.endswith("svg"))
 
 

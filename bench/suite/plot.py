@@ -53,10 +53,10 @@ def panels(document):
 def contention_lines(document, fleet):
     rate, limit = figure("pairs_per_s"), figure("pairs_per_s", "base")
     lines = {"fifo": [], "threads": [], "processes": [], "naive 200 ms": []}
-    for contenders in (1, 4, 16, 64):
-        for how, y in (("threads", rate), ("processes", rate), ("naive 200 ms", rate)):
-            lines[how] += points(document, "contention", f"{contenders} {how}", lambda _, at=contenders: at, y, fleet=fleet, mode="plain")
-        lines["fifo"] += points(document, "contention", f"{contenders} threads", lambda _, at=contenders: at, limit, fleet=fleet, mode="plain")
+    for contenders in (16, 64):
+        for how, mode in (("threads", "guarded"), ("processes", "guarded"), ("naive 200 ms", "plain")):
+            lines[how] += points(document, "contention", f"{contenders} {how}", lambda _, at=contenders: at, rate, fleet=fleet, mode=mode)
+        lines["fifo"] += points(document, "contention", f"{contenders} threads", lambda _, at=contenders: at, limit, fleet=fleet, mode="guarded")
     return [(name, name.split()[0], name != "fifo", line) for name, line in lines.items()]
 
 

@@ -63,8 +63,8 @@ def cost_table(document):
     for row in of_table(document, "itself"):
         if row["against"] != "plain":
             continue
-        acquired, raised = (row["figures"].get(key, {}).get("subject") for key in ("acquired", "raised"))
-        share = f"{100 * (1 - raised / acquired):.3f} %" if acquired else ""
+        acquired, twice = (row["figures"].get(key, {}).get("subject") for key in ("acquired", "fence_rounds"))
+        share = f"{100 * (1 - twice / acquired):.3f} %" if acquired else ""
         rows.append([row["label"], place(row), cell(row["figures"].get("node_us_per_acquire"), 2),
                      cell(row["figures"].get("nodes_cpu_us_per_pair"), 1), share])
     return ("What the nodes do: guarded / plain",
