@@ -115,6 +115,9 @@ static void keep_promises_apart(struct sim_plan *plan)
     }
     if (plan->wide || (plan->faults & (FORGETTING | 1U << SIM_FAULT_RESTART)) == 0)
         return;
+    /* A term that nobody else was told yet is gone when all nodes forget at once, and one node is all. */
+    if (plan->node_count == 1)
+        plan->mixed = false;
     /* A node whose clock was set back may hold fences above what its clock now vouches for. */
     plan->faults &= ~(1U << SIM_FAULT_STEP_BACK);
     /* Where too few intact nodes can be heard, clocks tell the floor: they must be closer than a quarantine
