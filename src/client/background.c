@@ -79,12 +79,20 @@ static bool corked(const redlock_client *client)
     return client->corked_until.us != 0 && rl_time_before(client->engine.now, client->corked_until);
 }
 
+/* A loop that is well sends by itself what a node could not take at once. */
+static bool comes_round(const redlock_client *client)
+{
+    return client->outer_fd >= 0 &&
+           rl_time_before(client->engine.now, rl_time_add(client->last_turn, rl_span_ms(CORK_MS)));
+}
+
 bool rl_background_unattended(const redlock_client *client)
 {
     if ((client->async_count > 0 && client->outer_fd < 0) || rl_lagging_any(&client->engine))
         return true;
     return !rl_list_empty(&client->engine.rounds) ||
-           (!corked(client) && rl_nodes_unsent(&client->engine, false)) || rl_debts_awaited(&client->engine);
+           (!corked(client) && !comes_round(client) && rl_nodes_unsent(&client->engine, false)) ||
+           rl_debts_awaited(&client->engine);
 }
 
 /* A caller leaves when a quorum has answered. What the others were told is lost if their connections break:
