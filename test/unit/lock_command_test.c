@@ -320,6 +320,8 @@ static const struct expected replies[] = {
      RL_CAUSE_NONE, 99, 4200, 1700, "you"},
     {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:9007199254740991\r\n:0\r\n", ANSWER,
+     RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n:0\r\n", ANSWER, RL_FAILED,
