@@ -136,7 +136,8 @@ static int extend(const struct cli_session *session, const struct cli_options *o
     spec.ttl_ms = ttl_ms;
     report.result = redlock_adopt(session->client, &spec, owner, 0, lock, &report);
     if (report.result != REDLOCK_OK)
-        return cli_failure_asking(session, cli_names_of(options, &report), &report);
+        return cli_failure_claiming(session, cli_names_of(options, &report),
+                                    &(struct cli_claim){.options = options, .owner = owner}, &report);
     *holding = find_holding(session, options->words[0], ttl_ms, *lock);
     holding->options = options;
     return CLI_EXIT_OK;

@@ -25,7 +25,8 @@ static int release(const struct cli_session *session, const struct cli_options *
     cli_names_set(&spec, options, also);
     report.result = redlock_release_spec(session->client, &spec, owner, 0, &report);
     if (report.result != REDLOCK_OK)
-        return cli_failure_asking(session, cli_names_of(options, &report), &report);
+        return cli_failure_claiming(session, cli_names_of(options, &report),
+                                    &(struct cli_claim){.options = options, .owner = owner}, &report);
     if (cli_output_is_json()) {
         json_t *answer = json_pack("{s:o, s:b}", "name", cli_output_string(options->words[0]), "released", 1);
         cli_names_show(answer, options);

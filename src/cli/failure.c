@@ -10,6 +10,7 @@
 
 #include "cli/busy.h"
 #include "cli/exits.h"
+#include "cli/not_held.h"
 #include "cli/output.h"
 #include "cli/rights.h"
 #include "cli/suggest.h"
@@ -160,6 +161,7 @@ struct failing {
     const struct cli_session *session;
     const char *name; /* NULL none */
     const redlock_report *report;
+    const struct cli_claim *claim; /* NULL none */
     bool shown;
     char subject[400]; /* "NAME: ", or nothing */
 };
@@ -268,23 +270,6 @@ static bool say_other_kind(const struct failing *failing, json_t *more, int code
     return false;
 }
 
-/* The holder that has it instead, or nobody: the owner may have ended, or never have been this one. */
-static void say_not_held(const struct failing *failing, json_t *more)
-{
-    redlock_report now = cli_session_second_report(failing->session);
-    bool broken = failing->report->broken != 0;
-    bool other = redlock_inspect(failing->session->client, failing->name, 0, &now) == REDLOCK_OK &&
-                 now.holder.id[0] != '\0' && !now.holder.broken;
-
-    cli_output_fail_with(more, CLI_EXIT_LOST, "%snot held by this owner: %s", failing->subject,
-                         broken  ? "an operator has broken it"
-                         : other ? "another one has it"
-                                 : "it ended, was released, or is another's value");
-    if (other)
-        cli_busy_say_holder(&now.holder);
-    cli_output_hint("see", "%s", cli_suggest("status", failing->name, NULL, NULL).text);
-}
-
 static int say_failure(struct failing *failing)
 {
     const redlock_report *report = failing->report;
@@ -313,7 +298,7 @@ static int say_failure(struct failing *failing)
         break;
     case REDLOCK_NOT_HELD:
     case REDLOCK_LOST:
-        say_not_held(failing, more);
+        cli_not_held_say(failing->session, failing->name, failing->subject, report, failing->claim, more);
         break;
     case REDLOCK_INVALID:
         if (code == CLI_EXIT_CONFIG) {
@@ -333,6 +318,12 @@ static int say_failure(struct failing *failing)
 int cli_failure_asking(const struct cli_session *session, const char *name, const redlock_report *report)
 {
     return say_failure(&(struct failing){.session = session, .name = name, .report = report});
+}
+
+int cli_failure_claiming(const struct cli_session *session, const char *name, const struct cli_claim *claim,
+                         const redlock_report *report)
+{
+    return say_failure(&(struct failing){.session = session, .name = name, .report = report, .claim = claim});
 }
 
 int cli_failure_shown(const struct cli_session *session, const char *name, const redlock_report *report)

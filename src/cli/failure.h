@@ -7,6 +7,7 @@
 
 #include <redlock.h>
 
+#include "cli/not_held.h"
 #include "cli/options.h"
 #include "cli/session.h"
 
@@ -33,6 +34,10 @@ bool cli_failure_describe_full(const redlock_report *report, char *text, size_t 
 
 /* The same for anything else that was asked of the nodes about a name (NULL: about none). */
 int cli_failure_asking(const struct cli_session *session, const char *name, const redlock_report *report);
+
+/* The same for a lock that an owner was said to hold. */
+int cli_failure_claiming(const struct cli_session *session, const char *name, const struct cli_claim *claim,
+                         const redlock_report *report);
 
 /* The same where each node has been shown already. */
 int cli_failure_shown(const struct cli_session *session, const char *name, const redlock_report *report);

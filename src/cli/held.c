@@ -155,8 +155,12 @@ int cli_held_check(const struct cli_session *session, const char *name)
 
     if (!is_held_above(session, name, &said))
         return 0;
-    return cli_output_fail(CLI_EXIT_USAGE,
-                           "%s is held by a redlock run above this one: it would wait for itself", name);
+    cli_output_fail(CLI_EXIT_USAGE, "%s is held by a redlock run above this one: it would wait for itself",
+                    name);
+    if (said.how == ALONE)
+        cli_output_hint("fix",
+                        "leave it out, or run CMD under the lock that is there: redlock run --reentrant");
+    return CLI_EXIT_USAGE;
 }
 
 int cli_held_enter(const struct cli_session *session, const char *name, bool *inside)

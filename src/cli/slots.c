@@ -105,7 +105,11 @@ void cli_slots_add_json(const struct cli_slots *slots, json_t *object)
 
     for (uint32_t i = 0; i < slots->count; i++)
         json_array_append_new(holders, slot_json(&slots->list[i]));
+    json_object_set_new(object, "kind", json_string("semaphore"));
     json_object_set_new(object, "state", json_string(slots->held == slots->permits ? "held" : "free"));
+    /* The name's own key has no owner. */
+    json_object_set_new(object, "owners", json_array());
+    json_object_set_new(object, "granted_by", json_integer(0));
     json_object_set_new(object, "slots", json_integer(slots->permits));
     json_object_set_new(object, "slots_held", json_integer(slots->held));
     json_object_set_new(object, "holder", json_null());

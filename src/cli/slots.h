@@ -33,7 +33,8 @@ const redlock_slot *cli_slots_held_by(const struct cli_slots *slots, const char 
  * granted by 5 of 5", and its number. */
 void cli_slots_each(const struct cli_slots *slots, void (*say)(uint32_t slot, const char *words));
 
-/* Adds state, slots, slots_held and holders; none of them is the holder. */
+/* Adds kind, state, slots, slots_held and holders; none of them is the holder, or an owner of the name's own
+ * key. */
 void cli_slots_add_json(const struct cli_slots *slots, json_t *object);
 
 #endif

@@ -76,6 +76,13 @@ static inline bool rl_cause_is_clock(enum rl_cause cause)
  * microseconds that is the year 2255. */
 #define RL_FENCE_MAX INT64_C(9007199254740990)
 
+/* The largest ticket that a caller takes along to all nodes: they count on from it, for as many as may
+ * come. */
+#define RL_TICKET_MAX (RL_FENCE_MAX - (INT64_C(1) << 40))
+
+/* The longest that a key is said to have left, whatever the node says: times and margins are added to it. */
+#define RL_TTL_LEFT_MAX_MS RL_FENCE_MAX
+
 /* One node's answer to one question. */
 struct rl_answer {
     enum rl_verdict verdict;

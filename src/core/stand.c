@@ -27,7 +27,7 @@ void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *confi
     stand->config = *config;
     stand->prng = prng;
     stand->backoff = rl_backoff_between(config->retry_min, config->retry_max);
-    stand->ticket = config->ticket;
+    stand->ticket = config->ticket < RL_TICKET_MAX ? config->ticket : RL_TICKET_MAX;
     stand->outcome = RL_OUTCOME_BUSY;
     stand->asked_by = stand->split_at = stand->watch_at = stand->keep_at = stand->wake_at = RL_TIME_NEVER;
 }
@@ -222,14 +222,14 @@ static void decide(struct rl_stand *stand, struct rl_time now, struct rl_effects
 }
 
 /* Rule: the ticket is the highest that a node gave; once a quorum has taken the caller in, all of them are to
- * go by it. */
+ * go by it. One that leaves no room behind it is a misbehaving node's. */
 static void take_place(struct rl_stand *stand, uint32_t number, const struct rl_answer *answer,
                        struct rl_effects *effects)
 {
     stand->lined |= rl_node_set_one(number);
     if (stand->settled)
         return;
-    if (answer->ticket > stand->ticket)
+    if (answer->ticket > stand->ticket && answer->ticket <= RL_TICKET_MAX)
         stand->ticket = answer->ticket;
     stand->settled = effects->lined = rl_node_set_count(stand->lined) >= rl_stand_quorum(stand);
 }

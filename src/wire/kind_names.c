@@ -7,7 +7,7 @@
 #include "wire/guard_command.h"
 #include "wire/place.h"
 
-enum { PLAIN_ITEMS = 5, IN_LINE_ITEMS = 8 };
+enum { ERROR_ITEMS = 4, PLAIN_ITEMS = 5, IN_LINE_ITEMS = 8 };
 
 _Static_assert((int)IN_LINE_ITEMS < (int)RL_DENIAL_ITEMS_MAX,
                "a refusal is read whole, with the name behind it");
@@ -107,15 +107,23 @@ static void write_names(struct rl_writer *writer, const struct rl_lock_command *
         write_release(writer, command, full);
 }
 
-/* A refusal as of one name, and behind it which of them was in the way. */
+/* A refusal as of one name, or the words of an error, and behind it which of them was in the way. */
 static bool read_denial(const struct rl_resp *items, uint32_t count, struct rl_lock_reply *reply)
 {
-    if (count != PLAIN_ITEMS + 1 && count != IN_LINE_ITEMS + 1)
+    const struct rl_resp *name;
+
+    if (count != ERROR_ITEMS && count != PLAIN_ITEMS + 1 && count != IN_LINE_ITEMS + 1)
         return false;
-    if (items[count - 1].type != RL_RESP_INTEGER || items[count - 1].integer < 1 ||
-        items[count - 1].integer > RL_NAMES_MAX || !rl_place_read_denial(items, count - 1, reply))
+    name = &items[count - 1];
+    if (name->type != RL_RESP_INTEGER || name->integer < 1 || name->integer > RL_NAMES_MAX)
         return false;
-    reply->answer.name = (uint32_t)items[count - 1].integer;
+    if (count == ERROR_ITEMS && items[2].type != RL_RESP_STRING)
+        return false;
+    if (count == ERROR_ITEMS)
+        rl_lock_answer_error(reply, &items[2]);
+    else if (!rl_place_read_denial(items, count - 1, reply))
+        return false;
+    reply->answer.name = (uint32_t)name->integer;
     return true;
 }
 

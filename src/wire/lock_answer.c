@@ -53,14 +53,24 @@ uint64_t rl_lock_answer_holder(const struct rl_lock_reply *reply)
                                      : rl_hash_bytes(0, reply->owner, reply->owner_length);
 }
 
+bool rl_lock_answer_ttl(const struct rl_resp *item, int64_t *ttl_left_ms)
+{
+    if (item->type != RL_RESP_INTEGER || item->integer < -2)
+        return false;
+    *ttl_left_ms = item->integer < RL_TTL_LEFT_MAX_MS ? item->integer : RL_TTL_LEFT_MAX_MS;
+    return true;
+}
+
 bool rl_lock_answer_denied(const struct rl_resp *items, struct rl_lock_reply *reply)
 {
-    if (!rl_lock_answer_is_fence(&items[2]) || items[3].type != RL_RESP_INTEGER ||
+    int64_t ttl_left_ms;
+
+    if (!rl_lock_answer_is_fence(&items[2]) || !rl_lock_answer_ttl(&items[3], &ttl_left_ms) ||
         items[4].type != RL_RESP_STRING)
         return false;
     reply->answer.verdict = RL_DENIED;
     reply->answer.fence = (uint64_t)items[2].integer;
-    reply->answer.ttl_left_ms = items[3].integer;
+    reply->answer.ttl_left_ms = ttl_left_ms;
     rl_lock_answer_owner(reply, &items[4]);
     return true;
 }

@@ -38,6 +38,9 @@ uint64_t rl_lock_answer_holder(const struct rl_lock_reply *reply);
  * that. */
 bool rl_lock_answer_denied(const struct rl_resp *items, struct rl_lock_reply *reply);
 
+/* What PTTL says that a key has left, as an answer has it; false: PTTL does not say that. */
+bool rl_lock_answer_ttl(const struct rl_resp *item, int64_t *ttl_left_ms);
+
 /* Whether it is a number that a fence may be, or 0. */
 bool rl_lock_answer_is_fence(const struct rl_resp *item);
 

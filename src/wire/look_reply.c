@@ -24,27 +24,29 @@ static void answer_foreign(struct rl_lock_reply *reply, int64_t ttl_left_ms)
 static void read_peek(const struct rl_kind *kind, const struct rl_resp *value, uint32_t sharers,
                       const struct rl_resp *ttl, struct rl_lock_reply *reply)
 {
-    if (ttl->type != RL_RESP_INTEGER || ttl->integer < -2) {
+    int64_t ttl_left_ms;
+
+    if (!rl_lock_answer_ttl(ttl, &ttl_left_ms)) {
         rl_lock_answer_protocol(reply);
         return;
     }
     if (kind->find != NULL && value->type == RL_RESP_INTEGER && value->integer > 0 &&
         value->integer <= RL_SLOTS_MAX) {
-        answer_foreign(reply, ttl->integer);
+        answer_foreign(reply, ttl_left_ms);
         reply->answer.permits = (uint32_t)value->integer;
-    } else if (value->type == RL_RESP_ERROR && ttl->integer >= 0 &&
+    } else if (value->type == RL_RESP_ERROR && ttl_left_ms >= 0 &&
                rl_error_cause(value->text, value->text_length) == RL_CAUSE_FOREIGN_TYPE)
-        answer_foreign(reply, ttl->integer);
+        answer_foreign(reply, ttl_left_ms);
     else if (value->type == RL_RESP_ERROR)
         rl_lock_answer_error(reply, value);
     else if (value->type == RL_RESP_STRING)
-        reply->answer.verdict = ttl->integer == -2 ? RL_GRANTED : RL_DENIED;
+        reply->answer.verdict = ttl_left_ms == -2 ? RL_GRANTED : RL_DENIED;
     else if (value->type == RL_RESP_NULL && kind->is_shared)
         reply->answer.verdict = RL_GRANTED;
     else
         rl_lock_answer_protocol(reply);
     if (reply->answer.verdict == RL_DENIED)
-        reply->answer.ttl_left_ms = ttl->integer;
+        reply->answer.ttl_left_ms = ttl_left_ms;
     if (reply->answer.verdict == RL_DENIED && value->type == RL_RESP_STRING) {
         rl_lock_answer_owner(reply, value);
         reply->answer.sharers = sharers;

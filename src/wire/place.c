@@ -48,7 +48,7 @@ bool rl_place_read_denial(const struct rl_resp *items, uint32_t count, struct rl
     if (count == 5)
         return rl_lock_answer_denied(items, reply);
     if (count != IN_LINE_ITEMS || !is_number(&items[5], 1, UINT32_MAX) ||
-        !is_number(&items[6], 1, INT64_MAX) || !is_number(&items[7], 0, INT64_MAX) ||
+        !is_number(&items[6], 1, RL_FENCE_MAX) || !is_number(&items[7], 0, RL_FENCE_MAX) ||
         !rl_lock_answer_denied(items, reply))
         return false;
     reply->answer.rank = (uint32_t)items[5].integer;

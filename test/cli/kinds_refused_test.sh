@@ -57,7 +57,35 @@ refused 'another number of slots' 75 'the name is in use for a semaphore of 2 sl
 refused 'a lock of that name' 75 'in use for a semaphore of 2 slots' -n pool
 refused 'a share of that name' 75 'in use for a semaphore of 2 slots' -n pool --shared
 refused 'that name among others' 75 'in use for a semaphore of 2 slots' -n other --also pool
+
+# ---- 79: the holder itself says another kind than it has
+# misnamed NAME TEXT FIX ARGUMENT...: of extend and of release, which change nothing.
+misnamed() {
+    local name=$1 text=$2 fix=$3 command
+    shift 3
+    for command in extend release; do
+        exits "$name: $command" 79 "$command" --owner-token "$owner" "$@"
+        ok "$name: $command says what the owner has" matches "$err" "not held by this owner in this way: it $text"
+        ok "$name: and what to do" matches "$err" $'\n'"  fix     $fix"
+    done
+}
+misnamed 'a slot as a lock' 'has slot [01] of 2' 'add --slots 2' pool
+misnamed 'a slot as a share' 'has slot [01] of 2' 'give --slots 2 instead of --shared' pool --shared
+misnamed 'a slot of another number' 'has slot [01] of 2' 'give --slots 2' pool --slots 3
+exits 'an owner that has no slot' 79 release --slots 2 --owner-token "0123$owner" pool
+says 'is told so' 'pool: not held by this owner: none of the 2 slots is its own'
+ok 'and of no other program' lacks "$err" 'another program'
 exits 'its holder gives it back' 0 release --slots 2 --owner-token "$owner" pool
+exits 'a share' 0 acquire --ttl 60s --shared pool
+owner=$(sed -n 's/^owner //p' <<<"$out")
+misnamed 'a share as a lock' 'shares it' 'add --shared' pool
+misnamed 'a share as a slot' 'shares it' 'give --shared instead of --slots' pool --slots 2
+exits 'its holder gives it back' 0 release --shared --owner-token "$owner" pool
+exits 'a lock' 0 acquire --ttl 60s pool
+owner=$(sed -n 's/^owner //p' <<<"$out")
+misnamed 'a lock as a share' 'has it alone' 'leave out --shared' pool --shared
+misnamed 'a lock as a slot' 'has it alone' 'leave out --slots' pool --slots 2
+exits 'its holder gives it back' 0 release --owner-token "$owner" pool
 ok 'and nothing is left of any of them' until_true no_keys
 
 # ---- another program's key

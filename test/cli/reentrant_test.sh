@@ -19,6 +19,7 @@ exits 'which is still held behind it' 0 run a -- sh -c \
 ok 'by the outer one' has "$out" 'held'
 exits 'without the option it is refused, as before' 64 run a -- "$REDLOCK" run a -- true
 says 'in words' 'it would wait for itself'
+says 'with a remedy' '  fix     leave it out, or run CMD under the lock that is there: redlock run --reentrant'
 exits 'the exit code is that of CMD' 7 run a -- "$REDLOCK" run --reentrant a -- sh -c 'exit 7'
 exits 'the time of CMD is limited inside, too' 124 run a -- "$REDLOCK" run --reentrant --max-time 200ms a -- sleep 60
 exits 'another name is another lock' 0 run a -- "$REDLOCK" run --reentrant b -- sh -c 'echo "$REDLOCK_HELD"'
@@ -47,6 +48,7 @@ done
 says 'is told' 'it would wait for itself'
 exits 'so is one inside of a semaphore' 64 run --slots 1 p -- "$REDLOCK" run -n --slots 1 p -- true
 says 'likewise' 'it would wait for itself'
+ok 'but not to enter what is not held alone' lacks "$err" '--reentrant'
 exits 'a run that is gone has no slot' 0 run b -- sh -c \
     'REDLOCK_HELD="b p" REDLOCK_HELD_ON="$REDLOCK_HELD_ON ${REDLOCK_HELD_ON%@*}@00000000/k" exec "$REDLOCK" run -n --slots 1 p -- true'
 exits 'nor hides one that is there' 64 run b -- sh -c \

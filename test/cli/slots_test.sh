@@ -31,7 +31,8 @@ exits 'status tells of them' 0 status pool
 ok 'how many' has "$out" 'pool: 2 of 2 slots held'
 ok 'and each' matches "$out" $'\n  slot 0 .*granted by 5 of 5\n  slot 1 '
 exits 'in JSON, too' 0 status pool --json
-is 'all of them' "$(json '[this[key] for key in ("slots", "slots_held", "state", "holder")] + [[one["slot"] for one in this["holders"]]]' <<<"$out")" '[2,2,"held",null,[0,1]]'
+is 'all of them' "$(json '[this[key] for key in ("kind", "slots", "slots_held", "state", "holder")] + [[one["slot"] for one in this["holders"]]]' <<<"$out")" '["semaphore",2,2,"held",null,[0,1]]'
+is 'and nobody of another name' "$(json '[this["owners"], this["granted_by"]]' <<<"$out")" '[[],0]'
 hold three
 ok 'one that waits stands in line' until_true in_line 1
 ok 'and is not inside' test ! -s "$work/three"

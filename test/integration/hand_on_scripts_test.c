@@ -24,6 +24,7 @@
 #define FENCE "redlock-fence:{lock}"
 #define ORDER "redlock-line:{lock}:order"
 #define WAITERS "redlock-line:{lock}:waiters"
+#define LINES "redlock-guard:lines"
 #define KNOWN "1 run id " /* as much of EPOCH as waiters know */
 #define NEVER_LATE INT64_C(9007199254740991)
 #define T0 INT64_C(1700000000000000)
@@ -702,6 +703,21 @@ static void a_node_looks_again_which_master_it_is(void **state)
     assert_int_equal(hand_back(*state, 'a'), 1);
 }
 
+/* Readers that ask behind a writer make the node look for the next reader again and again, and put the writer
+ * back each time: so its line outlives what says that there are lines. Commands about several locks go by
+ * that, and would pass the writer. */
+static void a_waiter_that_is_put_back_is_in_a_line_that_is_known_of(void **state)
+{
+    struct fleet *fleet = *state;
+
+    plant_guard(fleet);
+    share(fleet, 'b', RL_COMMAND_ACQUIRE);
+    expect_in_line(ask(fleet, 'a', T0), 1, T0, 0);
+    fleet_command(fleet, 0, "PEXPIRE", LINES, "1000", NULL);
+    expect_in_line(share(fleet, 'c', RL_COMMAND_ACQUIRE), 2, T0, 0);
+    assert_true(ttl_of(fleet, LINES) >= ttl_of(fleet, WAITERS) - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -730,6 +746,7 @@ int main(void)
         ON_A_FLUSHED_NODE(a_hand_over_shortens_nobody_that_shares_the_lock),
         IN_LINE(another_master_gives_and_hands_on_nothing),
         IN_LINE(a_node_looks_again_which_master_it_is),
+        IN_LINE(a_waiter_that_is_put_back_is_in_a_line_that_is_known_of),
     };
 
     return cmocka_run_group_tests(tests, start_one_guarded, stop_guarded);

@@ -470,6 +470,10 @@ static void a_key_of_another_type_is_named_and_left_alone(void **state)
     for (int node = 0; node < fleet_size(fleet); node++)
         fleet_command(fleet, node, "HSET", "b", "field", "value", NULL);
     assert_result(REDLOCK_FOREIGN_TYPE, redlock_try_acquire(client, &spec, &lock, &report), &report);
+    assert_int_equal(report.name_number, 2);
+    assert_result(REDLOCK_FOREIGN_TYPE, redlock_acquire(client, &spec, REDLOCK_WAIT_FOREVER, &lock, &report),
+                  &report);
+    assert_int_equal(report.name_number, 2);
     assert_int_equal(nodes_with(fleet, "a"), 0);
     assert_int_equal(nodes_with(fleet, "b"), fleet_size(fleet));
     for (int node = 0; node < fleet_size(fleet); node++)

@@ -144,6 +144,41 @@ static void a_large_semaphore_is_listed_whole(void **state)
     redlock_client_close(client);
 }
 
+/* A hash of another program, of two million "slots" perhaps: a node that looked for each of them would answer
+ * nobody else meanwhile, and one of more would run out of memory. */
+static void a_hash_of_another_program_is_no_semaphore_whatever_it_says(void **state)
+{
+    static const char *const said[] = {"0", "-1", "1001", "2000000", "1e3", "2.5", " 4", "nan", "many", ""};
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_spec wanted = {.size = sizeof wanted, .name = WANTED, .kind = REDLOCK_SEMAPHORE, .permits = 4};
+    redlock_break_spec broken = {.size = sizeof broken, .name = WANTED, .id = "01234567"};
+    redlock_report report = detailed_report();
+
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        redlock_node_report told = REDLOCK_NODE_REPORT_INIT;
+        redlock_lock *lock = NULL;
+        uint32_t permits = 1;
+        int named = 0;
+
+        for (int node = 0; node < fleet_size(fleet); node++)
+            fleet_command(fleet, node, "HSET", WANTED, "slots", said[i], NULL);
+        assert_result(REDLOCK_OK, redlock_inspect(client, WANTED, 0, &report), &report);
+        assert_int_equal(report.held, fleet_size(fleet));
+        assert_result(REDLOCK_OK, redlock_inspect_slots(client, WANTED, 0, NULL, NULL, &permits, &report),
+                      &report);
+        assert_int_equal(permits, 0);
+        assert_result(REDLOCK_NOT_HELD, redlock_break(client, &broken, &report), &report);
+        assert_result(REDLOCK_FOREIGN_TYPE, redlock_try_acquire(client, &wanted, &lock, &report), &report);
+        for (uint32_t node = 0; node < report.node_count; node++)
+            named += redlock_report_node(&report, node, &told) && strstr(told.detail, "something else");
+        assert_true(named >= (int)report.quorum);
+    }
+    for (int node = 0; node < fleet_size(fleet); node++)
+        fleet_command(fleet, node, "DEL", WANTED, NULL);
+    redlock_client_close(client);
+}
+
 /* ---- the asynchronous twin of redlock_inspect_slots() ---- */
 
 struct slots_told {
@@ -503,6 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_GUARDED(each_held_slot_is_listed_by_itself, start_three_guarded),
         ON_GUARDED(a_large_semaphore_is_listed_whole, start_three_guarded),
+        ON_GUARDED(a_hash_of_another_program_is_no_semaphore_whatever_it_says, start_three_guarded),
         ON_GUARDED(slots_are_inspected_without_blocking, start_three_guarded),
         ON_GUARDED(slots_are_watched_among_all_locks, start_three_guarded),
         ON_GUARDED(slots_of_one_name_are_watched, start_three_guarded),

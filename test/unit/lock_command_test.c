@@ -286,6 +286,13 @@ static const struct expected replies[] = {
      1700, "you"},
     {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:-1\r\n$0\r\n\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 99, -1, 1700,
      ""},
+    /* a key that outlives everybody: what is added to its time does not overflow */
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:9223372036854775807\r\n$3\r\nyou\r\n", ANSWER, RL_DENIED,
+     RL_CAUSE_NONE, 99, RL_TTL_LEFT_MAX_MS, 1700, "you"},
+    {ACQ, "*5\r\n:0\r\n:1700\r\n:99\r\n:-3\r\n$3\r\nyou\r\n", ANSWER, RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2,
+     1700, NULL},
+    {PEEK, "$3\r\nyou\r\n:9223372036854775807\r\n", ANSWER, RL_DENIED, RL_CAUSE_NONE, 0, RL_TTL_LEFT_MAX_MS,
+     0, "you"},
     /* a fence that has a next one, and those that have none */
     {ACQ, "*3\r\n:1\r\n:1700\r\n:9007199254740990\r\n", ANSWER, RL_GRANTED, RL_CAUSE_NONE, RL_FENCE_MAX, -2,
      1700, NULL},
@@ -313,6 +320,8 @@ static const struct expected replies[] = {
      RL_CAUSE_NONE, 99, 4200, 1700, "you"},
     {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:0\r\n:1699\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
+    {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:9007199254740991\r\n:0\r\n", ANSWER,
+     RL_FAILED, RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n:0\r\n:0\r\n", ANSWER, RL_FAILED,
      RL_CAUSE_PROTOCOL, 0, -2, 1700, NULL},
     {ACQ, "*8\r\n:0\r\n:1700\r\n:99\r\n:4200\r\n$3\r\nyou\r\n:2\r\n$1\r\n9\r\n:0\r\n", ANSWER, RL_FAILED,

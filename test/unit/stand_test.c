@@ -35,7 +35,7 @@ static void step(struct story *story, struct rl_event event)
     rl_stand_step(&story->stand, &event, &story->effects);
 }
 
-static void begin(struct story *story, uint32_t node_count)
+static void begin_with_ticket(struct story *story, uint32_t node_count, uint64_t ticket)
 {
     struct rl_acquire_config config = {.node_count = node_count,
                                        .ttl = rl_span_ms(TTL_MS),
@@ -44,7 +44,7 @@ static void begin(struct story *story, uint32_t node_count)
                                        .give_up_at = at(GIVE_UP_MS),
                                        .retry_min = rl_span_ms(10),
                                        .retry_max = rl_span_ms(100),
-                                       .ticket = TICKET};
+                                       .ticket = ticket};
 
     story->prng = rl_prng_seed(7);
     rl_stand_init(&story->stand, &config, &story->prng);
@@ -52,6 +52,11 @@ static void begin(struct story *story, uint32_t node_count)
     assert_int_equal(story->effects.acquire, rl_node_set_all(node_count));
     assert_true(story->effects.fresh);
     assert_int_equal(story->effects.question, 1);
+}
+
+static void begin(struct story *story, uint32_t node_count)
+{
+    begin_with_ticket(story, node_count, TICKET);
 }
 
 /* An answer to the latest question, which was sent one ms before and reached the node half-way. */
@@ -846,6 +851,24 @@ static void the_highest_ticket_counts_once_a_quorum_has_it_in_line(void **state)
     assert_int_equal(story.stand.ticket, TICKET + 40);
 }
 
+/* All nodes go by the ticket that a caller takes along, and count on from it. One node that names the last
+ * number there is would have the others answer with numbers that nobody can read. */
+static void a_ticket_that_leaves_no_room_for_others_is_not_taken_along(void **state)
+{
+    struct rl_answer last = lined(5, 77, 0);
+    struct story story;
+
+    (void)state;
+    last.ticket = RL_FENCE_MAX;
+    begin(&story, 3);
+    answer(&story, 0, 1, last);
+    answer(&story, 1, 1, lined(1, 77, 0));
+    assert_true(story.stand.settled);
+    assert_int_equal(story.stand.ticket, TICKET);
+    begin_with_ticket(&story, 3, UINT64_MAX); /* of a clock that is wrong by that much */
+    assert_int_equal(story.stand.ticket, RL_TICKET_MAX);
+}
+
 /* ---- ending without it ---- */
 
 static void giving_up_leaves_every_line(void **state)
@@ -955,6 +978,7 @@ int main(void)
         cmocka_unit_test(time_that_runs_out_while_nodes_are_missing_says_so),
         cmocka_unit_test(a_connection_that_is_back_is_asked_at_once),
         cmocka_unit_test(the_highest_ticket_counts_once_a_quorum_has_it_in_line),
+        cmocka_unit_test(a_ticket_that_leaves_no_room_for_others_is_not_taken_along),
         cmocka_unit_test(giving_up_leaves_every_line),
         cmocka_unit_test(too_few_nodes_are_left_and_asked_again_later),
         cmocka_unit_test(a_frozen_minority_costs_nothing),

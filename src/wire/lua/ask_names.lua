@@ -5,7 +5,7 @@
 -- ARGV[1] owner  ARGV[2] ttl in ms  ARGV[3] proposed fence  ARGV[4] epoch record the client knows, up to its id
 -- ARGV[5] not after, in node time (us)  ARGV[6] its place, as in ask.lua; plus 4 in its second number: the caller has all of them at another node, so
 -- that nobody else can, and keeps what it has here while it stands in line: given back, it would go to others who cannot get any further
--- Answers what ask.lua answers, and behind a refusal which lock was in the way, from 1.
+-- Answers what ask.lua answers, and behind a refusal which lock was in the way, from 1; an error that is about one of them is {0, now, words, which lock}.
 local call, keys, args = redis.call, KEYS, ARGV
 local epoch_key, floor_key = keys[1], keys[2]
 local owner, ttl, record, not_after, place = args[1], args[2], args[4], args[5], args[6]
@@ -70,7 +70,7 @@ for turn = 0, count do
             if answer[1] == 0 then
                 answer[#answer + 1] = i
             end
-            return answer
+            return answer.err and {0, now, answer.err, i} or answer
         end
         numbers[i] = type(answer) == 'table' and answer[3] or args[3] + 0
         highest = math.max(highest, numbers[i])

@@ -19,9 +19,9 @@ end
 local held = redis.pcall('GET', lock)
 local mark = 'broken|' .. ARGV[1]
 if type(held) == 'table' then
-    local count = redis.pcall('HGET', lock, 'slots')
-    count = KEYS[2] and type(count) == 'string' and tonumber(count)
-    if count and count >= 1 and count <= 1000 then
+    -- include parts/slot_count.lua
+    local count = KEYS[2] and slot_count(lock)
+    if count then
         -- A semaphore: the mark is in the slot, and others wait for that one as for any other.
         local name, order_key = lock, KEYS[2]
         -- include parts/slots.lua

@@ -8,9 +8,9 @@ local function is_wanted(owner)
     local start = string.sub(owner, 1, 7) == 'broken|' and 8 or 1
     return string.sub(owner, start) == wanted or string.sub(owner, start, start + 7) == wanted
 end
-local count = redis.pcall('HGET', lock, 'slots')
-count = type(count) == 'string' and tonumber(count) or 0
-if count >= 1 and count <= 1000 then
+-- include parts/slot_count.lua
+local count = slot_count(lock)
+if count then
     local name, found = lock, {}
     -- include parts/slots.lua
     read_slots()

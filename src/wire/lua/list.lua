@@ -7,10 +7,10 @@
 --         "4 1-2,4" instead of 0: how many slots it has, and those that are held
 --         {now, ''}   it would be too much for one answer: ask for fewer
 local owner = '^' .. string.rep('%x', 32)
+-- include parts/slot_count.lua
 local function held_slots(key)
-    local count = redis.pcall('HGET', key, 'slots')
-    count = type(count) == 'string' and tonumber(count)
-    if not (count and count >= 1 and count <= 1000) then
+    local count = slot_count(key)
+    if not count then
         return nil
     end
     -- As rl_key_line() makes the keys of its line.

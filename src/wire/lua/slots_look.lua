@@ -3,8 +3,8 @@
 -- Answers {now (us), number of slots, slot, owner, pttl, ...} for each that is held, in order; {now, 0}: it is no semaphore
 local call, order_key, name = redis.call, KEYS[1], ARGV[1]
 local time = call('TIME')
-local count = redis.pcall('HGET', name, 'slots')
-count = type(count) == 'string' and tonumber(count) or 0
+-- include parts/slot_count.lua
+local count = slot_count(name) or 0
 local answer = {time[1] * 1000000 + time[2], count}
 if count < 1 then
     return answer

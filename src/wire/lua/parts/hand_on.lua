@@ -81,6 +81,8 @@ do
             call('ZADD', waiters, ticket, id)
             call('PEXPIRE', waiters, '60000')
             call('PEXPIRE', order_key, '60000')
+            -- As in take_in.lua, which goes by the end of the line.
+            call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
             break
         end
         if not granted and record ~= '' then

@@ -1,12 +1,11 @@
--- Who holds a lock, alone or shared; see look.lua. Wants call and lock.
+-- Who holds a lock, alone or shared; see look.lua. Wants call and lock, and the function of slot_count.lua.
 local value = redis.pcall('GETRANGE', lock, '0', '517')
 if type(value) == 'string' then
     return value
 end
 local mark = string.sub(redis.pcall('ZRANGE', lock, 0, 0)[1] or '', 1, 7)
 if mark ~= 'shared|' and mark ~= 'broken|' then
-    local slots = redis.pcall('HGET', lock, 'slots')
-    return type(slots) == 'string' and tonumber(slots) or value
+    return slot_count(lock) or value
 end
 -- See parts/holds.lua. Nothing is removed: a look changes nothing.
 local time = call('TIME')

@@ -67,6 +67,7 @@ local function hand_on(slot, given)
         end
         call('PEXPIRE', waiters, '60000')
         call('PEXPIRE', order_key, '60000')
+        call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
     end
     return who, number, for_ms
 end
