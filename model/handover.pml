@@ -59,9 +59,6 @@ typedef node_type {
 #ifdef YIELD
     bit yields[C];   /* a question is under way that gives the vote back */
 #endif
-#ifdef PROMOTION
-    bit unproven[C]; /* the grant under way names another master than the client was greeted by */
-#endif
 }
 node_type node[N];
 hidden byte i, x, y;
@@ -79,10 +76,15 @@ bit tried;
 /* Removed rules; each is explained where it is used. */
 #ifdef NO_EPOCH_IN_LINE
 #define MAY_HAND_ON(n) true
-#elif defined(PROMOTION)
+#elif defined(PROMOTION) && defined(NO_PROOF)
 #define MAY_HAND_ON(n) (VOTES(n) || node[n].fitness == PROMOTED)
 #else
 #define MAY_HAND_ON(n) VOTES(n)
+#endif
+#ifdef PROMOTION
+#define MAY_RAISE(n) (VOTES(n) || node[n].fitness == PROMOTED)
+#else
+#define MAY_RAISE(n) MAY_HAND_ON(n)
 #endif
 #ifdef VALID_FROM_ARRIVAL
 #define MAY_END(holder) ((holder) != FREE)
@@ -109,22 +111,6 @@ bit tried;
 #define swap_yield() skip
 #define stop_yielding(n, c) skip
 #endif
-#ifdef PROMOTION
-#define UNPROVEN(n, c) node[n].unproven[c]
-#define swap_proof() swap(unproven[0]); swap(unproven[1])
-#define set_proof(n, c) node[n].unproven[c] = (node[n].fitness == PROMOTED)
-#define forget_proof(n, c) node[n].unproven[c] = 0
-#else
-#define UNPROVEN(n, c) 0
-#define swap_proof() skip
-#define set_proof(n, c) skip
-#define forget_proof(n, c) skip
-#endif
-#ifdef NO_PROOF
-#define COUNTS(n, c) true
-#else
-#define COUNTS(n, c) (!UNPROVEN(n, c))
-#endif
 /* Where it has the lock it may ask, too: to look who has the others. */
 #ifdef YIELD
 #define MAY_ASK(n, c) (node[n].known[c] == OUT || node[n].known[c] > GRANTED)
@@ -138,8 +124,8 @@ bit tried;
 #else
 #define tell(what, a, b) skip
 #define HALF(n, c) \
-    (((((((node[n].known[c] * 8 + node[n].told[c]) * 2 + node[n].asks[c]) * 2 + node[n].line[c]) * 2 + node[n].owed[c]) * 2 + \
-       BRIEF_BIT(n, c)) * 2 + YIELD_BIT(n, c)) * 2 + UNPROVEN(n, c))
+    ((((((node[n].known[c] * 8 + node[n].told[c]) * 2 + node[n].asks[c]) * 2 + node[n].line[c]) * 2 + node[n].owed[c]) * 2 + \
+       BRIEF_BIT(n, c)) * 2 + YIELD_BIT(n, c))
 #define BASE(n) ((node[n].holder * 4 + node[n].fence) * 4 + node[n].fitness)
 #define ABOVE(a, b) \
     (BASE(a) > BASE(b) || (BASE(a) == BASE(b) && (HALF(a, 0) > HALF(b, 0) || (HALF(a, 0) == HALF(b, 0) && HALF(a, 1) > HALF(b, 1)))))
@@ -154,7 +140,7 @@ inline sort_nodes()
             swap(holder); swap(fence); swap(fitness);
             swap(owed[0]); swap(line[0]); swap(asks[0]); swap(told[0]); swap(known[0]);
             swap(owed[1]); swap(line[1]); swap(asks[1]); swap(told[1]); swap(known[1]);
-            swap_brief(); swap_yield(); swap_proof();
+            swap_brief(); swap_yield();
             i = 0
         :: else -> i++
         fi
@@ -179,7 +165,6 @@ inline end_attempt(c)
         stop_yielding(i, c);
 #ifndef NO_FRESH_OWNER
         node[i].told[c] = NOTHING;
-        forget_proof(i, c);
 #endif
         node[i].known[c] = OUT
     }
@@ -278,7 +263,6 @@ inline give(n, c, handed)
 {
     choose_number(n);
     set_brief(n, c, handed);
-    set_proof(n, c);
     tell("node %d gives the lock", n, 0); tell(" to client %d with %d\n", c, number);
     node[n].holder = PRESENT(c);
     node[n].line[c] = 0;
@@ -364,36 +348,31 @@ proctype wire(byte n; byte c)
     :: d_step {
         node[n].told[c] != NOTHING && phase[c] != REST ->
         if
-#ifdef PROMOTION
-        :: !COUNTS(n, c)
-#endif
-        :: COUNTS(n, c) && phase[c] == WAIT ->
+        :: phase[c] == WAIT ->
             tell("client %d hears that it has node %d\n", c, n);
             node[n].known[c] = GRANTED + node[n].told[c]
-        :: COUNTS(n, c) && phase[c] == RAISE && node[n].known[c] == OUT && node[n].told[c] == fence[c] -> node[n].known[c] = AT
+        :: phase[c] == RAISE && node[n].known[c] == OUT && node[n].told[c] == fence[c] -> node[n].known[c] = AT
         :: else
         fi;
         node[n].told[c] = NOTHING;
-        forget_proof(n, c);
         sort_nodes()
     }
     /* Or it comes while the fence is being raised, with another number: all have to agree once more. Where the raise is not known to be done the
      * number is below the fence. */
     :: d_step {
-        node[n].told[c] != NOTHING && phase[c] == RAISE && COUNTS(n, c) ->
+        node[n].told[c] != NOTHING && phase[c] == RAISE ->
         for (i : 0 .. N - 1) {
             node[i].known[c] = (node[i].known[c] == AT -> GRANTED + fence[c] : node[i].known[c]);
             node[i].known[c] = (node[i].known[c] == RAISING -> GRANTED + 1 : node[i].known[c])
         }
         node[n].known[c] = GRANTED + node[n].told[c];
         node[n].told[c] = NOTHING;
-        forget_proof(n, c);
         phase[c] = WAIT;
         fence[c] = 0;
         sort_nodes()
     }
     :: d_step {
-        node[n].known[c] == RAISING && MAY_HAND_ON(n) && node[n].holder == PRESENT(c) ->
+        node[n].known[c] == RAISING && MAY_RAISE(n) && node[n].holder == PRESENT(c) ->
         node[n].fence = (fence[c] > node[n].fence -> fence[c] : node[n].fence);
         node[n].known[c] = AT;
         sort_nodes()

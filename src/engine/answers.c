@@ -156,8 +156,6 @@ static void learn(redlock_lock *lock, uint32_t node, const struct rl_pending *pe
         lock->asking->seen = reply->answer.fence;
     if (reply->answer.cause == RL_CAUSE_EPOCH)
         rl_guard_refused(engine, node);
-    if (reply->answer.cause == RL_CAUSE_REPLICA)
-        engine->guards[node].proved = (struct rl_time){0};
     trusted = reply->node_us == 0 || rl_clocks_look(engine, node, pending->sent, reply->node_us);
     if (pending->kind == RL_COMMAND_SEARCH && reply->node_us != 0)
         engine->guards[node].heard =
@@ -313,7 +311,7 @@ static void take_reply(struct rl_engine *engine, struct rl_session *session, con
     enum rl_reading reading = rl_lock_reply_read(&command, bytes, length, &reply);
     bool voted;
 
-    if ((pending->kind == RL_COMMAND_ACQUIRE || pending->kind == RL_COMMAND_EXTEND) && pending->replies == 2)
+    if (pending->kind == RL_COMMAND_EXTEND && pending->replies == 2)
         proof = rl_proof_read(engine, session->node, bytes, length);
     voted = reply.answer.verdict != RL_FAILED;
     if (proof == RL_PROOF_SAME && needs_another_form(session, pending, reading, reply.answer.cause)) {

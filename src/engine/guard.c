@@ -347,7 +347,6 @@ void rl_guard_down(struct rl_engine *engine, uint32_t node)
     engine->guards[node].fitness = engine->guards[node].looked = RL_FITNESS_UNKNOWN;
     engine->guards[node].cause = RL_CAUSE_NONE;
     engine->guards[node].sweep = 0;
-    engine->guards[node].proved = (struct rl_time){0};
     conclude_sweep(engine);
 }
 

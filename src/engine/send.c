@@ -214,8 +214,7 @@ static bool can_go_together(const redlock_lock *lock, const struct rl_session *s
         return false;
     if (kind == RL_COMMAND_RELEASE)
         return release_features(session, lock) == 0;
-    return rl_operation_acquiring(lock) != NULL && lock->engine->config.guarded &&
-           !rl_proof_due(lock->engine, session->node);
+    return rl_operation_acquiring(lock) != NULL && lock->engine->config.guarded;
 }
 
 static bool send_together(struct rl_session *session, const redlock_lock *lock,
@@ -233,11 +232,12 @@ static bool send_together(struct rl_session *session, const redlock_lock *lock,
 }
 
 /* Rule: a caller that does not hold the lock yet relies on what the node remembers; so it must still be the
- * master that was greeted. */
-static bool wants_proof(const redlock_lock *lock, enum rl_command_kind kind)
+ * master that was greeted. Scripts that give a lock look at that themselves; one that extends a lock for its
+ * holder does not, and one that would adopt it asks besides. */
+static bool wants_proof(const redlock_lock *lock, const struct rl_session *session, enum rl_command_kind kind)
 {
-    return lock->engine->config.guarded &&
-           (kind == RL_COMMAND_ACQUIRE || (kind == RL_COMMAND_EXTEND && !holds(lock)));
+    return lock->engine->config.guarded && kind == RL_COMMAND_EXTEND && !holds(lock) &&
+           rl_proof_possible(session);
 }
 
 /* Bytes that a command about this lock fits in. */
@@ -252,16 +252,13 @@ static size_t room_for(const redlock_lock *lock)
 
 static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_pending *pending)
 {
-    bool prove =
-        wants_proof(lock, (enum rl_command_kind)pending->kind) && rl_proof_due(lock->engine, session->node);
+    bool prove = wants_proof(lock, session, (enum rl_command_kind)pending->kind);
     struct rl_writer writer;
 
     if (!rl_exchange_reserve(&session->exchange, room_for(lock), &writer))
         return false;
     write_alone(session, pending, prove, &writer);
     rl_exchange_commit(&session->exchange, &writer, pending);
-    if (prove)
-        rl_proof_asked(lock->engine, session->node);
     return true;
 }
 

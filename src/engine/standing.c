@@ -289,17 +289,9 @@ void rl_standing_turn(struct rl_operation *operation)
 
 /* ---- what is handed over ---- */
 
-static bool is_same_master(const struct rl_engine *engine, uint32_t node, const struct rl_hand_over *handed)
-{
-    const char *greeted = engine->sessions[node].handshake.info.replid;
-
-    return greeted[0] == '\0' || (handed->master_length == strlen(greeted) &&
-                                  memcmp(handed->master, greeted, handed->master_length) == 0);
-}
-
-/* Rule: what a node hands over counts as its answers do: the node may vote, its memory is the one that was
- * admitted, and it is still the master that was greeted. Its clock must not have jumped since the last
- * exchange, for the grant is dated by it. */
+/* Rule: what a node hands over counts as its answers do: the node may vote, and its memory is the one that
+ * was admitted; that it is still the same master, it has looked at itself. Its clock must not have jumped
+ * since the last exchange, for the grant is dated by it. */
 static bool is_eligible(const struct rl_operation *operation, uint32_t node,
                         const struct rl_hand_over *handed)
 {
@@ -308,8 +300,7 @@ static bool is_eligible(const struct rl_operation *operation, uint32_t node,
 
     if (RL_PLANTED(engine, RL_PLANTED_HANDED_INELIGIBLE))
         return true;
-    return rl_vote_counts(engine, node) && is_same_master(engine, node, handed) &&
-           strlen(guard->epoch) == handed->epoch_length &&
+    return rl_vote_counts(engine, node) && strlen(guard->epoch) == handed->epoch_length &&
            memcmp(guard->epoch, handed->epoch, handed->epoch_length) == 0 &&
            handed->node_us <= rl_clock_watch_node_us(&guard->watch, engine->now) + CLOCK_SLACK_US &&
            rl_guard_in_time(engine, node, rl_stand_since(&operation->stand, engine->now));

@@ -33,10 +33,9 @@ struct rl_node_guard {
     bool clock_bad;                 /* its rate is off: it does not vote, and is asked for the time instead */
     struct rl_time again;           /* when asking once more may help */
     struct rl_time quarantine_ends; /* QUARANTINED: when it may vote, if nothing happens */
-    struct rl_time proved; /* it was last asked then whether it is still the master that was greeted, */
-    struct rl_time probed; /* when a bad clock may be looked at again */
-    uint32_t sweep;        /* the sweep it was last heard in */
-    uint64_t high;         /* no fence of it was above this then */
+    struct rl_time probed;          /* when a bad clock may be looked at again */
+    uint32_t sweep;                 /* the sweep it was last heard in */
+    uint64_t high;                  /* no fence of it was above this then */
     struct rl_clock_watch watch;
     bool clock_seen;               /* its clock was looked at, for people to read: */
     int64_t clock_offset_us;       /* by so much it is ahead of our wall clock */

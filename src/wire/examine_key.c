@@ -46,6 +46,8 @@ struct rl_examine_key rl_examine_key_make(const struct rl_examine_command *comma
         return fixed_key(RL_KEY_FLOOR);
     case RL_EXAMINE_TERMS:
         return fixed_key(RL_KEY_TERMS);
+    case RL_EXAMINE_CHECKED:
+        return fixed_key(RL_KEY_CHECKED);
     case RL_EXAMINE_LINES:
         return fixed_key(RL_KEY_LINES);
     case RL_EXAMINE_FENCE:

@@ -54,6 +54,8 @@ void rl_guard_epoch(char epoch[RL_EPOCH_MAX + 1], const char *record);
 #define RL_KEY_EPOCH RL_KEY_GUARD "epoch"
 #define RL_KEY_FLOOR RL_KEY_GUARD "floor"
 #define RL_KEY_TERMS RL_KEY_GUARD "terms"
+#define RL_KEY_CHECKED \
+    RL_KEY_GUARD "checked"                /* when a node last looked whether it is still the same master */
 #define RL_KEY_LINES RL_KEY_GUARD "lines" /* there while anybody may be in line for any lock */
 #define RL_KEY_FENCE "redlock-fence:"
 #define RL_KEY_LINE "redlock-line:"

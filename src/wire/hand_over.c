@@ -32,19 +32,6 @@ static bool read_number(const char **at, const char *end, int64_t max, int64_t *
     return *at > first && *at < end && *(*at)++ == ' ';
 }
 
-/* Letters and digits, and the blank behind them. */
-static bool read_word(const char **at, const char *end, const char **word, size_t *length)
-{
-    const char *blank = memchr(*at, ' ', (size_t)(end - *at));
-
-    if (blank == NULL || blank == *at)
-        return false;
-    *word = *at;
-    *length = (size_t)(blank - *at);
-    *at = blank + 1;
-    return true;
-}
-
 static bool read_words(const char *text, size_t length, struct rl_hand_over *hand_over)
 {
     const char *at = text, *end = text + length;
@@ -56,7 +43,6 @@ static bool read_words(const char *text, size_t length, struct rl_hand_over *han
     if (!read_number(&at, end, RL_FENCE_MAX, &hand_over->node_us) ||
         !read_number(&at, end, RL_FENCE_MAX, &fence) ||
         !read_number(&at, end, INT32_MAX, &hand_over->ttl_ms) ||
-        !read_word(&at, end, &hand_over->master, &hand_over->master_length) ||
         !read_number(&at, end, RL_OWNER_MAX, &owner_length) ||
         !read_number(&at, end, INT32_MAX, &epoch_length) || owner_length < RL_OWNER_HEX ||
         owner_length + epoch_length >= end - at || fence == 0 || hand_over->node_us == 0)

@@ -20,8 +20,6 @@ struct rl_hand_over {
     int64_t ttl_ms; /* for how long */
     uint32_t slot;  /* which one of a semaphore; 0 it is none */
     /* Pointers into the message. */
-    const char *master; /* the node's history as a master, as in its greeting; "-": not known */
-    size_t master_length;
     const char *owner;
     size_t owner_length;
     const char *epoch; /* the node's record, as much of it as the waiter knew */

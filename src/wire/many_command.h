@@ -19,7 +19,7 @@ enum {
  * together has one script. */
 const struct rl_script *rl_many_script(const struct rl_kind *lock_kind, enum rl_command_kind kind);
 
-/* Releases by script, and guarded acquires that are not followed by a proof. In this order: the head, the
+/* Releases by script, and guarded acquires. In this order: the head, the
  * keys of all, what they have in common (epoch and not_after_us), the arguments of each. full: with the whole
  * script. */
 void rl_many_write_head(struct rl_writer *writer, const struct rl_lock_command *command,

@@ -70,7 +70,7 @@ bash -c "redis-cli -s '$work/n1.sock' $remedy" >/dev/null
 exits 'typed, it works' 0 run -qn --config "$work/acl.conf" a -- true
 node 1 ACL SETUSER locks resetkeys '~other:*' >/dev/null
 exits 'keys that are not allowed' 77 run -n --config "$work/acl.conf" a -- true
-ok 'are named with the prefix' has "$err" "ACL SETUSER locks '~lock:*' '~redlock-guard:epoch' '~redlock-guard:floor' '~redlock-guard:terms' '~redlock-guard:lines'"
+ok 'are named with the prefix' has "$err" "ACL SETUSER locks '~lock:*' '~redlock-guard:epoch' '~redlock-guard:floor' '~redlock-guard:terms' '~redlock-guard:checked' '~redlock-guard:lines'"
 echo wrong >"$work/password"
 exits 'wrong credentials' 77 run -n --config "$work/acl.conf" a -- true
 says 'are called that' 'the nodes refused the credentials'

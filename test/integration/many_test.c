@@ -517,9 +517,8 @@ static struct fleet *change_history(struct fleet *fleet)
     return replica;
 }
 
-/* Only the first of them asked whether it is still the same master: when it is not, the others' grants, which
- * come behind that answer, do not count either. */
-static void grants_behind_a_failed_proof_do_not_count(void **state)
+/* The node looks whether it is still the same master, and gives none of them when it is not. */
+static void many_locks_are_not_given_by_another_master(void **state)
 {
     struct scene *scene = *state;
     struct fleet *replica;
@@ -592,7 +591,7 @@ int main(void)
         cmocka_unit_test(a_node_without_its_native_release_gets_the_whole_script),
         ON_SCENE(a_cut_connection_leaves_nothing_of_any_of_them, start_scene),
         ON_SCENE(a_cut_connection_leaves_nothing_of_any_of_them_in_plain_mode, start_scene),
-        ON_SCENE(grants_behind_a_failed_proof_do_not_count, start_promotable),
+        ON_SCENE(many_locks_are_not_given_by_another_master, start_promotable),
         ON_GUARDED(a_vote_of_a_node_that_was_found_ineligible_meanwhile_does_not_count, start_one_guarded),
     };
 

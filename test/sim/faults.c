@@ -115,11 +115,11 @@ static void crash(struct sim_world *world, uint32_t index, enum sim_fault how)
 }
 
 /* It becomes a replica, takes over a whole copy and becomes master again: no vote comes from it meanwhile.
- * That takes longer than a proof of the same master lasts and a question may be on its way, a limit that
- * docs/guarantees.md names; here barely longer. */
+ * That takes longer than a node relies on having looked which master it is, a limit that docs/guarantees.md
+ * names; here barely longer. */
 static void fail_over(struct sim_world *world, struct sim_node *node)
 {
-    int64_t least_us = 10000 + 1000 * (int64_t)world->plan.node_timeout_ms;
+    int64_t least_us = 10000;
 
     lengthen(&node->frozen_until_us, world->now_us + least_us + least_us / 20);
     sim_node_promote(node, ++world->serial, world->now_us);

@@ -417,9 +417,13 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     }
     world->held_by[place][name][slot] = sim_node_find(node, key)->type == SIM_HOLDS ? 0 : attempt;
     left_ms = sim_node_pttl(node, now_us, key);
-    if (sim_node_find(node, key)->type ==
-        SIM_HOLDS) /* others of it may end later, by a clock that was set back */
+    if (sim_node_find(node, key)->type == SIM_HOLDS) {
+        /* Others of it may end later, by a clock that was set back, and a hold that is given once more is never
+         * shortened. */
         left_ms = sim_holds_end_ms(node, key, owner) - now_us / 1000;
+        if (sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK))
+            left_ms = left_ms < world->plan.longest_ms ? left_ms : world->plan.longest_ms;
+    }
     if (left_ms < 0 || left_ms > world->plan.longest_ms)
         sim_fail(world, "node %u keeps a lock for %" PRId64 " ms", place + 1, left_ms);
     /* A node with an older memory may hand the lock to one that has left its line since: who is told gives it

@@ -91,6 +91,7 @@ struct sim_memory {
     struct sim_sharing sharing[SIM_NAMES_MAX];
     struct sim_standing standing[SIM_LINES_MAX];
     int64_t lines_end_ms; /* until when there may be somebody in some line */
+    int64_t checked_us;   /* node time: it last looked whether it is still the same master; 0 never */
 };
 
 /* A clock that ran at `rate` from true time `since`, when it showed `base`. */
@@ -223,6 +224,12 @@ struct sim_vote {
 /* The parts of a vote, by the names of those in wire/lua/parts: argv begins with the owner. fit says false
  * when it has answered. */
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
+
+/* parts/same_master.lua: whether the node is still the master that its record is about. */
+bool sim_script_same_master(struct sim_call *call, const char *epoch);
+
+/* The same; planted bug: any node hands on. */
+bool sim_script_may_hand_on(struct sim_call *call, const char *epoch);
 void sim_script_vote(struct sim_call *call, const char *const *argv, struct sim_vote *vote);
 int64_t sim_script_number(const struct sim_call *call, const struct sim_vote *vote, int64_t proposed);
 void sim_script_store(struct sim_call *call, struct sim_vote *vote, const char *fence_key,

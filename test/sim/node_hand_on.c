@@ -214,9 +214,9 @@ static bool is_told(struct sim_table *table, const struct sim_stander *stander, 
 {
     char message[512];
 
-    snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %s %zu %zu %s%s%s",
-             table->call->now_us, fence, ms, table->call->node->replid, strlen(stander->owner),
-             strlen(stander->epoch), stander->owner, stander->epoch, table->lock);
+    snprintf(message, sizeof message, "%" PRId64 " %" PRId64 " %" PRId64 " %zu %zu %s%s%s",
+             table->call->now_us, fence, ms, strlen(stander->owner), strlen(stander->epoch), stander->owner,
+             stander->epoch, table->lock);
     return stander->channel[0] == '\0' || sim_line_publish(table->call, stander->channel, message) > 0 ||
            table->call->node->bug == SIM_BUG_DEAF_NOT_PASSED;
 }
@@ -719,7 +719,8 @@ void sim_hand_on(struct sim_call *call)
     if (waited_for && kept && sim_line_first(table.line) == NULL &&
         (get(call, at[0]) == NULL || strncmp(table.line->id, get(call, at[0]), SIM_ID_SIZE - 1) != 0))
         sim_line_end_order(&table);
-    if (waited_for && !kept && table.epoch != NULL && floor != NULL) {
+    if (waited_for && !kept && table.epoch != NULL && floor != NULL &&
+        sim_script_may_hand_on(call, table.epoch)) {
         struct given to;
 
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};

@@ -12,6 +12,7 @@
 #include "sim/node.h"
 
 enum {
+    CHECKED_US = 10000,
     AHEAD_US = 5000000,
     BEHIND_US = 60000000,
     FENCE_LIFE_S = 4200,
@@ -88,6 +89,34 @@ static void deny(struct sim_call *call, const char *lock, int64_t stored)
     sim_reply_text(call->reply, get(call, lock) != NULL ? get(call, lock) : sim_holds_name(call, lock));
 }
 
+/* The history of the master that the record is about: "1 run.history id"; "" it names none. */
+static void read_history(char history[SIM_VALUE_SIZE], const char *epoch)
+{
+    if (sscanf(epoch, "1 %*[^ .].%[0-9a-f] ", history) != 1)
+        history[0] = '\0';
+}
+
+bool sim_script_same_master(struct sim_call *call, const char *epoch)
+{
+    int64_t *checked_us = &call->node->memory.checked_us;
+    char history[SIM_VALUE_SIZE];
+
+    if (*checked_us != 0 && *checked_us <= call->now_us && call->now_us - *checked_us < CHECKED_US)
+        return true;
+    read_history(history, epoch);
+    if (history[0] == '\0')
+        return true;
+    if (strncmp(call->node->replid, history, strlen(history)) != 0)
+        return false;
+    *checked_us = call->now_us;
+    return true;
+}
+
+bool sim_script_may_hand_on(struct sim_call *call, const char *epoch)
+{
+    return sim_script_same_master(call, epoch) || call->node->bug == SIM_BUG_HANDED_INELIGIBLE;
+}
+
 bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_vote *vote)
 {
     const char *const *at = call->arguments;
@@ -99,6 +128,10 @@ bool sim_script_fit(struct sim_call *call, const char *const *argv, struct sim_v
     }
     if (call->now_us > number(argv[4])) {
         refuse(call, -4);
+        return false;
+    }
+    if (!sim_script_same_master(call, epoch)) {
+        refuse(call, -3);
         return false;
     }
     vote->has_fence = kept != NULL;

@@ -107,7 +107,7 @@ static void keep_name(struct sim_call *call, const char *name, uint32_t count, i
     hash_key(key, name);
     snprintf(value, sizeof value, "%u", count);
     left = sim_node_pttl(call->node, call->now_us, key);
-    sim_node_set(call->node, key, value, ms_of(call) + (left < ms ? ms : left));
+    sim_node_set(call->node, key, value, ms_of(call) + (left < ms ? ms * 9 / 8 : left));
 }
 
 static void write_note(struct sim_call *call, const char *name, uint32_t count, uint32_t slot,
@@ -155,9 +155,9 @@ static bool is_told(struct sim_table *table, const struct sim_stander *stander, 
 {
     char message[512];
 
-    snprintf(message, sizeof message, "s%u %" PRId64 " %" PRId64 " %" PRId64 " %s %zu %zu %s%s%s", slot,
-             table->call->now_us, fence, ms, table->call->node->replid, strlen(stander->owner),
-             strlen(stander->epoch), stander->owner, stander->epoch, table->lock);
+    snprintf(message, sizeof message, "s%u %" PRId64 " %" PRId64 " %" PRId64 " %zu %zu %s%s%s", slot,
+             table->call->now_us, fence, ms, strlen(stander->owner), strlen(stander->epoch), stander->owner,
+             stander->epoch, table->lock);
     return stander->channel[0] == '\0' || sim_line_publish(table->call, stander->channel, message) > 0;
 }
 
@@ -486,7 +486,7 @@ static void give_back(struct sim_call *call)
         sim_reply_integer(call->reply, 0);
         return;
     }
-    if (waited_for && table.epoch != NULL && floor != NULL) {
+    if (waited_for && table.epoch != NULL && floor != NULL && sim_script_may_hand_on(call, table.epoch)) {
         table.vote = (struct sim_vote){.has_fence = last != NULL, .floor = number(floor)};
         table.vote.known = last != NULL ? number(last) : table.vote.floor;
         table.vote.stored = table.vote.known > table.vote.floor ? table.vote.known : table.vote.floor;

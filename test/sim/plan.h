@@ -77,7 +77,7 @@ enum sim_bug {
     SIM_BUG_STOPPED_NOT_PASSED, /* of those who were stopped each gets its second */
     SIM_BUG_DEAF_NOT_PASSED,    /* a waiter that nobody hears for gets the lock */
     SIM_BUG_HANDED_ON_ARRIVAL,  /* what is handed over is valid from when that is heard */
-    SIM_BUG_HANDED_INELIGIBLE,  /* it counts whoever hands it over */
+    SIM_BUG_HANDED_INELIGIBLE,  /* any node hands on, and what it hands over counts */
     SIM_BUG_NEVER_GIVES_WAY,    /* of a split lock everybody keeps what it has */
     /* a caller that gives way stands in no line while nodes hand on what it gives back */
     SIM_BUG_LEAVES_TO_GIVE_WAY,

@@ -85,7 +85,7 @@ bool is_side_key(const char *key)
 {
     return strstr(key, "redlock-guard:epoch") != NULL || strstr(key, "redlock-guard:floor") != NULL ||
            strstr(key, "redlock-guard:terms") != NULL || strstr(key, "redlock-guard:lines") != NULL ||
-           strstr(key, "redlock-fence:") != NULL ||
+           strstr(key, "redlock-guard:checked") != NULL || strstr(key, "redlock-fence:") != NULL ||
            (strstr(key, "redlock-line:") != NULL &&
             (strstr(key, ":order") != NULL || strstr(key, ":state") != NULL));
 }

@@ -202,11 +202,11 @@ static void a_node_that_allows_nothing_lacks_everything(void **state)
     (void)state;
     examine(&guarded, refusing, &facts);
     assert_true(begins(facts.missing, "+info +eval +evalsha +time "));
-    assert_non_null(
-        strstr(facts.missing,
-               " ~lock:* ~redlock-guard:epoch ~redlock-guard:floor ~redlock-guard:terms ~redlock-guard:lines "
-               "~redlock-fence:{lock:* ~redlock-fence:lock:* ~redlock-line:{lock:* "
-               "~redlock-line::lock:*"));
+    assert_non_null(strstr(
+        facts.missing,
+        " ~lock:* ~redlock-guard:epoch ~redlock-guard:floor ~redlock-guard:terms ~redlock-guard:checked ~redlock-guard:lines "
+        "~redlock-fence:{lock:* ~redlock-fence:lock:* ~redlock-line:{lock:* "
+        "~redlock-line::lock:*"));
     assert_int_equal(facts.node_us, 0);
     assert_int_equal(facts.memory_used, -1);
 }

@@ -20,8 +20,8 @@ local call, lock, args = redis.call, KEYS[1], ARGV
 local owner, ttl, text, record, not_after, place = args[1], args[2], args[3], args[4], args[5], args[6]
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, lock)
-local epoch, last, floor, kept_order, holder = kept[1], kept[2], kept[3], kept[4], kept[5]
+local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, lock, checked_key)
+local epoch, last, floor, kept_order, holder, checked = kept[1], kept[2], kept[3], kept[4], kept[5], kept[6]
 -- include parts/fit.lua
 -- include parts/stored.lua
 -- include parts/take.lua

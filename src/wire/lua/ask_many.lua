@@ -9,18 +9,18 @@ local record, not_after = args[1], args[2]
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local floor_key = 'redlock-guard:floor'
-local keys, tagged = {'redlock-guard:epoch', floor_key, 'redlock-guard:lines'}, false
+local keys, tagged = {'redlock-guard:epoch', floor_key, 'redlock-guard:lines', 'redlock-guard:checked'}, false
 for i = 1, #locks do
     local lock = locks[i]
     if string.find(lock, '{', 1, true) then
         tagged = true
-        keys[3 + i] = 'redlock-fence:' .. lock
+        keys[4 + i] = 'redlock-fence:' .. lock
     else
-        keys[3 + i] = 'redlock-fence:{' .. lock .. '}'
+        keys[4 + i] = 'redlock-fence:{' .. lock .. '}'
     end
 end
 local kept = call('MGET', unpack(keys))
-local epoch, floor, waited_for = kept[1], kept[2], kept[3]
+local epoch, floor, waited_for, checked = kept[1], kept[2], kept[3], kept[4]
 -- include parts/holds.lua
 local function refuse()
     -- include parts/fit.lua
@@ -45,7 +45,7 @@ for i = 1, #locks do
     local lock, a = locks[i], 4 * i - 1
     local owner, ttl, text = args[a], args[a + 1], args[a + 2]
     -- Of locks that have a tag two may share their fence, such as a and {a}, and what was read of it may be old.
-    answers[i] = refusal or not waited_for and not tagged and take(lock, keys[3 + i], owner, ttl, text, kept[3 + i])
+    answers[i] = refusal or not waited_for and not tagged and take(lock, keys[4 + i], owner, ttl, text, kept[4 + i])
         or ask(lock, owner, ttl, text, args[a + 3])
 end
 return answers

@@ -14,8 +14,8 @@ local now = time[1] * 1000000 + time[2]
 local count = (#keys - 2) / 3
 local shared = false
 -- include parts/holds.lua
-local state = call('MGET', epoch_key, floor_key)
-local epoch, floor = state[1], state[2]
+local state = call('MGET', epoch_key, floor_key, 'redlock-guard:checked')
+local epoch, floor, checked = state[1], state[2], state[3]
 local function refuse()
     -- include parts/fit.lua
 end

@@ -51,6 +51,8 @@ if type(held) == 'table' then
     local time = call('TIME')
     local now = time[1] * 1000000 + time[2]
     -- include parts/holds.lua
+    local count_holds, end_with_last = shared_holds()
+    local now_ms = math.floor(now / 1000)
     if not count_holds(lock) then
         return call('PTTL', lock) == -2 and -1 or held
     end

@@ -10,6 +10,7 @@ end
 local id, wait = string.match(call('GET', KEYS[2]) or '', '^1 %S+ (%S+) .-(%d+)$')
 local fit = id and id == string.match(ARGV[4], '^1 %S+ (%S+)') and tonumber(wait) * 1000 <= now
 -- include parts/holds.lua
+local count_holds, _, add_hold = shared_holds()
 local member = 'shared|' .. ARGV[1]
 local shares = count_holds(lock)
 local ends = shares and call('ZSCORE', lock, member)

@@ -8,14 +8,14 @@ local call, lock, args = redis.call, KEYS[1], ARGV
 local owner, ttl, text, record, not_after, place = args[1], args[2], args[3], args[4], args[5], args[6]
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, lock)
-local epoch, last, floor, kept_order, holder = kept[1], kept[2], kept[3], kept[4], kept[5]
+local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, lock, checked_key)
+local epoch, last, floor, kept_order, holder, checked = kept[1], kept[2], kept[3], kept[4], kept[5], kept[6]
 -- include parts/fit.lua
 -- include parts/stored.lua
 -- include parts/holds.lua
+local count_holds, end_with_last, add_hold, name_holds = shared_holds()
 local random = string.sub(owner, 1, 32)
 -- include parts/order.lua
--- include parts/hand_on.lua
 local member = 'shared|' .. owner
 local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
 local yields = settled == '2' or settled == '3'
@@ -38,7 +38,8 @@ if own then
     -- It has been heard of: this confirms what it was handed.
     add_hold(lock, member, ttl)
     if kept_order or ticket then
-        order.write(ticket or '0', random, '0')
+        given_ticket, given_id, given_at = ticket or '0', random, '0'
+        -- include parts/order_write.lua
     end
     return {1, now, number_share()}
 end
@@ -69,17 +70,16 @@ local left
 if yields and not holder and not shares then
     left = -1
 elseif not holder and not yields then
-    local given, fence, ms = hand_on(shares)
-    shares = shares or given == 'shared'
-    if given == 'shared' and fence then
-        return {1, now, fence}
+    -- include parts/hand_on.lua
+    if given == 'shared' and given_fence then
+        return {1, now, given_fence}
     end
     holder = given ~= 'shared' and given or nil
     if not ticket and not holder and call('ZCOUNT', base .. 'waiters', '-inf', '+inf') == 0 then
         return join()
     end
     if holder then
-        stored, left = fence, ms
+        stored, left = given_fence, given_ms
     end
 end
 local named = holder and string.sub(holder, 1, 511) or shares and name_holds(lock) or ''
@@ -87,6 +87,6 @@ left = tonumber(left) or named ~= '' and call('PTTL', lock) or 100
 if not ticket then
     return {0, now, stored, left, named}
 end
-local theirs = (shares or order.id == string.sub(named, 1, 32)) and order.ticket or 0
+local theirs = (shares or given_id == string.sub(named, 1, 32)) and given_ticket or 0
 -- include parts/rank.lua
 return {0, now, stored, left, named, rank, ticket + 0, theirs + 0}

@@ -17,8 +17,8 @@ local count, wish, only = args[7] + 0, args[8] + 0, args[9] == '1'
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- include parts/slot_keys.lua
-local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, unpack(slot_keys))
-local epoch, last, floor, kept_order = kept[1], kept[2], kept[3], kept[4]
+local kept = call('MGET', epoch_key, fence_key, floor_key, order_key, checked_key, unpack(slot_keys))
+local epoch, last, floor, kept_order, checked = kept[1], kept[2], kept[3], kept[4], kept[5]
 -- include parts/fit.lua
 -- include parts/stored.lua
 -- include parts/slots_take.lua
@@ -28,25 +28,25 @@ if words then
 end
 -- include parts/order.lua
 do
-    -- include parts/slots.lua
+    local held, any_free = {}, false
+    -- include parts/slot_notes.lua
     local random = string.sub(owner, 1, 32)
-    -- include parts/slots_hand_on.lua
     local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
     local yields = settled == '2' or settled == '3'
     for i = 1, count do
-        held[i] = kept[i + 4]
+        held[i] = kept[i + 5]
     end
     local mine = find_slot(owner)
     if mine and (yields or only and mine ~= wish) then
-        call('DEL', slot_key(mine))
+        call('DEL', slot_keys[mine])
         call('HDEL', name, mine)
         held[mine] = false
         mine = nil
     end
     if mine then
         -- It has been heard of: this confirms what it was handed.
-        if call('PTTL', slot_key(mine)) < ttl + 0 then
-            call('PEXPIRE', slot_key(mine), ttl)
+        if call('PTTL', slot_keys[mine]) < ttl + 0 then
+            call('PEXPIRE', slot_keys[mine], ttl)
         end
         local number, _, id = note(mine)
         if not number or id ~= random or not last or number + 0 < floor then
@@ -74,13 +74,19 @@ do
         end
         -- Whatever is free goes to the first in line that takes it, the slot that the caller likes best first.
         local got, number
-        for i = wish, wish + count - 1 do
-            local slot = (i - 1) % count + 1
-            if not held[slot] and not yields then
-                local _, _, _, given = note(slot)
-                local who, fence = hand_on(slot, tonumber(given or '0'))
-                if who == owner then
-                    got, number = slot, fence
+        for i = 1, count do
+            any_free = any_free or not held[i]
+        end
+        if any_free and not yields then
+            -- include parts/slots_hand_on.lua
+            for i = wish, wish + count - 1 do
+                local slot = (i - 1) % count + 1
+                if not held[slot] then
+                    local _, _, _, given = note(slot)
+                    local who, fence = hand_on(slot, tonumber(given or '0'))
+                    if who == owner then
+                        got, number = slot, fence
+                    end
                 end
             end
         end
@@ -95,7 +101,7 @@ do
                 left = 100 -- there is somebody before it whom this user may not tell: both ask again soon
             elseif not yields and (rank <= 2 or only) then
                 for i = 1, count do
-                    local ms = (not only or i == wish) and call('PTTL', slot_key(i)) or -1
+                    local ms = (not only or i == wish) and call('PTTL', slot_keys[i]) or -1
                     if ms >= 0 and (left < 0 or ms < left) then
                         left = ms
                     end
@@ -110,11 +116,11 @@ do
         end
     end
     if not free then
-        return {0, now, stored, call('PTTL', slot_key(wish)), string.sub(held[wish] or '', 1, 511)}
+        return {0, now, stored, call('PTTL', slot_keys[wish]), string.sub(held[wish] or '', 1, 511)}
     end
     -- include parts/number.lua
     -- include parts/store.lua
-    call('SET', slot_key(free), owner, 'PX', ttl)
+    call('SET', slot_keys[free], owner, 'PX', ttl)
     write_note(free, text, ticket or '0', random, '0')
     keep_name(ttl)
     return {1, now, fence, free}

@@ -20,10 +20,11 @@ if not kept_order and kept_slot == 0 and values[slot + 1] == owner and redis.pca
     end
     return call('DEL', slot_keys[slot])
 end
-local kept = call('MGET', epoch_key, fence_key, floor_key)
-local epoch, last, floor = kept[1], kept[2], tonumber(kept[3] or '')
+local kept = call('MGET', epoch_key, fence_key, floor_key, checked_key)
+local epoch, last, floor, checked = kept[1], kept[2], tonumber(kept[3] or ''), kept[4]
 local random = string.sub(owner, 1, 32)
--- include parts/slots.lua
+local held = {}
+-- include parts/slot_notes.lua
 -- include parts/slots_kind.lua
 if kept_order and call('ZREM', base .. 'waiters', random) == 1 then
     call('DEL', base .. random)
@@ -57,10 +58,13 @@ local given
 if kept_order and fit then
     local time = call('TIME')
     local now = time[1] * 1000000 + time[2]
+    -- include parts/same_master.lua
     -- include parts/order.lua
     local stored = known > floor and known or floor
     -- include parts/slots_hand_on.lua
-    if mine then
+    if not is_same then
+        given = nil
+    elseif mine then
         given = hand_on(mine, 0)
     elseif not had then
         for i = 1, count do
@@ -72,13 +76,13 @@ if kept_order and fit then
     end
 end
 if mine and not given then
-    call('DEL', slot_key(mine))
+    call('DEL', slot_keys[mine])
     if not words then
         call('HDEL', name, mine)
     end
 end
 -- Also where the owner had none: its slot may have been lost here, or given back for another one.
-if not words and not given and call('EXISTS', all_slots()) == 0 then
+if not words and not given and call('EXISTS', unpack(slot_keys)) == 0 then
     call('DEL', name)
 end
 return answer

@@ -1,12 +1,11 @@
 -- The vote of ask.lua on one lock. Wants call, now, epoch, floor and what stored.lua leaves behind; lock, fence_key, floor_key and order_key; owner,
--- ttl, text (the proposed fence), record and place as they were asked; holder and kept_order as they are kept here; and the functions of holds.lua.
+-- ttl, text (the proposed fence), record and place as they were asked; holder and kept_order as they are kept here; and shared_holds of holds.lua.
 -- A caller that waits and finds a key of another type in its way learns of that from the vote itself, and stands in line the second time.
 local another = false
 for _ = 1, 2 do
     if kept_order or (place ~= '' and (holder or another)) then
         local random = string.sub(owner, 1, 32)
         -- include order.lua
-        -- include hand_on.lua
         local ticket, settled, lease, channel = string.match(place, '^(%d+) ([0-3]) (%d+) (%S*)$')
         local yields = settled == '2' or settled == '3'
         if holder == owner and yields then
@@ -18,7 +17,8 @@ for _ = 1, 2 do
             if call('PTTL', lock) < ttl + 0 then
                 call('PEXPIRE', lock, ttl)
             end
-            order.write(ticket or '0', random, '0')
+            given_ticket, given_id, given_at = ticket or '0', random, '0'
+            -- include order_write.lua
             if last and known >= floor then
                 return {1, now, known}
             end
@@ -31,6 +31,7 @@ for _ = 1, 2 do
         local there, shares = holder and 0 or call('PTTL', lock), nil
         if there >= 0 and not holder then
             -- include no_slots.lua
+            local count_holds = shared_holds()
             shares = count_holds(lock)
             there = call('PTTL', lock)
             holder = not shares and there >= 0 and 'foreign' or nil
@@ -44,19 +45,22 @@ for _ = 1, 2 do
             if yields and not holder and not shares then
                 left = -1
             elseif not holder and not yields then
-                local given, fence, ms = hand_on(shares)
+                -- include hand_on.lua
                 if given == owner then
-                    return fence == text + 0 and now or {1, now, fence}
+                    return given_fence == text + 0 and now or {1, now, given_fence}
                 end
-                shares = shares or given == 'shared'
                 holder = not shares and given or nil
-                stored, left = fence or stored, ms
+                stored, left = given_fence or stored, given_ms
             end
             if ticket then
                 -- Free, but there is somebody before it whom this user may not tell: both ask again soon.
                 left = tonumber(left) or (holder or shares) and call('PTTL', lock) or 100
-                local theirs = (shares or holder and order.id == string.sub(holder, 1, 32)) and order.ticket or 0
-                local named = shares and name_holds(lock) or string.sub(holder or '', 1, 511)
+                local theirs = (shares or holder and given_id == string.sub(holder, 1, 32)) and given_ticket or 0
+                local named = string.sub(holder or '', 1, 511)
+                if shares then
+                    local _, _, _, name_holds = shared_holds()
+                    named = name_holds(lock)
+                end
                 -- include rank.lua
                 return {0, now, stored, left, named, rank, ticket + 0, theirs + 0}
             end

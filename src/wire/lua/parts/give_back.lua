@@ -1,5 +1,5 @@
 -- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, time, now, lock, order_key, fence_key, epoch_key and
--- floor_key; owner; shared: its hold is a shared one; held and kept_order as they are kept here; the functions of holds.lua; and free(key), which deletes a lock.
+-- floor_key; owner; shared: its hold is a shared one; held and kept_order as they are kept here; shared_holds of holds.lua; and free(key), which deletes a lock.
 -- What an owner has in the other way is not touched, nor is its place in line: whoever asks takes it for something that it is not.
 local broken = held == 'broken|' .. owner
 local ours = held == owner or broken
@@ -8,7 +8,12 @@ if ours and shared then
 end
 local answer = broken and -5 or ours and 1 or held and 0 or -1
 -- What is no text may be shared.
-local shares = not held and count_holds(lock) or nil
+local shares
+local count_holds, end_with_last
+if not held then
+    count_holds, end_with_last = shared_holds()
+    shares = count_holds(lock)
+end
 if shares then
     answer = 0
     if not shared and (call('ZSCORE', lock, 'shared|' .. owner) or call('ZSCORE', lock, 'broken|' .. owner)) then
@@ -33,32 +38,36 @@ local random = string.sub(owner, 1, 32)
 if call('ZREM', base .. 'waiters', random) == 1 then
     call('DEL', base .. random)
 end
-if order.id == random and order.given ~= '0' then
-    order.write(order.ticket, random, '0')
+if given_id == random and given_at ~= '0' then
+    given_at = '0'
+    -- include order_write.lua
 end
 if not ours and not shares then
     if held or call('PTTL', lock) ~= -2 then
         -- The last one has left: but for the ticket of the one that has the lock, nothing is worth remembering.
-        if order.id ~= string.sub(held or '', 1, 32) and call('PTTL', base .. 'waiters') == -2 then
+        if given_id ~= string.sub(held or '', 1, 32) and call('PTTL', base .. 'waiters') == -2 then
             call('DEL', order_key)
         end
         return answer
     end
 end
-local kept = call('MGET', epoch_key, fence_key, floor_key)
-local epoch, last, floor = kept[1], kept[2], tonumber(kept[3] or '')
+local kept = call('MGET', epoch_key, fence_key, floor_key, 'redlock-guard:checked')
+local epoch, last, floor, checked = kept[1], kept[2], tonumber(kept[3] or ''), kept[4]
 local known = floor
 if last then
     known = tonumber(last)
 end
-local given
+local handed
 -- A node that must not vote hands nothing on either.
 if epoch and floor and floor >= 0 and floor < 9007199254740990 and known and known < 9007199254740990 then
-    local stored = known > floor and known or floor
-    -- include hand_on.lua
-    given = hand_on(shares)
+    -- include same_master.lua
+    if is_same then
+        local stored = known > floor and known or floor
+        -- include hand_on.lua
+        handed = given
+    end
 end
-if ours and not given then
+if ours and not handed then
     free(lock)
 end
 return answer

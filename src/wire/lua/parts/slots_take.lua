@@ -4,11 +4,11 @@ if not kept_order then
     local free
     for i = wish + (only and 0 or count - 1), wish, -1 do
         local slot = (i - 1) % count + 1
-        if not kept[slot + 4] then
+        if not kept[slot + 5] then
             free = slot
         end
     end
-    for i = 5, count + 4 do
+    for i = 6, count + 5 do
         if kept[i] == owner then
             free = nil
         end
@@ -20,7 +20,7 @@ if not kept_order then
         call('SET', slot_keys[free], owner, 'PX', ttl)
         call('HSET', name, 'slots', args[7], free, text .. ' ' .. (string.match(place, '^%d+') or '0') .. ' ' .. string.sub(owner, 1, 32) .. ' 0')
         if left < ttl + 0 then
-            call('PEXPIRE', name, ttl)
+            call('PEXPIRE', name, math.floor(ttl * 1.125)) -- see slot_notes.lua
         end
         return {1, now, fence, free}
     end

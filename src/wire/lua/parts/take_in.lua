@@ -1,11 +1,11 @@
--- Puts a caller that waits in line. Wants call, base, order, now_text, random, owner, ttl, text and record; ticket, settled, lease and channel as its place says; and
+-- Puts a caller that waits in line. Wants call, what order.lua leaves behind, random, owner, ttl, text and record; ticket, settled, lease and channel as its place says; and
 -- mark: 's' for one that would share the lock, else ''; tail: what its record has in the end of its first line, else ''. Leaves the ticket that counts here, and
--- order.is_last when nobody is behind the caller.
+-- is_last when nobody is behind the caller.
 -- A caller goes behind all who came before, whatever its clock says; but for two milliseconds, in which several may reach
 -- the nodes in different orders and had better be sorted by their tickets. Once a quorum has taken it in, its ticket is the one
 -- that all nodes are to go by.
 do
-    local waiters, high, asked = base .. 'waiters', order.high + 0, ticket
+    local waiters, asked = base .. 'waiters', ticket
     local is_kept = call('PTTL', waiters) >= 30000
     if not is_kept then
         -- Commands about several locks look for lines only where this says that there may be any: nobody stands in a line without it.
@@ -26,10 +26,15 @@ do
     if not is_kept then
         call('PEXPIRE', waiters, '60000')
     end
-    if ticket + 0 > high then
-        order.high, order.is_last = ticket, is_new
+    if ticket + 0 > high + 0 then
+        high, is_last = ticket, is_new
     end
-    order.write(order.ticket, order.id, order.given, is_kept)
+    if is_kept and kept_order then
+        -- Its end is far enough off.
+        call('SET', order_key, high .. ' ' .. given_ticket .. ' ' .. given_id .. ' ' .. given_at, 'KEEPTTL')
+    else
+        -- include order_write.lua
+    end
     local head = mark .. now_text .. ' ' .. text .. ' ' .. ttl .. ' ' .. channel .. tail
     call('SET', base .. random, head .. '\n' .. record .. '\n' .. owner, 'PX', lease)
 end

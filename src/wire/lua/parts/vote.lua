@@ -20,6 +20,7 @@ else
     if left < 0 then
         return found
     end
+    local count_holds, _, _, name_holds = shared_holds()
     found = place == '' and count_holds(lock) and name_holds(lock) or 'foreign'
 end
 if place == '' or another then
