@@ -418,8 +418,8 @@ void sim_judge_wrote(void *context, struct sim_node *node, const char *key, cons
     world->held_by[place][name][slot] = sim_node_find(node, key)->type == SIM_HOLDS ? 0 : attempt;
     left_ms = sim_node_pttl(node, now_us, key);
     if (sim_node_find(node, key)->type == SIM_HOLDS) {
-        /* Others of it may end later, by a clock that was set back, and a hold that is given once more is never
-         * shortened. */
+        /* Others of it may end later, by a clock that was set back, and a hold that is given once more is
+         * never shortened. */
         left_ms = sim_holds_end_ms(node, key, owner) - now_us / 1000;
         if (sim_plan_has(&world->plan, SIM_FAULT_STEP_BACK))
             left_ms = left_ms < world->plan.longest_ms ? left_ms : world->plan.longest_ms;
