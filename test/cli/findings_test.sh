@@ -130,7 +130,7 @@ digits=${digits:-$version}
 # disguised AS: node 5 behind a socket of its own, as of that version.
 disguise_as() {
     start_in_background python3 "$(dirname "$0")/disguise.py" "$work/other.sock" "$work/n5.sock" "_version:$digits" "_version:$1"
-    until_true redis-cli -s "$work/other.sock" PING
+    until_true redis-cli -s "$work/other.sock" PING >/dev/null
     REDLOCK_NODES=${before/n5.sock/other.sock}
 }
 reveal() {

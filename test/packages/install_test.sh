@@ -124,7 +124,13 @@ lists_what_is_linked() {
         sort -u | diff - <(python3 -c 'import json, sys
 print("\n".join(sorted(c["name"] for c in json.load(sys.stdin)["components"] if ".so" in c["name"])))' <"$work/sbom.json")
 }
+lists_versions() { python3 -c 'import json, sys; sys.exit(" ".join(c["name"] for c in json.load(sys.stdin)["components"] if "version" not in c) or None)' <"$work/sbom.json"; }
 holds "the list of what is linked has every library" lists_what_is_linked
+if command -v dpkg-query >/dev/null; then
+    holds "with its version" lists_versions
+else
+    holds "with its version # SKIP the list asks dpkg" true
+fi
 
 # ---- make install and make uninstall, where somebody else has files in the same folders
 other=$work/other$prefix

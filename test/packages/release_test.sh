@@ -15,6 +15,12 @@ number_has() {
 }
 changelog_has() { is "$(sed -nE 's/^## \[([0-9.]+)\].*/\1/p' "$SOURCE/CHANGELOG.md" | head -n 1)" "$version"; }
 notes_have() { grep -q "^| .* | ${version%.*} | " "$SOURCE/docs/releases.md" && grep -q "^| ${version%.*} | " "$SOURCE/docs/releases.md"; }
+# The day of the release is one, too.
+package_is_of_the_day() {
+    local day
+    day=$(sed -nE '/^ -- /{s/.*>  //p;q}' "$SOURCE/debian/changelog")
+    is "$(date -u -d "$day" +%F)" "$(sed -nE 's/^## \[[0-9.]+\] - //p' "$SOURCE/CHANGELOG.md" | head -n 1)"
+}
 package_has() { is "$(sed -nE '1s/^redlock \((.*)-[^-]*\).*/\1/p' "$SOURCE/debian/changelog")" "$version"; }
 soname=$(readelf -dW "$BUILD/src/libredlock.so" | sed -nE 's/.*\(SONAME\).*\[libredlock\.so\.(.*)\]/\1/p')
 soname_is_packaged() {
@@ -45,6 +51,7 @@ holds "the upgrade notes say what to do from it and to it" notes_have
 holds "they name the soname of this version" policy_has
 if [ -d "$SOURCE/debian" ]; then
     holds "debian/changelog has the version on top" package_has
+    holds "and the day that CHANGELOG.md has" package_is_of_the_day
     holds "the package of the library is named after its soname" soname_is_packaged
     holds "the symbols of the package came with versions up to this one" symbols_are_of_versions
 else
