@@ -16,7 +16,8 @@
 
 /* Of a lock with several names: bytes that its scripts have more than others, and that each name takes beside
  * three times its key. */
-enum { NAMES_SCRIPT = 8192, NAME_ROOM = 192 };
+/* Bytes that a command fits in beside its script and its keys, and what each name takes besides. */
+enum { ARGUMENTS_ROOM = 3072, NAME_ROOM = 192 };
 
 /* The largest number that Lua keeps exactly. */
 #define NOT_AFTER_NEVER INT64_C(9007199254740991)
@@ -135,20 +136,17 @@ static unsigned release_features(const struct rl_session *session, const redlock
     return lock->broken_on != 0 || lock->kind->stands_in_line ? 0 : session->handshake.info.features;
 }
 
-static void write_alone(struct rl_session *session, struct rl_pending *pending, bool prove,
-                        struct rl_writer *writer)
+static void write_alone(struct rl_session *session, struct rl_pending *pending,
+                        const struct rl_lock_command *command, struct rl_writer *writer)
 {
-    char owner[RL_OWNER_MAX + 1];
-    struct rl_lock_command command = make_command(pending, session->node, owner);
-    const struct rl_script *script = rl_lock_command_script(&command);
+    const struct rl_script *script = rl_lock_command_script(command);
     unsigned features = pending->full ? 0 : release_features(session, pending->subject);
 
-    command.prove = prove;
     if (script != NULL && rl_script_first_use(&session->carried, script))
         pending->full = true;
-    pending->replies = (uint8_t)rl_lock_command_replies(&command);
+    pending->replies = (uint8_t)rl_lock_command_replies(command);
     pending->native = pending->kind == RL_COMMAND_RELEASE && features != 0;
-    rl_lock_command_write(writer, &command, features, pending->full);
+    rl_lock_command_write(writer, command, features, pending->full);
 }
 
 /* Of one of several requests as much as its keys need. */
@@ -200,10 +198,15 @@ void rl_send_compose(struct rl_exchange *exchange, uint32_t count, struct rl_wri
 
     assert(count >= 1);
     assert(count <= RL_MANY_MAX);
-    if (count == 1)
-        write_alone(session, rl_exchange_recent(&session->exchange, 1, 0), false, writer);
-    else
+    if (count == 1) {
+        struct rl_pending *pending = rl_exchange_recent(&session->exchange, 1, 0);
+        char owner[RL_OWNER_MAX + 1];
+        struct rl_lock_command command = make_command(pending, session->node, owner);
+
+        write_alone(session, pending, &command, writer);
+    } else {
         write_together(session, count, writer);
+    }
 }
 
 /* Whether it can go in one command with others that are asked for before the connection is written to. */
@@ -241,23 +244,29 @@ static bool wants_proof(const redlock_lock *lock, const struct rl_session *sessi
 }
 
 /* Bytes that a command about this lock fits in. */
-static size_t room_for(const redlock_lock *lock)
+static size_t room_for(const redlock_lock *lock, const struct rl_script *script, bool full)
 {
-    size_t room = RL_COMMAND_ROOM + 6 * (size_t)lock->key_length;
+    size_t room = ARGUMENTS_ROOM + 6 * (size_t)lock->key_length;
 
+    if (full && script != NULL)
+        room += script->text_length;
     if (lock->names != NULL)
-        room += NAMES_SCRIPT + lock->names->keys.count * (size_t)NAME_ROOM + 3 * lock->names->keys.bytes;
+        room += lock->names->keys.count * (size_t)NAME_ROOM + 3 * lock->names->keys.bytes;
     return room;
 }
 
 static bool send_alone(struct rl_session *session, const redlock_lock *lock, struct rl_pending *pending)
 {
-    bool prove = wants_proof(lock, session, (enum rl_command_kind)pending->kind);
+    char owner[RL_OWNER_MAX + 1];
+    struct rl_lock_command command = make_command(pending, session->node, owner);
+    const struct rl_script *script = rl_lock_command_script(&command);
+    bool full = pending->full || (script != NULL && !rl_script_is_carried(session->carried, script));
     struct rl_writer writer;
 
-    if (!rl_exchange_reserve(&session->exchange, room_for(lock), &writer))
+    if (!rl_exchange_reserve(&session->exchange, room_for(lock, script, full), &writer))
         return false;
-    write_alone(session, pending, prove, &writer);
+    command.prove = wants_proof(lock, session, command.kind);
+    write_alone(session, pending, &command, &writer);
     rl_exchange_commit(&session->exchange, &writer, pending);
     return true;
 }

@@ -11,7 +11,7 @@
 enum {
     RL_MANY_MAX = 64, /* requests in one command: a node is not kept from others for long */
     /* bytes that a command takes at most beside its requests, be it for one or for many, */
-    RL_MANY_HEAD = 14336,
+    RL_MANY_HEAD = RL_SCRIPT_MAX + 512,
     RL_MANY_EACH = 320 /* and a request beside its owner and its key */
 };
 

@@ -5,13 +5,17 @@
 
 #include <assert.h>
 
-bool rl_script_first_use(rl_script_set *carried, const struct rl_script *script)
+bool rl_script_is_carried(rl_script_set carried, const struct rl_script *script)
 {
     assert(script->number < RL_SCRIPTS_MAX);
-    rl_script_set one = (rl_script_set)1 << script->number;
-    bool first = (*carried & one) == 0;
+    return (carried & (rl_script_set)1 << script->number) != 0;
+}
 
-    *carried |= one;
+bool rl_script_first_use(rl_script_set *carried, const struct rl_script *script)
+{
+    bool first = !rl_script_is_carried(*carried, script);
+
+    *carried |= (rl_script_set)1 << script->number;
     return first;
 }
 

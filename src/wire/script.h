@@ -20,7 +20,12 @@ struct rl_script {
 
 /* Scripts that a connection has carried; see rl_script_first_use(). */
 typedef uint64_t rl_script_set;
-enum { RL_SCRIPTS_MAX = 64 };
+enum {
+    RL_SCRIPTS_MAX = 64,
+    /* Bytes of a script, but for those of several names: what is sent in one command with others, or may be,
+     * is given room for the longest. The build sees to it (tools/embed-lua). */
+    RL_SCRIPT_MAX = 14848
+};
 
 extern const struct rl_script rl_script_ask;
 extern const struct rl_script rl_script_ask_many;
@@ -68,5 +73,6 @@ void rl_write_script(struct rl_writer *writer, const struct rl_script *script, b
 /* The first use of a script on a connection carries it whole; the order of the connection makes it known from
  * then on. Takes it into the set; true: it was not in there. */
 bool rl_script_first_use(rl_script_set *carried, const struct rl_script *script);
+bool rl_script_is_carried(rl_script_set carried, const struct rl_script *script);
 
 #endif
