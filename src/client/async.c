@@ -245,6 +245,7 @@ redlock_result redlock_client_process(redlock_client *client)
         client->processing = true;
         client->processor = pthread_self();
         rl_driver_turn(client, (struct rl_time){0});
+        client->loop_turn = client->engine.now;
         for (uint32_t run = 1; rl_notify_run(client, true, false); run++)
             if (run % FLUSH_EVERY == 0)
                 rl_poll_flush(client);

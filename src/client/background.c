@@ -83,7 +83,7 @@ static bool corked(const redlock_client *client)
 static bool comes_round(const redlock_client *client)
 {
     return client->outer_fd >= 0 &&
-           rl_time_before(client->engine.now, rl_time_add(client->last_turn, rl_span_ms(CORK_MS)));
+           rl_time_before(client->engine.now, rl_time_add(client->loop_turn, rl_span_ms(CORK_MS)));
 }
 
 bool rl_background_unattended(const redlock_client *client)

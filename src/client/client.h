@@ -55,7 +55,8 @@ struct redlock_client {
     uint32_t pollers;           /* threads inside the poller */
     struct rl_time sleep_until; /* until when */
     struct rl_time last_turn;
-    uint32_t async_count; /* asynchronous operations under way */
+    struct rl_time loop_turn; /* when an event loop last came round */
+    uint32_t async_count;     /* asynchronous operations under way */
     struct rl_own_threads own_threads;
     bool carrier_running, notifier_running;
     pthread_t carrier, notifier;

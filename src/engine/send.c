@@ -14,9 +14,8 @@
 #include "engine/vote.h"
 #include "wire/many_command.h"
 
-/* Of a lock with several names: bytes that its scripts have more than others, and that each name takes beside
+/* Bytes that a command fits in beside its script and its keys, and what each of several names takes beside
  * three times its key. */
-/* Bytes that a command fits in beside its script and its keys, and what each name takes besides. */
 enum { ARGUMENTS_ROOM = 3072, NAME_ROOM = 192 };
 
 /* The largest number that Lua keeps exactly. */
@@ -243,13 +242,21 @@ static bool wants_proof(const redlock_lock *lock, const struct rl_session *sessi
            rl_proof_possible(session);
 }
 
-/* Bytes that a command about this lock fits in. */
+static size_t length_of(const struct rl_script *script)
+{
+    return script != NULL ? script->text_length : 0;
+}
+
+/* Bytes that a command about this lock fits in. Looks have no script of their own here: they carry theirs
+ * whole each time. */
 static size_t room_for(const redlock_lock *lock, const struct rl_script *script, bool full)
 {
     size_t room = ARGUMENTS_ROOM + 6 * (size_t)lock->key_length;
 
-    if (full && script != NULL)
-        room += script->text_length;
+    if (script == NULL)
+        room += length_of(lock->kind->look) + length_of(lock->kind->find);
+    else if (full)
+        room += length_of(script);
     if (lock->names != NULL)
         room += lock->names->keys.count * (size_t)NAME_ROOM + 3 * lock->names->keys.bytes;
     return room;

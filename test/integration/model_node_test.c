@@ -334,10 +334,16 @@ static void admit(struct pair *pair, struct rl_admission *admission)
         assert_int_equal(sscanf(real, "%*d\n%*d\n%127[^\n]", pair->record), 1);
 }
 
+/* Whose memory it is: that of this run, with the history that the node has now. */
+static void name_run(const struct pair *pair, struct rl_admission *admission, const char *run)
+{
+    snprintf(admission->run, sizeof admission->run, "%s.%.20s", run, pair->model.replid);
+}
+
 static void try_admission(struct pair *pair)
 {
     static const char *const words[] = {"", "", "", "init", "suspect", "look"};
-    static const char *const runs[] = {"run-a.1", "run-a.1", "run-a.1", "run-b.1", "run-a.2"};
+    static const char *const runs[] = {"run-a", "run-a", "run-a", "run-a", "run-b"};
     const char *const replids[] = {"", "0123", pair->model.replid, pair->model.replid};
     const struct rl_terms told = {.count = 2,
                                   .each = {{900000, draw(pair, 1, 9) * 1000000}, {550000, 9500000}}};
@@ -355,7 +361,9 @@ static void try_admission(struct pair *pair)
 
     if (admission.floor == 0 && strcmp(admission.word, "init") == 0)
         admission.word = ""; /* the operator's word always comes with one */
-    snprintf(admission.run, sizeof admission.run, "%s", runs[draw(pair, 0, 4)]);
+    name_run(pair, &admission, runs[draw(pair, 0, 4)]);
+    if (draw(pair, 1, 8) == 1) /* by a client that greeted another master, or was not told which */
+        snprintf(admission.run, sizeof admission.run, draw(pair, 0, 1) == 0 ? "run-a.2" : "run-a.");
     admit(pair, &admission);
 }
 
@@ -378,6 +386,8 @@ static void begin_history(struct pair *pair)
 {
     assert_string_equal(fleet_command(pair->fleet, 0, "DEBUG", "CHANGE-REPL-ID", NULL), "OK");
     learn_history(pair);
+    fleet_command(pair->fleet, 0, "DEL", RL_KEY_CHECKED, NULL); /* 10 ms are not the same for both */
+    pair->model.memory.checked_us = 0;
 }
 
 static void lose_something(struct pair *pair)
@@ -414,9 +424,9 @@ static void do_anything(struct pair *pair)
 /* A line that moves: on a node that may vote, locks come free often enough for offers to be made and left. */
 static void do_what_moves_the_line(struct pair *pair)
 {
-    struct rl_admission init = {
-        .run = "run-a.1", .replid = "", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
+    struct rl_admission init = {.replid = "", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
 
+    name_run(pair, &init, "run-a");
     if (pair->record[0] == '\0' || draw(pair, 1, 200) == 1)
         admit(pair, &init);
     if (draw(pair, 1, 4) == 1)
@@ -439,13 +449,13 @@ static void plant_hash(struct pair *pair, const char *key)
 
 static void admit_now_and_then(struct pair *pair)
 {
-    struct rl_admission init = {
-        .run = "run-a.1", .replid = "", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
+    struct rl_admission init = {.replid = "", .quarantine_ms = 1, .word = "init", .floor = 1, .known = ""};
     char floor[24];
 
     snprintf(pair->model.channels[1], sizeof pair->model.channels[1], "redlock:ear");
     if (pair->record[0] != '\0' && draw(pair, 1, 400) > 1)
         return;
+    name_run(pair, &init, "run-a");
     admit(pair, &init);
     /* The operator's word lifts the floor above what anybody proposes. */
     snprintf(floor, sizeof floor, "%" PRId64, node_now(pair->fleet) - 1000 * (int64_t)SECOND_US);

@@ -79,11 +79,18 @@ static void java_leaves(struct fleet *fleet)
 
 /* ---- looking ------------------------------------------------------------------------------------------- */
 
-/* A field on every node. */
-static void assert_field(struct fleet *fleet, const char *field, const char *value)
+static bool is_field(struct fleet *fleet, const char *field, const char *value)
 {
     for (int i = 0; i < fleet_size(fleet); i++)
-        assert_string_equal(fleet_command(fleet, i, "HGET", WANTED, field, NULL), value);
+        if (strcmp(fleet_command(fleet, i, "HGET", WANTED, field, NULL), value) != 0)
+            return false;
+    return true;
+}
+
+/* A field on every node; the last of them may be a moment late. */
+static void assert_field(struct fleet *fleet, const char *field, const char *value)
+{
+    await(is_field(fleet, field, value));
 }
 
 static bool has_field(struct fleet *fleet, const char *field, const char *suffix)

@@ -106,10 +106,8 @@ bool sim_script_same_master(struct sim_call *call, const char *epoch)
     read_history(history, epoch);
     if (history[0] == '\0')
         return true;
-    if (strncmp(call->node->replid, history, strlen(history)) != 0)
-        return false;
-    *checked_us = call->now_us;
-    return true;
+    *checked_us = strncmp(call->node->replid, history, strlen(history)) == 0 ? call->now_us : 0;
+    return *checked_us != 0;
 }
 
 bool sim_script_may_hand_on(struct sim_call *call, const char *epoch)

@@ -6,7 +6,10 @@ if not (looked_at and looked_at <= now and now - looked_at < 10000) then
     local history = string.match(epoch, '^1 [^ .]*%.(%x+) ')
     local info = history and redis.pcall('INFO', 'replication')
     is_same = not history or type(info) == 'string' and string.find(info, 'master_replid:' .. history, 1, true) ~= nil
-    if is_same and history then
+    if not is_same then
+        -- It may be a copy, too, of a time that this clock has still to reach.
+        redis.pcall('DEL', 'redlock-guard:checked')
+    elseif history then
         -- Not kept by a node that is full: it looks again then.
         redis.pcall('SET', 'redlock-guard:checked', string.format('%.0f', now), 'PX', '60000')
     end
