@@ -61,7 +61,7 @@ static void live(struct holder *holder, int64_t until_ms)
         if (redlock_try_acquire(holder->client, &spec, &lock, NULL) == REDLOCK_OK)
             hold(holder, lock, asked_us);
         else
-            sleep_ms(rl_prng_between(&holder->prng, 1, 8));
+            sleep_ms(rl_prng_between(&holder->prng, 1, 15));
     }
 }
 

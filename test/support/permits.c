@@ -101,7 +101,7 @@ static void rely_on(const struct party *party, const redlock_lock *lock)
     atomic_store(&board->processes[party->number].slot, redlock_lock_slot(lock));
     check_fence(board, lock);
     look_around(party, redlock_lock_slot(lock));
-    usleep((useconds_t)(rand() % 2000));
+    usleep((useconds_t)(rand() % 10000));
     look_around(party, redlock_lock_slot(lock));
     atomic_store(&board->processes[party->number].slot, FREE);
     atomic_fetch_add(&board->turns, 1);
