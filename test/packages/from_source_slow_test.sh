@@ -10,7 +10,7 @@ unpack() {
     "$SOURCE/tools/make-dist" "$work/dist" && tar -xf "$work/dist/redlock-$version.tar.xz" -C "$work"
 }
 source=$work/redlock-$version
-# That it builds is asked here, five times, and not how fast the outcome is.
+# That it builds is asked here, four times, and not how fast the outcome is.
 set_up() { meson setup --buildtype plain "$@"; }
 # Every program but scdoc and git.
 hide() {
@@ -71,18 +71,20 @@ builds_only_the_library() {
     local folder=$work/sub/subprojects/redlock
     [ -e "$folder/src/libredlock.so" ] && [ ! -e "$folder/src/redlock" ] && [ ! -e "$folder/test" ] && [ ! -e "$folder/man" ]
 }
+# In C++, where there is a compiler for it: one build for both.
 in_cpp() {
     cp "$work/user.cpp" "$work/project/"
     printf '%s\n' "project('user', 'cpp', 'c', default_options: ['cpp_std=c++17'])" \
         "executable('user', 'user.cpp', dependencies: [dependency('redlock', fallback: 'redlock'), dependency('threads')])" \
         >"$work/project/meson.build"
-    as_subproject "$work/sub-cpp"
 }
 has_us_inside() { as_subproject "$work/sub-static" -Ddefault_library=static && is_free_of "$work/sub-static/user" libredlock; }
 holds "a project builds us as a subproject, and its program runs" as_subproject "$work/sub"
 holds "nothing but the library is built" builds_only_the_library
-holds "with default_library=static its program has us inside" has_us_inside
+language=C
 if command -v c++ >/dev/null; then
-    holds "a project in C++ does so too" in_cpp
+    in_cpp
+    language=C++
 fi
+holds "with default_library=static a program in $language has us inside" has_us_inside
 done_testing
