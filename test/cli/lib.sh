@@ -100,7 +100,7 @@ until_true() {
     local deadline=$((SECONDS + 30))
     until "$@" 2>/dev/null; do
         [ "$SECONDS" -lt "$deadline" ] || return 1
-        sleep 0.02
+        sleep 0.05
     done
 }
 
