@@ -5,7 +5,8 @@
 
 #include <assert.h>
 
-enum { LOOK_MIN_MS = 2, LOOK_MAX_MS = 250 };
+/* Of a semaphore each slot that is given back may bring the votes that are missing. */
+enum { LOOK_MIN_MS = 2, LOOK_MIN_FOR_SLOTS_MS = 20, LOOK_MAX_MS = 250 };
 
 /* At how many nodes the holder at this one has the lock. */
 static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)
@@ -89,7 +90,7 @@ static bool is_had_by_another(const struct rl_stand *stand)
 void rl_split_end(struct rl_stand *stand)
 {
     note_look(stand, 0);
-    stand->patience = rl_span_ms(LOOK_MIN_MS);
+    stand->patience = rl_span_ms(stand->config.slots > 0 ? LOOK_MIN_FOR_SLOTS_MS : LOOK_MIN_MS);
     stand->split_at = RL_TIME_NEVER;
     stand->looked = stand->confirmed = false;
 }

@@ -233,8 +233,22 @@ void sim_judge_kept(struct sim_world *world, uint32_t name, uint32_t attempt)
         }
 }
 
+/* An extension that was under way when it ended is carried out behind that. */
+static void excuse_extension(struct sim_world *world, const struct sim_worker *worker)
+{
+    const struct sim_client *client = &world->clients[worker->client];
+    const struct rl_lease *lease = &worker->lock->lease;
+    int64_t node_timeout_us = world->plan.node_timeout_ms * INT64_C(1000);
+    int64_t end_us = world->now_us + node_timeout_us + lease->asked_ttl.us + lease->asked_ttl.us / 8;
+
+    if (rl_time_since(client->engine.now, lease->asked).us < node_timeout_us &&
+        end_us > world->excused_us[worker->name])
+        world->excused_us[worker->name] = end_us;
+}
+
 void sim_judge_left(struct sim_world *world, struct sim_worker *worker)
 {
+    excuse_extension(world, worker);
     sim_judge_kept(world, worker->name, holding_of(world, worker)->attempt);
     sim_judge_ended(world, worker);
 }

@@ -18,7 +18,8 @@ enum {
     SIM_LINES_MAX = SIM_NAMES_MAX,
     SIM_STANDERS_MAX = 64,
     SIM_ID_SIZE = 33,
-    SIM_ARGUMENTS_MAX = 464, /* of a command for 64 locks */
+    SIM_SLOT_CLOSE_US = 100000, /* those who came so closely may get slots in another order */
+    SIM_ARGUMENTS_MAX = 464,    /* of a command for 64 locks */
     SIM_PUSH_SIZE = 1024,
     SIM_TRACKED_MAX = 64,
     SIM_HOLDS_MAX = 96,

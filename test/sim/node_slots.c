@@ -16,7 +16,11 @@ enum {
     LIVING_US = 1400000,
     FENCE_LIFE_MS = 4200000,
     AHEAD_US = 5000000,
-    NOTES_MAX = 8
+    LATE_US = 60000000,
+    NOTES_MAX = 8,
+    ID_DIGITS = 7,
+    BASE_16 = 16,
+    CHOICE_MAX = 30
 };
 
 /* "fence ticket id given" of a slot. */
@@ -140,9 +144,11 @@ static void give_slot(struct sim_table *table, uint32_t count, uint32_t slot, co
     struct sim_call *call = table->call;
     char key[SIM_KEY_SIZE];
 
-    sim_script_store(call, &table->vote, table->fence_key, table->floor_key, note->fence);
-    table->vote.has_fence = true;
-    table->vote.known = table->vote.stored = note->fence;
+    if (note->fence > table->vote.stored) {
+        sim_script_store(call, &table->vote, table->fence_key, table->floor_key, note->fence);
+        table->vote.has_fence = true;
+        table->vote.known = table->vote.stored = note->fence;
+    }
     sim_slot_key(key, table->lock, slot);
     sim_node_set(call->node, key, owner, ms_of(call) + ms);
     write_note(call, table->lock, count, slot, note, ms);
@@ -161,7 +167,7 @@ static bool is_told(struct sim_table *table, const struct sim_stander *stander, 
     return stander->channel[0] == '\0' || sim_line_publish(table->call, stander->channel, message) > 0;
 }
 
-/* The next in line behind one; the first behind NULL. */
+/* The next in line behind one; behind NULL the first. */
 static struct sim_stander *next_of(struct sim_standing *line, const struct sim_stander *after)
 {
     struct sim_stander *next = NULL;
@@ -176,17 +182,66 @@ static struct sim_stander *next_of(struct sim_standing *line, const struct sim_s
     return next;
 }
 
+/* How far the number of a waiter is from a slot. */
+static uint32_t apart(const struct sim_stander *stander, uint32_t count, uint32_t slot)
+{
+    char digits[ID_DIGITS + 1], *end;
+    uint32_t own;
+
+    snprintf(digits, sizeof digits, "%.7s", stander->id);
+    own = (uint32_t)strtoul(digits, &end, BASE_16);
+    if (*end != '\0')
+        own = 0; /* no number of ours */
+    return (own % count + count - slot % count) % count;
+}
+
+/* The one that a slot goes to: the first, or one that came with it. */
+static struct sim_stander *choose(struct sim_table *table, uint32_t count, uint32_t slot)
+{
+    struct sim_standing *line = table->line;
+    uint32_t choice = count == 1 ? 1 : 3 * count < CHOICE_MAX ? 3 * count : CHOICE_MAX;
+    struct sim_stander *first = sim_line_first(line), *chosen = first, *next = first;
+    bool known = first != NULL && strcmp(first->id, line->id) == 0;
+    int64_t waited = known ? table->call->now_us - line->given : 0;
+
+    if (waited < 0 || waited > SIM_SLOT_CLOSE_US)
+        return first;
+    for (; next != NULL && choice > 0; choice--, next = next_of(line, next)) {
+        if (next->ticket - first->ticket > SIM_SLOT_CLOSE_US)
+            break;
+        if (apart(next, count, slot) < apart(chosen, count, slot))
+            chosen = next;
+    }
+    if (chosen != first && !known)
+        sim_line_write_order(table, line->ticket, first->id, table->call->now_us);
+    return chosen;
+}
+
+/* What it proposed, if that is above what this slot has been given out by; else as any other number. */
+static int64_t pick_number(struct sim_table *table, uint32_t slot, int64_t proposed)
+{
+    int64_t last = table->vote.stored, now = table->call->now_us;
+    struct note note;
+
+    if (read_note(table->call, table->lock, slot, &note))
+        last = note.fence > table->vote.floor ? note.fence : table->vote.floor;
+    if (proposed > last && proposed - now <= AHEAD_US && now - proposed <= LATE_US)
+        return proposed;
+    return sim_script_number(table->call, &table->vote, proposed);
+}
+
 /* Whether it was given to somebody; *fence, if it was the caller, is its number. */
 static bool hand_on(struct sim_table *table, uint32_t count, uint32_t slot, int64_t given, int64_t *fence)
 {
     struct sim_call *call = table->call;
     int64_t now = call->now_us, since = 0;
-    struct sim_stander skipped, *next;
-    bool has_skipped = false;
+    struct sim_stander *stays[SIM_STANDERS_MAX], *next;
+    uint32_t stay_count = 0;
+    bool done = false;
 
     if (given > 0 && given <= now)
         since = given < now - LIVING_US ? given : now - LIVING_US;
-    while ((next = next_of(table->line, has_skipped ? &skipped : NULL)) != NULL) {
+    while (!done && (next = choose(table, count, slot)) != NULL) {
         struct sim_stander stander = *next;
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
@@ -198,13 +253,13 @@ static bool hand_on(struct sim_table *table, uint32_t count, uint32_t slot, int6
                      (self || stander.asked >= since);
 
         if (alive && stander.only != 0 && stander.only != slot) {
-            skipped = stander;
-            has_skipped = true;
+            next->in_line = false;
+            stays[stay_count++] = next;
             continue;
         }
         sim_line_forget(next);
         if (alive) {
-            note.fence = sim_script_number(call, &table->vote, stander.proposed);
+            note.fence = pick_number(table, slot, stander.proposed);
             memcpy(note.id, stander.id, sizeof note.id);
         }
         if (!alive || (!self && !is_told(table, &stander, slot, note.fence, ms))) {
@@ -216,11 +271,13 @@ static bool hand_on(struct sim_table *table, uint32_t count, uint32_t slot, int6
         call->node->told = false;
         if (self)
             *fence = note.fence;
-        return true;
+        done = true;
     }
-    if (!has_skipped)
+    for (uint32_t i = 0; i < stay_count; i++)
+        stays[i]->in_line = true;
+    if (!done && stay_count == 0)
         sim_line_end_order(table);
-    return false;
+    return done;
 }
 
 /* ---- slots_ask.lua ---- */
@@ -357,6 +414,19 @@ static bool is_of_others(struct sim_call *call, const char *name, uint32_t count
     return kept != NULL && number(kept) != count;
 }
 
+/* The number in its record: above what was there when it came into line. */
+static int64_t find_proposal(struct sim_table *table, int64_t proposed)
+{
+    const struct sim_stander *stander = sim_line_stander(table->line, table->random);
+    bool has_record = stander != NULL && stander->record_end_ms != 0;
+
+    if (proposed > table->vote.stored || table->call->node->bug == SIM_BUG_SLOT_BELOW_OTHERS)
+        return proposed;
+    if (!has_record)
+        return table->vote.stored + 1;
+    return stander->proposed > proposed ? stander->proposed : proposed;
+}
+
 /* ARGV owner ttl proposal epoch not_after place slots wish only */
 static void ask(struct sim_call *call)
 {
@@ -391,7 +461,10 @@ static void ask(struct sim_call *call)
         uint32_t got = 0;
 
         if (waits) {
+            int64_t proposed = find_proposal(&table, number(argv[2]));
+
             stander = sim_line_take_in(&table, argv, ticket, settled % 2 != 0, lease_ms, channel);
+            stander->proposed = proposed;
             stander->only = only ? wish : 0;
         }
         if (!yields)

@@ -54,6 +54,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "holds-as-one",
     "slots-counted",
     "slot-of-first-vote",
+    "slot-below-others",
     "queue-forgotten",
     "some-names",
     "names-kept",
@@ -337,7 +338,8 @@ static void aim(struct sim_plan *plan)
         aim_at_arrivals(plan);
         return;
     } else if (plan->bug == SIM_BUG_NEVER_GIVES_WAY || plan->bug == SIM_BUG_LEAVES_TO_GIVE_WAY ||
-               plan->bug == SIM_BUG_SLOTS_COUNTED || plan->bug == SIM_BUG_SLOT_OF_FIRST_VOTE) {
+               plan->bug == SIM_BUG_SLOTS_COUNTED || plan->bug == SIM_BUG_SLOT_OF_FIRST_VOTE ||
+               plan->bug == SIM_BUG_SLOT_BELOW_OTHERS) {
         aim_at_splits(plan);
         return;
     } else if (plan->bug == SIM_BUG_SOME_NAMES || plan->bug == SIM_BUG_NAMES_KEPT) {
@@ -383,7 +385,8 @@ static bool has_slots(const struct sim_plan *plan)
 static void draw_slots(struct sim_plan *plan)
 {
     struct rl_prng prng = rl_prng_seed(plan->seed ^ UINT64_C(0x510));
-    bool planted = plan->bug == SIM_BUG_SLOTS_COUNTED || plan->bug == SIM_BUG_SLOT_OF_FIRST_VOTE;
+    bool planted = plan->bug == SIM_BUG_SLOTS_COUNTED || plan->bug == SIM_BUG_SLOT_OF_FIRST_VOTE ||
+                   plan->bug == SIM_BUG_SLOT_BELOW_OTHERS;
 
     if (plan->plain ||
         (!planted && (plan->seed % 5 != 3 || plan->seed % 8 == 5 || plan->bug != SIM_BUG_NONE)))

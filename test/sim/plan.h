@@ -92,6 +92,8 @@ enum sim_bug {
     SIM_BUG_SLOTS_COUNTED,
     /* an adoption takes all votes for those of the slot that the first of them names */
     SIM_BUG_SLOT_OF_FIRST_VOTE,
+    /* a slot that is handed over is numbered after others of that slot alone */
+    SIM_BUG_SLOT_BELOW_OTHERS,
     /* nobody follows a caller that gave up standing in line for others of its client */
     SIM_BUG_QUEUE_FORGOTTEN,
     /* Of several names. */

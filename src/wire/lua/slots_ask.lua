@@ -70,6 +70,15 @@ do
     if kept_order or (ticket and not free) then
         if ticket then
             local mark, tail = '', ' ' .. (only and wish or 0)
+            -- The number in its record is above what was there when it came into line, and stays so.
+            if text + 0 <= stored then
+                local before = string.match(call('GET', base .. random) or '', '^%d+ (%d+) ')
+                if not before then
+                    text = string.format('%.0f', stored + 1)
+                elseif before + 0 > text + 0 then
+                    text = before
+                end
+            end
             -- include parts/take_in.lua
         end
         -- Whatever is free goes to the first in line that takes it, the slot that the caller likes best first.
