@@ -109,7 +109,7 @@ is_sanitized() { nm -D "$BUILD/src/libredlock.so" | grep -q ' U __[at]san_init';
 
 # json EXPRESSION: what it comes to, in Python, for each line of JSON, which is called `this`; texts as they are, others as JSON.
 json() {
-    python3 -c 'import json, sys
+    python3 -S -c 'import json, sys
 for line in sys.stdin:
     this = json.loads(line)
     made = eval(sys.argv[1])
