@@ -90,7 +90,7 @@ static bool is_had_by_another(const struct rl_stand *stand)
 void rl_split_end(struct rl_stand *stand)
 {
     note_look(stand, 0);
-    stand->patience = rl_span_ms(stand->config.slots > 0 ? LOOK_MIN_FOR_SLOTS_MS : LOOK_MIN_MS);
+    stand->patience = rl_span_ms(stand->config.slots > 1 ? LOOK_MIN_FOR_SLOTS_MS : LOOK_MIN_MS);
     stand->split_at = RL_TIME_NEVER;
     stand->looked = stand->confirmed = false;
 }

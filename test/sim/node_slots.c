@@ -201,19 +201,17 @@ static struct sim_stander *choose(struct sim_table *table, uint32_t count, uint3
     struct sim_standing *line = table->line;
     uint32_t choice = count == 1 ? 1 : 3 * count < CHOICE_MAX ? 3 * count : CHOICE_MAX;
     struct sim_stander *first = sim_line_first(line), *chosen = first, *next = first;
-    bool known = first != NULL && strcmp(first->id, line->id) == 0;
-    int64_t waited = known ? table->call->now_us - line->given : 0;
+    int64_t now = table->call->now_us;
+    int64_t waited = first != NULL && strcmp(first->id, line->id) == 0 ? now - line->given : 0;
 
     if (waited < 0 || waited > SIM_SLOT_CLOSE_US)
         return first;
     for (; next != NULL && choice > 0; choice--, next = next_of(line, next)) {
-        if (next->ticket - first->ticket > SIM_SLOT_CLOSE_US)
+        if (next->ticket - first->ticket > SIM_SLOT_CLOSE_US || next->ticket - now > SIM_SLOT_CLOSE_US)
             break;
         if (apart(next, count, slot) < apart(chosen, count, slot))
             chosen = next;
     }
-    if (chosen != first && !known)
-        sim_line_write_order(table, line->ticket, first->id, table->call->now_us);
     return chosen;
 }
 
@@ -230,18 +228,36 @@ static int64_t pick_number(struct sim_table *table, uint32_t slot, int64_t propo
     return sim_script_number(table->call, &table->vote, proposed);
 }
 
+/* The first in line but for those that stay. */
+static struct sim_stander *next_but(struct sim_standing *line, const bool *stays)
+{
+    struct sim_stander *next = sim_line_first(line);
+
+    while (next != NULL && stays[next - line->standers])
+        next = next_of(line, next);
+    return next;
+}
+
+/* Another one came in before the first in line: since when. */
+static void note_first(struct sim_table *table, uint32_t count, const char *first, const char *id)
+{
+    if (count > 1 && strcmp(first, id) != 0 && strcmp(first, table->line->id) != 0)
+        sim_line_write_order(table, table->line->ticket, first, table->call->now_us);
+}
+
 /* Whether it was given to somebody; *fence, if it was the caller, is its number. */
 static bool hand_on(struct sim_table *table, uint32_t count, uint32_t slot, int64_t given, int64_t *fence)
 {
     struct sim_call *call = table->call;
     int64_t now = call->now_us, since = 0;
-    struct sim_stander *stays[SIM_STANDERS_MAX], *next;
-    uint32_t stay_count = 0;
-    bool done = false;
+    struct sim_stander *next = choose(table, count, slot);
+    bool stays[SIM_STANDERS_MAX] = {false}, somebody_stays = false;
+    char first[SIM_ID_SIZE];
 
+    snprintf(first, sizeof first, "%s", next != NULL ? sim_line_first(table->line)->id : "");
     if (given > 0 && given <= now)
         since = given < now - LIVING_US ? given : now - LIVING_US;
-    while (!done && (next = choose(table, count, slot)) != NULL) {
+    for (; next != NULL; next = next_but(table->line, stays)) {
         struct sim_stander stander = *next;
         bool self = strcmp(stander.id, table->random) == 0;
         bool stale = now - stander.asked > FRESH_US || stander.channel[0] == '\0';
@@ -253,31 +269,29 @@ static bool hand_on(struct sim_table *table, uint32_t count, uint32_t slot, int6
                      (self || stander.asked >= since);
 
         if (alive && stander.only != 0 && stander.only != slot) {
-            next->in_line = false;
-            stays[stay_count++] = next;
+            stays[next - table->line->standers] = somebody_stays = true;
             continue;
         }
-        sim_line_forget(next);
         if (alive) {
             note.fence = pick_number(table, slot, stander.proposed);
             memcpy(note.id, stander.id, sizeof note.id);
         }
+        sim_line_forget(next);
         if (!alive || (!self && !is_told(table, &stander, slot, note.fence, ms))) {
             call->node->passed_over++;
             continue;
         }
+        note_first(table, count, first, stander.id);
         call->node->told = !self;
         give_slot(table, count, slot, stander.owner, ms, &note);
         call->node->told = false;
         if (self)
             *fence = note.fence;
-        done = true;
+        return true;
     }
-    for (uint32_t i = 0; i < stay_count; i++)
-        stays[i]->in_line = true;
-    if (!done && stay_count == 0)
+    if (!somebody_stays)
         sim_line_end_order(table);
-    return done;
+    return false;
 }
 
 /* ---- slots_ask.lua ---- */

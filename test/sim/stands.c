@@ -359,13 +359,19 @@ void sim_stands_ended(struct sim_world *world, struct sim_worker *worker,
     worker->settled_us = 0;
 }
 
-/* Tickets that are so close are sorted as they are: see parts/take_in.lua; those for slots come in as nodes
- * choose: see parts/slots_hand_on.lua. */
-static bool are_close(const struct rl_operation *a, const struct rl_operation *b, int64_t slack_us)
+/* Tickets that are so close are sorted as they are: see parts/take_in.lua. */
+static bool are_close(const struct rl_operation *a, const struct rl_operation *b)
 {
     int64_t apart = (int64_t)a->stand.ticket - (int64_t)b->stand.ticket;
 
-    return a->stands && apart <= CLOSE_US + slack_us && apart >= -CLOSE_US - slack_us;
+    return a->stands && apart <= CLOSE_US && apart >= -CLOSE_US;
+}
+
+/* Those that want slots, and came that closely, come in as nodes choose: see parts/slots_hand_on.lua. Tickets
+ * may be ahead of a node's clock by as much again, and by what clocks of nodes differ. */
+static int64_t slack_us(const struct sim_world *world, const struct sim_worker *worker)
+{
+    return world->plan.slots[worker->name] > 1 ? 2 * SIM_SLOT_CLOSE_US + world->plan.node_skew_us : 0;
 }
 
 /* Slots that are given back at the same time reach the nodes in different orders: the first in line may have
@@ -389,16 +395,14 @@ static void check_order(struct sim_world *world, const struct sim_worker *winner
                         const struct rl_operation *operation, const struct sim_worker *other)
 {
     const struct sim_client *client = &world->clients[other->client];
-    int64_t slack_us = world->plan.slots[other->name] > 1 ? SIM_SLOT_CLOSE_US : 0;
-    int64_t margin_us = 2000 + 2 * sim_wakes_hop_us(&world->plan) + slack_us;
+    int64_t margin_us = 2000 + 2 * sim_wakes_hop_us(&world->plan) + slack_us(world, other);
 
     /* Those who share it come in together: who hears of it first is a matter of luck. */
     if (other->stage != SIM_ASKING || other->adopts || is_several(other) ||
         (winner->names >> other->name & 1) == 0 || (winner->shared && other->shared) ||
         other->settled_us == 0 || other->settled_us < calm_since_us(world) ||
-        winner->asked_us < other->settled_us + margin_us ||
-        are_close(operation, other->operation, slack_us) || (world->plan.older >> winner->client & 1) != 0 ||
-        (world->plan.older >> other->client & 1) != 0 ||
+        winner->asked_us < other->settled_us + margin_us || are_close(operation, other->operation) ||
+        (world->plan.older >> winner->client & 1) != 0 || (world->plan.older >> other->client & 1) != 0 ||
         usable_quorum_since_us(world, client) > other->stands_us || is_settling(world, other) ||
         is_rare(world, &world->stats.overtaken))
         return;

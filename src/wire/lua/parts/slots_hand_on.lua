@@ -2,33 +2,27 @@
 -- takes one slot only, by its record: it keeps its place when another one is handed on. Wants what hand_on.lua wants, slot_keys, and what slot_notes.lua leaves behind;
 -- given is when the slot was handed to one that has not been heard of since (us; 0 none).
 -- Slots that come free at the same moment do so in another order at each node, and the first in line would be given a different one by each. So of
--- those that came within a tenth of a second of the first, a slot goes to the one whose own number, which is part of its owner value, is next to it: nodes
--- choose alike, whatever the order. The first in line is passed like that for a tenth of a second at most; given_id and given_at of order.lua say which one it is, and
--- since when.
-local function next_in_line(slot)
-    local front = call('ZRANGE', base .. 'waiters', '0', count > 1 and math.min(3 * count, 30) - 1 or 0, 'WITHSCORES')
+-- those that came within a tenth of a second of the first, a slot goes to the one whose own number, which is part of its owner value, is next to it: then mostly
+-- all nodes choose alike, whatever the order. The first in line is passed like that for a tenth of a second at most; given_id and given_at of order.lua say which one it is,
+-- and since when. Tickets ahead of this clock say nothing about when their callers came: those come in as they stand in line.
+-- Answers which of the front it is, and whether there is nothing to be noted about the first.
+local function choose(front, slot)
     local chosen, least = 1, count
     local is_known = front[1] == given_id
     local waited = is_known and now - given_at or 0
-    if waited >= 0 and waited <= 100000 then
-        for i = 1, #front, 2 do
-            local apart = ((tonumber(string.sub(front[i], 1, 7), 16) or 0) - slot) % count
-            if least == 0 or front[i + 1] - front[2] > 100000 then
-                break
-            end
-            if apart < least then
-                chosen, least = i, apart
-            end
+    if count == 1 or not string.find(front[1] or '', '^%S+$') then
+        return 1, true
+    end
+    for i = 1, waited >= 0 and waited <= 100000 and #front or 0, 2 do
+        local apart = ((tonumber(string.sub(front[i], 1, 7), 16) or 0) - slot) % count
+        if least == 0 or front[i + 1] - front[2] > 100000 or front[i + 1] - now > 100000 then
+            break
+        end
+        if apart < least then
+            chosen, least = i, apart
         end
     end
-    if chosen > 1 and not is_known then
-        given_id, given_at = front[1], now_text
-        -- include order_write.lua
-    end
-    if front[1] then
-        call('ZREM', base .. 'waiters', front[chosen])
-    end
-    return front[chosen], front[chosen + 1]
+    return chosen, is_known
 end
 -- Other slots may have been given out by higher numbers since a waiter asked. Its own number has to be above those of its slot, and of whatever was there
 -- when it came into line: its record has one that is (slots_ask.lua), and if it can have that, all nodes agree.
@@ -41,19 +35,16 @@ end
 -- Answers the owner that the slot was given to, its number and the ms it was given for; nothing when there was nobody.
 local function hand_on(slot, given)
     local waiters = base .. 'waiters'
-    local since, stay = 0, nil
+    local since, stay, width = 0, 0, count > 1 and math.min(3 * count, 30) or 1
     local who, number, for_ms
     if given > 0 and given <= now then
         since = math.min(given, now - 1400000)
     end
-    while true do
-        local id, ticket = next_in_line(slot)
-        if not id then
-            if not stay then
-                call('DEL', order_key)
-            end
-            break
-        end
+    local front = call('ZRANGE', waiters, '0', width - 1, 'WITHSCORES')
+    local chosen, is_noted = choose(front, slot)
+    local first, at, following = front[1], chosen, 1
+    while front[at] do
+        local id, ticket = front[at], front[at + 1]
         local record = call('GET', base .. id) or ''
         local asked, text, ttl, channel, only = string.match(record, '^(%d+) (%d+) (%d+) (%S*) (%d+)\n')
         local known_epoch, waiter = '', ''
@@ -80,6 +71,12 @@ local function hand_on(slot, given)
                 deaf = type(heard) == 'table'
             end
             if not deaf and heard > 0 then
+                -- This comes first, for a node that is full lets a script write only after something that needs no room.
+                call('ZREM', waiters, id)
+                if id ~= first and not is_noted then
+                    given_id, given_at = first, now_text
+                    -- include order_write.lua
+                end
                 keep_number(fence, text)
                 call('SET', slot_keys[slot], waiter, 'PX', ms)
                 write_note(slot, text, ticket, id, brief and now_text or '0')
@@ -90,23 +87,26 @@ local function hand_on(slot, given)
                 break
             end
         end
-        if stays or deaf then
-            stay = stay or {}
-            stay[#stay + 1], stay[#stay + 2] = ticket, id
-        elseif record ~= '' then
-            call('DEL', base .. id)
-        end
         if deaf then
+            stay = stay + 1
             break
         end
-    end
-    if stay then
-        for i = 1, #stay, 2 do
-            call('ZADD', waiters, stay[i], stay[i + 1])
+        -- Those that take another slot only keep their places. When all of the front were looked at they are what is left of it, and others stand behind them.
+        if stays then
+            stay = stay + 1
+        else
+            call('ZREM', waiters, id)
+            call('DEL', base .. id)
         end
-        call('PEXPIRE', waiters, '60000')
-        call('PEXPIRE', order_key, '60000')
-        call('SET', 'redlock-guard:lines', '1', 'PX', '60000')
+        at = following == chosen and following + 2 or following
+        following = at + 2
+        if at > #front then
+            front = call('ZRANGE', waiters, stay, stay + width - 1, 'WITHSCORES')
+            chosen, at, following = 0, 1, 3
+        end
+    end
+    if not who and stay == 0 then
+        call('DEL', order_key)
     end
     return who, number, for_ms
 end
