@@ -6,7 +6,7 @@
 #include <assert.h>
 
 /* Of a semaphore each slot that is given back may bring the votes that are missing. */
-enum { LOOK_MIN_MS = 2, LOOK_MIN_FOR_SLOTS_MS = 20, LOOK_MAX_MS = 250 };
+enum { LOOK_MIN_MS = 2, LOOK_MIN_FOR_SLOTS_MS = 8, LOOK_MAX_MS = 250 };
 
 /* At how many nodes the holder at this one has the lock. */
 static uint32_t count_held_alike(const struct rl_stand *stand, uint32_t number)

@@ -20,7 +20,7 @@ enum {
     NOTES_MAX = 8,
     ID_DIGITS = 7,
     BASE_16 = 16,
-    CHOICE_MAX = 30
+    CHOICE_MAX = 16
 };
 
 /* "fence ticket id given" of a slot. */
@@ -199,7 +199,7 @@ static uint32_t apart(const struct sim_stander *stander, uint32_t count, uint32_
 static struct sim_stander *choose(struct sim_table *table, uint32_t count, uint32_t slot)
 {
     struct sim_standing *line = table->line;
-    uint32_t choice = count == 1 ? 1 : 3 * count < CHOICE_MAX ? 3 * count : CHOICE_MAX;
+    uint32_t choice = count == 1 ? 1 : 2 * count < CHOICE_MAX ? 2 * count : CHOICE_MAX;
     struct sim_stander *first = sim_line_first(line), *chosen = first, *next = first;
     int64_t now = table->call->now_us;
     int64_t waited = first != NULL && strcmp(first->id, line->id) == 0 ? now - line->given : 0;

@@ -35,7 +35,7 @@ end
 -- Answers the owner that the slot was given to, its number and the ms it was given for; nothing when there was nobody.
 local function hand_on(slot, given)
     local waiters = base .. 'waiters'
-    local since, stay, width = 0, 0, count > 1 and math.min(3 * count, 30) or 1
+    local since, stay, width = 0, 0, count > 1 and math.min(2 * count, 16) or 1
     local who, number, for_ms
     if given > 0 and given <= now then
         since = math.min(given, now - 1400000)
