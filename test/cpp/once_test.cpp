@@ -49,7 +49,8 @@ static std::string lines_of(const std::vector<std::string> &lines)
 }
 
 /* Runs something with a client of its own and the owner values that it notes; then each of them was released
- * that often on every node that was asked for it, which a late one may not have been, and nothing is left there. */
+ * that often on every node that was asked for it, which a late one may not have been, and nothing is left
+ * there. */
 static void releases_each(int times,
                           const std::function<void(redlock::client, std::vector<std::string> &)> &run)
 {
