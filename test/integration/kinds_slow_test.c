@@ -218,8 +218,8 @@ static void a_killed_process_gives_its_slot_back_and_no_other(void **state)
     give_back(next);
     give_back(own);
     redlock_client_close(client);
-    for (int node = 0; node < fleet_size(fleet);
-         node++) /* one that was late may have had the killed one's still */
+    /* One that was late may still have had what the killed one held. */
+    for (int node = 0; node < fleet_size(fleet); node++)
         await(count_lock_keys(fleet, node) == 0);
 }
 
