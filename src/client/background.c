@@ -79,20 +79,24 @@ static bool corked(const redlock_client *client)
     return client->corked_until.us != 0 && rl_time_before(client->engine.now, client->corked_until);
 }
 
-/* A loop that is well sends by itself what a node could not take at once. */
+/* A loop that is well sends by itself what a node could not take at once, and hears what nodes say. */
 static bool comes_round(const redlock_client *client)
 {
     return client->outer_fd >= 0 &&
            rl_time_before(client->engine.now, rl_time_add(client->loop_turn, rl_span_ms(CORK_MS)));
 }
 
+/* Something is under way that no caller waits for. */
+static bool unfinished(const redlock_client *client)
+{
+    return rl_lagging_any(&client->engine) || (!corked(client) && rl_nodes_unsent(&client->engine, false)) ||
+           rl_debts_awaited(&client->engine);
+}
+
 bool rl_background_unattended(const redlock_client *client)
 {
-    if ((client->async_count > 0 && client->outer_fd < 0) || rl_lagging_any(&client->engine))
-        return true;
-    return !rl_list_empty(&client->engine.rounds) ||
-           (!corked(client) && !comes_round(client) && rl_nodes_unsent(&client->engine, false)) ||
-           rl_debts_awaited(&client->engine);
+    return (client->async_count > 0 && client->outer_fd < 0) || !rl_list_empty(&client->engine.rounds) ||
+           (!comes_round(client) && unfinished(client));
 }
 
 /* A caller leaves when a quorum has answered. What the others were told is lost if their connections break:
@@ -112,6 +116,8 @@ struct rl_time rl_background_rest(const redlock_client *client)
         until = rl_time_min(until, rl_time_add(client->last_turn, rl_span_ms(UNANSWERED_LOOK_MS)));
     if (rl_nodes_unsent(&client->engine, true))
         until = rl_time_min(until, rl_time_add(client->engine.now, rl_span_ms(FROZEN_LOOK_MS)));
+    if (comes_round(client) && unfinished(client))
+        until = rl_time_min(until, rl_time_add(client->loop_turn, rl_span_ms(CORK_MS)));
     return until;
 }
 
@@ -161,6 +167,19 @@ void rl_background_cork(redlock_client *client)
 
 /* ---- waking ---- */
 
+/* What it is woken for may be over before it runs: a lock that was to be renewed is given back. The next one will
+ * be due at a similar time, so the carrier keeps to this one, and need not be woken for each. */
+static void wake_carrier(redlock_client *client)
+{
+    struct rl_time until = rl_background_rest(client);
+
+    if (rl_time_before(until, client->carrier_until))
+        client->carrier_until = client->carrier_due = until;
+    else if (client->driving || !rl_background_unattended(client))
+        return;
+    pthread_cond_signal(&client->carrier_wake);
+}
+
 void rl_background_nudge(redlock_client *client)
 {
     if (client->outer_fd >= 0)
@@ -171,10 +190,8 @@ void rl_background_nudge(redlock_client *client)
         (client->engine.debt_count > 0 || rl_nodes_unsent(&client->engine, true) || unheard(client) ||
          !rl_list_empty(&client->engine.lagging)))
         rl_background_start_carrier(client);
-    if (client->carrier_running && client->carrier_until.us != 0 &&
-        (rl_time_before(rl_background_rest(client), client->carrier_until) ||
-         (!client->driving && rl_background_unattended(client))))
-        pthread_cond_signal(&client->carrier_wake);
+    if (client->carrier_running && client->carrier_until.us != 0)
+        wake_carrier(client);
     if (client->pollers > 0 && rl_time_before(rl_poll_due(client), client->sleep_until))
         rl_poller_ring(&client->poller);
 }

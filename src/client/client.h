@@ -62,6 +62,7 @@ struct redlock_client {
     pthread_t carrier, notifier;
     pthread_cond_t carrier_wake, notifier_wake, callback_ended;
     struct rl_time carrier_until; /* until when it sleeps */
+    struct rl_time carrier_due;   /* when it was last woken to plan for */
     bool processing;              /* a thread is inside redlock_client_process() */
     pthread_t processor;
     struct rl_time timer_set;         /* what timer_fd is set to */

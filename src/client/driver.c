@@ -125,6 +125,14 @@ static void stand(redlock_client *client)
     rl_crowd_wake(client, rl_crowd_take_woken(client));
 }
 
+static struct rl_time rest_until(const redlock_client *client)
+{
+    struct rl_time until = rl_background_rest(client);
+
+    return rl_time_before(client->engine.now, client->carrier_due) ? rl_time_min(until, client->carrier_due)
+                                                                   : until;
+}
+
 void *rl_driver_carry(void *context)
 {
     redlock_client *client = context;
@@ -139,7 +147,7 @@ void *rl_driver_carry(void *context)
             struct timespec at;
 
             rl_follow_pass_on(client);
-            client->carrier_until = rl_background_rest(client);
+            client->carrier_until = rest_until(client);
             at = rl_poll_wake_time(client, client->carrier_until);
             pthread_cond_timedwait(&client->carrier_wake, &client->mutex, &at);
             client->carrier_until = (struct rl_time){0};

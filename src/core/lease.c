@@ -10,7 +10,7 @@
 #include "core/backoff.h"
 #include "core/validity.h"
 
-enum { MENDS_MAX = 16, CONFIRM_MS = 10 };
+enum { MENDS_MAX = 16, CONFIRM_MS = 50 };
 
 static struct rl_time hold_limit(const struct rl_lease *lease)
 {

@@ -9,7 +9,11 @@
 
 /* A release is owed to a node, to be sent after a pause. random: whose owner; NULL the present one. */
 void rl_debts_add(redlock_lock *lock, uint32_t node, const uint8_t *random, struct rl_span pause);
+/* The last one takes its place. */
 void rl_debts_forgive(struct rl_engine *engine, struct rl_debt *debt);
+
+/* Counts anew what each node is owed, and when; after debts were put off. */
+void rl_debts_reckon(struct rl_engine *engine);
 
 /* Whether a node is owed a release that was not sent at all yet. */
 bool rl_debts_waits(const struct rl_engine *engine, uint32_t node);

@@ -87,6 +87,7 @@ struct redlock_lock {
     uint16_t slots; /* of a semaphore; 0 it is none */
     uint16_t slot;  /* the one that it has, from 1; 0 it has none, or it is not known which */
     uint16_t fellow_count;
+    uint16_t debt_count; /* releases of it that nodes are owed */
     enum rl_command_kind owed_kind : 8;
     enum rl_lock_stage stage : 8;
     bool handle;                /* the caller has it and has not freed it */

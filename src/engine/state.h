@@ -59,12 +59,18 @@ struct rl_node_guard {
 
 /* A release that is still owed to a node whose connection broke; see debts.c and reaper.c. */
 struct rl_debt {
-    redlock_lock *lock; /* NULL: free place */
+    redlock_lock *lock; /* NULL behind the last one */
     uint32_t node;
     uint8_t random[RL_OWNER_RANDOM];
     struct rl_time due;
     struct rl_time until; /* the key is gone by itself by then */
     bool again;           /* one more after this one */
+};
+
+/* What one node is owed. Nothing is due, or over, before these times; the reaper makes them exact. */
+struct rl_node_debts {
+    uint32_t count;
+    struct rl_time due, until;
 };
 
 /* The queues of callers inside this process, one for each name that more than one of them wants; see
@@ -149,8 +155,10 @@ struct rl_engine {
                  1]; /* where nodes tell it that they have handed a lock over; see hearing.c */
     struct rl_queues queues;
     redlock_request last_request;
-    struct rl_debt debts[RL_DEBTS_MAX];
+    struct rl_debt debts[RL_DEBTS_MAX]; /* debt_count of them, in no order */
     uint32_t debt_count;
+    struct rl_node_debts node_debts[RL_NODES_MAX];
+    bool debts_dropped; /* the log was told that there are too many, and not all have been paid since */
     redlock_stats stats;
     redlock_node_stats *node_stats; /* node_count of them */
     struct rl_node_facts *facts;    /* likewise, once nodes have been examined; NULL before that */

@@ -409,13 +409,13 @@ static void a_lock_that_was_handed_over_for_a_while_is_renewed_soon(void **state
     (void)state;
     hold_briefly(&holding, 0);
     assert_int_equal(holding.lease.valid_until.us, at(VALID_MS).us);
-    assert_int_equal(holding.lease.wake_at.us, at(10).us);
-    tell(&holding, RL_EVENT_TIMER, 10);
+    assert_int_equal(holding.lease.wake_at.us, at(50).us);
+    tell(&holding, RL_EVENT_TIMER, 50);
     assert_int_equal(holding.effects.extend, 7);
     assert_int_equal(holding.effects.ttl.us, rl_span_ms(10 * TTL_MS).us);
     grant_on_quorum(&holding, 11);
     assert_true(rl_lease_held(&holding.lease, at(9 * TTL_MS)));
-    assert_int_equal(holding.lease.wake_at.us, at(10 + 3 * TTL_MS).us);
+    assert_int_equal(holding.lease.wake_at.us, at(50 + 3 * TTL_MS).us);
     /* Without it, it ends when the second does. */
     hold_briefly(&holding, 0);
     tell(&holding, RL_EVENT_TIMER, VALID_MS);
@@ -429,12 +429,12 @@ static void lasting_for_the_whole_ttl_is_no_extension(void **state)
 
     (void)state;
     hold_briefly(&holding, 1);
-    tell(&holding, RL_EVENT_TIMER, 10);
+    tell(&holding, RL_EVENT_TIMER, 50);
     grant_on_quorum(&holding, 11);
     assert_int_equal(holding.lease.extensions, 0);
-    tell(&holding, RL_EVENT_TIMER, 10 + 3 * TTL_MS);
+    tell(&holding, RL_EVENT_TIMER, 50 + 3 * TTL_MS);
     assert_int_equal(holding.effects.extend, 7);
-    grant_on_quorum(&holding, 11 + 3 * TTL_MS);
+    grant_on_quorum(&holding, 51 + 3 * TTL_MS);
     assert_int_equal(holding.lease.extensions, 1);
     assert_int_equal(holding.lease.renew_at.us, RL_TIME_NEVER.us);
 }
