@@ -630,7 +630,7 @@ typedef int (*redlock_event_fn)(void *context, const redlock_event *event);
  * (RESP3), and it looks every every_ms where they do not. Several: it walks through the keys like
  * redlock_list(), every every_ms or a quarter of the time, whichever is less often. So what begins and ends
  * between two looks is not reported, several changes may be reported as one, and a release just before the
- * end of a lease looks like an expiry. Memory: some 600 bytes a lock. spec NULL: all. */
+ * end of a lease looks like an expiry. Memory: about 1 kB a lock. spec NULL: all. */
 REDLOCK_API redlock_result redlock_watch(redlock_client *client, const redlock_list_spec *spec,
                                          redlock_event_fn event, void *context, redlock_report *report);
 
