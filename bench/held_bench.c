@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "redlock.h"
+#include "callers.h"
 
 enum { UNDER_WAY_MAX = 200, WAIT_MS = 10000 };
 
@@ -132,29 +131,11 @@ static void release_all(struct holder *holder)
 
 /* ---- the run ---- */
 
-static redlock_client *open_client(const struct bench *bench)
-{
-    static const redlock_allocator counting = {.allocate = allocate, .release = release};
-    redlock_options options = REDLOCK_OPTIONS_INIT;
-    static redlock_report report = REDLOCK_REPORT_INIT;
-    redlock_client *client;
-
-    options.nodes = bench->nodes;
-    options.host = BENCH_HOST;
-    options.login = BENCH_LOGIN;
-    options.mode = bench->mode == BENCH_GUARDED ? REDLOCK_GUARDED : REDLOCK_PLAIN;
-    options.allocator = &counting;
-    if (redlock_client_open(&options, &client, &report) != REDLOCK_OK)
-        bench_die("%s", report.line);
-    return client;
-}
-
 static uint64_t extended(redlock_client *client)
 {
     static redlock_stats stats = REDLOCK_STATS_INIT;
 
-    if (redlock_client_stats(client, &stats) != REDLOCK_OK)
-        bench_die("no statistics");
+    callers_must("stats", redlock_client_stats(client, &stats));
     return stats.renewed;
 }
 
@@ -190,12 +171,13 @@ static void report_renewals(struct holder *holder, const struct bench *bench)
 
 int main(int argc, char **argv)
 {
+    static const redlock_allocator counting = {.allocate = allocate, .release = release};
     struct bench bench = bench_options(argc, argv);
     struct holder holder = {.locks = bench_allocate(bench.client_count, sizeof *holder.locks)};
     double resident_before = resident_bytes();
     size_t kept_before;
 
-    holder.client = open_client(&bench);
+    holder.client = callers_open(&bench, &counting);
     bench_wait_for_go();
     report_client(&holder, resident_before);
     kept_before = atomic_load(&bytes_kept);

@@ -3,34 +3,10 @@
  * alone. One client (one connection per node) serves all threads and all requests of a run.
  */
 #include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "redlock.h"
-
-static redlock_client *open_client(const struct bench *bench)
-{
-    redlock_options options = REDLOCK_OPTIONS_INIT;
-    static redlock_report report = REDLOCK_REPORT_INIT;
-    redlock_client *client;
-
-    options.nodes = bench->nodes;
-    options.host = BENCH_HOST;
-    options.login = BENCH_LOGIN;
-    options.mode = bench->mode == BENCH_GUARDED ? REDLOCK_GUARDED : REDLOCK_PLAIN;
-    if (redlock_client_open(&options, &client, &report) != REDLOCK_OK)
-        bench_die("%s", report.line);
-    return client;
-}
-
-static void must(const char *what, redlock_result result)
-{
-    if (result != REDLOCK_OK)
-        bench_die("%s: %s", what, redlock_result_name(result));
-}
+#include "callers.h"
 
 /* Lets new nodes vote. A fleet needs it once; fences of the next 5 s may take two rounds. */
 static void init_nodes(redlock_client *client)
@@ -45,7 +21,7 @@ static void print_rounds(redlock_client *client)
 {
     static redlock_stats stats = REDLOCK_STATS_INIT;
 
-    must("stats", redlock_client_stats(client, &stats));
+    callers_must("stats", redlock_client_stats(client, &stats));
     bench_figure("acquired", (double)stats.acquired);
     bench_figure("fence_rounds", (double)stats.fence_rounds);
     bench_figure("rounds", (double)stats.rounds);
@@ -53,126 +29,65 @@ static void print_rounds(redlock_client *client)
 
 /* ---- blocking calls ---- */
 
-struct caller {
-    pthread_t thread;
-    redlock_client *client;
-    const struct bench *bench;
-    int64_t until_ns;
-    char name[BENCH_NAME_SIZE];
-    struct bench_samples *samples;
-};
-
-static void *call(void *context)
+static void call(struct caller *caller)
 {
-    struct caller *caller = context;
-    redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_lock *lock;
     int64_t asked_ns;
 
-    spec.name = caller->name;
     while ((asked_ns = bench_now_ns()) < caller->until_ns) {
-        must("acquire", redlock_try_acquire(caller->client, &spec, &lock, NULL));
+        callers_must("acquire", redlock_try_acquire(caller->client, &caller->spec, &lock, NULL));
         bench_add(caller->samples, bench_now_ns() - asked_ns);
-        must("release", redlock_release(lock, NULL));
+        callers_must("release", redlock_release(lock, NULL));
         redlock_lock_free(lock);
     }
-    return NULL;
-}
-
-static void on_lost(void *context, redlock_lock *lock, const redlock_report *report)
-{
-    (void)context;
-    (void)lock;
-    bench_die("%s", report->line);
-}
-
-/* All want one name, and wait for it. What is still waited for at the end is given up and kept as a wait cut
- * off. */
-static void *contend(void *context)
-{
-    struct caller *caller = context;
-    redlock_spec spec = REDLOCK_SPEC_INIT;
-    redlock_lock *lock;
-    int64_t asked_ns;
-
-    spec.name = caller->name;
-    spec.ttl_ms = caller->bench->ttl_ms;
-    spec.auto_extend = caller->bench->renews;
-    spec.on_lost = caller->bench->renews ? on_lost : NULL;
-    while ((asked_ns = bench_now_ns()) < caller->until_ns) {
-        int64_t wait_ms = (caller->until_ns - asked_ns) / 1000000 + 1;
-        redlock_result result = redlock_acquire(caller->client, &spec, wait_ms, &lock, NULL);
-
-        if (result == REDLOCK_TIMEOUT) {
-            bench_add_cut_off(caller->samples, bench_now_ns() - asked_ns);
-            continue;
-        }
-        must("acquire", result);
-        bench_add(caller->samples, bench_now_ns() - asked_ns);
-        redlock_release(lock,
-                        NULL); /* a node may be down, or the clock wrong: what counts is how it goes on */
-        redlock_lock_free(lock);
-    }
-    return NULL;
 }
 
 /* Waits for what another one has until the end, and does not get it. */
-static void *wait_in_vain(void *context)
+static void wait_in_vain(struct caller *caller)
 {
-    struct caller *caller = context;
-    redlock_spec spec = REDLOCK_SPEC_INIT;
     redlock_lock *lock;
     int64_t asked_ns = bench_now_ns();
     int64_t wait_ms = (caller->until_ns - asked_ns) / 1000000;
-    redlock_result result;
+    redlock_result result =
+        redlock_acquire(caller->client, &caller->spec, wait_ms > 0 ? wait_ms : 1, &lock, NULL);
 
-    spec.name = caller->name;
-    result = redlock_acquire(caller->client, &spec, wait_ms > 0 ? wait_ms : 1, &lock, NULL);
     if (result != REDLOCK_TIMEOUT)
         bench_die("a waiter was to wait in vain: %s", redlock_result_name(result));
     bench_add_cut_off(caller->samples, bench_now_ns() - asked_ns);
-    return NULL;
 }
 
-/* Every client is a thread. The first one is this thread: a lone caller is a program without threads. */
-static void run_callers(redlock_client *client, const struct bench *bench, int64_t until_ns,
-                        struct bench_samples *samples, void *(*work)(void *))
+/* With the default ttl. */
+static void set_name_of_its_own(struct caller *caller, const struct bench *bench, unsigned number)
 {
-    struct caller *callers = bench_allocate(bench->client_count, sizeof *callers);
-
-    for (unsigned i = 0; i < bench->client_count; i++) {
-        callers[i].client = client;
-        callers[i].bench = bench;
-        callers[i].until_ns = until_ns;
-        callers[i].samples = &samples[i];
-        bench_name(callers[i].name, work == call ? i : 0);
-        if (i > 0 && pthread_create(&callers[i].thread, NULL, work, &callers[i]) != 0)
-            bench_die("cannot start a thread");
-    }
-    work(&callers[0]);
-    for (unsigned i = 1; i < bench->client_count; i++)
-        pthread_join(callers[i].thread, NULL);
-    free(callers);
+    (void)bench;
+    bench_name(caller->name, number);
+    caller->spec.ttl_ms = 0;
 }
 
-/* Each locks and unlocks a name of its own. */
+static void set_one_for_all(struct caller *caller, const struct bench *bench, unsigned number)
+{
+    (void)number;
+    caller->spec.auto_extend = bench->renews;
+    caller->spec.on_lost = bench->renews ? callers_on_lost : NULL;
+}
+
 static void run_blocking(void *subject, const struct bench *bench, int64_t until_ns,
                          struct bench_samples *samples)
 {
-    run_callers(subject, bench, until_ns, samples, call);
+    callers_run(subject, bench, until_ns, samples, set_name_of_its_own, call);
 }
 
 static void run_contention(void *subject, const struct bench *bench, int64_t until_ns,
                            struct bench_samples *samples)
 {
-    run_callers(subject, bench, until_ns, samples, contend);
+    callers_run(subject, bench, until_ns, samples, set_one_for_all, caller_take_turns);
 }
 
 /* Another client has the lock all the time and renews it twice. */
 static void run_waiting(void *subject, const struct bench *bench, int64_t until_ns,
                         struct bench_samples *samples)
 {
-    redlock_client *holder = open_client(bench);
+    redlock_client *holder = callers_open(bench, NULL);
     redlock_spec spec = REDLOCK_SPEC_INIT;
     int64_t asked_ns = bench_now_ns();
     uint32_t window_ms = (uint32_t)((until_ns - asked_ns) / 1000000) + REDLOCK_TTL_MIN_MS;
@@ -183,12 +98,12 @@ static void run_waiting(void *subject, const struct bench *bench, int64_t until_
     spec.name = name;
     spec.ttl_ms = 2 * window_ms; /* no shorter than what is left when the last one gives up */
     spec.auto_extend = 1;
-    spec.on_lost = on_lost;
+    spec.on_lost = callers_on_lost;
     spec.renew_ms = 2 * window_ms / 5;
-    must("acquire", redlock_acquire(holder, &spec, REDLOCK_WAIT_FOREVER, &lock, NULL));
+    callers_must("acquire", redlock_acquire(holder, &spec, REDLOCK_WAIT_FOREVER, &lock, NULL));
     bench_add(&samples[0], bench_now_ns() - asked_ns);
-    run_callers(subject, bench, until_ns, samples, wait_in_vain);
-    must("release", redlock_release(lock, NULL));
+    callers_run(subject, bench, until_ns, samples, set_one_for_all, wait_in_vain);
+    callers_must("release", redlock_release(lock, NULL));
     redlock_lock_free(lock);
     redlock_client_close(holder);
 }
@@ -216,7 +131,7 @@ static void on_released(void *context, redlock_result result, const redlock_repo
     struct request *request = context;
 
     (void)report;
-    must("release", result);
+    callers_must("release", result);
     redlock_lock_free(request->lock);
     request->loop->under_way--;
     if (bench_now_ns() < request->loop->until_ns)
@@ -229,10 +144,10 @@ static void on_acquired(void *context, redlock_result result, redlock_lock *lock
     struct request *request = context;
 
     (void)report;
-    must("acquire", result);
+    callers_must("acquire", result);
     bench_add(request->samples, bench_now_ns() - request->asked_ns);
     request->lock = lock;
-    must("release", redlock_release_async(lock, on_released, request, NULL));
+    callers_must("release", redlock_release_async(lock, on_released, request, NULL));
 }
 
 static void ask(struct request *request)
@@ -242,7 +157,8 @@ static void ask(struct request *request)
     spec.name = request->name;
     request->asked_ns = bench_now_ns();
     request->loop->under_way++;
-    must("acquire", redlock_acquire_async(request->loop->client, &spec, 0, on_acquired, request, NULL));
+    callers_must("acquire",
+                 redlock_acquire_async(request->loop->client, &spec, 0, on_acquired, request, NULL));
 }
 
 static void run_async(void *subject, const struct bench *bench, int64_t until_ns,
@@ -262,7 +178,7 @@ static void run_async(void *subject, const struct bench *bench, int64_t until_ns
     }
     while (loop.under_way > 0) {
         poll(&readable, 1, -1);
-        must("process", redlock_client_process(subject));
+        callers_must("process", redlock_client_process(subject));
     }
     free(requests);
 }
@@ -276,7 +192,7 @@ static const struct bench_workload workloads[] = {{"blocking", run_blocking},
 int main(int argc, char **argv)
 {
     struct bench bench = bench_options(argc, argv);
-    redlock_client *client = open_client(&bench);
+    redlock_client *client = callers_open(&bench, NULL);
 
     if (strcmp(bench.workload, "init") == 0) {
         init_nodes(client);

@@ -103,8 +103,8 @@ def itself_rows():
 def contend(contenders, how, **changes):
     """As threads of one process, or as so many processes."""
     share = {"clients": contenders} if how == "threads" else {"processes": contenders}
-    slow = contenders > 16 and changes.get("fleet", "").startswith("1ms")  # else one turn more or less is more than 5 %
-    return Run("redlock_bench", "contend", length=(4 if slow else 1) * CONTENTION_LENGTH, **share, **changes)
+    many = contenders > 16  # else one turn more or less is more than 5 %
+    return Run("redlock_bench", "contend", length=(4 if many else 1) * CONTENTION_LENGTH, **share, **changes)
 
 
 def fifo(run):
