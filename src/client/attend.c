@@ -20,7 +20,7 @@ static void complete(redlock_client *client, struct rl_operation *operation)
 static void give_to_crowd(redlock_client *client, struct rl_operation *operation)
 {
     rl_list_append(&client->crowd.ended, &operation->following);
-    if (atomic_exchange(&client->crowd.dozing, false))
+    if (atomic_exchange(&client->crowd.in_poller, false))
         rl_poller_ring(&client->poller);
 }
 

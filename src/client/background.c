@@ -167,8 +167,8 @@ void rl_background_cork(redlock_client *client)
 
 /* ---- waking ---- */
 
-/* What it is woken for may be over before it runs: a lock that was to be renewed is given back. The next one will
- * be due at a similar time, so the carrier keeps to this one, and need not be woken for each. */
+/* What the carrier is woken for may be over before it runs: a lock that was to be renewed is released. The
+ * next one will be due at a similar time, so the carrier keeps this wake-up, and is not woken for each. */
 static void wake_carrier(redlock_client *client)
 {
     struct rl_time until = rl_background_rest(client);

@@ -30,10 +30,10 @@ struct rl_call {
     redlock_lock *lock; /* RELEASE */
     redlock_report *report;
     redlock_result result;
-    uint32_t bed;      /* where its thread sleeps */
-    bool follows;      /* its thread sleeps on `state` instead; see sleepers.h */
-    bool looks;        /* and comes to look itself when its operation has ended */
-    atomic_uint state; /* how its thread learns that it is over: the only part both look at meanwhile */
+    uint32_t wake_slot; /* where its thread sleeps */
+    bool follows;       /* its thread sleeps on `state` instead; see sleepers.h */
+    bool looks;         /* and comes to look itself when its operation has ended */
+    atomic_uint state;  /* how its thread learns that it is over: the only part both look at meanwhile */
 };
 
 /* TAKEN: another thread ends it. From then on its own touches nothing of the client any more, which may be
@@ -42,19 +42,19 @@ enum { RL_CALL_AWAKE, RL_CALL_ASLEEP, RL_CALL_TAKEN, RL_CALL_OVER };
 
 enum { RL_CROWD = 4 }; /* as many blocking calls at once are one */
 
-/* Threads of a crowd sleep in dormitories of 32, on one futex each, so that many of them are woken by one
- * system call. Woken one by one, each would push the waker off its core. */
-enum { RL_DORMITORIES = 4, RL_BEDS = 32 * RL_DORMITORIES };
+/* Up to 32 threads of a crowd sleep on one futex, so that one system call wakes many of them. Woken one by
+ * one, each would push the waker off its core. */
+enum { RL_WAKE_GROUPS = 4, RL_WAKE_SLOTS = 32 * RL_WAKE_GROUPS };
 
 struct rl_crowd {
-    _Atomic(struct rl_post *) inbox; /* open only while somebody stands */
-    atomic_bool dozing;              /* the standing thread may be in the poller, and has to be rung for */
-    atomic_uint inside;              /* threads that may still touch any of this */
-    atomic_uint dormitories[RL_DORMITORIES]; /* a number that rises with every waking */
-    atomic_uint next_bed;
+    _Atomic(struct rl_post *) inbox;         /* open only while the carrier serves */
+    atomic_bool in_poller;                   /* the carrier may be in the poller, and has to be woken */
+    atomic_uint inside;                      /* threads that may still touch any of this */
+    atomic_uint wake_groups[RL_WAKE_GROUPS]; /* a number each, which rises with every waking */
+    atomic_uint next_wake_slot;
 
     /* The rest is guarded by the client's mutex. */
-    bool wanted, standing;   /* the carrier shall stand; does stand */
+    bool wanted, serving;    /* the carrier is asked to serve; is serving */
     uint32_t under_way;      /* calls taken from the inbox and not over */
     uint32_t lonely;         /* calls since there were enough of them at once */
     struct rl_list ended;    /* operations to be reported to their calls */
@@ -62,15 +62,15 @@ struct rl_crowd {
 };
 
 /* Whenever the mutex is free: nothing is in `ended` or `woken`; and if nobody drives, the first of `ready`
- * has been roused, or what is due soon is minded by one of `queued`. */
+ * has been woken to drive, or one of `queued` wakes up in time for what is due soon. */
 struct rl_followers {
     struct rl_list ready;  /* operations whose threads sleep, and drive if nobody else does */
     struct rl_list queued; /* operations whose threads sleep, and have nothing to read */
     struct rl_list ended;  /* operations that are over, whose calls have to be ended for their threads */
     struct rl_call *woken; /* calls that are, whose threads do not know it yet */
-    /* its thread wakes up at `minded` for what is due by then; NULL nobody does */
-    struct rl_operation *minder;
-    struct rl_time minded;
+    /* Its thread wakes up at `timekeeper_wakes` for what is due by then; NULL: no thread does. */
+    struct rl_operation *timekeeper;
+    struct rl_time timekeeper_wakes;
 };
 
 #endif

@@ -18,7 +18,7 @@ enum { LONELY_CALLS = 16 };
 _Static_assert(sizeof(struct rl_post) <= sizeof(struct rl_link),
                "a lock's link holds the post that frees it");
 
-/* What the inbox points to while nobody stands. */
+/* What the inbox points to while the carrier does not serve. */
 static struct rl_post closed_inbox;
 
 void rl_crowd_init(struct rl_crowd *crowd)
@@ -46,7 +46,7 @@ static bool post(redlock_client *client, struct rl_post *post)
 {
     bool posted = put(&client->crowd, post);
 
-    if (posted && atomic_exchange(&client->crowd.dozing, false))
+    if (posted && atomic_exchange(&client->crowd.in_poller, false))
         rl_poller_ring(&client->poller);
     return posted;
 }
@@ -66,18 +66,19 @@ static void leave(redlock_client *client)
     atomic_fetch_sub(&client->crowd.inside, 1);
 }
 
-/* The number of the dormitory is read before the call is looked at: a waking in between is seen by its having
- * risen. Beds go round; two threads in one are both woken, and one of them lies down again. */
+/* The number of the group is read before the call is looked at: a waking in between has raised it, and the
+ * futex refuses to sleep. Slots are used in turn; of two threads in one slot both are woken, and one of them
+ * goes back to sleep. */
 static void sleep_until_over(struct rl_crowd *crowd, struct rl_call *call)
 {
-    atomic_uint *dormitory = &crowd->dormitories[call->bed / 32];
-    unsigned number = atomic_load(dormitory), state = RL_CALL_AWAKE;
+    atomic_uint *group = &crowd->wake_groups[call->wake_slot / 32];
+    unsigned number = atomic_load(group), state = RL_CALL_AWAKE;
 
     if (!atomic_compare_exchange_strong(&call->state, &state, RL_CALL_ASLEEP))
         return;
     while (atomic_load(&call->state) != RL_CALL_OVER) {
-        rl_futex_sleep(dormitory, number, 1U << call->bed % 32, NULL);
-        number = atomic_load(dormitory);
+        rl_futex_sleep(group, number, 1U << call->wake_slot % 32, NULL);
+        number = atomic_load(group);
     }
 }
 
@@ -88,7 +89,7 @@ bool rl_crowd_call(redlock_client *client, struct rl_call *call)
     if (!enter(client))
         return false;
     atomic_init(&call->state, RL_CALL_AWAKE);
-    call->bed = atomic_fetch_add(&client->crowd.next_bed, 1) % RL_BEDS;
+    call->wake_slot = atomic_fetch_add(&client->crowd.next_wake_slot, 1) % RL_WAKE_SLOTS;
     posted = post(client, &call->post);
     if (posted)
         sleep_until_over(&client->crowd, call);
@@ -277,34 +278,34 @@ struct rl_call *rl_crowd_take_woken(redlock_client *client)
 /* A call is gone as soon as its thread knows that it is over. */
 void rl_crowd_wake(redlock_client *client, struct rl_call *calls)
 {
-    unsigned beds[RL_DORMITORIES] = {0};
+    unsigned woken[RL_WAKE_GROUPS] = {0};
 
     while (calls != NULL) {
         struct rl_call *call = calls;
-        uint32_t bed = call->bed;
+        uint32_t slot = call->wake_slot;
 
         calls = (struct rl_call *)call->post.next;
         if (atomic_exchange(&call->state, RL_CALL_OVER) == RL_CALL_ASLEEP)
-            beds[bed / 32] |= 1U << bed % 32;
+            woken[slot / 32] |= 1U << slot % 32;
     }
-    for (uint32_t i = 0; i < RL_DORMITORIES; i++) {
-        if (beds[i] == 0)
+    for (uint32_t i = 0; i < RL_WAKE_GROUPS; i++) {
+        if (woken[i] == 0)
             continue;
-        atomic_fetch_add(&client->crowd.dormitories[i], 1);
-        rl_futex_wake(&client->crowd.dormitories[i], beds[i]);
+        atomic_fetch_add(&client->crowd.wake_groups[i], 1);
+        rl_futex_wake(&client->crowd.wake_groups[i], woken[i]);
     }
 }
 
-bool rl_crowd_doze(redlock_client *client)
+bool rl_crowd_may_block(redlock_client *client)
 {
     struct rl_post *newest;
 
-    atomic_store(&client->crowd.dozing, true);
+    atomic_store(&client->crowd.in_poller, true);
     newest = atomic_load(&client->crowd.inbox);
     return newest == NULL || newest == &closed_inbox;
 }
 
-void rl_crowd_rise(redlock_client *client)
+void rl_crowd_left_poller(redlock_client *client)
 {
-    atomic_store(&client->crowd.dozing, false);
+    atomic_store(&client->crowd.in_poller, false);
 }

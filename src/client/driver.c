@@ -12,10 +12,10 @@
 #include "engine/nodes.h"
 #include "engine/queue.h"
 
-/* Whether this thread is the one a crowd posts its calls to. */
-static bool stands(const redlock_client *client)
+/* Whether this thread is the carrier, and threads post their calls to it. */
+static bool serves_crowd(const redlock_client *client)
 {
-    return client->crowd.standing && pthread_equal(client->carrier, pthread_self());
+    return client->crowd.serving && pthread_equal(client->carrier, pthread_self());
 }
 
 /* Rule: nobody sleeps without a deadline for something that is not under way. A connection that breaks while
@@ -25,30 +25,30 @@ void rl_driver_turn(redlock_client *client, struct rl_time until)
 {
     struct rl_polled polled;
     struct rl_call *calls = NULL;
-    bool standing = stands(client);
+    bool serves = serves_crowd(client);
 
     client->broke = false;
     do { /* what is sent or handed out may fail, and end calls of others */
-        if (standing)
+        if (serves)
             rl_crowd_serve(client);
         rl_poll_flush(client);
         rl_follow_settle(client);
-    } while (standing && !rl_list_empty(&client->crowd.ended));
-    if (standing)
+    } while (serves && !rl_list_empty(&client->crowd.ended));
+    if (serves)
         calls = rl_crowd_take_woken(client);
     rl_poll_plan(client, until, &polled);
     rl_follow_unlock(client);
-    if (standing) {
+    if (serves) {
         rl_crowd_wake(client, calls);
-        if (!rl_crowd_doze(client))
+        if (!rl_crowd_may_block(client))
             polled.timeout = rl_span_us(0);
     }
     rl_poll_enter(client, &polled);
-    if (standing)
-        rl_crowd_rise(client);
+    if (serves)
+        rl_crowd_left_poller(client);
     pthread_mutex_lock(&client->mutex);
     rl_poll_return(client, &polled);
-    if (client->crowd.standing && !standing)
+    if (client->crowd.serving && !serves)
         rl_crowd_pass_on(client);
 }
 
@@ -110,9 +110,9 @@ bool rl_driver_wait(redlock_client *client, struct rl_operation *operation, stru
 /* ---- the carrier ---- */
 
 /* Drives for a crowd until it is gone and its last call is over. */
-static void stand(redlock_client *client)
+static void serve_crowd(redlock_client *client)
 {
-    client->driving = client->crowd.standing = true;
+    client->driving = client->crowd.serving = true;
     client->driver = pthread_self();
     rl_crowd_open(client);
     while (!client->engine.closing && rl_crowd_lasts(client))
@@ -121,7 +121,7 @@ static void stand(redlock_client *client)
     while (!client->engine.closing && client->crowd.under_way > 0)
         rl_driver_turn(client, RL_TIME_NEVER);
     rl_crowd_close(client);
-    client->driving = client->crowd.standing = client->crowd.wanted = false;
+    client->driving = client->crowd.serving = client->crowd.wanted = false;
     rl_crowd_wake(client, rl_crowd_take_woken(client));
 }
 
@@ -140,7 +140,7 @@ void *rl_driver_carry(void *context)
     pthread_mutex_lock(&client->mutex);
     while (!client->engine.closing) {
         if (!client->driving && client->crowd.wanted) {
-            stand(client);
+            serve_crowd(client);
         } else if (!client->driving && rl_background_unattended(client)) {
             take_turn(client, RL_TIME_NEVER);
         } else {

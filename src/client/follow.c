@@ -1,7 +1,7 @@
 /*
  * Threads that sleep in a blocking call while another thread drives. The driver ends their calls for them, so
  * that a thread that wakes up for its answer needs nothing more of the client, least of all the mutex; only
- * one that is wanted as the next driver, or has a deadline to mind, comes back for it.
+ * one that is wanted as the next driver, or has a deadline to keep, comes back for it.
  */
 #include "client/follow.h"
 
@@ -54,7 +54,7 @@ void rl_follow_settle(redlock_client *client)
 }
 
 /* A caller in a queue has nothing to read, but the lease it waits for may expire. */
-static bool is_minded(redlock_client *client)
+static bool is_due_covered(redlock_client *client)
 {
     const struct rl_followers *followers = &client->followers;
     struct rl_time due;
@@ -64,7 +64,7 @@ static bool is_minded(redlock_client *client)
     due = rl_engine_due(&client->engine);
     if (!rl_time_before(due, rl_time_add(client->engine.now, rl_span_ms(REST_MS))))
         return true;
-    return followers->minder != NULL && !rl_time_before(due, followers->minded);
+    return followers->timekeeper != NULL && !rl_time_before(due, followers->timekeeper_wakes);
 }
 
 /* Nobody drives: which thread shall look? Of those that queue the last one, for it will go on doing so for
@@ -74,7 +74,7 @@ static struct rl_operation *find_next(redlock_client *client)
     struct rl_followers *followers = &client->followers;
     struct rl_link *link = rl_list_first(&followers->ready);
 
-    if (link == NULL && !rl_list_empty(&followers->queued) && !is_minded(client))
+    if (link == NULL && !rl_list_empty(&followers->queued) && !is_due_covered(client))
         link = followers->queued.head.previous;
     return link != NULL ? RL_CONTAINER(link, struct rl_operation, following) : NULL;
 }
@@ -108,8 +108,8 @@ void rl_follow_unlock(redlock_client *client)
 
 /* ---- sleeping ---- */
 
-/* One of the threads that sleep minds what is due, in case that nobody drives; the others only their own
- * time. */
+/* One of the sleeping threads wakes up for what is due, in case that nobody drives; the others only for their
+ * own deadline. */
 static struct rl_time sleep_until(redlock_client *client, struct rl_operation *operation)
 {
     struct rl_followers *followers = &client->followers;
@@ -118,10 +118,10 @@ static struct rl_time sleep_until(redlock_client *client, struct rl_operation *o
 
     if (operation->timer.place != 0)
         until = rl_time_min(until, operation->timer.at);
-    if (followers->minder == NULL || rl_time_before(due, followers->minded)) {
+    if (followers->timekeeper == NULL || rl_time_before(due, followers->timekeeper_wakes)) {
         until = rl_time_min(until, due);
-        followers->minder = operation;
-        followers->minded = until;
+        followers->timekeeper = operation;
+        followers->timekeeper_wakes = until;
     }
     return until;
 }
@@ -140,7 +140,7 @@ bool rl_follow(redlock_client *client, struct rl_operation *operation, struct rl
     if (rl_sleepers_sleep(call, &at))
         return true;
     pthread_mutex_lock(&client->mutex);
-    rl_sleepers_forget(followers, operation);
+    rl_sleepers_remove(followers, operation);
     operation->call = NULL;
     if (!operation->done) {
         rl_poll_run_timers(client);

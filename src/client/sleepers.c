@@ -13,14 +13,14 @@ void rl_sleepers_init(struct rl_followers *followers)
     rl_list_init(&followers->queued);
     rl_list_init(&followers->ended);
     followers->woken = NULL;
-    followers->minder = NULL;
+    followers->timekeeper = NULL;
 }
 
-void rl_sleepers_forget(struct rl_followers *followers, struct rl_operation *operation)
+void rl_sleepers_remove(struct rl_followers *followers, struct rl_operation *operation)
 {
     rl_list_remove(&operation->following);
-    if (followers->minder == operation)
-        followers->minder = NULL;
+    if (followers->timekeeper == operation)
+        followers->timekeeper = NULL;
 }
 
 atomic_uint *rl_sleepers_rouse(struct rl_operation *operation)
@@ -48,7 +48,7 @@ void rl_sleepers_ended(redlock_client *client, struct rl_operation *operation)
     if (call->looks) {
         ring(rl_sleepers_rouse(operation));
     } else if (atomic_compare_exchange_strong(&call->state, &asleep, RL_CALL_TAKEN)) {
-        rl_sleepers_forget(&client->followers, operation);
+        rl_sleepers_remove(&client->followers, operation);
         rl_list_append(&client->followers.ended, &operation->following);
     }
 }

@@ -15,7 +15,7 @@ void rl_sleepers_init(struct rl_followers *followers);
 bool rl_sleepers_sleep(struct rl_call *call, const struct timespec *until);
 
 /* Its thread does not sleep any more, or is not to be asked to drive. */
-void rl_sleepers_forget(struct rl_followers *followers, struct rl_operation *operation);
+void rl_sleepers_remove(struct rl_followers *followers, struct rl_operation *operation);
 
 /* Has its thread look. What to wake it with; NULL: it is on its way already. */
 atomic_uint *rl_sleepers_rouse(struct rl_operation *operation);

@@ -60,12 +60,12 @@ struct rl_acquire {
     struct rl_tally tally;   /* of this round */
     struct rl_tally second;  /* of its peek */
     struct rl_wait wait;
-    struct rl_time heard_by;    /* WAITING: nodes that have not said who holds it by then will not */
-    struct rl_time look_at;     /* WAITING: when to look again although nobody told anything; mistrust */
-    struct rl_time poll_at;     /* WAITING: when to try again because too few nodes would tell */
-    struct rl_span spread;      /* when it seems to be free, it asks after a random time of up to this */
-    bool woken;                 /* this round was begun because the lock seemed to be free */
-    enum rl_outcome outcome;    /* of the latest round; final once phase is ENDED */
+    struct rl_time heard_by; /* WAITING: nodes that have not said who holds it by then will not */
+    struct rl_time look_at;  /* WAITING: when to look again though no node told of a change: a safety net */
+    struct rl_time poll_at;  /* WAITING: when to try again because too few nodes would tell */
+    struct rl_span spread;   /* when it seems to be free, it asks after a random time of up to this */
+    bool woken;              /* this round was begun because the lock seemed to be free */
+    enum rl_outcome outcome; /* of the latest round; final once phase is ENDED */
     struct rl_time valid_until; /* when outcome is OK */
     /* each node's latest answer, for the report. The last: only as many as there are nodes are ever
      * cleared */

@@ -6,8 +6,8 @@
 
 #include <assert.h>
 
-/* A waiter that every node will tell looks again only out of mistrust; one that some will not tell, more
- * often. Both are spread to twice as much. */
+/* A waiter that every node notifies looks again as a safety net only; one that some nodes cannot notify looks
+ * more often. Both are spread to twice as much. */
 enum { LOOK_AGAIN_MS = 5000, LOOK_BLIND_MS = 1000 };
 
 static struct rl_time later(struct rl_acquire *acquire, struct rl_time now, int64_t least_ms)

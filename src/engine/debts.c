@@ -1,6 +1,6 @@
 /*
- * The list of releases that are owed; see debts.h. Each request of a busy caller asks when the next one is due,
- * so that is kept for each node instead of looked for.
+ * The list of releases that are owed; see debts.h. Each request of a busy caller asks when the next one is
+ * due, so that is kept for each node instead of looked for.
  */
 #include "engine/debts.h"
 

@@ -18,8 +18,8 @@ static size_t operation_size(const struct rl_engine *engine)
     return sizeof(struct rl_operation) + engine->node_count * sizeof(struct rl_node_record);
 }
 
-/* What is kept of nodes is cleared by whoever begins with it: there is room for more nodes than most clients
- * have. */
+/* Records of nodes are cleared by the code that begins to use them: there is room for more nodes than most
+ * clients have. */
 static void clear_operation(struct rl_operation *operation)
 {
     memset(operation, 0, offsetof(struct rl_operation, acquire) + offsetof(struct rl_acquire, last));

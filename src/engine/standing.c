@@ -371,8 +371,8 @@ void rl_standing_handed(struct rl_engine *engine, uint32_t node, const struct rl
         rl_owned_find(engine, handed->key, handed->key_length, handed->owner, handed->owner_length);
 
     assert(node < engine->node_count);
-    /* Rule: what nobody here has is let be. A caller that gave up has told the node so, or will; one that
-     * left a lock to another process may not take it away from there. */
+    /* Rule: a hand-over to an owner that is unknown here is ignored. A caller that gave up has told the node
+     * so, or will; one that left a lock to another process may not take it away from there. */
     if (lock == NULL || (handed->slot == 0) != (lock->slots == 0) || handed->slot > lock->slots)
         return;
     engine->sessions[node].pushed = 0; /* it was asked for, so it is part of no flood */

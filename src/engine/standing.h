@@ -1,6 +1,6 @@
 /*
  * A lock while its caller stands in line for it: carries out what core/stand wants, and brings it what nodes
- * hand over. What nobody here has is let be.
+ * hand over. A hand-over to an owner that is unknown here is ignored.
  */
 #ifndef RL_ENGINE_STANDING_H
 #define RL_ENGINE_STANDING_H

@@ -1,5 +1,5 @@
--- Decides whether a node may vote, and keeps the record of it. A node that may have forgotten locks sits out until every
--- lock it could have forgotten has ended, and then needs to be told the highest fence it could have forgotten.
+-- Decides whether a node may vote, and keeps the record of it. A node that may have forgotten locks is quarantined until
+-- every lock it could have forgotten has ended, and then needs to be told the highest fence it could have forgotten.
 -- Record: "1 run id q until": whose memory this is (run_id and history of the master, "a.b"), a random id that changes whenever memory was lost, the longest
 -- quarantine any client needs (ms), and the node time (ms) at which the present one ends; 0: it votes. It votes while it has a floor.
 -- Terms: "q:ends,q:ends": the quarantines that clients need for their longest locks, and the node time (ms) until which that is

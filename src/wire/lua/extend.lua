@@ -16,7 +16,7 @@ if KEYS[2] then
     if now > tonumber(ARGV[5]) then
         return -4
     end
-    -- What else the record says may change without anything being forgotten: the id of its memory counts, and whether it sits out.
+    -- What else the record says may change without anything being forgotten: the id of its memory counts, and whether it is quarantined.
     local id, wait = string.match(redis.call('GET', KEYS[2]) or '', '^1 %S+ (%S+) .-(%d+)$')
     fit = id and id == string.match(ARGV[4], '^1 %S+ (%S+)') and tonumber(wait) * 1000 <= now
 end

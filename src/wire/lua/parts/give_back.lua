@@ -1,6 +1,6 @@
 -- Gives back whatever an owner has of one lock, and hands the lock on; see hand_on.lua. Wants call, time, now, lock, order_key, fence_key, epoch_key and
 -- floor_key; owner; shared: its hold is a shared one; held and kept_order as they are kept here; shared_holds of holds.lua; and free(key), which deletes a lock.
--- What an owner has in the other way is not touched, nor is its place in line: whoever asks takes it for something that it is not.
+-- What an owner has in the other way is not touched, nor is its place in line: its caller takes it for something that it is not.
 local broken = held == 'broken|' .. owner
 local ours = held == owner or broken
 if ours and shared then

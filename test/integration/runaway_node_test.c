@@ -1,6 +1,6 @@
 /*
- * One node that has gone mad, among real ones: whatever it sends and however much of it, locks are renewed,
- * losses are told and nobody else notices.
+ * One runaway node among real ones: whatever it sends and however much of it, locks are renewed, losses are
+ * reported and other callers do not notice.
  */
 #include <stdatomic.h>
 #include <stdio.h>
