@@ -43,6 +43,9 @@ static bool read_option(struct bench *bench, int option, const char *value)
     case 'a':
         bench->renews = true;
         return true;
+    case 'q':
+        bench->quick = true;
+        return true;
     case 'n':
         bench->nodes = value;
         return true;
@@ -87,12 +90,12 @@ struct bench bench_options(int argc, char **argv)
     const char *slash;
     int option;
 
-    while ((option = getopt(argc, argv, "m:n:c:r:t:k:i:alw:s:")) != -1)
+    while ((option = getopt(argc, argv, "m:n:c:r:t:k:i:aqlw:s:")) != -1)
         if (!read_option(&bench, option, optarg))
             optind = argc;
     if (optind + 1 != argc || bench.client_count == 0 || bench.width == 0)
         bench_die("usage: %s [-m plain|guarded] [-n nodes] [-c clients] [-r retry-ms] [-t ttl-ms] [-k width] "
-                  "[-i first-client] [-a] [-l] [-w warm-up] [-s seconds] workload",
+                  "[-i first-client] [-a] [-q] [-l] [-w warm-up] [-s seconds] workload",
                   argv[0]);
     /* A folder before the workload is for the clock shim of the tests, which looks for its file in there. */
     slash = strrchr(argv[optind], '/');

@@ -23,6 +23,7 @@ struct bench {
     unsigned retry_ms;     /* naive_bench: the longest rest between two attempts */
     uint32_t ttl_ms;       /* contention: of the lock that all want */
     bool renews;           /* contention: with auto-extend */
+    bool quick;            /* releases are not waited for */
     unsigned width;        /* kinds_bench: how many slots, or names, there are */
     unsigned first_client; /* likewise: the number of its first client among those of all processes */
     bool list_waits; /* print every wait, so that the figures of several processes can be put together */

@@ -83,6 +83,7 @@ void callers_run(redlock_client *client, const struct bench *bench, int64_t unti
         caller->spec = (redlock_spec)REDLOCK_SPEC_INIT;
         caller->spec.name = caller->name;
         caller->spec.ttl_ms = bench->ttl_ms;
+        caller->spec.quick_release = bench->quick;
         bench_name(caller->name, 0);
         set(caller, bench, bench->first_client + i);
         if (i > 0 && pthread_create(&caller->thread, NULL, start, &works[i]) != 0)

@@ -113,6 +113,7 @@ static void run_waiting(void *subject, const struct bench *bench, int64_t until_
 struct loop {
     redlock_client *client;
     int64_t until_ns;
+    bool quick;
     unsigned under_way;
 };
 
@@ -155,6 +156,7 @@ static void ask(struct request *request)
     redlock_spec spec = REDLOCK_SPEC_INIT;
 
     spec.name = request->name;
+    spec.quick_release = request->loop->quick;
     request->asked_ns = bench_now_ns();
     request->loop->under_way++;
     callers_must("acquire",
@@ -164,7 +166,7 @@ static void ask(struct request *request)
 static void run_async(void *subject, const struct bench *bench, int64_t until_ns,
                       struct bench_samples *samples)
 {
-    struct loop loop = {.client = subject, .until_ns = until_ns};
+    struct loop loop = {.client = subject, .until_ns = until_ns, .quick = bench->quick};
     struct request *requests = bench_allocate(bench->client_count, sizeof *requests);
     struct pollfd readable = {.fd = redlock_client_fd(subject), .events = POLLIN};
 

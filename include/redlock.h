@@ -156,7 +156,7 @@ typedef enum redlock_cause {
     REDLOCK_CAUSE_BROKEN = 29 /* an operator has broken the lock: redlock_break() */
 } redlock_cause;
 
-/* Who holds a lock, as far as its owner value says. Fields that the owner value does not have are empty or 0. */
+/* Who holds a lock, as far as its owner value says. What the owner value does not say is empty or 0. */
 typedef struct redlock_holder {
     char id[9];    /* first 8 characters of the owner value: enough to name it, too little to forge it */
     char host[65]; /* where it was taken */
@@ -306,7 +306,7 @@ typedef struct redlock_options {
     void *log_context;
     void (*trace)(void *context, const char *line); /* every step of every lock, as text; default none */
     void *trace_context;
-    /* log and trace run in the middle of other work, on any thread: they must not call the library or fork. */
+    /* log and trace run amid other work, on any thread: they must not call the library or fork. */
     uint32_t pid; /* put into owner values; default: this process, which may end before its lock does */
     redlock_format format; /* default REDLOCK_FORMAT_COMMON; all programs that share a lock have to agree */
 } redlock_options;
@@ -320,7 +320,7 @@ typedef struct redlock_options {
 typedef void (*redlock_lost_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
 /* Runs after every renewal round. The report's result is REDLOCK_OK when the lock was renewed; otherwise the
- * renewal did not reach a quorum and will be tried again while validity lasts. Same rules as redlock_lost_fn. */
+ * renewal did not reach a quorum and is tried again while validity lasts. The rules of redlock_lost_fn. */
 typedef void (*redlock_renewed_fn)(void *context, redlock_lock *lock, const redlock_report *report);
 
 /* What else may be held at the same time, and which waiter comes next. More kinds may be added; a library
@@ -389,6 +389,10 @@ typedef struct redlock_spec {
      * there: other processes that know the owner value may have extended it (redlock_adopt). Default 0: it is
      * released then, so that the next holder need not wait that bit longer. */
     uint32_t keep_on_nodes;
+    /* 1: redlock_release() returns as soon as the requests are sent, one round trip earlier, if the lock is
+     * still valid then. What cannot be delivered is repeated as after any release; whether nodes had lost the
+     * lock before is not found out. Default 0: it waits for a quorum to confirm. */
+    uint32_t quick_release;
 } redlock_spec;
 
 #define REDLOCK_SPEC_INIT REDLOCK_INIT_(redlock_spec)
@@ -462,7 +466,8 @@ REDLOCK_API redlock_result redlock_extend(redlock_lock *lock, uint32_t ttl_ms, r
 
 /* Releases it on all nodes and waits for a quorum to confirm. Whatever the result, it is no longer held: on
  * nodes that could not be reached it expires by itself. REDLOCK_LOST: validity had ended before.
- * REDLOCK_NOT_HELD: it was released already, or a quorum did not have it any more. */
+ * REDLOCK_NOT_HELD: it was released already, or a quorum did not have it any more. With quick_release
+ * it does not wait while the lock is valid. */
 REDLOCK_API redlock_result redlock_release(redlock_lock *lock, redlock_report *report);
 
 /* Releases a lock of which only name and owner value are known. */
@@ -606,7 +611,7 @@ typedef enum redlock_change {
     REDLOCK_CHANGE_LOST = 7,      /* some nodes still have its holder's key, but no quorum any more */
     REDLOCK_CHANGE_BROKEN = 8,    /* an operator has broken it */
     REDLOCK_CHANGE_UNKNOWN = 9,   /* too few nodes answer: what happens now is not seen */
-    /* of all locks, after UNKNOWN: enough nodes answer again; what changed meanwhile was reported before it */
+    /* of all locks, after UNKNOWN: enough nodes answer again; what changed meanwhile was reported before */
     REDLOCK_CHANGE_SEEN = 10
 } redlock_change;
 
@@ -946,7 +951,7 @@ typedef struct redlock_node_facts {
 #define REDLOCK_NODE_FACTS_INIT REDLOCK_INIT_(redlock_node_facts)
 
 /* Asks every node about itself: memory, persistence, time, and which rights the client's user lacks. Rights
- * are tried on a key that no lock has, by commands that cannot store anything. REDLOCK_OK: a quorum answered. */
+ * are tried on a key that no lock has, by commands that store nothing. REDLOCK_OK: a quorum answered. */
 REDLOCK_API redlock_result redlock_examine(redlock_client *client, redlock_report *report);
 
 /* What is known of one node, from 0; asks nobody. REDLOCK_INVALID: there is no such node. */

@@ -531,6 +531,9 @@ struct spec {
     /* What nodes have of it when validity ends without a release is left to end there: others who know the
      * owner value may have lengthened it. */
     bool keep_on_nodes = false;
+    /* release() of a lock that is still valid returns as soon as the requests are sent, one round trip
+     * earlier; whether nodes had lost the lock before is not found out. */
+    bool quick_release = false;
 };
 
 /* Which locks to list or to watch. */
@@ -873,6 +876,7 @@ class raw_spec
         raw_.reentrant = wanted.reentrant ? 1 : 0;
         raw_.identity = wanted.identity;
         raw_.keep_on_nodes = wanted.keep_on_nodes ? 1 : 0;
+        raw_.quick_release = wanted.quick_release ? 1 : 0;
         if (wanted.reentrant) { /* later entries may want to be told */
             raw_.context = held.core.get();
             raw_.on_lost = on_entries_lost;

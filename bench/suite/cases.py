@@ -18,6 +18,7 @@ class Run:
     retry_ms: int = 200   # naive contenders
     ttl_ms: int = 1000    # contention
     renews: bool = False  # likewise: with auto-extend
+    quick: bool = False   # releases are not waited for
     width: int = 0        # kinds: how many slots or names
     length: float = 1     # times the seconds of a run
     seconds: float = 0    # or exactly so many
@@ -54,7 +55,7 @@ DEFAULT_TTL_MS = 15000  # longer than the second for which a node gives the lock
 
 
 def raw(run):
-    return run.but(program="raw_bench", workload="pairs")
+    return run.but(program="raw_bench", workload="pairs", quick=False)
 
 
 def hiredis(run):
@@ -89,6 +90,9 @@ def itself_rows():
     """The library against itself: what the guard costs, and what faults do."""
     for label, run in (("1 caller", LONE), ("100 threads", THREADS), ("100 async", ASYNC)):
         yield Row("itself", label, run.but(mode="guarded"), run, "plain", EVERY)
+    for label, run in (("1 caller", LONE), ("1 caller", LONE.but(fleet="1ms 5")), ("100 threads", THREADS), ("100 async", ASYNC)):
+        run = run.but(mode="guarded")
+        yield Row("itself", f"{label}, quick release", run.but(quick=True), run, "waits for it", 3)
     yield Row("itself", "acquire alone", ACQUIRES.but(mode="guarded"), ACQUIRES, "plain", 2)
     for mode in MODES:
         turns = EVERY if mode == "plain" else 2
@@ -109,12 +113,12 @@ def contend(contenders, how, **changes):
 
 def fifo(run):
     return run.but(program="raw_bench", workload="fifo", clients=run.clients * run.processes, processes=1,
-                   fault="", oddity="", ttl_ms=Run.ttl_ms, renews=False, fleet=run.fleet.replace("spare", "tcp"))
+                   fault="", oddity="", ttl_ms=Run.ttl_ms, renews=False, quick=False, fleet=run.fleet.replace("spare", "tcp"))
 
 
 def handed_on(run):
     """A bare program that stands in line at the nodes, which hand the lock on."""
-    return run.but(program="hand_over_bench", mode="guarded", fault="", oddity="", renews=False)
+    return run.but(program="hand_over_bench", mode="guarded", fault="", oddity="", renews=False, quick=False)
 
 
 def naive(run, retry_ms):
@@ -142,6 +146,9 @@ def contention_rows():
                     yield Row("contention", f"{contenders} {how}", run, handed_on(run), "hand-over", turns)
                 if contenders == 16:
                     yield from default_ttl_rows(run, how)
+            run = run.but(quick=True)
+            yield Row("contention", f"{contenders} processes, quick release", run, fifo(run), "fifo", turns)
+            yield Row("contention", f"{contenders} processes, quick release", run, handed_on(run), "hand-over", turns)
         for how in ("threads", "processes"):
             run = contend(16, how, fleet=fleet)
             yield Row("contention", f"16 {how}", run, fifo(run), "fifo", 1)

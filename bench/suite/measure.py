@@ -25,6 +25,8 @@ def command(fleets, run, seconds, folder=None, number=0):
     """The number is that of the process, from 0. The folder is where the clock shim looks for its file, when it is preloaded: it takes the first argument's."""
     words = [str(fleets.programs / run.program), f"{folder}/{run.workload}" if folder else run.workload,
              "-m", run.mode, "-n", fleets.urls(run.fleet), "-c", str(run.clients), "-s", str(run.seconds or seconds * run.length)]
+    if run.quick:
+        words += ["-q"]
     if run.workload == "contend":
         words += ["-r", str(run.retry_ms), "-t", str(run.ttl_ms), *(["-a"] if run.renews else [])]
     if run.program == "kinds_bench":

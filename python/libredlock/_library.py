@@ -84,6 +84,7 @@ class Spec(Structure):
         ("unbound", c_uint32), ("why", c_char_p), ("on_lost", LOCK_EVENT), ("on_renewed", LOCK_EVENT), ("context", c_void_p),
         ("tag", c_char_p), ("tag_length", c_size_t), ("permits", c_uint32), ("reentrant", c_uint32), ("identity", c_uint64),
         ("also", POINTER(Name)), ("also_count", c_uint32), ("keep_on_nodes", c_uint32),
+        ("quick_release", c_uint32),
     ]
 
 

@@ -146,6 +146,7 @@ def make_spec(name: bytes, handle: Handle, settings: dict, identity: int) -> Spe
     spec.tag_length = len(settings["tag"])
     spec.reentrant = int(settings["reentrant"])
     spec.identity = identity
+    spec.quick_release = int(settings["quick_release"])
     return spec
 
 
@@ -200,15 +201,16 @@ class BaseLock:
     kind: "exclusive", "shared" (several readers, or one who has it alone), "semaphore" (with permits: one of so many slots), "fair".
     also: names that are locked together with this one, all or none. reentrant: an owner that is inside enters again, without asking
     the nodes, and is out after as many releases; owners are threads (in aio: tasks), or those who give the same `identity`.
-    renew_every: seconds between renewals; a third of the ttl unless set.
+    renew_every: seconds between renewals; a third of the ttl unless set. quick_release: release() of a lock that is still valid does
+    not wait for the nodes' answers, and does not find out whether they had lost it.
     """
 
     def __init__(self, client, name, *, ttl: float = 15.0, wait: Optional[float] = None, renew: bool = True, why: str = "",
                  kind: str = "exclusive", tag: bytes = b"", also: Iterable = (),
                  on_lost: Optional[Callable[[Result], None]] = None, permits: int = 0, reentrant: bool = False, identity: int = 0,
-                 renew_every: float = 0.0):
+                 renew_every: float = 0.0, quick_release: bool = False):
         also = list(also)
-        self._settings = {**check_which(name, kind, permits, also),
+        self._settings = {**check_which(name, kind, permits, also), "quick_release": bool(quick_release),
                           **check_settings(ttl, renew, renew_every, why, tag, reentrant, identity)}
         self._client = client
         self._wait = wait

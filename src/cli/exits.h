@@ -7,7 +7,7 @@
 
 enum cli_exit {
     CLI_EXIT_OK = 0,
-    /* status --check, doctor: it works, but something is not as it should be; a question was answered with no */
+    /* status --check, doctor: it works, but something is not as it should be; a question's answer is no */
     CLI_EXIT_WARNING = 1,
     CLI_EXIT_USAGE = 64,
     CLI_EXIT_DATA = 65,  /* update: the key holds no string, or a value is too long */

@@ -316,12 +316,19 @@ static void take_answer(struct rl_lease *lease, const struct rl_event *event, st
         lose_extension(lease, event->now, effects);
 }
 
+/* Of a lock that was lost its holder has to learn what the nodes say; one that is valid was held up to this
+ * call, by the clock alone. */
 static void begin_release(struct rl_lease *lease, struct rl_time now, struct rl_effects *effects)
 {
     settle_extensions(lease, lease->lost ? RL_OUTCOME_LOST : RL_OUTCOME_NOT_HELD, effects);
     lease->phase = RL_LEASE_RELEASING;
     begin_question(lease, now, effects);
     effects->release = rl_node_set_all(lease->config.terms->node_count);
+    if (!lease->config.quick_release || lease->lost)
+        return;
+    lease->phase = RL_LEASE_ENDED;
+    lease->release_outcome = RL_OUTCOME_OK;
+    effects->done = true;
 }
 
 /* An extension the caller asked for; a renewal that is due rides along. */

@@ -29,6 +29,7 @@ struct rl_lease_config {
     struct rl_span max_hold;    /* 0: no limit */
     uint32_t max_extensions;    /* 0: no limit */
     bool keep_on_nodes;         /* what nodes have of it when its time is up is left to them */
+    bool quick_release;         /* a release ends when it is asked for, not when nodes confirm it */
 };
 
 enum rl_lease_phase {

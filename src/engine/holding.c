@@ -42,6 +42,7 @@ struct rl_lease_config rl_holding_config(const struct rl_engine *engine, const r
         .max_hold = rl_span_ms(spec->max_hold_ms),
         .max_extensions = spec->max_extensions,
         .keep_on_nodes = spec->keep_on_nodes != 0,
+        .quick_release = spec->quick_release != 0,
     };
 }
 
@@ -193,7 +194,7 @@ static bool is_left_alone(const redlock_lock *lock, const struct rl_effects *eff
 
 static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool was_releasing)
 {
-    bool lost = effects->done && !was_releasing;
+    bool lost = effects->done && !was_releasing && lock->lease.lost;
 
     if (effects->extended && lock->lease.ended_manual)
         end_waiting(lock, RL_OPERATION_EXTEND, lock->lease.ended_question,
@@ -217,11 +218,11 @@ static void carry_out(redlock_lock *lock, const struct rl_effects *effects, bool
     end_holding(lock);
     if (lost && rl_notices_wanted(lock))
         lock->let_go = effects->release;
-    if (was_releasing) {
-        end_releases(lock, (redlock_result)lock->lease.release_outcome);
-    } else {
+    if (lost) {
         end_releases(lock, REDLOCK_LOST);
         rl_notices_add_loss(lock);
+    } else {
+        end_releases(lock, (redlock_result)lock->lease.release_outcome);
     }
 }
 

@@ -85,7 +85,7 @@ struct rl_operation {
     bool foreign;                /* INSPECT of a list: another program made it */
     bool slotted;                /* INSPECT of a watch: the name is a semaphore; its slots are looked at */
     bool searching, force;       /* INIT: looks for held locks first; goes on whatever that finds */
-    /* ACQUIRE, RELEASE: of a lock that its owner is inside of already, or stays inside of; no node is asked */
+    /* ACQUIRE, RELEASE: its owner is inside of the lock already, or stays inside; no node is asked */
     bool enters;
     bool done;
     redlock_result result;

@@ -192,6 +192,8 @@ void rl_report_write_line(redlock_report *report, const redlock_lock *lock,
         rl_text_add(&text, "it was not renewed in time, its validity has ended");
     else if (kind == RL_OPERATION_INIT && report->result == REDLOCK_BUSY)
         add_counts(&text, report, report->held, "have a lock that is held");
+    else if (report->result == REDLOCK_OK && kind == RL_OPERATION_RELEASE && lock->lease.config.quick_release)
+        rl_text_add(&text, "released, and the nodes' answers were not waited for");
     else if (report->result == REDLOCK_OK && kind != RL_OPERATION_INSPECT)
         add_enough(&text, report, views, granted_words(kind));
     else

@@ -78,6 +78,7 @@ static redlock_spec draw_spec(struct sim_world *world, struct sim_worker *worker
     spec.on_lost = spec.auto_extend != 0 || sim_chance(world, 50) ? on_lost : NULL;
     spec.context = worker;
     spec.keep_on_nodes = worker->index % 3 == 2;
+    spec.quick_release = worker->index % 2;
     if (rl_spec_check(&sim_client_of(world, worker)->engine, &spec, &checked, NULL) != REDLOCK_OK) {
         sim_fail(world, "client %u.%u: a spec was refused", worker->client + 1, worker->index + 1);
         return spec;
@@ -580,7 +581,9 @@ static void note_given_back(struct sim_world *world, const struct sim_worker *wo
 static void end_release(struct sim_world *world, struct sim_worker *worker,
                         const struct rl_operation *operation)
 {
-    if (operation->result == REDLOCK_OK && world->plan.bug != SIM_BUG_SAME_OWNER)
+    bool confirmed = operation->result == REDLOCK_OK && !worker->lock->lease.config.quick_release;
+
+    if (confirmed && world->plan.bug != SIM_BUG_SAME_OWNER)
         note_given_back(world, worker);
     free_handle(world, worker);
 }

@@ -1054,6 +1054,50 @@ static void a_release_after_the_end_says_lost_and_still_asks_the_nodes(void **st
     assert_true(holding.lease.lost);
 }
 
+static void a_quick_release_ends_when_it_is_asked_for(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_renewed(&holding, 3);
+    holding.lease.config.quick_release = true;
+    tell(&holding, RL_EVENT_RELEASE, 10);
+    assert_int_equal(holding.effects.release, rl_node_set_all(3));
+    assert_released(&holding, RL_OUTCOME_OK);
+    assert_false(holding.lease.lost);
+    assert_false(rl_lease_held(&holding.lease, at(10)));
+    answer(&holding, 0, 11, RL_DENIED);
+    assert_nothing(&holding);
+}
+
+/* The clock says that it was lost: what the nodes say is what its holder has to know. */
+static void a_quick_release_after_the_end_waits_for_the_nodes(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_manually(&holding, 3);
+    holding.lease.config.quick_release = true;
+    tell(&holding, RL_EVENT_RELEASE, VALID_MS);
+    assert_int_equal(holding.effects.release, rl_node_set_all(3));
+    assert_false(holding.effects.done);
+    grant_on_quorum(&holding, VALID_MS + 1);
+    assert_released(&holding, RL_OUTCOME_LOST);
+}
+
+static void a_quick_release_settles_extensions_too(void **state)
+{
+    struct holding holding;
+
+    (void)state;
+    hold_manually(&holding, 3);
+    holding.lease.config.quick_release = true;
+    extend(&holding, 10, 5000);
+    tell(&holding, RL_EVENT_RELEASE, 12);
+    assert_extended(&holding, RL_OUTCOME_NOT_HELD, true);
+    assert_released(&holding, RL_OUTCOME_OK);
+}
+
 static void a_release_settles_the_extension_under_way_and_those_who_wait(void **state)
 {
     struct holding holding;
@@ -1187,6 +1231,9 @@ int main(void)
         cmocka_unit_test(a_release_of_a_bare_majority_is_ok_though_one_node_is_broken),
         cmocka_unit_test(a_release_that_reaches_too_few_is_no_quorum_at_its_deadline),
         cmocka_unit_test(a_release_after_the_end_says_lost_and_still_asks_the_nodes),
+        cmocka_unit_test(a_quick_release_ends_when_it_is_asked_for),
+        cmocka_unit_test(a_quick_release_after_the_end_waits_for_the_nodes),
+        cmocka_unit_test(a_quick_release_settles_extensions_too),
         cmocka_unit_test(a_release_settles_the_extension_under_way_and_those_who_wait),
         cmocka_unit_test(grants_of_the_extension_are_not_taken_for_the_release),
         cmocka_unit_test(a_second_release_asks_nobody),
