@@ -415,7 +415,7 @@ static bool came_late(const struct rl_lease *lease, const struct rl_event *event
  * waited. */
 static void take_end(struct rl_lease *lease, const struct rl_event *event, struct rl_effects *effects)
 {
-    lease->lost = true;
+    lease->lost = !RL_PLANTED(lease->config.terms, RL_PLANTED_LATE_RELEASE);
     lease->late = came_late(lease, event);
     if (event->kind == RL_EVENT_RELEASE) {
         begin_release(lease, event->now, effects);

@@ -17,6 +17,7 @@ enum rl_planted {
     RL_PLANTED_INIT_CLOCK, /* the floor that the operator's word sets is by the operator's clock */
     /* a renewal ends as soon as it cannot be won, before it is known whether the lock is gone */
     RL_PLANTED_HIDDEN_LOSS,
+    RL_PLANTED_LATE_RELEASE,      /* a release does not look at whether the lock's time is up */
     RL_PLANTED_HANDED_ON_ARRIVAL, /* what is handed over is valid from when that is heard */
     RL_PLANTED_HANDED_INELIGIBLE, /* it counts whichever node hands it over */
     RL_PLANTED_NEVER_GIVES_WAY,   /* of a split lock everybody keeps what it has */

@@ -147,6 +147,8 @@ static enum rl_planted planted_bug(enum sim_bug bug)
         return RL_PLANTED_INIT_CLOCK;
     case SIM_BUG_HIDDEN_LOSS:
         return RL_PLANTED_HIDDEN_LOSS;
+    case SIM_BUG_LATE_RELEASE:
+        return RL_PLANTED_LATE_RELEASE;
     case SIM_BUG_SILENT_NOT_ASKED:
         return RL_PLANTED_SILENT_NOT_ASKED;
     case SIM_BUG_HANDED_ON_ARRIVAL:
@@ -364,7 +366,8 @@ void sim_client_run(struct sim_world *world, struct sim_client *client)
             sim_fail(world, "client %u: a timer does not move", client->index + 1);
             return;
         }
-        if (rl_engine_due(engine).us <= engine->now.us)
+        /* A thread may call before anybody has looked at what is due. */
+        if (rl_engine_due(engine).us <= engine->now.us && (turn > 0 || !sim_chance(world, 20)))
             rl_engine_tick(engine);
         burst = sim_chance(world, 20);
         for (uint32_t i = 0; i < world->plan.worker_count; i++)

@@ -38,6 +38,7 @@ static const char *const bug_names[SIM_BUGS] = {
     "adopt-quarantined",
     "own-term",
     "hidden-loss",
+    "late-release",
     "silent-not-asked",
     "never-brief",
     "stopped-not-passed",

@@ -71,6 +71,7 @@ enum sim_bug {
     SIM_BUG_OWN_TERM, /* a node sits out for as long as the locks of whoever asks may last, and no others' */
     /* a renewal ends when it cannot be won any more, whatever other nodes are about to say */
     SIM_BUG_HIDDEN_LOSS,
+    SIM_BUG_LATE_RELEASE,     /* a release does not look at whether the lock's time is up */
     SIM_BUG_SILENT_NOT_ASKED, /* a node that owes an answer is not asked about a change that it tells of */
     /* Of the hand-over. */
     SIM_BUG_NEVER_BRIEF, /* a waiter that has not been heard of for a while gets a lock for all its time */

@@ -448,6 +448,7 @@ static void give_back(struct sim_world *world, struct sim_worker *worker)
 
     world->stats.releases++;
     sim_judge_ended(world, worker);
+    worker->was_valid = rl_time_before(worker->lock->engine->now, worker->valid_until);
     operation = rl_call_release(worker->lock, 0, &result, NULL);
     worker->act_us = INT64_MAX;
     if (operation == NULL) {
@@ -583,6 +584,9 @@ static void end_release(struct sim_world *world, struct sim_worker *worker,
 {
     bool confirmed = operation->result == REDLOCK_OK && !worker->lock->lease.config.quick_release;
 
+    if (operation->result == REDLOCK_OK && !worker->was_valid)
+        sim_fail(world, "client %u.%u released %c, whose time was up, as if it had been held",
+                 worker->client + 1, worker->index + 1, 'a' + (int)worker->name);
     if (confirmed && world->plan.bug != SIM_BUG_SAME_OWNER)
         note_given_back(world, worker);
     free_handle(world, worker);

@@ -109,6 +109,7 @@ struct sim_worker {
     int64_t act_us; /* its own clock: when the application wants to do something */
     int64_t give_back_us;
     struct rl_time valid_until; /* HELD: as the judge knows it */
+    bool was_valid;             /* RELEASING: when it gave the lock back */
     struct rl_time won_until;   /* WON, planted bugs: what is left of validity */
     int64_t won_us;
     rl_node_set granted; /* votes that its round had before the latest reply */
