@@ -183,6 +183,23 @@ TEST(a_loss_is_told_and_seen)
     fleet->ask_all("DEL", "removed");
 }
 
+TEST(only_a_release_that_waits_finds_out_that_nodes_lost_the_lock)
+{
+    redlock::client client = open_client();
+    redlock::spec spec{"waits"};
+
+    spec.ttl = 50s;
+    spec.renew = false;
+    redlock::lock waits = client.acquire(spec);
+    spec.name = "quick";
+    spec.quick_release = true;
+    redlock::lock quick = client.acquire(spec);
+
+    fleet->ask_all("DEL", "waits", "quick");
+    THROWS(redlock::not_held, waits.release());
+    quick.release();
+}
+
 TEST(log_and_trace_are_callables)
 {
     redlock::options options = fleet->options();

@@ -32,6 +32,19 @@ def in_thread(call):
     return came[0]
 
 
+# ---- releases that are not waited for ----------------------------------------------------------------------------------
+
+@test
+def only_a_release_that_waits_finds_out_that_nodes_lost_the_lock():
+    waits = client.lock("waits", ttl=TTL_S, renew=False).acquire()
+    quick = client.lock("quick", ttl=TTL_S, renew=False, quick_release=True).acquire()
+    on_all("DEL", "waits", "quick")
+    raises(libredlock.NotHeld, waits.release)
+    quick.release()
+    with client.lock("quick", ttl=TTL_S, quick_release=True, wait=PATIENCE_S) as again:
+        equal(again.held, True)
+
+
 # ---- semaphores ------------------------------------------------------------------------------------------------------
 
 @test
