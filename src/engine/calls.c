@@ -325,6 +325,7 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
                                                       : "the lock was released already");
     operation = begin_on_lock(lock, RL_OPERATION_RELEASE, request, result, report);
     if (operation == NULL) {
+        rl_reentrant_leave(lock);
         rl_holding_discard(lock); /* it goes out all the same; only nobody will hear how it went */
         rl_steps_run(lock->engine);
         return NULL;
