@@ -64,6 +64,7 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
         .peek = peek || wait_ms != 0,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
         .slots = spec->permits,
+        .several = spec->also_count > 0,
         .renews = spec->auto_extend != 0,
         .planted = engine->planted,
     };
