@@ -33,7 +33,8 @@ struct rl_acquire_config {
     /* a semaphore's caller that does not wait: it never stands in line, and is refused when no slot can be
      * had */
     bool once;
-    bool renews; /* the lease renews itself: what it is handed for a short time is enough to begin with */
+    bool several; /* the lock has several names: a node may hand it one of them, and leave it what it has */
+    bool renews;  /* the lease renews itself: what it is handed for a short time is enough to begin with */
     enum rl_planted planted; /* the simulator's */
 };
 

@@ -15,7 +15,11 @@
 enum {
     EXPIRY_MARGIN_MS = 1,
     /* a node that cannot tell it is asked that often; see hand_on.lua for what it has to catch */
-    UNTOLD_MS = 200
+    UNTOLD_MS = 200,
+    /* of several names: how often each node may hand it one in vain, and how many exchanges it rests then */
+    BEARABLE = 4,
+    REST_EXCHANGES = 16,
+    REST_MOST_MS = 100 /* what it was handed is its own for a second */
 };
 
 void rl_stand_init(struct rl_stand *stand, const struct rl_acquire_config *config, struct rl_prng *prng)
@@ -68,7 +72,8 @@ static void begin_attempt(struct rl_stand *stand, struct rl_time now, struct rl_
         stand->nodes[node] = (struct rl_stand_node){.look_at = RL_TIME_NEVER};
     stand->raising = 0;
     stand->fence = 0;
-    stand->handed = stand->only = false;
+    stand->handed = stand->only = stand->keeps = false;
+    stand->handed_in_vain = 0;
     stand->slot = 0;
     if (stand->attempts == 0 && stand->config.wish > 0)
         stand->wish = stand->config.wish;
@@ -179,7 +184,10 @@ static void give_up_attempt(struct rl_stand *stand, struct rl_time now, struct r
 static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl_effects *effects)
 {
     enum rl_split_advice advice = rl_split_consider(stand, now);
+    bool has_none = rl_stand_nodes(stand, RL_STAND_HAS) == 0;
 
+    if (stand->config.several && !has_none)
+        stand->keeps = true;
     if (advice == RL_SPLIT_GIVE_WAY) {
         /* Rule: a caller that gives way keeps its place. Nodes hand what it gives back to the one that comes
          * first and, when that one shares the lock, to all others up to the next that does not: so it has to
@@ -192,9 +200,10 @@ static void consider_split(struct rl_stand *stand, struct rl_time now, struct rl
         ask(stand, given_back, now, effects);
         for (rl_node_set left = given_back; left != 0; left &= left - 1)
             stand->nodes[rl_node_set_first(left)].valid_from = stand->question;
-    } else if (stand->only && rl_stand_nodes(stand, RL_STAND_HAS) == 0 &&
-               rl_stand_nodes(stand, RL_STAND_ASKED) == 0) {
-        stand->only = false; /* it has lost what it contended with: any slot will do */
+    } else if ((stand->only || stand->keeps) && has_none && rl_stand_nodes(stand, RL_STAND_ASKED) == 0) {
+        /* It has lost what it contended with: any slot will do, and names that nodes have left it are only in
+         * the way of others. */
+        stand->only = stand->keeps = false;
         ask(stand, rl_stand_nodes(stand, RL_STAND_LINED), now, effects);
     }
 }
@@ -337,6 +346,24 @@ static void take_answer(struct rl_stand *stand, const struct rl_event *event, st
     }
 }
 
+/* Callers of the same names, each of which is handed another one of them, can send each other round for ever:
+ * each finds that the rest is taken, and gives back its own, which goes to the next. It ends when one of them
+ * lets the others come to its line before it asks. So one that is handed names again and again and gets no
+ * further rests before it asks, for a random time that grows. */
+static struct rl_span rest_when_handed(struct rl_stand *stand)
+{
+    uint32_t times;
+    int64_t most_us;
+
+    if (!stand->config.several)
+        return rl_span_us(0);
+    times = stand->handed_in_vain++ / (BEARABLE * stand->config.node_count);
+    most_us = (times < REST_EXCHANGES ? times : REST_EXCHANGES) * rl_stand_exchange(stand).us;
+    if (most_us > rl_span_ms(REST_MOST_MS).us)
+        most_us = rl_span_ms(REST_MOST_MS).us;
+    return rl_span_us(most_us > 0 ? rl_prng_between(stand->prng, 0, most_us) : 0);
+}
+
 /* While a question is under way there its answer will say the same, or it is asked once more. Where it cannot
  * be known that the node may vote, or for when the grant is, or that is not for long enough, the lock is
  * asked for: to its owner it is granted again, for the whole of its ttl. So it is where the node was not
@@ -344,6 +371,7 @@ static void take_answer(struct rl_stand *stand, const struct rl_event *event, st
 static void take_handed(struct rl_stand *stand, const struct rl_event *event, struct rl_effects *effects)
 {
     struct rl_stand_node *node = &stand->nodes[event->node];
+    struct rl_span rest;
     bool dated = node->node_us != 0 && event->answer.node_us >= node->node_us;
     struct rl_time given = dated ? rl_stand_handed_at(stand, node, event) : event->now;
 
@@ -366,6 +394,8 @@ static void take_handed(struct rl_stand *stand, const struct rl_event *event, st
         node->given = given;
         node->ends = rl_validity_end(given, event->ttl, stand->config.drift_ppm);
         node->look_at = RL_TIME_NEVER;
+    } else if ((rest = rest_when_handed(stand)).us > 0) {
+        node->look_at = rl_time_min(node->look_at, rl_time_add(event->now, rest));
     } else {
         ask(stand, rl_node_set_one(event->node), event->now, effects);
     }

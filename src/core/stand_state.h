@@ -56,8 +56,11 @@ struct rl_stand {
     uint32_t attempts; /* how many owners it has had */
     /* of a semaphore: the one that is counted, which most of its nodes have given it; 0 of any other lock */
     uint32_t slot;
-    uint32_t wish;           /* the one that it would like best */
-    bool only;               /* it wants no other one, and gives others back: its votes are split */
+    uint32_t wish; /* the one that it would like best */
+    bool only;     /* it wants no other one, and gives others back: its votes are split */
+    /* of several names: it had all of them at a node, and others may have left it those that it was handed */
+    bool keeps;
+    uint32_t handed_in_vain; /* of several names: how often it was handed one of them in this attempt */
     bool handed;             /* in this attempt a node has handed it the lock; others are about to */
     rl_node_set raising;     /* nodes that are being asked to lift their number to the fence */
     uint64_t fence;          /* RAISING and won: the one to hand out */

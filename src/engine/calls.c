@@ -64,6 +64,7 @@ static struct rl_acquire_config acquire_config(struct rl_engine *engine, const r
         .peek = peek || wait_ms != 0,
         .ticket = came_us > 0 ? (uint64_t)came_us : 1,
         .slots = spec->permits,
+        .several = spec->also_count > 0,
         .renews = spec->auto_extend != 0,
         .planted = engine->planted,
     };
@@ -325,6 +326,7 @@ struct rl_operation *rl_call_release(redlock_lock *lock, redlock_request request
                                                       : "the lock was released already");
     operation = begin_on_lock(lock, RL_OPERATION_RELEASE, request, result, report);
     if (operation == NULL) {
+        rl_reentrant_leave(lock);
         rl_holding_discard(lock); /* it goes out all the same; only nobody will hear how it went */
         rl_steps_run(lock->engine);
         return NULL;

@@ -144,6 +144,7 @@ void rl_holding_discard(redlock_lock *lock)
 {
     end_holding(lock);
     rl_dispatch_release(lock, rl_node_set_all(lock->engine->node_count), 0);
+    end_waiting(lock, RL_OPERATION_EXTEND, UINT32_MAX, REDLOCK_NOT_HELD);
 }
 
 /* A call for an extension was just made: which question will settle it? */

@@ -183,6 +183,49 @@ static void fail_every_allocation(struct fleet *fleet, bool alone)
     assert_in_range(nth, 2, ALLOCATIONS_MAX - 1);
 }
 
+static void count_call(void *context, redlock_result result, const redlock_report *report)
+{
+    (void)report;
+    assert_int_equal(result, REDLOCK_NOT_HELD);
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+/* The release goes out all the same, but no call waits for what comes of it. */
+static void release_without_memory_ends_the_extensions_under_way(void **state)
+{
+    static struct counting_allocator counting;
+    static atomic_int calls;
+    struct fleet *fleet = *state;
+    redlock_options options = options_for(fleet_urls(fleet));
+    redlock_spec spec = spec_for("memory-extend", LONG_TTL_MS);
+    int begun = 0;
+
+    counting_allocator_init(&counting);
+    options.allocator = &counting.allocator;
+    redlock_client *client = open_with(&options);
+    await_all_nodes(client);
+    spec.reentrant = 1;
+    redlock_lock *lock = take_spec(client, &spec);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        fleet_freeze(fleet, i);
+    atomic_store(&calls, 0);
+    counting_allocator_fail(&counting, 1, true);
+    while (redlock_extend_async(lock, 0, count_call, &calls, NULL) == REDLOCK_OK)
+        begun++;
+    assert_in_range(begun, 1, 100);
+    assert_result(REDLOCK_NOMEM, redlock_release(lock, NULL), NULL);
+    counting_allocator_fail(&counting, 0, false);
+    await(atomic_load(&calls) == begun);
+    for (int i = 0; i < fleet_size(fleet); i++)
+        fleet_thaw(fleet, i);
+    give_back(take_spec(client, &spec)); /* its owner is inside no more */
+    redlock_lock_free(lock);
+    redlock_client_close(client);
+    assert_string_equal(fleet_leftovers(fleet, 5000), "");
+    assert_int_equal(counting_allocator_counts(&counting).live_blocks, 0);
+    counting_allocator_destroy(&counting);
+}
+
 static void any_single_allocation_may_fail(void **state)
 {
     fail_every_allocation(*state, true);
@@ -302,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_NODES(any_single_allocation_may_fail, start_three_nodes),
         ON_NODES(memory_may_run_out_at_any_time, start_three_nodes),
+        ON_NODES(release_without_memory_ends_the_extensions_under_way, start_three_nodes),
         ON_1_3_5_NODES(warm_client_allocates_nothing),
         ON_NODES(memory_does_not_grow_with_use, start_three_nodes),
         ON_NODES(closed_client_lives_on_in_its_locks_only, start_three_nodes),

@@ -534,6 +534,66 @@ static void a_vote_that_is_being_given_back_counts_no_more(void **state)
     assert_int_equal(rl_stand_nodes(&story.stand, RL_STAND_HAS), 0);
 }
 
+/* ---- several names ---- */
+
+/* Two callers of the same names each had all of them at one node, and one of them at the others, where nodes
+ * left it to them. Each took the other for the holder, yielded, and went on keeping the others from its one
+ * name for a second. */
+static void one_of_several_names_is_given_back_when_all_are_yielded(void **state)
+{
+    const struct rl_answer others[] = {lined(1, 88, TICKET - 1), lined(1, 88, TICKET - 1),
+                                       lined(1, 88, TICKET - 1), lined(1, 99, TICKET - 1)};
+    struct story story;
+
+    (void)state;
+    stand_everywhere(&story, 5);
+    story.stand.config.several = true;
+    handed(&story, 0, 500, 499, 200);
+    look(&story, 510, others, 4);
+    assert_true(story.stand.nodes[0].yields);
+    answer(&story, 0, 511, lined(1, 0, 0));
+    assert_int_equal(story.effects.acquire, rl_node_set_all(5));
+    for (uint32_t node = 0; node < 5; node++)
+        answer(&story, node, 512, lined(1, 88, TICKET - 1));
+    assert_int_equal(story.effects.acquire, 0); /* once is enough */
+}
+
+static void hand_one_name(struct story *story, uint32_t node, int64_t ms)
+{
+    step(story, (struct rl_event){.kind = RL_EVENT_HANDED,
+                                  .now = at(ms),
+                                  .node = node,
+                                  .ttl = rl_span_ms(1000),
+                                  .answer = {.fence = 200, .node_us = node_time(ms)}});
+}
+
+/* Three that wanted the same two names were handed one of them each, found the other one taken and gave
+ * theirs back, which went to the next of them: fifteen times a millisecond, for more than a second. */
+static void one_that_is_handed_single_names_in_vain_rests_before_it_asks(void **state)
+{
+    struct story story;
+    int at_once = 0, later = 0;
+
+    (void)state;
+    stand_everywhere(&story, 3);
+    story.stand.config.several = true;
+    for (int64_t ms = 2; ms < 102; ms++) {
+        hand_one_name(&story, 0, ms);
+        if (story.effects.acquire == 0) {
+            assert_true(rl_time_before(at(ms), story.stand.wake_at));
+            assert_true(rl_time_before(story.stand.wake_at, at(ms + 17)));
+            later++;
+            timer(&story);
+        } else {
+            at_once++;
+        }
+        assert_int_equal(story.effects.acquire, rl_node_set_one(0));
+        answer(&story, 0, ms, lined(1, 88, TICKET - 1));
+    }
+    assert_in_range(at_once, 12, 40);
+    assert_int_equal(at_once + later, 100);
+}
+
 /* ---- keeping the place ---- */
 
 static void asking_again_keeps_the_place(void **state)
@@ -960,6 +1020,8 @@ int main(void)
         cmocka_unit_test(the_earlier_ticket_keeps_what_it_has),
         cmocka_unit_test(a_lone_vote_is_given_back_when_another_one_has_a_quorum),
         cmocka_unit_test(a_vote_that_is_being_given_back_counts_no_more),
+        cmocka_unit_test(one_of_several_names_is_given_back_when_all_are_yielded),
+        cmocka_unit_test(one_that_is_handed_single_names_in_vain_rests_before_it_asks),
         cmocka_unit_test(asking_again_keeps_the_place),
         cmocka_unit_test(those_near_the_front_ask_when_the_lock_expires),
         cmocka_unit_test(those_near_the_front_watch_a_lock_that_is_held_for_long),
