@@ -125,9 +125,20 @@ lists_what_is_linked() {
 print("\n".join(sorted(c["name"] for c in json.load(sys.stdin)["components"] if ".so" in c["name"])))' <"$work/sbom.json")
 }
 lists_versions() { python3 -c 'import json, sys; sys.exit(" ".join(c["name"] for c in json.load(sys.stdin)["components"] if "version" not in c) or None)' <"$work/sbom.json"; }
+# An address has few signs: a + in a version is written as %2B.
+addresses_packages() {
+    python3 -c 'import json, re, sys, urllib.parse
+found = [c for c in json.load(sys.stdin)["components"] if "purl" in c]
+for c in found:
+    form = re.fullmatch("pkg:deb/debian/[a-z0-9.%2B-]+@([A-Za-z0-9.:_~%-]+)", c["purl"])
+    if not form or urllib.parse.unquote(form[1]) != c["version"]:
+        sys.exit(c["purl"])
+sys.exit(not found)' <"$work/sbom.json"
+}
 holds "the list of what is linked has every library" lists_what_is_linked
 if command -v dpkg-query >/dev/null; then
     holds "with its version" lists_versions
+    holds "and the address of its package" addresses_packages
 else
     holds "with its version # SKIP the list asks dpkg" true
 fi
