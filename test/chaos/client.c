@@ -230,6 +230,7 @@ static void take_turn(struct worker *worker)
 
     spec.ttl_ms = (uint32_t)between(worker, max_ttl_ms / 3, max_ttl_ms);
     spec.auto_extend = worker->role == HOLDER && one_in(worker, 2);
+    spec.quick_release = one_in(worker, 3);
     spec.on_lost = hold_on_lost;
     spec.on_renewed = hold_on_renewed;
     spec.context = hold;
