@@ -99,13 +99,18 @@ redlock_result redlock_try_acquire(redlock_client *client, const redlock_spec *s
 static redlock_result release(redlock_lock *lock, redlock_report *report)
 {
     struct rl_call call = {.post.kind = RL_POST_RELEASE, .lock = lock, .report = report};
+    redlock_client *client = rl_client_of(lock);
+    struct rl_operation *operation;
 
-    if (rl_crowd_call(rl_client_of(lock), &call))
+    if (rl_crowd_call(client, &call))
         return call.result;
-    if (!rl_client_enter(rl_client_of(lock)))
+    if (!rl_client_enter(client))
         return rl_begin_misuse(report);
-    rl_poll_refresh(rl_client_of(lock));
-    return finish(rl_client_of(lock), rl_begin_release(lock, 0, &call.result, report), &call);
+    rl_poll_refresh(client);
+    operation = rl_begin_release(lock, 0, &call.result, report);
+    if (operation != NULL && operation->done) /* a quick one: the process may end when it returns */
+        rl_poll_send(client);
+    return finish(client, operation, &call);
 }
 
 redlock_result redlock_release(redlock_lock *lock, redlock_report *report)

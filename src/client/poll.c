@@ -22,17 +22,22 @@ static bool leave_to_driver(redlock_client *client)
     return true;
 }
 
-void rl_poll_flush(redlock_client *client)
+void rl_poll_send(redlock_client *client)
 {
     const struct rl_wants *wants = &client->engine.wants;
 
     do {
         rl_transfer_connect(client);
-        if (wants->write != 0 && leave_to_driver(client))
-            return;
         client->corked_until = (struct rl_time){0};
         rl_transfer_write(client); /* which may fail */
     } while ((wants->close | wants->open | wants->write) != 0);
+}
+
+void rl_poll_flush(redlock_client *client)
+{
+    rl_transfer_connect(client);
+    if (client->engine.wants.write == 0 || !leave_to_driver(client))
+        rl_poll_send(client);
 }
 
 struct rl_time rl_poll_due(const redlock_client *client)

@@ -33,7 +33,9 @@ void rl_poll_return(redlock_client *client, const struct rl_polled *polled);
  * dead. */
 void rl_poll_refresh(redlock_client *client);
 
+/* Sends what there is to send. In a crowd that is left to the driver, but not by rl_poll_send(). */
 void rl_poll_flush(redlock_client *client);
+void rl_poll_send(redlock_client *client);
 void rl_poll_run_timers(redlock_client *client);
 
 /* The next moment at which something has to be done. */

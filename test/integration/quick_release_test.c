@@ -2,7 +2,11 @@
  * Releases whose answers nobody waits for: they reach every node all the same, whatever becomes of the nodes
  * and of the client meanwhile, and a lock that was lost is not passed off as one that was held.
  */
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/steps.h"
 
@@ -122,6 +126,66 @@ static void next_try_of_the_same_client_is_never_busy(void **state)
     redlock_client_close(client);
 }
 
+/* ---- a process that ends right behind it ---- */
+
+static redlock_client *busy_client;
+
+static void *keep_busy(void *context)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "busy:%d", *(int *)context);
+    for (;;) {
+        redlock_spec spec = spec_for(name, 300); /* it is left behind */
+        redlock_lock *lock;
+
+        if (redlock_try_acquire(busy_client, &spec, &lock, NULL) != REDLOCK_OK)
+            continue;
+        redlock_release(lock, NULL);
+        redlock_lock_free(lock);
+    }
+    return NULL;
+}
+
+static void release_beside_busy_threads_and_end(struct fleet *fleet, const char *name)
+{
+    enum { THREADS = 5 };
+    redlock_spec spec = quick_spec(name, LONG_TTL_MS);
+    int numbers[THREADS];
+
+    busy_client = open_warm_client(fleet_urls(fleet));
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+
+        numbers[i] = i;
+        if (pthread_create(&thread, NULL, keep_busy, &numbers[i]) != 0)
+            _exit(1);
+    }
+    redlock_lock *lock = take_spec(busy_client, &spec);
+    redlock_result result = redlock_release(lock, NULL);
+    _exit(result == REDLOCK_OK ? 0 : 1);
+}
+
+/* The thread that drove the connections was to send it, and had not come to it yet. */
+static void process_that_ends_behind_a_quick_release_leaves_no_lock(void **state)
+{
+    struct fleet *fleet = *state;
+
+    for (int turn = 0; turn < 20; turn++) {
+        char name[16];
+        int status;
+
+        snprintf(name, sizeof name, "ends:%d", turn);
+        pid_t child = fork();
+        if (child == 0)
+            release_beside_busy_threads_and_end(fleet, name);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        for (int i = 0; i < fleet_size(fleet); i++)
+            await(strcmp(fleet_command(fleet, i, "EXISTS", name, NULL), "0") == 0);
+    }
+}
+
 struct ending {
     atomic_int runs;
     redlock_result result;
@@ -161,6 +225,7 @@ int main(void)
         ON_NODES(closing_the_client_takes_no_quick_release_with_it, start_three_nodes),
         ON_NODES(quick_release_of_what_is_over_says_lost, start_three_nodes),
         ON_1_3_5_NODES(next_try_of_the_same_client_is_never_busy),
+        ON_NODES(process_that_ends_behind_a_quick_release_leaves_no_lock, start_three_nodes),
         ON_NODES(asynchronous_quick_release_calls_back_once, start_three_nodes),
     };
 
