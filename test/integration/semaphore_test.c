@@ -335,6 +335,28 @@ static void another_number_of_slots_or_another_kind_is_refused_by_name(void **st
 }
 
 /* Somebody who waits for a slot does not make others wait for something that they cannot have. */
+/* Its key lasted for as long as the longest of its slots ever was to, so others were refused for a minute by
+ * a name that nobody had. */
+static void a_name_is_free_when_the_slots_that_are_left_have_ended(void **state)
+{
+    struct fleet *fleet = *state;
+    redlock_client *client = open_admitted(fleet_urls(fleet), LONG_TTL_MS);
+    redlock_spec brief = slots_of(3), longer = slots_of(3), alone = spec_for(WANTED, TTL_MS);
+    redlock_lock *left, *other, *lock = NULL;
+
+    brief.ttl_ms = 500;
+    longer.ttl_ms = LONG_TTL_MS;
+    left = take_spec(client, &brief);
+    lock = take_spec(client, &longer);
+    other = take_spec(client, &longer);
+    give_back(lock);
+    give_back(other);
+    redlock_lock_free(left); /* as if its process had been killed */
+    await(redlock_try_acquire(client, &alone, &lock, NULL) == REDLOCK_OK);
+    give_back(lock);
+    redlock_client_close(client);
+}
+
 static void another_kind_is_refused_where_a_line_is_as_well(void **state)
 {
     struct fleet *fleet = *state;
@@ -392,6 +414,7 @@ int main(void)
         ON_GUARDED(the_slot_that_a_quorum_has_is_adopted, start_three_guarded),
         ON_GUARDED(slots_that_differ_from_node_to_node_are_not_adopted, start_three_guarded),
         ON_GUARDED(another_number_of_slots_or_another_kind_is_refused_by_name, start_three_guarded),
+        ON_GUARDED(a_name_is_free_when_the_slots_that_are_left_have_ended, start_three_guarded),
         ON_GUARDED(another_kind_is_refused_where_a_line_is_as_well, start_three_guarded),
         ON_GUARDED(numbers_of_slots_that_make_no_sense_are_refused, start_one_guarded),
         ON_GUARDED(sixteen_processes_are_never_more_than_the_slots, start_five_guarded),

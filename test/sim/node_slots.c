@@ -525,12 +525,31 @@ void sim_slots_lose_name(struct sim_node *node, const char *name)
     sim_node_remove(node, key);
 }
 
-/* The last slot is free: nothing is worth remembering. */
-static void drop_name_if_free(struct sim_call *call, const char *name, uint32_t count)
+/* parts/slots_end.lua, and where the last slot is free: then nothing is worth remembering. */
+static void end_name(struct sim_call *call, const char *name, uint32_t count)
 {
+    char key[SIM_KEY_SIZE], value[16];
+    int64_t left, longest = 0;
+
+    hash_key(key, name);
+    left = sim_node_pttl(call->node, call->now_us, key);
+    for (uint32_t slot = 1; slot <= count; slot++) {
+        char slot_key[SIM_KEY_SIZE];
+        int64_t ms;
+
+        if (holder_of(call, name, slot) == NULL || longest * 2 >= left)
+            continue;
+        sim_slot_key(slot_key, name, slot);
+        ms = sim_node_pttl(call->node, call->now_us, slot_key);
+        longest = ms > longest ? ms : longest;
+    }
     for (uint32_t slot = 1; slot <= count; slot++)
-        if (holder_of(call, name, slot) != NULL)
+        if (holder_of(call, name, slot) != NULL) {
+            snprintf(value, sizeof value, "%u", count);
+            if (longest > 0 && longest * 2 < left)
+                sim_node_set(call->node, key, value, ms_of(call) + longest * 9 / 8);
             return;
+        }
     sim_slots_lose_name(call->node, name);
 }
 
@@ -585,7 +604,7 @@ static void give_back(struct sim_call *call)
     if (had != 0 && had != kept && !given)
         remove_slot(call, at[0], had);
     if (!given)
-        drop_name_if_free(call, at[0], count);
+        end_name(call, at[0], count);
     sim_reply_integer(call->reply, answer);
 }
 

@@ -6,6 +6,7 @@ local call, lock, name, args = redis.call, KEYS[1], KEYS[1], ARGV
 -- include parts/keys.lua
 local owner, count, slot, kept_slot = args[1], args[2] + 0, args[3] + 0, args[4] + 0
 -- include parts/slot_keys.lua
+-- include parts/slots_end.lua
 local values = call('MGET', order_key, unpack(slot_keys))
 local kept_order = values[1]
 -- Most slots are given back by their owner while nobody is in line.
@@ -17,6 +18,8 @@ if not kept_order and kept_slot == 0 and values[slot + 1] == owner and redis.pca
     call('HDEL', name, slot)
     if others == 1 then
         call('DEL', name)
+    else
+        end_name(values, 1, slot)
     end
     return call('DEL', slot_keys[slot])
 end
@@ -84,5 +87,7 @@ end
 -- Also where the owner had none: its slot may have been lost here, or given back for another one.
 if not words and not given and call('EXISTS', unpack(slot_keys)) == 0 then
     call('DEL', name)
+elseif not words and not given then
+    end_name(held, 0, mine)
 end
 return answer
