@@ -526,7 +526,7 @@ void sim_slots_lose_name(struct sim_node *node, const char *name)
 }
 
 /* parts/slots_end.lua, and where the last slot is free: then nothing is worth remembering. */
-static void end_name(struct sim_call *call, const char *name, uint32_t count)
+static void end_name(struct sim_call *call, const char *name, uint32_t count, bool freed)
 {
     char key[SIM_KEY_SIZE], value[16];
     int64_t left, longest = 0;
@@ -546,7 +546,7 @@ static void end_name(struct sim_call *call, const char *name, uint32_t count)
     for (uint32_t slot = 1; slot <= count; slot++)
         if (holder_of(call, name, slot) != NULL) {
             snprintf(value, sizeof value, "%u", count);
-            if (longest > 0 && longest * 2 < left)
+            if (freed && longest > 0 && longest * 2 < left)
                 sim_node_set(call->node, key, value, ms_of(call) + longest * 9 / 8);
             return;
         }
@@ -604,7 +604,7 @@ static void give_back(struct sim_call *call)
     if (had != 0 && had != kept && !given)
         remove_slot(call, at[0], had);
     if (!given)
-        end_name(call, at[0], count);
+        end_name(call, at[0], count, had != 0 && had != kept);
     sim_reply_integer(call->reply, answer);
 }
 

@@ -87,7 +87,7 @@ end
 -- Also where the owner had none: its slot may have been lost here, or given back for another one.
 if not words and not given and call('EXISTS', unpack(slot_keys)) == 0 then
     call('DEL', name)
-elseif not words and not given then
+elseif mine and not words and not given then
     end_name(held, 0, mine)
 end
 return answer
