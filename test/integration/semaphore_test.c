@@ -334,7 +334,6 @@ static void another_number_of_slots_or_another_kind_is_refused_by_name(void **st
     redlock_client_close(client);
 }
 
-/* Somebody who waits for a slot does not make others wait for something that they cannot have. */
 /* Its key lasted for as long as the longest of its slots ever was to, so others were refused for a minute by
  * a name that nobody had. */
 static void a_name_is_free_when_the_slots_that_are_left_have_ended(void **state)
@@ -357,6 +356,7 @@ static void a_name_is_free_when_the_slots_that_are_left_have_ended(void **state)
     redlock_client_close(client);
 }
 
+/* Somebody who waits for a slot does not make others wait for something that they cannot have. */
 static void another_kind_is_refused_where_a_line_is_as_well(void **state)
 {
     struct fleet *fleet = *state;

@@ -546,8 +546,8 @@ static void end_name(struct sim_call *call, const char *name, uint32_t count, bo
     for (uint32_t slot = 1; slot <= count; slot++)
         if (holder_of(call, name, slot) != NULL) {
             snprintf(value, sizeof value, "%u", count);
-            if (freed && longest > 0 && longest * 2 < left)
-                sim_node_set(call->node, key, value, ms_of(call) + longest * 9 / 8);
+            if (freed && longest * 2 < left)
+                sim_node_set(call->node, key, value, ms_of(call) + (longest > 0 ? longest * 9 / 8 : 1));
             return;
         }
     sim_slots_lose_name(call->node, name);
