@@ -153,15 +153,16 @@ enum rl_outcome rl_stand_reason_behind(const struct rl_stand *stand, struct rl_t
     return reason(stand, now, true);
 }
 
-/* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their
- * ends. */
+/* Rule: a lock is valid for as long as a quorum of its keys lives: until the quorum-th latest of their ends.
+ * Only those count that store its fence: of one that has ended others may have had the lock since, with
+ * higher numbers. */
 struct rl_time rl_stand_valid_until(const struct rl_stand *stand)
 {
     struct rl_time latest[RL_NODES_MAX];
     uint32_t count = 0;
 
     /* Insertion into falling order; there are at most 31 nodes. */
-    for (rl_node_set left = rl_stand_votes(stand); left != 0; left &= left - 1) {
+    for (rl_node_set left = rl_stand_nodes_at_fence(stand); left != 0; left &= left - 1) {
         struct rl_time ends = stand->nodes[rl_node_set_first(left)].ends;
         uint32_t place = count++;
 

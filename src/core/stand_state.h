@@ -115,7 +115,7 @@ rl_node_set rl_stand_unheard(const struct rl_stand *stand);
 enum rl_outcome rl_stand_reason(const struct rl_stand *stand, struct rl_time now);
 enum rl_outcome rl_stand_reason_behind(const struct rl_stand *stand, struct rl_time now);
 
-/* Until when a quorum of its keys lives; 0 it has none. */
+/* Until when a quorum of its keys lives where its fence is stored; 0 it has none. */
 struct rl_time rl_stand_valid_until(const struct rl_stand *stand);
 
 /* How long a quorum took to answer, as far as is known. */

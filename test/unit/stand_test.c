@@ -534,6 +534,39 @@ static void a_vote_that_is_being_given_back_counts_no_more(void **state)
     assert_int_equal(rl_stand_nodes(&story.stand, RL_STAND_HAS), 0);
 }
 
+/* A grant that had been delayed for longer than it lasted made up the quorum for the number, and two others
+ * that for the time: meanwhile another caller had been handed the lock, with a higher number. */
+static void a_grant_that_is_over_does_not_vouch_for_the_number(void **state)
+{
+    const struct rl_answer stale = {.verdict = RL_GRANTED, .fence = 100, .ttl_left_ms = -2};
+    const struct rl_answer anew = {.verdict = RL_GRANTED, .fence = 105, .ttl_left_ms = -2};
+    const int64_t now_ms = TTL_MS + 10;
+    struct story story;
+    uint32_t asked;
+
+    (void)state;
+    begin_with_ticket(&story, 3, TICKET);
+    asked = story.stand.question;
+    granted(&story, 2, now_ms, 95);
+    step(&story, (struct rl_event){.kind = RL_EVENT_ANSWER,
+                                   .now = at(now_ms),
+                                   .node = 0,
+                                   .question = asked,
+                                   .sent = at(0),
+                                   .answer = stale});
+    assert_int_equal(story.effects.raise, rl_node_set_one(2));
+    assert_int_equal(story.effects.fence, 100);
+    step(&story, (struct rl_event){.kind = RL_EVENT_ANSWER,
+                                   .now = at(now_ms),
+                                   .node = 1,
+                                   .question = asked,
+                                   .sent = at(now_ms - 1),
+                                   .answer = anew});
+    answer(&story, 2, now_ms + 1, (struct rl_answer){.verdict = RL_GRANTED, .ttl_left_ms = -2});
+    assert_false(story.effects.done);
+    assert_int_equal(story.effects.release, rl_node_set_all(3));
+}
+
 /* ---- several names ---- */
 
 /* Two callers of the same names each had all of them at one node, and one of them at the others, where nodes
@@ -1020,6 +1053,7 @@ int main(void)
         cmocka_unit_test(the_earlier_ticket_keeps_what_it_has),
         cmocka_unit_test(a_lone_vote_is_given_back_when_another_one_has_a_quorum),
         cmocka_unit_test(a_vote_that_is_being_given_back_counts_no_more),
+        cmocka_unit_test(a_grant_that_is_over_does_not_vouch_for_the_number),
         cmocka_unit_test(one_of_several_names_is_given_back_when_all_are_yielded),
         cmocka_unit_test(one_that_is_handed_single_names_in_vain_rests_before_it_asks),
         cmocka_unit_test(asking_again_keeps_the_place),
